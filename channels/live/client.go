@@ -70,14 +70,6 @@ func (c *Client) Post(ctx context.Context, id, text string) error {
 	return c.call(ctx, http.MethodPost, "/messages", nil, posted{ID: id, Text: text}, nil)
 }
 
-// Stop stops the answer that is being written.
-func (c *Client) Stop(ctx context.Context, id string) error {
-	body := struct {
-		ID string `json:"id"`
-	}{id}
-	return c.call(ctx, http.MethodPost, "/stop", nil, body, nil)
-}
-
 // Feed reads the history: at most limit items before the one numbered before
 // (0: the newest), oldest first.
 func (c *Client) Feed(ctx context.Context, before int64, limit int) ([]Item, error) {

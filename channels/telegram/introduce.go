@@ -59,13 +59,10 @@ var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 // register tells Telegram the commands, for completion. It is a convenience:
 // after a few failures it waits for the next start.
 func (c *Channel) register(ctx context.Context) {
-	c.mu.Lock()
-	given := c.commands
-	c.mu.Unlock()
 	params := struct {
 		Commands []models.BotCommand `json:"commands"`
 	}{[]models.BotCommand{}}
-	for _, command := range given {
+	for _, command := range c.commands {
 		name, help := strings.ToLower(command.Name), markup.Clip(command.Help, 256)
 		if commandForm.MatchString(name) && help != "" {
 			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})

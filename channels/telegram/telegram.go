@@ -79,22 +79,22 @@ func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
 // Channel is one bot. Make it with [New].
 type Channel struct {
-	name    string
-	o       Options // without the token
-	log     *slog.Logger
-	api     *client
-	id      int64 // the bot's user id
-	preview *previewer
-	typing  *allowance
-	albums  albums
-	offers  offers
-	shut    shut
-
-	mu       sync.Mutex
-	status   channels.Status
-	botName  string
+	name     string
+	o        Options // without the token
+	log      *slog.Logger
+	api      *client
+	id       int64 // the bot's user id
+	preview  *previewer
+	typing   *allowance
+	albums   albums
+	offers   offers
+	shut     shut
 	commands []channels.Command
-	moved    map[int64]int64 // groups that became supergroups
+
+	mu      sync.Mutex
+	status  channels.Status
+	botName string
+	moved   map[int64]int64 // groups that became supergroups
 }
 
 var (
@@ -165,8 +165,6 @@ func (c *Channel) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.Strin
 
 // SetCommands remembers what Run registers for completion.
 func (c *Channel) SetCommands(commands []channels.Command) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.commands = append([]channels.Command(nil), commands...)
 }
 

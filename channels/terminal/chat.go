@@ -187,7 +187,7 @@ func rest(ctx context.Context, d time.Duration) {
 // message is a line on its way to the daemon. The id makes repeats harmless.
 type message struct {
 	id, text string
-	stop     bool // the text does not count
+	stop     bool
 	unseen   bool // it was typed while an answer came, and does not stand on the screen
 }
 
@@ -218,12 +218,7 @@ func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- 
 func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) error {
 	told := ""
 	for wait := 100 * time.Millisecond; ; wait = min(longestWait, wait*2) {
-		var err error
-		if m.stop {
-			err = s.client.Stop(ctx, m.id)
-		} else {
-			err = s.client.Post(ctx, m.id, m.text)
-		}
+		err := s.client.Post(ctx, m.id, m.text)
 		var refused *live.RefusedError
 		if err == nil || (errors.As(err, &refused) && !refused.Temporary()) || ctx.Err() != nil {
 			return err

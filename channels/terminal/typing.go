@@ -113,7 +113,7 @@ func (s *session) interrupt(warned bool) {
 	case s.waiting():
 		s.stopping = true
 		s.queue = nil
-		s.halt = message{id: rand.Text(), stop: true}
+		s.halt = message{id: rand.Text(), text: "/stop", stop: true}
 		s.known[s.halt.id] = true
 		s.say("· stopping; Ctrl-C again leaves")
 	case len(s.editor.line) > 0:

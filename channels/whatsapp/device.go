@@ -36,7 +36,7 @@ type deviceFile struct {
 // own opens the device to use it, and makes its tables if they are missing.
 func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
-		return openDevice(ctx, c.o.Device, logger{c.log})
+		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{c.log})
 	}
 	db, err := c.o.Database(ctx, true)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 // nothing yet.
 func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
-		return openDeviceAs(ctx, c.o.Device, os.O_RDWR, logger{c.log})
+		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{c.log})
 	}
 	db, err := c.o.Database(ctx, false)
 	if err != nil {
@@ -67,14 +67,10 @@ func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 	return newDeviceFile(db, true, logger{c.log}), nil
 }
 
-// openDevice opens the file, and makes it, for its owner's eyes only, if it is
-// missing. Every commit is on disk, because a key that was used must
-// never look unused again.
-func openDevice(ctx context.Context, path string, log logger) (*deviceFile, error) {
-	return openDeviceAs(ctx, path, os.O_RDWR|os.O_CREATE, log)
-}
-
-func openDeviceAs(ctx context.Context, path string, flag int, log logger) (*deviceFile, error) {
+// openDevice opens the file for its owner's eyes only, and makes it if flag says
+// so. Every commit is on disk, because a key that was used must never look unused
+// again.
+func openDevice(ctx context.Context, path string, flag int, log logger) (*deviceFile, error) {
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)

@@ -29,7 +29,7 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 	if c.o.Database == nil {
 		wait, cancel := context.WithTimeoutCause(ctx, eraseLimit, errors.New("a phone is being linked"))
 		defer cancel()
-		if err := c.seizeSlot(wait); err != nil {
+		if err := c.takeSlot(wait, c.interrupt); err != nil {
 			return 0, err
 		}
 		defer func() { <-c.slot }()

@@ -38,7 +38,13 @@ const (
 // Run to let go of it; a Run that waits for a device goes on with the new one.
 // Errors: [ErrLinked], and whatever WhatsApp has against it.
 func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Invitation)) (account string, err error) {
-	if err := c.takeSlot(ctx); err != nil {
+	err = c.takeSlot(ctx, func() error {
+		if c.live.Load() == nil {
+			return nil
+		}
+		return fmt.Errorf("whatsapp: this device is %w, and connected; %s", ErrLinked, c.logout())
+	})
+	if err != nil {
 		return "", err
 	}
 	defer func() { <-c.slot }()
@@ -90,21 +96,21 @@ func (c *Channel) known(ctx context.Context) (*store.Device, error) {
 	return device, errors.Join(err, file.close())
 }
 
-// takeSlot waits until nobody uses the device file. A Run that is connected
-// uses it for good.
-func (c *Channel) takeSlot(ctx context.Context) error {
-	look := time.NewTicker(100 * time.Millisecond)
+// takeSlot waits until nobody uses the device file. It asks first, every now and
+// then, whether that makes sense.
+func (c *Channel) takeSlot(ctx context.Context, ask func() error) error {
+	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
+		if err := ask(); err != nil {
+			return err
+		}
 		select {
 		case c.slot <- struct{}{}:
 			return nil
 		case <-ctx.Done():
 			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
 		case <-look.C:
-			if c.live.Load() != nil {
-				return fmt.Errorf("whatsapp: this device is %w, and connected; %s", ErrLinked, c.logout())
-			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ const tellLimit = 20 * time.Second
 // not, its owner has to remove it there. An error means that the device is
 // still in the file.
 func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
-	if err := c.seizeSlot(ctx); err != nil {
+	if err := c.takeSlot(ctx, c.interrupt); err != nil {
 		return false, err
 	}
 	defer func() { <-c.slot }()
@@ -54,23 +54,6 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 	return told, nil
 }
 
-// seizeSlot waits until nobody uses the device file, and makes a Run that does
-// let go of it. A Link that runs is waited for.
-func (c *Channel) seizeSlot(ctx context.Context) error {
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for {
-		c.interrupt()
-		select {
-		case c.slot <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
-		case <-look.C: // Run may have begun another connection meanwhile
-		}
-	}
-}
-
 // interruptible is a context for what Run does with the device; interrupt ends
 // it.
 func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
@@ -81,12 +64,15 @@ func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	return ctx, stop
 }
 
-func (c *Channel) interrupt() {
+// interrupt makes Run let go of the device file. Run may begin another connection
+// after it.
+func (c *Channel) interrupt() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.interruption != nil {
 		c.interruption()
 	}
+	return nil
 }
 
 // changed tells a Run that waits that there is another device now, or none.

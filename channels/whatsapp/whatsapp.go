@@ -109,22 +109,22 @@ type Channel struct {
 	log     *slog.Logger
 	version [3]uint32 // zero: the library's
 
-	memory  *memory
-	crashes crashes
-	albums  albums
-	slot    chan struct{} // holds one token: who has it uses the device file
-	linked  chan struct{} // Link and Unlink tell Run that the device is another now
-	sends   line
-	live    atomic.Pointer[connection]
+	memory   *memory
+	crashes  crashes
+	albums   albums
+	commands []string
+	slot     chan struct{} // holds one token: who has it uses the device file
+	linked   chan struct{} // Link and Unlink tell Run that the device is another now
+	sends    line
+	live     atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
 	saidJoin atomic.Bool
 	// The constants of these names; tests do not wait that long.
 	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
 
-	mu       sync.Mutex
-	status   channels.Status
-	commands []string
-	auto     [3]uint32 // what "auto" found
+	mu     sync.Mutex
+	status channels.Status
+	auto   [3]uint32 // what "auto" found
 	// interruption makes Run let go of the device file for a moment.
 	interruption context.CancelFunc
 }
@@ -177,8 +177,6 @@ func (c *Channel) Deduplicates() {}
 // SetCommands remembers which words after a "/" are meant for us in a group,
 // where other bots may listen too. WhatsApp has no list to register them in.
 func (c *Channel) SetCommands(commands []channels.Command) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.commands = nil
 	for _, command := range commands {
 		c.commands = append(c.commands, strings.ToLower(command.Name))
@@ -186,8 +184,6 @@ func (c *Channel) SetCommands(commands []channels.Command) {
 }
 
 func (c *Channel) isCommand(word string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return slices.Contains(c.commands, strings.ToLower(word))
 }
 

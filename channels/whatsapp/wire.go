@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -21,13 +20,13 @@ import (
 // everything that reads from it comes to its end by itself.
 type wire struct {
 	*http.Client
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	down  bool
+	life context.Context //nolint:containedctx // its connections end with it
+	end  context.CancelFunc
 }
 
 func (c *Channel) newWire() *wire {
-	w := &wire{conns: map[net.Conn]bool{}}
+	w := &wire{}
+	w.life, w.end = context.WithCancel(context.Background())
 	base := http.DefaultTransport
 	if c.o.HTTP != nil && c.o.HTTP.Transport != nil {
 		base = c.o.HTTP.Transport
@@ -61,39 +60,24 @@ func (w *wire) track(d dial) dial {
 		if err != nil {
 			return nil, err
 		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.down {
-			_ = conn.Close()
-			return nil, net.ErrClosed
-		}
-		w.conns[conn] = true
-		return &tracked{conn, w}, nil
+		return &tracked{conn, context.AfterFunc(w.life, func() { _ = conn.Close() })}, nil
 	}
 }
 
 type tracked struct {
 	net.Conn
-	w *wire
+	forget func() bool
 }
 
 // Close forgets the connection.
 func (t *tracked) Close() error {
-	t.w.mu.Lock()
-	delete(t.w.conns, t.Conn)
-	t.w.mu.Unlock()
+	t.forget()
 	return t.Conn.Close()
 }
 
-// cut ends all connections and refuses new ones.
+// cut ends all connections, and new ones at once.
 func (w *wire) cut() {
-	w.mu.Lock()
-	w.down = true
-	for conn := range w.conns {
-		_ = conn.Close()
-	}
-	clear(w.conns)
-	w.mu.Unlock()
+	w.end()
 	w.CloseIdleConnections()
 }
 
