@@ -31,7 +31,8 @@ func (b *backend) commit() {
 }
 
 // together does a batch as one commit and says how each step ended. If the
-// disk fails, all of them fail and the state is read anew.
+// disk fails, all of them fail and the state is read anew. Without a disk there
+// is nothing to read, and no step is half done: a panic comes before its changes.
 func (b *backend) together(batch []*op) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,17 +44,15 @@ func (b *backend) together(batch []*op) []error {
 		}
 		return errs
 	}
-	if b.broken {
-		if err := b.mend(); err != nil {
-			return fail(err)
-		}
+	if err := b.ready(); err != nil {
+		return fail(err)
 	}
 	var changes []Change
 	var all applied
 	for i, o := range batch {
 		done, any, err, panicked := b.one(o)
 		if errs[i] = err; panicked {
-			b.broken = true // the step may be half done
+			b.broken = b.disk != nil // the step may be half done
 			return fail(err)
 		}
 		if err != nil || !any {
@@ -63,7 +62,7 @@ func (b *backend) together(batch []*op) []error {
 		all.items, all.fenced = append(all.items, done.items...), append(all.fenced, done.fenced...)
 		b.fenced = all.fenced
 	}
-	if len(changes) > 0 {
+	if len(changes) > 0 && b.disk != nil {
 		if err := b.disk.Commit(changes); err != nil {
 			b.broken = true
 			return fail(err)

@@ -123,21 +123,7 @@ func (b *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 	if b.queue != nil {
 		return b.queue.Do(ctx, &op{run: f})
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return durable.ErrClosed
-	}
-	changes, err := f(b.inside())
-	if err != nil {
-		return err
-	}
-	done, err := b.apply(changes)
-	if err != nil {
-		return err
-	}
-	b.work.Apply(done.items, done.fenced)
-	return nil
+	return b.together([]*op{{run: f}})[0]
 }
 
 // inside reads under the lock that is held.
@@ -156,16 +142,21 @@ func (b *backend) read(ctx context.Context, f func() error) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.closed:
-		err = durable.ErrClosed
-	case b.broken:
-		err = b.mend()
-	}
-	if err == nil {
+	if err = b.ready(); err == nil {
 		err = f()
 	}
 	return err
+}
+
+// ready says, under the lock, why there is nothing to read or to change.
+func (b *backend) ready() error {
+	switch {
+	case b.closed:
+		return durable.ErrClosed
+	case b.broken:
+		return b.mend()
+	}
+	return nil
 }
 
 // Run hands out work: see sessions.Work.

@@ -9,43 +9,46 @@ import (
 // Document is what there is of k, for a document of it: the newest messages,
 // what is open, and the head. It calls taken while nothing can change.
 func (d *documents) Document(k channels.Key, taken func()) (h Head, content Content, err error) {
-	s := d.b
-	if err := s.wait(context.Background()); err != nil {
-		return h, content, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken {
-		return h, content, errBroken
-	}
-	c := s.chats[k]
-	if c == nil {
-		c = &chat{Head: Head{Key: k}, loaded: true, whole: true}
-	}
-	used := c.used
-	if err := s.load(c); err != nil {
-		return h, content, err
-	}
-	c.used = used // this is no use of it
-	taken()
-	newest := c.copied()
-	newest.trim()
-	newest.Open = c.open()
-	return newest.Head, newest.Content, nil
+	err = d.held(func() error {
+		c := d.b.chats[k]
+		if c == nil {
+			c = &chat{Head: Head{Key: k}, loaded: true, whole: true}
+		}
+		used := c.used
+		if err := d.b.load(c); err != nil {
+			return err
+		}
+		c.used = used // this is no use of it
+		taken()
+		newest := c.copied()
+		newest.trim()
+		newest.Open = c.open()
+		h, content = newest.Head, newest.Content
+		return nil
+	})
+	return h, content, err
 }
 
 // Survey is what there is of everything else. It calls taken while nothing can
 // change.
-func (d *documents) Survey(taken func()) (Common, error) {
-	s := d.b
-	if err := s.wait(context.Background()); err != nil {
-		return Common{}, err
+func (d *documents) Survey(taken func()) (all Common, err error) {
+	err = d.held(func() error {
+		taken()
+		all = d.b.All()
+		return nil
+	})
+	return all, err
+}
+
+// held runs f under the lock, also when the store is closed.
+func (d *documents) held(f func() error) error {
+	if err := d.b.wait(context.Background()); err != nil {
+		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken {
-		return Common{}, errBroken
+	d.b.mu.Lock()
+	defer d.b.mu.Unlock()
+	if d.b.broken {
+		return errBroken
 	}
-	taken()
-	return s.All(), nil
+	return f()
 }
