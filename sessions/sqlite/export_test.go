@@ -25,10 +25,7 @@ func update(s *Store, f func(*tx) error) error {
 // remembers of k.
 func FailHalfDone(s *Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
-		r, err := t.key(k)
-		if err != nil {
-			return err
-		}
+		r := t.key(k)
 		r.seq += 100
 		return errTest
 	})
@@ -37,14 +34,23 @@ func FailHalfDone(s *Store, k channels.Key) error {
 // FailAfterWriting has an operation fail after it has stored a message in k.
 func FailAfterWriting(s *Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
-		r, err := t.key(k)
-		if err != nil {
-			return err
-		}
+		r := t.key(k)
 		if err := t.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, 'left behind', '{}')`, r.id); err != nil {
 			return err
 		}
 		return errTest
+	})
+}
+
+// FailWithin has a statement of an operation fail between others, to which the
+// operation itself pays no heed.
+func FailWithin(s *Store, k channels.Key) error {
+	return update(s, func(t *tx) error {
+		r := t.key(k)
+		for _, table := range []string{"steps", "nothing", "steps"} {
+			t.run(`INSERT INTO `+table+` (key_id, turn, data) VALUES (?, 'left behind', '{}')`, r.id)
+		}
+		return nil
 	})
 }
 
@@ -85,10 +91,7 @@ func LargestBatch(s *Store) int { return int(s.b.largest.Load()) }
 func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 	t.Helper()
 	err := update(s, func(tx *tx) error {
-		r, err := tx.key(k)
-		if err != nil {
-			return err
-		}
+		r := tx.key(k)
 		return tx.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, 't', ?)`, r.id, encode(step))
 	})
 	if err != nil {

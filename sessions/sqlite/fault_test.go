@@ -256,6 +256,21 @@ func TestFailedOperationIsRolledBack(t *testing.T) {
 	}
 }
 
+// TestFailureWithinAnOperation: one statement that fails is enough, and no later
+// one is run.
+func TestFailureWithinAnOperation(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	if sqlite.FailWithin(s, channels.MustKey("x:1")) == nil {
+		t.Error("it did not fail")
+	}
+	if n, err := sqlite.StepsLeft(s); n > 0 || err != nil {
+		t.Errorf("%d rows of a failed operation are left, %v", n, err)
+	}
+	if a, err := s.Accept(t.Context(), entry("x:1", "1", "hi")); err != nil || a.Seq != 1 {
+		t.Errorf("Accept = %+v, %v, want seq 1", a, err)
+	}
+}
+
 // TestLostBatch: when a whole batch is lost, each of its operations is done once
 // more for itself, and none is lost with another. Each message has its own key, so that nothing hides behind another.
 func TestLostBatch(t *testing.T) {

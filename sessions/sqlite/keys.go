@@ -117,33 +117,31 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 }
 
 // key finds the row of k, making it if there is none.
-func (t *tx) key(k channels.Key) (*keyRow, error) {
+func (t *tx) key(k channels.Key) *keyRow {
 	r, err := t.find(k)
 	if errors.Is(err, sql.ErrNoRows) {
-		r, t.wrote = &keyRow{key: k}, true
-		err = t.row(context.Background(), `INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String()).Scan(&r.id)
+		r, t.wrote, err = &keyRow{key: k}, true, nil
+		t.scan([]any{&r.id}, `INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String())
+	}
+	if err == nil && r.id >= 1<<31 {
+		err = errors.New("too many conversations")
 	}
 	if err != nil {
-		return nil, err
-	}
-	if r.id >= 1<<31 {
-		return nil, errors.New("too many conversations")
+		t.fail(err)
+		return &keyRow{key: k}
 	}
 	t.keys[k] = r
-	return r, nil
+	return r
 }
 
 // save writes what changed of a key, and of its conversation if it has one.
-func (t *tx) save(before, r *keyRow) error {
+func (t *tx) save(before, r *keyRow) {
 	if before.seq != r.seq || before.msgSeq != r.msgSeq {
-		if err := t.exec(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.seq, r.msgSeq, r.id); err != nil {
-			return err
-		}
+		t.run(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.seq, r.msgSeq, r.id)
 	}
-	if r.conv == nil || reflect.DeepEqual(before.conv, r.conv) {
-		return nil
+	if r.conv != nil && !reflect.DeepEqual(before.conv, r.conv) {
+		t.run(saveQuery, append([]any{r.id}, convFields(r.conv)...)...)
 	}
-	return t.exec(saveQuery, append([]any{r.id}, convFields(r.conv)...)...)
 }
 
 // maxSeq is above every seq that a key can reach.

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"iter"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -13,23 +12,16 @@ import (
 )
 
 // putQueues puts rows and journals.
-func (t *tx) putQueues(r *keyRow, ch *rows.Chat) error {
+func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 	for _, p := range ch.In {
-		if err := t.putIn(r, p); err != nil {
-			return err
-		}
+		t.putIn(r, p)
 	}
 	for _, o := range ch.Out {
-		if err := t.putOut(r, o); err != nil {
-			return err
-		}
+		t.putOut(r, o)
 	}
 	for _, st := range ch.Steps {
-		if err := t.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, ?, ?)`, r.id, st.Turn, encode(st.Step)); err != nil {
-			return err
-		}
+		t.run(`INSERT INTO steps (key_id, turn, data) VALUES (?, ?, ?)`, r.id, st.Turn, encode(st.Step))
 	}
-	return nil
 }
 
 var (
@@ -37,13 +29,14 @@ var (
 	insertOut = insert("outbox", outState+", "+outRest)
 )
 
-func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
+func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 	p.Inbound.Key = r.key
 	item := dispatch.In(&p.In)
 	defer func() { t.items = append(t.items, item) }()
 	fields := inLightFields(&r.id, &p.In)
 	if !p.Fresh {
-		return t.exec(`UPDATE inbox SET state = ?3, rev = ?4, attempts = ?5, due = ?6, turn = ?8, why = ?9 WHERE id = ?1`, fields...)
+		t.run(`UPDATE inbox SET state = ?3, rev = ?4, attempts = ?5, due = ?6, turn = ?8, why = ?9 WHERE id = ?1`, fields...)
+		return
 	}
 	m := p.Inbound
 	rest := encode(inboundRest{Inbound: &m})
@@ -54,7 +47,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 		own.Inbound.Reaction = "" // as it will be read
 		remember(&item, &own, len(m.Text)+len(rest))
 	}
-	return t.exec(insertIn, append(fields, inSaidFields(&m, &rest)...)...)
+	t.run(insertIn, append(fields, inSaidFields(&m, &rest)...)...)
 }
 
 // link is an inbox row and the occurrence that fired it.
@@ -75,7 +68,7 @@ func remember(item *dispatch.Item, body any, size int) {
 // rememberMost is how many bytes a row has at most that is remembered.
 const rememberMost = 4 << 10
 
-func (t *tx) putOut(r *keyRow, o *rows.Out) error {
+func (t *tx) putOut(r *keyRow, o *rows.Out) {
 	id, did := rowID(r.id, o.Seq), o.ID
 	name := t.store.deliveryID(id)
 	if did == name {
@@ -87,81 +80,65 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 	remember(&item, &own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 	t.items = append(t.items, item)
 	fields := outFields(&r.id, o, &did)
-	if !o.Fresh {
-		return t.exec(`UPDATE outbox SET state = ?2, uncertain = ?3, attempts = ?4, due = ?5, message_id = ?6, why = ?7 WHERE id = ?1`, fields[:7]...)
+	if o.Fresh {
+		t.run(insertOut, fields...)
+		return
 	}
-	return t.exec(insertOut, fields...)
+	t.run(`UPDATE outbox SET state = ?2, uncertain = ?3, attempts = ?4, due = ?5, message_id = ?6, why = ?7 WHERE id = ?1`, fields[:7]...)
 }
 
 // putTranscript adds to the transcript of r, or rewrites messages of it.
-func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
+func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 	if ch.Large != nil || len(ch.Messages) > 0 {
-		if err := t.addMessages(r, ch.Added()); err != nil {
-			return err
+		for list, err := range ch.Added() {
+			if t.fail(err); t.err != nil {
+				break // nothing more would be written
+			}
+			t.addMessages(r, list)
 		}
 	}
 	for _, m := range ch.Rewritten {
 		id, row := rowID(r.id, m.Seq), messageRowOf(m)
-		if err := t.exec(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id); err != nil {
-			return err
-		}
-		if err := t.exec(`DELETE FROM words WHERE rowid = ?`, id); err != nil {
-			return err
-		}
-		if row.words != "" {
-			t.words = append(t.words, wordsRow{id, row.words})
-		}
+		t.run(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id)
+		t.run(`DELETE FROM words WHERE rowid = ?`, id)
+		t.addWords(id, row.words)
 	}
 	for _, g := range ch.Begun {
 		day, n, err := rules.ParseGeneration(g.ID)
 		if err != nil {
-			return damaged("a generation is called %q", g.ID)
+			t.fail(damaged("a generation is called %q", g.ID))
 		}
-		err = t.exec(`INSERT INTO generations (key_id, day, number, from_seq, began) VALUES (?, ?, ?, ?, ?)`, r.id, day, n, g.FirstSeq-1, nanos(g.Began))
-		if err != nil {
-			return err
-		}
+		t.run(`INSERT INTO generations (key_id, day, number, from_seq, began) VALUES (?, ?, ?, ?, ?)`, r.id, day, n, g.FirstSeq-1, nanos(g.Began))
 	}
 	for _, s := range ch.Summaries {
-		if err := t.exec(insert("summaries", "id, generation, model, at, text, fields"), summaryFields(&r.id, &s)...); err != nil {
-			return err
-		}
+		t.run(insert("summaries", "id, generation, model, at, text, fields"), summaryFields(&r.id, &s)...)
 	}
-	return nil
 }
 
-func (t *tx) addMessages(r *keyRow, said iter.Seq2[[]sessions.Message, error]) error {
-	for list, err := range said {
-		for _, m := range list {
-			if err == nil {
-				err = t.addMessage(r, m)
-			}
-		}
-		if err != nil {
-			return err
-		}
+func (t *tx) addMessages(r *keyRow, list []sessions.Message) {
+	for _, m := range list {
+		id, row := rowID(r.id, m.Seq), messageRowOf(m)
+		t.run(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
+		t.addWords(id, row.words)
+		t.said = append(t.said, saidRow{r.id, m})
 	}
-	return nil
 }
 
-func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
-	id, row := rowID(r.id, m.Seq), messageRowOf(m)
-	err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
-	if err == nil && row.words != "" {
-		t.words = append(t.words, wordsRow{id, row.words})
+// addWords has the search index find a message.
+func (t *tx) addWords(id int64, words string) {
+	if words != "" {
+		t.words = append(t.words, wordsRow{id, words})
 	}
-	t.said = append(t.said, saidRow{r.id, m})
-	return err
 }
 
 // openItems tells the dispatcher what r has to do, or that it is gone.
-func (t *tx) openItems(r *keyRow, gone bool) error {
+func (t *tx) openItems(r *keyRow, gone bool) {
 	items, err := t.reader().open(r.key)
+	t.fail(err)
 	for _, it := range items {
 		it.Gone = gone
 		t.items = append(t.items, it)
 	}
-	return err
 }
 
 // open is what k has to do, or if that is zero, what all keys have.

@@ -118,31 +118,27 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 }
 
 // put stores one record in the place of the one with the same name.
-func (t *tx) put(r rows.Record) error {
+func (t *tx) put(r rows.Record) {
 	if r.Store != nil {
 		for day, n := range r.Store.Days {
-			if err := t.exec(upsert("days", "day, begun", "day", "begun"), day, n); err != nil {
-				return err
-			}
+			t.run(upsert("days", "day, begun", "day", "begun"), day, n)
 		}
-		return nil
+		return
 	}
 	k := kindOf(r)
 	replaced := k.rest
 	if k.unique != k.names {
 		replaced = "scope, " + replaced
 	}
-	return t.exec(upsert(k.table, k.names+", "+k.rest, k.unique, replaced), k.fields(&r)...)
+	t.run(upsert(k.table, k.names+", "+k.rest, k.unique, replaced), k.fields(&r)...)
 }
 
 // remove deletes one record, or all facts of a scope.
-func (t *tx) remove(r rows.Record) error {
+func (t *tx) remove(r rows.Record) {
 	k := kindOf(r)
 	where, args, err := k.like(r, true)
-	if err != nil {
-		return err
-	}
-	return t.exec(`DELETE FROM `+k.table+where, args...)
+	t.fail(err)
+	t.run(`DELETE FROM `+k.table+where, args...)
 }
 
 const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id

@@ -54,16 +54,6 @@ func (w *writer) exec(query string, args ...any) error {
 	return err
 }
 
-// on runs statements with the same arguments.
-func (w *writer) on(args []any, queries ...string) error {
-	for _, query := range queries {
-		if err := w.exec(query, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // changed is exec, and how many rows it changed.
 func (w *writer) changed(query string, args ...any) (int64, error) {
 	w.wrote, w.rewrote = true, w.rewrote || rewrites(query)

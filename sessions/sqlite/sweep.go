@@ -30,15 +30,16 @@ const sweepsTable = `CREATE TABLE IF NOT EXISTS sweeps (
 
 // large reports whether ch deletes so much of r that it is to be removed in
 // parts. A key that has something to do is not: those rows stay.
-func (t *tx) large(r *keyRow, ch *rows.Chat) (bool, error) {
+func (t *tx) large(r *keyRow, ch *rows.Chat) bool {
 	much := r.conv != nil && r.conv.Messages > rules.PartMessages || r.seq > rules.PartMessages
 	if !much || !ch.Cleared || !ch.Settled || len(ch.In)+len(ch.Out)+len(ch.Moves) > 0 || r.waiting > 0 {
-		return false, nil
+		return false
 	}
 	from, to := span(r.id)
 	unsent, err := t.reader().yes(context.Background(),
 		`SELECT 1 FROM outbox WHERE state <> 'sent' AND state IN ('queued', 'sending', 'unknown') AND id BETWEEN ? AND ?`, from, to)
-	return !unsent && err == nil, err
+	t.fail(err)
+	return !unsent
 }
 
 // fresh reports whether k has no rows at all: then it can get another id.
@@ -57,27 +58,24 @@ func (t *tx) fresh(k channels.Key) (bool, error) {
 }
 
 // freshID is an id that no key ever had.
-func (t *tx) freshID() (id int64, err error) {
+func (t *tx) freshID() (id int64) {
 	t.wrote = true
-	err = t.row(context.Background(), `UPDATE meta SET last_key = 1 + max(coalesce((SELECT max(id) FROM keys), 0), last_key) RETURNING last_key`).Scan(&id)
-	return id, err
+	t.scan([]any{&id}, `UPDATE meta SET last_key = 1 + max(coalesce((SELECT max(id) FROM keys), 0), last_key) RETURNING last_key`)
+	return id
 }
 
 // detach deletes r's conversation and queues for everybody: its key gets another
 // id. The rows have to be swept.
-func (t *tx) detach(r *keyRow) (hidden int64, err error) {
-	id, err := t.freshID()
-	if err != nil {
-		return 0, err
-	}
+func (t *tx) detach(r *keyRow) (hidden int64) {
 	delete(t.keys, r.key)
 	t.hashes, t.rewrote = true, true
-	return r.id, t.on([]any{r.id, id, r.key.String()},
+	t.on([]any{r.id, t.freshID(), r.key.String()},
 		`DELETE FROM conversations WHERE key_id = ?1`,
 		`DELETE FROM generations WHERE key_id = ?1`,
 		`DELETE FROM steps WHERE key_id = ?1`,
 		`INSERT INTO sweeps (key_id, key) VALUES (?1, ?3)`,
 		`UPDATE keys SET id = ?2 WHERE id = ?1`)
+	return r.id
 }
 
 // unswept lists the ids whose rows are to go.
@@ -91,9 +89,9 @@ func (w *writer) unswept() (ids []int64, err error) {
 func (s *backend) sweep(ctx context.Context, ids []int64) {
 	for _, id := range ids {
 		for done := false; !done; {
-			err := s.do(ctx, &op{run: func(t *tx) (err error) {
-				done, err = t.sweepPart(id)
-				return err
+			err := s.do(ctx, &op{run: func(t *tx) error {
+				done = t.sweepPart(id)
+				return nil
 			}})
 			if err != nil {
 				return
@@ -106,85 +104,77 @@ func (s *backend) sweep(ctx context.Context, ids []int64) {
 func (t *tx) sweepAll() error {
 	ids, err := t.unswept()
 	for _, id := range ids {
-		for done := false; err == nil && !done; {
-			done, err = t.sweepPart(id)
+		for !t.sweepPart(id) {
 		}
 	}
 	return err
 }
 
-// sweepPart removes some rows of a hidden id and reports whether it was all.
-func (t *tx) sweepPart(id int64) (done bool, err error) {
-	var name string
-	if err := t.row(context.Background(), `SELECT coalesce((SELECT key FROM sweeps WHERE key_id = ?), '-')`, id).Scan(&name); err != nil || name == "-" {
-		return true, err // an erasure was faster
+// sweepPart removes some rows of a hidden id and reports whether it was all, or
+// nothing more can be done after an error.
+func (t *tx) sweepPart(id int64) (done bool) {
+	name := "-"
+	if t.scan([]any{&name}, `SELECT coalesce((SELECT key FROM sweeps WHERE key_id = ?), '-')`, id); name == "-" {
+		return true // an erasure was faster
 	}
-	if err := t.shred(); err != nil {
-		return false, err
-	}
-	for _, part := range []func(id int64, name string) (int, error){t.sweepMessages, t.sweepInbox, t.sweepOthers} {
-		if n, err := part(id, name); n > 0 || err != nil {
-			return false, err
+	t.shred()
+	for _, part := range []func(id int64, name string) int{t.sweepMessages, t.sweepInbox, t.sweepOthers} {
+		if part(id, name) > 0 {
+			return false
 		}
 	}
-	if err := t.mergeDeleted(10); err != nil {
-		return false, err
-	}
-	return true, t.exec(`DELETE FROM sweeps WHERE key_id = ?`, id)
+	t.mergeDeleted(10)
+	t.run(`DELETE FROM sweeps WHERE key_id = ?`, id)
+	return true
 }
 
 // mergeDeleted says at how many percent of deleted rows the search index writes
 // a part of itself anew; 10 is its own choice, 0 never. To do that again and
 // again took three quarters of the time of a sweep.
-func (t *tx) mergeDeleted(percent int) error {
-	return t.exec(`INSERT INTO words (words, rank) VALUES ('deletemerge', ?)`, percent)
+func (t *tx) mergeDeleted(percent int) {
+	t.run(`INSERT INTO words (words, rank) VALUES ('deletemerge', ?)`, percent)
 }
 
-func (t *tx) sweepMessages(id int64, _ string) (int, error) {
-	var n int
+func (t *tx) sweepMessages(id int64, _ string) (n int) {
 	var last int64
-	err := t.row(context.Background(), `SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
-		rowID(id, 0), rowID(id, maxSeq), rules.PartMessages).Scan(&n, &last)
-	if err != nil || n == 0 {
-		return 0, err
+	t.scan([]any{&n, &last}, `SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
+		rowID(id, 0), rowID(id, maxSeq), rules.PartMessages)
+	if n == 0 {
+		return 0
 	}
-	if err := t.mergeDeleted(0); err != nil {
-		return 0, err
-	}
+	t.mergeDeleted(0)
 	t.unindexed = append(t.unindexed, [2]int64{rowID(id, 0), last})
-	return n, t.exec(`DELETE FROM messages WHERE id BETWEEN ? AND ?`, rowID(id, 0), last)
+	t.run(`DELETE FROM messages WHERE id BETWEEN ? AND ?`, rowID(id, 0), last)
+	return n
 }
 
 // sweepInbox leaves the hashes that a deletion leaves.
-func (t *tx) sweepInbox(id int64, name string) (int, error) {
+func (t *tx) sweepInbox(id int64, name string) int {
 	if name == "" {
-		return 0, nil // an import that came to nothing
+		return 0 // an import that came to nothing
 	}
 	r := &keyRow{id: id}
-	if err := parseKey(&r.key, name); err != nil {
-		return 0, err
-	}
+	t.fail(parseKey(&r.key, name))
 	from, to := span(id)
 	list, err := collect(t.reader().hidden(context.Background(), r.key, from, to, rules.PartMessages))
+	t.fail(err)
 	for _, row := range list {
-		if err == nil {
-			err = t.forgetIn(r, &row)
-		}
+		t.forgetIn(r, &row)
 	}
-	return len(list), err
+	return len(list)
 }
 
-func (t *tx) sweepOthers(id int64, _ string) (int, error) {
+func (t *tx) sweepOthers(id int64, _ string) int {
 	from, to := rowID(id, 0), rowID(id, maxSeq)
 	for _, query := range []string{
 		`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 		`DELETE FROM summaries WHERE id IN (SELECT id FROM summaries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 	} {
-		if n, err := t.changed(query, from, to, rules.PartMessages); n > 0 || err != nil {
-			return int(n), err
+		if n := t.run(query, from, to, rules.PartMessages); n > 0 {
+			return int(n)
 		}
 	}
-	return 0, nil
+	return 0
 }
 
 // errBulky: a step adds so much that it is to be stored ahead, in parts.
@@ -218,11 +208,10 @@ func (s *backend) stage(ctx context.Context, large map[channels.Key]iter.Seq2[[]
 	ahead = map[channels.Key]int64{}
 	for k, said := range large {
 		var id int64
-		err := s.do(ctx, &op{run: func(t *tx) (err error) {
-			if id, err = t.freshID(); err == nil {
-				err = t.exec(`INSERT INTO sweeps (key_id) VALUES (?)`, id)
-			}
-			return err
+		err := s.do(ctx, &op{run: func(t *tx) error {
+			id = t.freshID()
+			t.run(`INSERT INTO sweeps (key_id) VALUES (?)`, id)
+			return nil
 		}})
 		if err != nil {
 			return ahead, err
@@ -272,10 +261,8 @@ func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Messa
 		if err == nil && !kept {
 			err = errSwept
 		}
-		for _, m := range part {
-			if err == nil {
-				err = t.addMessage(&keyRow{id: id}, m)
-			}
+		if err == nil {
+			t.addMessages(&keyRow{id: id}, part)
 		}
 		return err
 	}})
@@ -284,16 +271,12 @@ func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Messa
 var errSwept = fmt.Errorf("%w: something changed meanwhile; try again", sessions.ErrConflict)
 
 // unstage gives the messages that are hidden under an id to r, which has none.
-func (t *tx) unstage(r *keyRow, id int64) error {
-	n, err := t.changed(`DELETE FROM sweeps WHERE key_id = ?`, id)
-	if err == nil && n == 0 {
-		err = errSwept
+func (t *tx) unstage(r *keyRow, id int64) {
+	if t.run(`DELETE FROM sweeps WHERE key_id = ?`, id) == 0 {
+		t.fail(errSwept)
 	}
-	if err == nil {
-		err = t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
-	}
+	t.run(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
 	r.id, t.rewrote = id, true
-	return err
 }
 
 // hiddenMarks are those that the rows will leave which are hidden and not swept

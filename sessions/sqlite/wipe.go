@@ -38,7 +38,7 @@ func (s *backend) wipe() error {
 
 // shred has what is deleted overwritten. Recycled memory must not carry old
 // text into new pages either, so that stays on.
-func (t *tx) shred() error {
+func (t *tx) shred() {
 	var on int
-	return t.row(context.Background(), `PRAGMA secure_delete = 1`).Scan(&on)
+	t.scan([]any{&on}, `PRAGMA secure_delete = 1`)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -69,6 +70,7 @@ func (s *backend) commit(batch []*op) []error {
 type tx struct {
 	*writer
 	store     *backend
+	err       error // the first of the operation at work, which ends its changes
 	items     []dispatch.Item
 	fenced    []channels.Key
 	words     []wordsRow            // to add to the search index
@@ -81,6 +83,37 @@ type tx struct {
 // reader reads what the transaction has changed so far.
 func (t *tx) reader() reader { return reader{&t.statements, t.store, t} }
 
+// run runs a statement of a change, and says how many rows it changed. After an
+// error nothing more is run: code that changes rows does not look at each error,
+// because t.one looks at the first.
+func (t *tx) run(query string, args ...any) (n int64) {
+	if t.err == nil {
+		n, t.err = t.changed(query, args...)
+	}
+	return n
+}
+
+// scan reads the one row that a query of a change finds.
+func (t *tx) scan(dest []any, query string, args ...any) {
+	if t.err == nil {
+		t.err = t.row(context.Background(), query, args...).Scan(dest...)
+	}
+}
+
+// on runs statements with the same arguments.
+func (t *tx) on(args []any, queries ...string) {
+	for _, query := range queries {
+		t.run(query, args...)
+	}
+}
+
+// fail keeps an error of a change, if it is the first.
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
 // wordsRow is a message for the search index. The index is written once for
 // each batch.
 type wordsRow struct {
@@ -90,16 +123,12 @@ type wordsRow struct {
 
 func (t *tx) index() error {
 	for _, w := range t.words {
-		if err := t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words); err != nil {
-			return err
-		}
+		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words)
 	}
 	for _, r := range t.unindexed {
-		if err := t.exec(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1]); err != nil {
-			return err
-		}
+		t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1])
 	}
-	return nil
+	return t.err
 }
 
 // all runs the operations and commits those that succeed. Its error is one of
@@ -139,7 +168,8 @@ func (t *tx) one(o *op) (own, whole error) {
 		t.forget()
 	}
 	t.wrote = false
-	err := guard(func() error { return o.run(t) })
+	err := guard(func() error { return cmp.Or(o.run(t), t.err) })
+	t.err = nil
 	if err == nil && t.ended {
 		err = errors.New("the database took back what was written")
 	}
