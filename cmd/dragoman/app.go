@@ -9,6 +9,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/llm"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -19,18 +20,18 @@ type daemon struct {
 	load        func(config.Options) (*config.Config, config.Source, error)
 	serve       func(context.Context, *config.Config, app.Options) error
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
-	migrate     func(ctx context.Context, cfg *config.Config, from, to app.StoreLocation, who app.Caller, tell func(exchange.Progress)) (app.Migrated, error)
+	migrate     func(ctx context.Context, cfg *config.Config, from, to storage.Location, who storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error)
 	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (llm.Report, error)
 	damaged     func(*config.Config) ([]string, error)
-	admin       func(context.Context, *config.Config, app.Caller) (c *httpapi.Client, release func(), err error)
+	admin       func(context.Context, *config.Config, storage.Caller) (c *httpapi.Client, release func(), err error)
 }
 
-var realDaemon = daemon{config.Load, app.Serve, app.Chat, app.Migrate, llm.Look, app.Damaged, app.Admin}
+var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, storage.Damaged, app.Admin}
 
 // caller is this program as others see it that want the state directory, and
 // where it tells a person what it waits for.
-func (e *env) caller() app.Caller {
-	return app.Caller{Version: programVersion(), Verb: e.verb, Tell: func(sentence string) {
+func (e *env) caller() storage.Caller {
+	return storage.Caller{Version: programVersion(), Verb: e.verb, Tell: func(sentence string) {
 		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", sessions.Printable(sentence))
 	}}
 }

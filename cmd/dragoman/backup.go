@@ -9,8 +9,8 @@ import (
 	"os"
 	"syscall"
 
-	"dragoman/internal/app"
 	"dragoman/internal/backup"
+	"dragoman/internal/storage"
 )
 
 type backupCmd struct {
@@ -44,10 +44,10 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		defer release()
-		end, err = app.Backup(ctx, cfg, a, e.caller(), w, p.backup)
+		end, err = storage.Backup(ctx, cfg, a, e.caller(), w, p.backup)
 		return err
 	}, func(f *os.File) error {
-		if _, _, err := app.CheckBackup(bufio.NewReader(f)); err != nil {
+		if _, _, err := backup.Read(bufio.NewReader(f), backup.Target{}); err != nil {
 			return fmt.Errorf("the backup could not be read back, so it was not kept: %w", err)
 		}
 		return nil
@@ -98,9 +98,9 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
 	defer stop()
 	p := &progress{e: e}
-	r, err := app.Restore(ctx, cfg, e.caller(), f, k.Yes, p.tell)
+	r, err := storage.Restore(ctx, cfg, e.caller(), f, k.Yes, p.tell)
 	p.end()
-	if full := (*app.NotEmptyError)(nil); errors.As(err, &full) {
+	if full := (*storage.NotEmptyError)(nil); errors.As(err, &full) {
 		return &usageError{fmt.Sprintf("%v; add --yes to replace it with the backup (the old state is kept under another name)", full)}
 	}
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"dragoman/internal/app"
 	"dragoman/internal/config"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 )
 
@@ -25,7 +25,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	var warnings []config.Problem
 	var unusable error
 	if cfg != nil {
-		warnings, unusable = cfg.Warnings(), app.CheckStore(e.ctx, cfg)
+		warnings, unusable = cfg.Warnings(), storage.Check(e.ctx, cfg)
 	}
 	if k.Online && k.JSON {
 		return &usageError{"--online has no JSON; for JSON, use: " + e.command("models --json")}
@@ -83,7 +83,7 @@ func (e *env) sayDamaged(cfg *config.Config) {
 		e.say("warning: %s", plainly(err))
 	}
 	for _, f := range files {
-		e.say("warning: %s", sessions.Printable(app.DamageText(f)))
+		e.say("warning: %s", sessions.Printable(storage.DamageText(f)))
 	}
 }
 

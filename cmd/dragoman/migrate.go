@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/sessions/exchange"
 )
 
@@ -22,9 +22,9 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	}
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store has to go
 	defer stop()
-	var places [2]app.StoreLocation
+	var places [2]storage.Location
 	for i, text := range []string{k.From, k.To} {
-		if places[i], err = app.ParseLocation(text, cfg.StateDir); err != nil {
+		if places[i], err = storage.ParseLocation(text, cfg.StateDir); err != nil {
 			return &usageError{err.Error()}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/storage"
 	"dragoman/sessions/exchange"
 
 	"go.uber.org/goleak"
@@ -132,16 +133,16 @@ type held struct {
 	ready chan struct{}
 }
 
-func (h *held) admin(ctx context.Context, _ *config.Config, _ app.Caller) (*httpapi.Client, func(), error) {
+func (h *held) admin(ctx context.Context, _ *config.Config, _ storage.Caller) (*httpapi.Client, func(), error) {
 	close(h.ready)
 	<-ctx.Done()
 	return nil, nil, ctx.Err()
 }
 
-func (h *held) migrate(ctx context.Context, _ *config.Config, _, _ app.StoreLocation, _ app.Caller, _ func(exchange.Progress)) (app.Migrated, error) {
+func (h *held) migrate(ctx context.Context, _ *config.Config, _, _ storage.Location, _ storage.Caller, _ func(exchange.Progress)) (storage.Migrated, error) {
 	close(h.ready)
 	<-ctx.Done()
-	return app.Migrated{}, ctx.Err()
+	return storage.Migrated{}, ctx.Err()
 }
 
 // A terminal that is closed ends a command as Ctrl-C does: what it made to read

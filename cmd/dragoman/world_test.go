@@ -14,6 +14,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/llm"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/exchange"
@@ -92,14 +93,14 @@ func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) s
 
 func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 
-func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to app.StoreLocation, _ app.Caller, tell func(exchange.Progress)) (app.Migrated, error) {
+func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to storage.Location, _ storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error) {
 	for i := range 3 {
 		tell(exchange.Progress{Step: exchange.Copying, Done: 1000 * i, Total: 2000})
 	}
-	return app.Migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
+	return storage.Migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
 }
 
-func (f *fakeDaemon) admin(context.Context, *config.Config, app.Caller) (*httpapi.Client, func(), error) {
+func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*httpapi.Client, func(), error) {
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: f.store, Jobs: f.jobs, Phones: f, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },

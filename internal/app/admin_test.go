@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 )
 
@@ -23,7 +24,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 	r.ask(r.page("kitchen"), "good morning")
 	check := func(when string, running bool) {
 		t.Helper()
-		c, release, err := app.Admin(t.Context(), p.config(), app.Caller{Version: "v-test"})
+		c, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Version: "v-test"})
 		if err != nil {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}
@@ -61,7 +62,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 func TestAdminTwice(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
-	one, release, err := app.Admin(t.Context(), p.config(), app.Caller{})
+	one, release, err := app.Admin(t.Context(), p.config(), storage.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestAdminTwice(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		two, release, err := app.Admin(t.Context(), p.config(), app.Caller{})
+		two, release, err := app.Admin(t.Context(), p.config(), storage.Caller{})
 		if err == nil {
 			_, err = two.Status(t.Context())
 		}
@@ -96,27 +97,27 @@ func TestAdminTwice(t *testing.T) {
 func TestWaitForACommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
-	_, release, err := app.Admin(t.Context(), p.config(), app.Caller{Verb: "sessions import"})
+	_, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Verb: "sessions import"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	who := fmt.Sprintf("dragoman sessions import with process id %d", os.Getpid())
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
-	for name, open := range map[string]func(app.Caller) error{
-		"a daemon": func(c app.Caller) error {
+	for name, open := range map[string]func(storage.Caller) error{
+		"a daemon": func(c storage.Caller) error {
 			_, err := app.Open(ctx, p.config(), app.Options{Caller: c})
 			return err
 		},
-		"a chat": func(c app.Caller) error {
+		"a chat": func(c storage.Caller) error {
 			return app.Chat(ctx, p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, "", app.ChatOptions{})
 		},
-		"a command": func(c app.Caller) error {
+		"a command": func(c storage.Caller) error {
 			_, _, err := app.Admin(ctx, p.config(), c)
 			return err
 		},
 	} {
-		err := open(app.Caller{Patience: time.Millisecond})
+		err := open(storage.Caller{Patience: time.Millisecond})
 		want := "state is still in use by " + who + " after 1ms; try again when that has ended"
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want\n %s", name, err, want)
@@ -125,7 +126,7 @@ func TestWaitForACommand(t *testing.T) {
 	said := make(chan string, 1)
 	ended := make(chan error)
 	go func() {
-		d, err := app.Open(ctx, p.config(), app.Options{Caller: app.Caller{
+		d, err := app.Open(ctx, p.config(), app.Options{Caller: storage.Caller{
 			Patience: 2 * most, Tell: func(sentence string) { said <- sentence },
 		}})
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"dragoman/internal/alerts"
 	"dragoman/internal/event"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/storage"
 )
 
 // The IDs of troubles. Those of channels have the channel's name behind.
@@ -43,7 +44,7 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
 		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: httpapi.PlainReason(err)})
 	}
-	for _, why := range diskWarnings(d.state.path, d.cfg.Store.Type) {
+	for _, why := range storage.DiskWarnings(d.cfg) {
 		all = append(all, alerts.Trouble{ID: lowTrouble, Name: "The disk has been almost full", Well: "The disk has room again", Why: why})
 	}
 	return all

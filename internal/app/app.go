@@ -35,6 +35,7 @@ import (
 	"dragoman/internal/llm"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -42,7 +43,7 @@ import (
 // Options are what a daemon needs beside its configuration.
 type Options struct {
 	// Caller is this program; its Version is told to whoever asks.
-	Caller
+	storage.Caller
 	// Command is a command with this verb that a person can paste. Nil: it is
 	// dragoman and the verb.
 	Command func(verb string, words ...string) string
@@ -74,7 +75,7 @@ type Daemon struct {
 	current atomic.Pointer[config.Config]
 	log     *slog.Logger
 
-	state     *stateDir
+	state     *storage.Dir
 	store     sessions.Store
 	peers     sessions.Peers // nil: the store has one node
 	reading   reader         // nil: the store was whole when it was opened
@@ -122,7 +123,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, nodeLabel(cfg)), reloadAsked: make(chan struct{}, 1)}
+	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -171,27 +172,22 @@ func (d *Daemon) Close() error {
 }
 
 func (d *Daemon) openState(ctx context.Context) (err error) {
-	if d.state, err = waitState(ctx, d.cfg.StateDir, d.opts.Caller); err != nil {
+	if d.state, err = storage.Wait(ctx, d.cfg.StateDir, d.opts.Caller); err != nil {
 		return err
 	}
-	d.onClose("the state directory", d.state.unlock)
-	sweepViews(d.state.path, 0)
-	sayDamage(d.cfg, d.log) // before the store adds to it, of which it tells itself
-	store, err := openStore(ctx, d.cfg, d.state, d.opts.Version, d.log)
+	d.onClose("the state directory", d.state.Unlock)
+	store, err := storage.OpenStore(ctx, d.cfg, d.state, d.opts.Version, d.log)
 	if err != nil {
 		return err
 	}
 	d.onClose("the store", store.Close)
 	d.reading, _ = store.(reader)
 	d.peers = peersOf(store)
-	if d.files, err = openMedia(ctx, d.cfg, d.state, d.log); err != nil {
+	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
 	}
 	d.onClose("the files", d.files.Close)
-	if err := bringFiles(ctx, d.cfg, d.state, d.files, d.log); err != nil {
-		return err
-	}
-	if err := bringDevices(ctx, d.cfg, d.log); err != nil {
+	if err := storage.Bring(ctx, d.cfg, d.state, d.files, d.log); err != nil {
 		return err
 	}
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
@@ -209,26 +205,17 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(llm.NotesName)}
-	for _, name := range storeNames() {
-		files = append(files, d.state.file(name))
-	}
-	if path := d.cfg.Media.Path; path != "" {
-		files = append(files, path)
-	}
-	for name, ch := range d.cfg.Channels {
-		if ch.Type == config.TypeWhatsApp {
-			files = append(files, deviceFile(d.cfg, name))
+	files := d.state.Private(d.cfg)
+	for _, path := range []string{d.cfg.Media.Path, d.cfg.Source().Path} {
+		if path != "" {
+			files = append(files, path)
 		}
-	}
-	if path := d.cfg.Source().Path; path != "" {
-		files = append(files, path)
 	}
 	return files
 }
 
 func (d *Daemon) openModel(ctx context.Context) error {
-	err := d.models.Open(ctx, llm.Options{Notes: d.state.file(llm.NotesName), Files: d.files, Count: d.metrics, Label: d.labelOf})
+	err := d.models.Open(ctx, llm.Options{Notes: d.state.File(llm.NotesName), Files: d.files, Count: d.metrics, Label: d.labelOf})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -52,7 +53,7 @@ func TestBackupWhileMessagesFlow(t *testing.T) {
 			}
 			r.until("some messages", func() bool { return len(r.feed(r.page("r0"))) >= 4 })
 			var out bytes.Buffer
-			end, err := app.Backup(t.Context(), p.config(), r.admin, app.Caller{Version: "v-test"}, &out, nil)
+			end, err := storage.Backup(t.Context(), p.config(), r.admin, storage.Caller{Version: "v-test"}, &out, nil)
 			if err != nil {
 				t.Fatalf("Backup = %v", err)
 			}
@@ -69,11 +70,11 @@ func TestBackupWhileMessagesFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			got, err := app.Restore(t.Context(), other.config(), app.Caller{Version: "v-test"}, f, false, func(exchange.Progress) {})
+			got, err := storage.Restore(t.Context(), other.config(), storage.Caller{Version: "v-test"}, f, false, func(exchange.Progress) {})
 			if err != nil || got.End != end || got.Kept != "" || len(got.Devices) != 1 || got.Devices[0] != "wa" {
 				t.Fatalf("Restore = %+v, %v, want %+v", got, err, end)
 			}
-			admin, release, err := app.Admin(t.Context(), other.config(), app.Caller{})
+			admin, release, err := app.Admin(t.Context(), other.config(), storage.Caller{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestRestoreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := app.Backup(t.Context(), p.config(), r.admin, app.Caller{}, f, nil); err != nil {
+	if _, err := storage.Backup(t.Context(), p.config(), r.admin, storage.Caller{}, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Seek(0, 0); err != nil {
@@ -142,7 +143,7 @@ func TestRestoreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cut := context.WithCancel(t.Context())
-	_, err = app.Restore(ctx, p.config(), app.Caller{Patience: time.Second}, f, true, func(exchange.Progress) { cut() })
+	_, err = storage.Restore(ctx, p.config(), storage.Caller{Patience: time.Second}, f, true, func(exchange.Progress) { cut() })
 	if err == nil {
 		t.Fatal("a restore that is cut off = nil")
 	}

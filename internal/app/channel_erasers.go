@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/config"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 )
 
@@ -27,7 +28,7 @@ func (s *channelErasers) of(ctx context.Context, name string) (channels.Eraser, 
 	if e := s.running[name]; e != nil {
 		return e, nil
 	}
-	there, err := deviceThere(ctx, s.cfg, name)
+	there, err := storage.DeviceThere(ctx, s.cfg, name)
 	if err != nil || !there {
 		return nil, err
 	}

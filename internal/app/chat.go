@@ -11,6 +11,7 @@ import (
 	"dragoman/channels/terminal"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/storage"
 )
 
 // ChatOptions are those of the chat in a terminal.
@@ -29,7 +30,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	}
 	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
 	d, err := Open(ctx, cfg, opts)
-	if servedByOther(ctx, cfg.StateDir, err) {
+	if err != nil && storage.Served(ctx, cfg.StateDir) {
 		return talk(ctx, cfg, in, out, room, o)
 	}
 	if err != nil {
@@ -56,7 +57,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 
 // talk speaks over the socket, to whoever serves it.
 func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, room string, o ChatOptions) error {
-	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
+	transport := httpapi.SocketTransport(storage.Socket(cfg.StateDir))
 	defer transport.CloseIdleConnections()
 	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path, Room: room}
 	return terminal.Chat(ctx, c, in, out, o)

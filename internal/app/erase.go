@@ -7,18 +7,21 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/internal/media"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
 
 // auditLog is the log of what operators and people do to conversations.
-func auditLog(state *stateDir) erasure.Log { return erasure.Log{Path: state.file(auditName)} }
+func auditLog(state *storage.Dir) erasure.Log {
+	return erasure.Log{Path: state.File(storage.AuditName)}
+}
 
 // newEraser erases in store, which is of the type used, and tells emit.
-func newEraser(store sessions.Store, state *stateDir, used string, emit func(event.Event)) *erasure.Eraser {
+func newEraser(store sessions.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
 	return erasure.New(erasure.Options{
-		Store: store, Log: auditLog(state), File: state.file(erasingName), FileName: media.Name,
-		Beside: func() ([]string, error) { return besideStore(state.path, used) },
+		Store: store, Log: auditLog(state), File: state.File(storage.ErasingName), FileName: media.Name,
+		Beside: func() ([]string, error) { return storage.Beside(state.Path, used) },
 		Gone: func(k channels.Key) {
 			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},

@@ -17,6 +17,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/media"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite"
 )
@@ -39,7 +40,7 @@ func TestDeleteRemovesFiles(t *testing.T) {
 	}
 	remove := func(when, key string) {
 		t.Helper()
-		c, release, err := app.Admin(t.Context(), p.config(), app.Caller{Version: "v-test"})
+		c, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Version: "v-test"})
 		if err != nil {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}

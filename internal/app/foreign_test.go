@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
-	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -177,7 +177,7 @@ func TestCase48LongFieldsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	there, back := p.parse("sqlite"), p.parse("file:"+p.state("back"))
-	for _, step := range [][2]app.StoreLocation{{p.parse("file"), there}, {there, back}} {
+	for _, step := range [][2]storage.Location{{p.parse("file"), there}, {there, back}} {
 		if _, err := p.migrate(step[0], step[1]); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 )
 
@@ -115,7 +116,7 @@ func (p *place) run(change ...func(*app.Options)) *running {
 	p.t.Helper()
 	r := &running{place: p, log: &testkit.Output{}, level: new(slog.LevelVar), hangup: make(chan struct{})}
 	o := app.Options{
-		Caller: app.Caller{Version: "v-test"}, Out: r.log, Level: r.level, Hangup: r.hangup, Reload: p.load,
+		Caller: storage.Caller{Version: "v-test"}, Out: r.log, Level: r.level, Hangup: r.hangup, Reload: p.load,
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: r.level})),
 	}
 	for _, f := range change {
@@ -128,7 +129,7 @@ func (p *place) run(change ...func(*app.Options)) *running {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	client, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{Version: "v-test"})
+	client, release, err := app.Admin(p.t.Context(), p.config(), storage.Caller{Version: "v-test"})
 	if err != nil {
 		p.t.Fatal(err)
 	}

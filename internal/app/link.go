@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,11 +11,6 @@ import (
 	"dragoman/internal/console"
 	"dragoman/internal/linking"
 )
-
-// deviceFile is where a linked device keeps its keys.
-func deviceFile(cfg *config.Config, name string) string {
-	return filepath.Join(cfg.StateDir, name+deviceSuffix)
-}
 
 // findLinkable finds a channel of this daemon's that can be linked.
 func (d *Daemon) findLinkable(name string) (channels.Linker, error) {
@@ -45,7 +39,7 @@ func errNotLinkable(name string, cfg *config.Config) error {
 		return fmt.Errorf("app: the channel %q is turned off (enabled: false); turn it on and restart", name)
 	}
 	advice := "add one under channels, see docs/whatsapp.md"
-	if there := phones(cfg); len(there) > 0 {
+	if there := cfg.OfType(config.TypeWhatsApp); len(there) > 0 {
 		advice = "name one of these: " + strings.Join(there, ", ")
 	}
 	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/file"
@@ -23,7 +23,7 @@ import (
 )
 
 // at opens the store at a place of the tests' own.
-func at(t *testing.T, p app.StoreLocation) sessions.Store {
+func at(t *testing.T, p storage.Location) sessions.Store {
 	t.Helper()
 	var s sessions.Store
 	var err error
@@ -42,7 +42,7 @@ func at(t *testing.T, p app.StoreLocation) sessions.Store {
 }
 
 // lines are the records of the store at p.
-func lines(t *testing.T, p app.StoreLocation) []string {
+func lines(t *testing.T, p storage.Location) []string {
 	t.Helper()
 	s := at(t, p)
 	defer s.Close()
@@ -63,21 +63,21 @@ func dumpOf(t *testing.T, s sessions.Store) (all []string) {
 }
 
 // parse is ParseLocation in p's state directory.
-func (p *place) parse(text string) app.StoreLocation {
+func (p *place) parse(text string) storage.Location {
 	p.t.Helper()
-	got, err := app.ParseLocation(text, p.state(""))
+	got, err := storage.ParseLocation(text, p.state(""))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return got
 }
 
-func (p *place) migrate(from, to app.StoreLocation) (app.Migrated, error) {
-	return app.Migrate(p.t.Context(), p.config(), from, to, app.Caller{}, nil)
+func (p *place) migrate(from, to storage.Location) (storage.Migrated, error) {
+	return storage.Migrate(p.t.Context(), p.config(), from, to, storage.Caller{}, nil)
 }
 
 // refusedMigration is what a migration says that must not happen.
-func (p *place) refusedMigration(from, to app.StoreLocation, words ...string) {
+func (p *place) refusedMigration(from, to storage.Location, words ...string) {
 	p.t.Helper()
 	_, err := p.migrate(from, to)
 	if err == nil {
@@ -91,7 +91,7 @@ func (p *place) refusedMigration(from, to app.StoreLocation, words ...string) {
 }
 
 // everything fills the store at p.
-func everything(t *testing.T, p app.StoreLocation) []string {
+func everything(t *testing.T, p storage.Location) []string {
 	t.Helper()
 	s := at(t, p)
 	storetest.Fill(t, s)
@@ -121,7 +121,7 @@ func TestCase48MigrateToFileAndBack(t *testing.T) {
 	if _, err := p.migrate(p.parse("file"), back); err != nil {
 		t.Fatal(err)
 	}
-	for _, place := range []app.StoreLocation{p.parse("file"), back} {
+	for _, place := range []storage.Location{p.parse("file"), back} {
 		if diff := cmp.Diff(first, lines(t, place)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", place, diff)
 		}
@@ -136,7 +136,7 @@ func TestCase48MoveThereAndBack(t *testing.T) {
 	from := at(t, p.parse("sqlite"))
 	defer from.Close()
 	for i, kind := range []string{"memory", "file", "sqlite", "file", "memory", "sqlite"} {
-		next := at(t, app.StoreLocation{Type: kind, Path: p.state(fmt.Sprint("step", i))})
+		next := at(t, storage.Location{Type: kind, Path: p.state(fmt.Sprint("step", i))})
 		defer next.Close()
 		if _, err := exchange.Move(t.Context(), from, next, nil); err != nil {
 			t.Fatalf("step %d: %v", i, err)
@@ -167,7 +167,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatalf("Migrate = %+v, %v", m, err)
 	}
 	gone(t, to.Path+".migrating")
-	for _, place := range []app.StoreLocation{from, to} {
+	for _, place := range []storage.Location{from, to} {
 		if diff := cmp.Diff(first, lines(t, place)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", place, diff)
 		}
@@ -208,7 +208,7 @@ func TestMigrateRefuses(t *testing.T) {
 	r.stop()
 
 	for _, text := range []string{"", "mysql", "sqlte:/x", "memory:/x", ":/x"} {
-		if got, err := app.ParseLocation(text, "/state"); err == nil {
+		if got, err := storage.ParseLocation(text, "/state"); err == nil {
 			t.Errorf("ParseLocation(%q) = %v", text, got)
 		}
 	}
@@ -249,7 +249,7 @@ func TestMigrateCancelled(t *testing.T) {
 	everything(t, from)
 	for _, step := range []exchange.Step{exchange.Counting, exchange.Copying} {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := app.Migrate(ctx, p.config(), from, to, app.Caller{}, func(now exchange.Progress) {
+		_, err := storage.Migrate(ctx, p.config(), from, to, storage.Caller{}, func(now exchange.Progress) {
 			if now.Step == step {
 				cancel()
 			}

@@ -3,7 +3,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 
@@ -21,9 +20,3 @@ func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger)
 func openKeeper(string, *config.Config, *slog.Logger) (channels.Eraser, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use a program that has it, or remove its file or schema; nothing was erased")
 }
-
-func copyDevice(context.Context, *config.Config, string, string, bool) (bool, error) {
-	return false, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot move a linked device")
-}
-
-func clearDevice(context.Context, *config.Config, string) error { return nil }

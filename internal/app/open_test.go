@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 )
 
 func TestOpenRunClose(t *testing.T) {
@@ -57,7 +58,7 @@ func TestOneDaemonAFolder(t *testing.T) {
 	p := newPlace(t, "")
 	r := p.run()
 	said := p.refused()
-	want := fmt.Sprintf("app: %s is in use by dragoman with process id %d; stop it, or choose another state_dir", p.state(""), os.Getpid())
+	want := fmt.Sprintf("storage: %s is in use by dragoman with process id %d; stop it, or choose another state_dir", p.state(""), os.Getpid())
 	if want = strings.Replace(want, "state/ ", "state ", 1); said != want {
 		t.Errorf("a second Open says\n %s, want\n %s", said, want)
 	}
@@ -150,7 +151,7 @@ func TestCorruptDatabase(t *testing.T) {
 			if said := p.refused(); !strings.Contains(said, "damaged") || !strings.Contains(said, "restore a backup") {
 				t.Errorf("Open says %q, want that it is damaged and what to do", said)
 			}
-			if _, _, err := app.Admin(t.Context(), p.config(), app.Caller{}); err == nil {
+			if _, _, err := app.Admin(t.Context(), p.config(), storage.Caller{}); err == nil {
 				t.Error("Admin = nil, want the same refusal")
 			}
 			got, err := os.ReadFile(p.state("dragoman.db"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 )
 
 // Root looks after a daemon that runs as somebody else. What its verbs write
@@ -38,7 +39,7 @@ func TestRootLeavesNothingOfItsOwn(t *testing.T) {
 	if err := os.WriteFile(p.state("audit.log"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, release, err := app.Admin(t.Context(), p.config(), app.Caller{Verb: "sessions list"})
+	_, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Verb: "sessions list"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestLookingMakesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
 	var told string
-	c, release, err := app.Admin(t.Context(), p.config(), app.Caller{Verb: "status", Tell: func(s string) { told = s }})
+	c, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Verb: "status", Tell: func(s string) { told = s }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,7 @@ import (
 	"syscall"
 )
 
-// pageSessionsName is who is logged in on the page, in the state directory. It
-// holds no secret: see [console.Keeper].
-const pageSessionsName = "page-sessions.json"
-
-// pageSessions is that file.
+// pageSessions is the file with who is logged in on the page: see [console.Keeper].
 type pageSessions string
 
 // Load returns nil where there is none.
@@ -26,7 +22,7 @@ func (p pageSessions) Load() ([]byte, error) {
 
 // Save replaces the file. Its loss costs a login, so nothing is synced.
 func (p pageSessions) Save(text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(string(p)), pageSessionsName+".*")
+	f, err := os.CreateTemp(filepath.Dir(string(p)), filepath.Base(string(p))+".*")
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"dragoman/channels/live"
-	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
 )
@@ -38,15 +37,6 @@ func lister(p sessions.Peers) func(context.Context) ([]sessions.Node, error) {
 		return nil
 	}
 	return p.Nodes
-}
-
-// nodeLabel is the metrics' name for this node, the same after a restart; "" if
-// it has no peers.
-func nodeLabel(cfg *config.Config) string {
-	if cfg.Store.Type != postgresType {
-		return ""
-	}
-	return hostOf(cfg.StateDir)
 }
 
 // others lets the hub of a channel tell those of other nodes something; nil: there

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 )
 
@@ -94,7 +95,7 @@ func TestNoRightToTheFolder(t *testing.T) {
 		return
 	}
 	out := openPlace(t).byNobody()
-	if !strings.Contains(out, "SAID app: ") || !strings.Contains(out, "this user may not write there") {
+	if !strings.Contains(out, "SAID storage: ") || !strings.Contains(out, "this user may not write there") {
 		t.Errorf("Open says %s, want that this user may not write there", out)
 	}
 }
@@ -104,12 +105,12 @@ func TestNoRightToTheFolder(t *testing.T) {
 func TestNoRightToUse(t *testing.T) {
 	if path := os.Getenv(asNobody); path != "" {
 		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
-		_, _, err := app.Admin(t.Context(), p.config(), app.Caller{})
+		_, _, err := app.Admin(t.Context(), p.config(), storage.Caller{})
 		fmt.Println("SAID", err)
 		return
 	}
 	p := openPlace(t)
-	want := "SAID app: the state directory " + strings.TrimSuffix(p.state(""), "/") + " cannot be written: this user may not write there"
+	want := "SAID storage: the state directory " + strings.TrimSuffix(p.state(""), "/") + " cannot be written: this user may not write there"
 	for _, open := range []func(){
 		func() {},
 		func() { p.chmod(0o755, p.state("")) },

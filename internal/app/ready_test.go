@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 )
 
@@ -26,7 +27,7 @@ func TestUnreadableStoreIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said testkit.Output
-	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{Version: "v-test"}, Out: &said})
+	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: storage.Caller{Version: "v-test"}, Out: &said})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestReadyWhenTheStoreIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said testkit.Output
-	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{Version: "v-test"}, Out: &said})
+	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: storage.Caller{Version: "v-test"}, Out: &said})
 	if err != nil {
 		t.Fatal(err)
 	}

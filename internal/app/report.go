@@ -24,8 +24,8 @@ func (d *Daemon) report() {
 	for i, sentence := range strings.SplitAfter(d.models.Text(), ". ") {
 		line([]string{"model", ""}[min(i, 1)], strings.TrimSpace(sentence))
 	}
-	line("state", shortPath(d.state.path, d.state.path)+" ("+d.cfg.Store.Type+")")
-	line("workspace", shortPath(d.cfg.Workspace, d.state.path))
+	line("state", shortPath(d.state.Path, d.state.Path)+" ("+d.cfg.Store.Type+")")
+	line("workspace", shortPath(d.cfg.Workspace, d.state.Path))
 	for _, policy := range d.cfg.Policy() {
 		name, says, _ := strings.Cut(policy, ": ")
 		if d.public == nil && d.cfg.Channels[name].Type == config.TypeWeb {
@@ -48,4 +48,17 @@ func (d *Daemon) report() {
 	}
 	_, _ = fmt.Fprintln(d.opts.Out, strings.TrimRight(b.String(), "\n"))
 	d.log.Info("conversations that are answered at the same time", "max_turns", d.turns)
+}
+
+// shortPath writes the home directory as "~", for people. The home of the
+// service is its state, where "~" would tell nobody anything.
+func shortPath(path, state string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || home == "/" || home == state {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, home+"/"); ok {
+		return "~/" + rest
+	}
+	return path
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/internal/metrics"
+	"dragoman/internal/storage"
 )
 
 // watchAll lets the metrics look at everything that is read at each scrape.
@@ -22,8 +23,8 @@ func (d *Daemon) watchAll() {
 	}
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(d.hooks.Waiting)
-	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: storeTypes[d.cfg.Store.Type].name, media: d.files.Used}).both)
-	d.metrics.WatchDisk(func() float64 { free, _ := room(d.state.path); return float64(free) })
+	d.metrics.WatchSizes((&sizes{dir: d.state.Path, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
+	d.metrics.WatchDisk(func() float64 { free, _ := storage.Room(d.state.Path); return float64(free) })
 }
 
 // loginFailed counts a wrong token for the page.

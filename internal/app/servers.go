@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/channels/terminal"
-	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
-	"dragoman/internal/linking"
+	"dragoman/internal/storage"
 )
 
 // serverGrace is how long requests may run on when everything else has ended.
@@ -50,7 +46,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.public = &server{name: "page", ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.file(pageSessionsName)), Failed: d.loginFailed, Logger: d.log,
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.loginFailed, Logger: d.log,
 	}
 	if o.Proxies, err = d.cfg.HTTP.Proxies(); err != nil {
 		return fmt.Errorf("app: http.trusted_proxies: %w", err)
@@ -84,7 +80,7 @@ func (d *Daemon) openServers(context.Context) error {
 }
 
 func (d *Daemon) openAdmin() error {
-	ln, err := httpapi.Listen(d.state.file(socketName))
+	ln, err := httpapi.Listen(storage.Socket(d.state.Path))
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
@@ -120,7 +116,7 @@ func (d *Daemon) info() httpapi.Info {
 	trouble, _ := d.models.Trouble()
 	i := httpapi.Info{
 		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
-		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.models.Main.Name(), ModelTrouble: trouble, OtherTroubles: d.models.OtherTroubles(), Running: true,
+		StateDir: d.state.Path, Store: d.cfg.Store.Type, Model: d.models.Main.Name(), ModelTrouble: trouble, OtherTroubles: d.models.OtherTroubles(), Running: true,
 		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.current.Load().Policy(),
 	}
 	if d.public != nil {
@@ -130,76 +126,8 @@ func (d *Daemon) info() httpapi.Info {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
-	disk := diskWarnings(d.state.path, d.cfg.Store.Type)
+	disk := storage.DiskWarnings(d.cfg)
 	i.DiskFull, i.Warnings = len(disk) > 0, append(i.Warnings, disk...)
-	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
+	i.Warnings = append(i.Warnings, storage.DamageWarnings(d.cfg)...)
 	return i
-}
-
-// Admin is a client for the operator's verbs: of the daemon that serves this
-// state directory, or, if none runs, of the store itself. The caller calls
-// release when done; until then no daemon can start on the store.
-func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
-	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(beginning, who.Verb) {
-		return adminOfNothing(ctx, cfg, who)
-	}
-	state, err := waitState(ctx, cfg.StateDir, who)
-	if err != nil {
-		if !served(ctx, cfg.StateDir) {
-			return nil, nil, err
-		}
-		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
-		return c, c.Close, nil
-	}
-	c, closeAll, err := adminOf(ctx, cfg, who, state)
-	if err != nil {
-		return nil, nil, errors.Join(err, state.unlock())
-	}
-	return c, func() { closeAll(); _ = state.unlock() }, nil
-}
-
-// adminOf is a client for the verbs on the store in state.
-func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDir) (c *httpapi.Client, release func(), err error) {
-	var undo []func() error
-	closeAll := func() (errs error) {
-		for _, f := range slices.Backward(undo) {
-			errs = errors.Join(errs, f())
-		}
-		return errs
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, closeAll())
-		}
-	}()
-	store, err := openStore(ctx, cfg, state, "", nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	undo = append(undo, store.Close)
-	files, err := openMedia(ctx, cfg, state, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	undo = append(undo, files.Close)
-	beats, err := newBeats(cfg, store, nil, nil, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	beats.idle = true
-	told, endHooks := startHooks(cfg)
-	undo = append(undo, endHooks)
-	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
-	o := httpapi.AdminOptions{
-		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(state), Nodes: lister(peersOf(store)),
-		Eraser: newEraser(filed, state, cfg.Store.Type, told.Emit),
-		Phones: linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) }),
-		Info: func() httpapi.Info {
-			return httpapi.Info{
-				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
-				Warnings: append(diskWarnings(cfg.StateDir, cfg.Store.Type), damageWarnings(cfg)...),
-			}
-		},
-	}
-	return httpapi.InProcess(httpapi.Admin(o)), func() { _ = closeAll() }, nil
 }

@@ -12,6 +12,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
 
@@ -42,7 +43,7 @@ func (p *place) readOnly() {
 // read is what the verbs tell that only read.
 func (p *place) read() (list []httpapi.Listed, found []httpapi.Hit, dump int) {
 	p.t.Helper()
-	c, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{})
+	c, release, err := app.Admin(p.t.Context(), p.config(), storage.Caller{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -76,11 +77,11 @@ func TestReadOnlyState(t *testing.T) {
 			list, found, dump := crashed.read()
 			p.readOnly()
 			before := tree(t, p.state(""))
-			_, _, err := app.Admin(t.Context(), p.config(), app.Caller{})
+			_, _, err := app.Admin(t.Context(), p.config(), storage.Caller{})
 			if err == nil || !strings.Contains(err.Error(), "the file system is read-only") || !strings.Contains(err.Error(), "copy it elsewhere") {
 				t.Errorf("Admin = %v, want that it is read-only, and what to do", err)
 			}
-			if err := app.CheckStore(t.Context(), p.config()); err == nil || !strings.Contains(err.Error(), "the file system is read-only") {
+			if err := storage.Check(t.Context(), p.config()); err == nil || !strings.Contains(err.Error(), "the file system is read-only") {
 				t.Errorf("CheckStore = %v, want that it is read-only", err)
 			}
 			if diff := cmp.Diff(before, tree(t, p.state(""))); diff != "" {

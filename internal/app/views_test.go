@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/internal/app"
+	"dragoman/internal/storage"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -153,7 +154,7 @@ func TestLockNamesTheLivingOnly(t *testing.T) {
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = app.Admin(t.Context(), p.config(), app.Caller{Patience: time.Millisecond})
+		_, _, err = app.Admin(t.Context(), p.config(), storage.Caller{Patience: time.Millisecond})
 		if want := "is still in use by " + tt.want + " after"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with the text %q Admin = %v, want %q in it", tt.text, err, want)
 		}

@@ -109,9 +109,12 @@ var Table = []Rule{
 	// The models that a configuration names, with what is known of them.
 	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/gateway", "internal/httpapi", "internal/media", "internal/metrics"}},
 
+	// What a configuration keeps, and copies of all of it.
+	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/httpapi", "internal/llm", "internal/media"}},
+
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

@@ -127,6 +127,16 @@ func (c *Config) Active() []string {
 	return names
 }
 
+// OfType lists the names of the channels of a type, sorted.
+func (c *Config) OfType(kind string) (names []string) {
+	for _, name := range sortedKeys(c.Channels) {
+		if c.Channels[name].Type == kind {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Policy says in plain sentences who may talk on which channel. It is printed
 // at start, so that what counts is what the operator sees.
 func (c *Config) Policy() []string {

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // openIdle opens a store in a database that no daemon works on.
-func (p StoreLocation) openIdle(ctx context.Context) (sessions.Store, error) {
+func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
 	store, err := p.open(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (p StoreLocation) openIdle(ctx context.Context) (sessions.Store, error) {
 			err = errors.New("a daemon is using the database; stop all daemons first (one that crashed still counts for a few seconds)")
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("app: %w", err), store.Close())
+			return nil, errors.Join(fmt.Errorf("storage: %w", err), store.Close())
 		}
 	}
 	return store, nil
@@ -33,7 +33,7 @@ func (p StoreLocation) openIdle(ctx context.Context) (sessions.Store, error) {
 
 // copyIntoDatabase copies the store at from into a database that is empty, all of
 // it or nothing, and compares the two.
-func copyIntoDatabase(ctx context.Context, from, to StoreLocation, stateDir string, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
+func copyIntoDatabase(ctx context.Context, from, to Location, stateDir string, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
 	source, end, err := from.openToRead(ctx, stateDir)
 	if err != nil {
 		return counts, err
@@ -47,14 +47,14 @@ func copyIntoDatabase(ctx context.Context, from, to StoreLocation, stateDir stri
 	defer func() { err = errors.Join(err, target.Close()) }()
 	there, err := exchange.Count(ctx, target)
 	if err != nil {
-		return counts, fmt.Errorf("app: look into the database: %w", err)
+		return counts, fmt.Errorf("storage: look into the database: %w", err)
 	}
 	if !there.Empty() {
-		return counts, fmt.Errorf("app: the database is not empty: it holds %s; nothing is merged. Name another database in store.url", there)
+		return counts, fmt.Errorf("storage: the database is not empty: it holds %s; nothing is merged. Name another database in store.url", there)
 	}
 	counts, err = exchange.Move(ctx, source, target, tell)
 	if different := (*exchange.Difference)(nil); errors.As(err, &different) {
-		err = fmt.Errorf("app: the copy in the database is NOT equal; do not use it, and recreate the database before you try again: %w", err)
+		err = fmt.Errorf("storage: the copy in the database is NOT equal; do not use it, and recreate the database before you try again: %w", err)
 	}
 	return counts, err
 }
@@ -76,19 +76,19 @@ func filesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) (err
 	if cfg.Media.Type == config.MediaLocal {
 		return nil
 	}
-	state := &stateDir{path: cfg.StateDir}
-	from, err := openMedia(ctx, cfg, state, nil)
+	state := &Dir{Path: cfg.StateDir}
+	from, err := OpenMedia(ctx, cfg, state, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := media.Open(state.file(mediaName), media.Options{})
+	to, err := media.Open(state.File(mediaName), media.Options{})
 	if err != nil {
-		return fmt.Errorf("app: %w", err)
+		return fmt.Errorf("storage: %w", err)
 	}
 	n, err := from.Copy(ctx, to)
 	if n > 0 {
-		who.tell("%d files of messages were copied out of the database", n)
+		who.Say("%d files of messages were copied out of the database", n)
 	}
 	return errors.Join(err, to.Close())
 }

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -27,9 +27,6 @@ const (
 	backedWorkspace = "workspace"
 )
 
-// deviceSuffix ends the names of files in which linked devices keep their keys.
-const deviceSuffix = ".device.db"
-
 // Backup writes all that must survive to w. The store is read through c at one
 // moment; files are read after that, so that none is missing that a message
 // names. What came in later may be among the files and not in the store. A
@@ -37,21 +34,21 @@ const deviceSuffix = ".device.db"
 func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Caller, w io.Writer, tell func(backup.End)) (backup.End, error) {
 	b, err := backup.NewWriter(w, who.Version, time.Now())
 	if err != nil {
-		return backup.End{}, fmt.Errorf("app: %w", err)
+		return backup.End{}, fmt.Errorf("storage: %w", err)
 	}
 	b.Tell = tell
 	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
 	if err != nil {
-		return backup.End{}, fmt.Errorf("app: %w", err)
+		return backup.End{}, fmt.Errorf("storage: %w", err)
 	}
-	state := &stateDir{path: cfg.StateDir}
-	for _, name := range []string{auditName, llm.NotesName, erasingName} {
-		if err := b.Tree(ctx, backedState+"/"+name, state.file(name), nil); err != nil {
-			return backup.End{}, fmt.Errorf("app: %w", err)
+	state := &Dir{Path: cfg.StateDir}
+	for _, name := range []string{AuditName, llm.NotesName, ErasingName} {
+		if err := b.Tree(ctx, backedState+"/"+name, state.File(name), nil); err != nil {
+			return backup.End{}, fmt.Errorf("storage: %w", err)
 		}
 	}
 	if err := backMedia(ctx, b, cfg, state); err != nil {
-		return backup.End{}, fmt.Errorf("app: %w", err)
+		return backup.End{}, fmt.Errorf("storage: %w", err)
 	}
 	if cfg.Store.Type == postgresType {
 		err = backDevicesOfDatabase(ctx, b, cfg)
@@ -62,24 +59,24 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 		return backup.End{}, err
 	}
 	if err := b.Tree(ctx, backedWorkspace, config.RealPath(cfg.Workspace), nil); err != nil {
-		return backup.End{}, fmt.Errorf("app: %w", err)
+		return backup.End{}, fmt.Errorf("storage: %w", err)
 	}
 	end, err := b.Close()
 	if err != nil {
-		return end, fmt.Errorf("app: %w", err)
+		return end, fmt.Errorf("storage: %w", err)
 	}
 	return end, nil
 }
 
 // backMedia writes the files of messages, wherever they are, as if they were in
 // the state directory.
-func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *stateDir) error {
+func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
 	const to = backedState + "/" + mediaName
 	if cfg.Media.Type == config.MediaLocal { // a daemon may be writing, so it is not opened
 		unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
-		return b.Tree(ctx, to, state.file(mediaName), unfinished)
+		return b.Tree(ctx, to, state.File(mediaName), unfinished)
 	}
-	files, err := openMedia(ctx, cfg, state, nil)
+	files, err := OpenMedia(ctx, cfg, state, nil)
 	if err != nil {
 		return err
 	}
@@ -91,23 +88,23 @@ func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state 
 
 // backDevices writes the files of linked devices, each as of one moment: their
 // daemon may be writing.
-func backDevices(ctx context.Context, b *backup.Writer, state *stateDir) error {
-	files, err := filepath.Glob(state.file("*" + deviceSuffix))
+func backDevices(ctx context.Context, b *backup.Writer, state *Dir) error {
+	files, err := filepath.Glob(state.File("*" + deviceSuffix))
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	dir, remove, err := newView(os.TempDir(), "backup")
+	dir, remove, err := NewView(os.TempDir(), "backup")
 	if err != nil {
 		return err
 	}
 	defer remove()
 	for _, file := range files {
 		name := filepath.Base(file)
-		if err := snapshot(ctx, file, dir.file(name)); err != nil {
-			return fmt.Errorf("app: read %s: %w", file, err)
+		if err := snapshot(ctx, file, dir.File(name)); err != nil {
+			return fmt.Errorf("storage: read %s: %w", file, err)
 		}
-		if err := b.Tree(ctx, backedState+"/"+name, dir.file(name), nil); err != nil {
-			return fmt.Errorf("app: %w", err)
+		if err := b.Tree(ctx, backedState+"/"+name, dir.File(name), nil); err != nil {
+			return fmt.Errorf("storage: %w", err)
 		}
 	}
 	return nil
@@ -127,11 +124,6 @@ func snapshot(ctx context.Context, from, to string) error {
 	return err
 }
 
-// CheckBackup reads a backup to its end.
-func CheckBackup(r io.Reader) (backup.Head, backup.End, error) {
-	return backup.Read(r, backup.Target{})
-}
-
 // workspaceInside is where the workspace lies within the state directory; ""
 // if it does not.
 func workspaceInside(cfg *config.Config) string {
@@ -145,8 +137,8 @@ func workspaceInside(cfg *config.Config) string {
 // ofNoUse are names in a state directory that nobody would miss.
 func ofNoUse(name string) bool {
 	switch name {
-	case lockName, socketName, pageSessionsName, llm.NotesName, mediaOfMemory, draftsName:
+	case lockName, socketName, PageSessionsName, llm.NotesName, mediaOfMemory, draftsName:
 		return true
 	}
-	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, pageSessionsName)
+	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, PageSessionsName)
 }

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -11,9 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 )
 
 // A view is a copy of a store that is only to be read. A store that is opened
@@ -34,7 +31,7 @@ func notWritten(path string, err error) error {
 	if errors.Is(err, syscall.EROFS) {
 		advice = "; to read what is there, copy it elsewhere and name the copy as state_dir"
 	}
-	return fmt.Errorf("app: the state directory %s cannot be written: %w%s", path, plainPathError(err), advice)
+	return fmt.Errorf("storage: the state directory %s cannot be written: %w%s", path, plainPathError(err), advice)
 }
 
 // checkWritable tells why the folder at path cannot be written, if it is there.
@@ -47,38 +44,19 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// beginning are the verbs that may begin a state directory.
-var beginning = []string{"sessions import", "login", "logout"}
-
-// adminOfNothing is Admin where no daemon has ever run: looking at an empty
-// place must not make it, with the wrong owner perhaps.
-func adminOfNothing(ctx context.Context, cfg *config.Config, who Caller) (*httpapi.Client, func(), error) {
-	dir, remove, err := newView(os.TempDir(), who.Verb)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, release, err := adminOf(ctx, cfg, who, dir)
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	who.tell("there is nothing in %s yet, because no daemon has run with %s", cfg.StateDir, cfg.Source())
-	return c, func() { release(); remove() }, nil
-}
-
-// newView makes a folder for a copy in parent, locked as a state directory is,
+// NewView makes a folder for a copy in parent, locked as a state directory is,
 // so that nobody takes it for one that a dead process left.
-func newView(parent, verb string) (*stateDir, func(), error) {
+func NewView(parent, verb string) (*Dir, func(), error) {
 	sweepViews(parent, viewAge)
 	path, err := os.MkdirTemp(parent, viewPrefix)
 	if err != nil {
-		return nil, nil, fmt.Errorf("app: make room for a copy of the store: %w", plainPathError(err))
+		return nil, nil, fmt.Errorf("storage: make room for a copy of the store: %w", plainPathError(err))
 	}
 	dir, err := lockState(path, verb)
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(path))
 	}
-	return dir, func() { _, _ = os.RemoveAll(path), dir.unlock() }, nil
+	return dir, func() { _, _ = os.RemoveAll(path), dir.Unlock() }, nil
 }
 
 // sweepViews removes the views in parent that processes left which were killed,
@@ -95,7 +73,7 @@ func sweepViews(parent string, age time.Duration) {
 			continue // of somebody else
 		}
 		if dir, err := lockState(path, ""); err == nil {
-			_, _ = os.RemoveAll(path), dir.unlock()
+			_, _ = os.RemoveAll(path), dir.Unlock()
 		}
 	}
 }
@@ -111,9 +89,9 @@ func private(info fs.FileInfo) bool {
 // path.
 func notRead(path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("app: this user may not read the state in %s (%w)", path, err)
+		return fmt.Errorf("storage: this user may not read the state in %s (%w)", path, err)
 	}
-	return fmt.Errorf("app: the state in %s cannot be read: %w", path, plainPathError(err))
+	return fmt.Errorf("storage: the state in %s cannot be read: %w", path, plainPathError(err))
 }
 
 // lockToRead keeps others from changing what the lock at path guards, without
@@ -134,7 +112,7 @@ func lockToRead(path string) (release func(), err error) {
 
 // copyInto copies the store at p, which nobody may have open, into dir, under
 // its own name. There may be none yet.
-func (p StoreLocation) copyInto(ctx context.Context, dir string) error {
+func (p Location) copyInto(ctx context.Context, dir string) error {
 	info, err := os.Stat(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -164,7 +142,7 @@ func (p StoreLocation) copyInto(ctx context.Context, dir string) error {
 			if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == name {
 				return notRead(filepath.Dir(p.Path), err)
 			}
-			return fmt.Errorf("app: copy the store to read it, to %s: %w", dir, plainPathError(err))
+			return fmt.Errorf("storage: copy the store to read it, to %s: %w", dir, plainPathError(err))
 		}
 	}
 	return nil

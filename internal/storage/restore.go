@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"bufio"
@@ -57,12 +57,12 @@ const (
 // *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
 	if cfg.Store.Type == memoryType {
-		return r, errors.New("app: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
+		return r, errors.New("storage: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
 	}
-	if r.Head, r.End, err = CheckBackup(bufio.NewReader(file)); err != nil {
-		return r, fmt.Errorf("app: nothing was changed: %w", err)
+	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
+		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}
-	state, err := waitState(ctx, cfg.StateDir, who)
+	state, err := Wait(ctx, cfg.StateDir, who)
 	if err != nil {
 		return r, err
 	}
@@ -88,7 +88,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	}
 	var database restoring
 	if cfg.Store.Type == postgresType {
-		if database, err = restoreDatabase(ctx, StoreLocation{Type: postgresType}.in(cfg, ""), replace); err != nil {
+		if database, err = restoreDatabase(ctx, Location{Type: postgresType}.in(cfg, ""), replace); err != nil {
 			return r, err
 		}
 		defer func() { err = errors.Join(err, database.end(context.WithoutCancel(ctx))) }()
@@ -142,25 +142,25 @@ type restoring interface {
 // database if that is not nil.
 func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database restoring, tell func(exchange.Progress)) error {
 	draft := moves[len(moves)-1].draft
-	work := filepath.Join(draft.path, workspaceInside(cfg))
+	work := filepath.Join(draft.Path, workspaceInside(cfg))
 	if len(moves) > 1 {
-		work = moves[0].draft.path
+		work = moves[0].draft.Path
 	}
 	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("app: restore: %w", plainPathError(err))
+		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	to := backup.Target{Roots: map[string]*os.Root{}}
-	for name, dir := range map[string]string{backedState: draft.path, backedWorkspace: work} {
+	for name, dir := range map[string]string{backedState: draft.Path, backedWorkspace: work} {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return fmt.Errorf("app: restore: %w", err)
+			return fmt.Errorf("storage: restore: %w", err)
 		}
 		defer root.Close()
 		to.Roots[name] = root
 	}
-	records, err := os.OpenFile(draft.file(recordsName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	records, err := os.OpenFile(draft.File(recordsName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("app: restore: %w", plainPathError(err))
+		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	defer records.Close()
 	out := bufio.NewWriter(records)
@@ -170,21 +170,21 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 		_, _, err = backup.Read(bufio.NewReader(file), to)
 	}
 	if err = errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("app: restore: %w", plainPathError(err))
+		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	if database != nil {
 		_, err = exchange.Move(ctx, recordFile{f: records}, database.store(), tell)
 	} else {
-		err = fillStore(ctx, StoreLocation{Type: cfg.Store.Type, Path: draft.file(storeTypes[cfg.Store.Type].name)}, recordFile{f: records}, tell)
+		err = fillStore(ctx, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, recordFile{f: records}, tell)
 	}
 	if err != nil {
-		return fmt.Errorf("app: restore: nothing was changed: %w", err)
+		return fmt.Errorf("storage: restore: nothing was changed: %w", err)
 	}
 	return os.Remove(records.Name())
 }
 
 // fillStore makes a store at place.
-func fillStore(ctx context.Context, place StoreLocation, from recordFile, tell func(exchange.Progress)) error {
+func fillStore(ctx context.Context, place Location, from recordFile, tell func(exchange.Progress)) error {
 	store, err := place.open(ctx, nil)
 	if err == nil {
 		_, err = exchange.Move(ctx, from, store, tell)
@@ -202,7 +202,7 @@ type recordFile struct {
 
 func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
 	if _, err := r.f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("app: read the records: %w", err)
+		return fmt.Errorf("storage: read the records: %w", err)
 	}
 	dec := json.NewDecoder(bufio.NewReader(r.f))
 	for {
@@ -210,7 +210,7 @@ func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessio
 		if err := dec.Decode(&rec); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("app: read the records: %w", err)
+			return fmt.Errorf("storage: read the records: %w", err)
 		}
 		if err := errors.Join(ctx.Err(), emit(rec)); err != nil {
 			return err
@@ -221,9 +221,9 @@ func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessio
 // move is a folder that takes the place of another.
 type move struct {
 	to    string
-	kept  string    // where the old one is, if anything was in it
-	full  bool      // the old one holds something
-	draft *stateDir // nil: there is none, or it is in its place
+	kept  string // where the old one is, if anything was in it
+	full  bool   // the old one holds something
+	draft *Dir   // nil: there is none, or it is in its place
 	// unlocked: the folder has no lock in it when it is in use.
 	unlocked bool
 }
@@ -242,7 +242,7 @@ func (m *move) look(replace bool) error {
 		entries, err = os.ReadDir(m.to)
 	}
 	if err != nil {
-		return fmt.Errorf("app: restore into %s: %w", m.to, plainPathError(err))
+		return fmt.Errorf("storage: restore into %s: %w", m.to, plainPathError(err))
 	}
 	for _, e := range entries {
 		m.full = m.full || !ofNoUse(e.Name()) && !emptyFolder(filepath.Join(m.to, e.Name()))
@@ -258,10 +258,10 @@ func (m *move) begin(verb string) error {
 	path := m.to + restoringSuffix
 	if info, err := os.Lstat(path); err == nil {
 		if !private(info) {
-			return fmt.Errorf("app: something is at %s, where a restore makes its copy; move it away", path)
+			return fmt.Errorf("storage: something is at %s, where a restore makes its copy; move it away", path)
 		}
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("app: remove what an earlier restore left: %w", plainPathError(err))
+			return fmt.Errorf("storage: remove what an earlier restore left: %w", plainPathError(err))
 		}
 	}
 	draft, err := lockState(path, verb)
@@ -272,7 +272,7 @@ func (m *move) begin(verb string) error {
 	if info, err := os.Stat(m.to); err == nil && os.Geteuid() == 0 {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
 			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
-				return fmt.Errorf("app: restore: %w", err)
+				return fmt.Errorf("storage: restore: %w", err)
 			}
 		}
 	}
@@ -283,17 +283,17 @@ func (m *move) begin(verb string) error {
 func (m *move) end() error {
 	m.draft.handOver()
 	if m.unlocked {
-		_ = os.Remove(m.draft.file(lockName))
+		_ = os.Remove(m.draft.File(lockName))
 	}
 	aside := m.to + keptInfix + time.Now().UTC().Format("20060102-150405")
 	err := os.Rename(m.to, aside)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		if err = os.Rename(m.draft.path, m.to); err != nil {
+		if err = os.Rename(m.draft.Path, m.to); err != nil {
 			err = errors.Join(err, os.Rename(aside, m.to))
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("app: put the restored state in place: %w", plainPathError(err))
+		return fmt.Errorf("storage: put the restored state in place: %w", plainPathError(err))
 	}
 	_ = m.draft.lock.Close()
 	m.draft = nil
@@ -333,7 +333,7 @@ func (m *move) undo() error {
 // discard removes a draft that was not put in place.
 func (m *move) discard() {
 	if m.draft != nil {
-		_ = os.RemoveAll(m.draft.path)
+		_ = os.RemoveAll(m.draft.Path)
 		_ = m.draft.lock.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 
 // Migrated is what a migration did.
 type Migrated struct {
-	From StoreLocation `json:"from"`
-	To   StoreLocation `json:"to"`
+	From Location `json:"from"`
+	To   Location `json:"to"`
 	exchange.Counts
 	// Equal is what the comparison found; a copy that is not equal is an error.
 	Equal bool `json:"equal"`
@@ -43,18 +43,18 @@ const draftSuffix = ".migrating"
 // durable and found equal. So a migration that dies leaves the place as it
 // was, and the next one begins anew. From is not changed, not by a byte: a view
 // of it is read, which takes its room beside the copy until the end.
-func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
+func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	from, to = from.in(cfg, ""), to.in(cfg, "")
 	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
 	defer func() { m.Equal = err == nil }()
-	state, err := waitState(ctx, cfg.StateDir, who)
-	if servedByOther(ctx, cfg.StateDir, err) {
-		return m, fmt.Errorf("app: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)
+	state, err := Wait(ctx, cfg.StateDir, who)
+	if err != nil && Served(ctx, cfg.StateDir) {
+		return m, fmt.Errorf("storage: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)
 	}
 	if err != nil {
 		return m, err
 	}
-	defer func() { _ = state.unlock() }()
+	defer func() { _ = state.Unlock() }()
 	if err := checkPlaces(from, to); err != nil {
 		return m, err
 	}
@@ -66,7 +66,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	if err != nil {
 		return m, err
 	}
-	draft := StoreLocation{Type: to.Type, Path: to.Path + draftSuffix}
+	draft := Location{Type: to.Type, Path: to.Path + draftSuffix}
 	if _, err := os.Lstat(draft.Path); err == nil {
 		m.Again = true
 	}
@@ -79,7 +79,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	if m.Counts, err = copyStore(ctx, from, draft, tell); err != nil {
 		var differs *exchange.Difference
 		if errors.As(err, &differs) {
-			return m, fmt.Errorf("app: the copy is NOT equal and was not put in place; it is at %s: %w", draft.Path, err)
+			return m, fmt.Errorf("storage: the copy is NOT equal and was not put in place; it is at %s: %w", draft.Path, err)
 		}
 		return m, errors.Join(err, removeDraft(draft.Path))
 	}
@@ -100,12 +100,12 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 }
 
 // checkPlaces refuses what cannot be meant. It only reads.
-func checkPlaces(from, to StoreLocation) error {
+func checkPlaces(from, to Location) error {
 	switch {
 	case from.Type == memoryType || to.Type == memoryType:
-		return errors.New("app: a store in memory has nothing to migrate; choose sqlite, file or postgres")
+		return errors.New("storage: a store in memory has nothing to migrate; choose sqlite, file or postgres")
 	case from.Type == postgresType && to.Type == postgresType:
-		return errors.New("app: the database cannot be migrated to itself")
+		return errors.New("storage: the database cannot be migrated to itself")
 	case from.Type == postgresType:
 		return nil
 	case to.Type == postgresType:
@@ -114,23 +114,23 @@ func checkPlaces(from, to StoreLocation) error {
 	source, target := config.RealPath(from.Path), config.RealPath(to.Path)
 	switch {
 	case source == target:
-		return fmt.Errorf("app: %s cannot be migrated to itself", from)
+		return fmt.Errorf("storage: %s cannot be migrated to itself", from)
 	case within(source, target) || within(target, source):
-		return fmt.Errorf("app: one of %s and %s is inside the other; choose a place outside, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("storage: one of %s and %s is inside the other; choose a place outside, like --to %s:PATH", from, to, to.Type)
 	case beside(source, target):
-		return fmt.Errorf("app: %s and %s would have files of the same name; choose another place, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("storage: %s and %s would have files of the same name; choose another place, like --to %s:PATH", from, to, to.Type)
 	}
 	return checkSource(from)
 }
 
 // checkSource refuses a place where there is no store.
-func checkSource(from StoreLocation) error {
+func checkSource(from Location) error {
 	found, err := storeTypes[from.Type].look(from.Path)
 	if err != nil {
-		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH: %w", from.Path, from.Type, err)
+		return fmt.Errorf("storage: there is no store at %s; name its place, like --from %s:PATH: %w", from.Path, from.Type, err)
 	}
 	if !found {
-		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
+		return fmt.Errorf("storage: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
 	}
 	return nil
 }
@@ -155,16 +155,16 @@ func beside(a, b string) bool {
 
 // checkTarget refuses a place where something would be missed. It reports
 // whether an empty store is there. What is no store is not touched.
-func checkTarget(ctx context.Context, to StoreLocation) (there bool, err error) {
+func checkTarget(ctx context.Context, to Location) (there bool, err error) {
 	info, err := os.Lstat(to.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("app: %w", err)
+		return false, fmt.Errorf("storage: %w", err)
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		return false, fmt.Errorf("app: %s is a link; name the place itself, like --to %s:PATH", to.Path, to.Type)
+		return false, fmt.Errorf("storage: %s is a link; name the place itself, like --to %s:PATH", to.Path, to.Type)
 	}
 	var store sessions.Store
 	if _, err = storeTypes[to.Type].look(to.Path); err == nil {
@@ -174,14 +174,14 @@ func checkTarget(ctx context.Context, to StoreLocation) (there bool, err error) 
 		store, err = to.open(ctx, nil)
 	}
 	if err != nil {
-		return true, fmt.Errorf("app: something is at %s that cannot be opened as a store; move it away, or name another place, like --to %s:PATH: %w", to.Path, to.Type, err)
+		return true, fmt.Errorf("storage: something is at %s that cannot be opened as a store; move it away, or name another place, like --to %s:PATH: %w", to.Path, to.Type, err)
 	}
 	counts, err := exchange.Count(ctx, store)
 	if err := errors.Join(err, store.Close()); err != nil {
-		return true, fmt.Errorf("app: look into %s: %w", to.Path, err)
+		return true, fmt.Errorf("storage: look into %s: %w", to.Path, err)
 	}
 	if !counts.Empty() {
-		return true, fmt.Errorf("app: the store at %s is not empty: it holds %s; nothing is merged. Move it away, or name another place, like --to %s:PATH", to.Path, counts, to.Type)
+		return true, fmt.Errorf("storage: the store at %s is not empty: it holds %s; nothing is merged. Move it away, or name another place, like --to %s:PATH", to.Path, counts, to.Type)
 	}
 	return true, nil
 }
@@ -197,15 +197,15 @@ func checkDraft(path string) error {
 		return nil // nothing, or half a database
 	}
 	if _, err := file.Look(path); err != nil {
-		return fmt.Errorf("app: the copy would be made at %s, where something else is; move it away, or name another place: %w", path, err)
+		return fmt.Errorf("storage: the copy would be made at %s, where something else is; move it away, or name another place: %w", path, err)
 	}
 	return nil
 }
 
 // copyStore makes the copy, and closes it so that all of it is in its place.
-func copyStore(ctx context.Context, from, to StoreLocation, tell func(exchange.Progress)) (exchange.Counts, error) {
+func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progress)) (exchange.Counts, error) {
 	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
-		return exchange.Counts{}, fmt.Errorf("app: %w", plainPathError(err))
+		return exchange.Counts{}, fmt.Errorf("storage: %w", plainPathError(err))
 	}
 	source, end, err := from.openToRead(ctx, filepath.Dir(to.Path))
 	if err != nil {
@@ -222,19 +222,19 @@ func copyStore(ctx context.Context, from, to StoreLocation, tell func(exchange.P
 
 // openToRead opens a copy of the store at p, made in parent, which end removes.
 // What is in a database is read where it is.
-func (p StoreLocation) openToRead(ctx context.Context, parent string) (store sessions.Store, end func(), err error) {
+func (p Location) openToRead(ctx context.Context, parent string) (store sessions.Store, end func(), err error) {
 	if p.Type == postgresType {
 		store, err = p.openIdle(ctx)
 		return store, func() {}, err
 	}
-	view, end, err := newView(parent, "sessions migrate")
+	view, end, err := NewView(parent, "sessions migrate")
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = p.copyInto(ctx, view.path); err == nil {
-		store, err = StoreLocation{Type: p.Type, Path: filepath.Join(view.path, filepath.Base(p.Path))}.open(ctx, nil)
+	if err = p.copyInto(ctx, view.Path); err == nil {
+		store, err = Location{Type: p.Type, Path: filepath.Join(view.Path, filepath.Base(p.Path))}.open(ctx, nil)
 		if err != nil {
-			err = fmt.Errorf("app: read a copy of %s: %w", p.Path, err)
+			err = fmt.Errorf("storage: read a copy of %s: %w", p.Path, err)
 		}
 	}
 	if err != nil {
@@ -252,7 +252,7 @@ var companions = []string{"", "-wal", "-shm", ".lock", ".new", ".new-wal", ".new
 func removeDraft(path string) error {
 	for _, suffix := range companions {
 		if err := os.RemoveAll(path + suffix); err != nil {
-			return fmt.Errorf("app: remove what an earlier migration left: %w", plainPathError(err))
+			return fmt.Errorf("storage: remove what an earlier migration left: %w", plainPathError(err))
 		}
 	}
 	return nil
@@ -267,7 +267,7 @@ func setAside(path string) (string, error) {
 		}
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			if err != nil {
-				return "", fmt.Errorf("app: %w", err)
+				return "", fmt.Errorf("storage: %w", err)
 			}
 			continue
 		}
@@ -275,7 +275,7 @@ func setAside(path string) (string, error) {
 			return "", err
 		}
 		if err := os.Rename(path, name); err != nil {
-			return "", fmt.Errorf("app: move the empty store away: %w", plainPathError(err))
+			return "", fmt.Errorf("storage: move the empty store away: %w", plainPathError(err))
 		}
 		return name, nil
 	}
@@ -284,7 +284,7 @@ func setAside(path string) (string, error) {
 // whole makes sure that a closed store is all in its own file or folder.
 func whole(path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return fmt.Errorf("app: %s-wal is still there: another program has the store open", path)
+		return fmt.Errorf("storage: %s-wal is still there: another program has the store open", path)
 	}
 	return nil
 }
@@ -296,21 +296,21 @@ func settle(draft, path string) error {
 	}
 	if emptyFolder(path) {
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))
+			return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
 		}
 	}
 	if err := os.Rename(draft, path); err != nil {
-		return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))
+		return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
 	}
 	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("app: put the copy in place: %w", err)
+		return fmt.Errorf("storage: put the copy in place: %w", err)
 	}
 	return removeDraft(draft)
 }
 
 // Advice says what to change in the configuration, so that the daemon uses
 // the store at p.
-func (p StoreLocation) Advice(cfg *config.Config) string {
+func (p Location) Advice(cfg *config.Config) string {
 	var b strings.Builder
 	file := cfg.Source().String()
 	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && (own.Type != p.Type || own.Path != p.Path) {

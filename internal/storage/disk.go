@@ -1,8 +1,10 @@
-package app
+package storage
 
 import (
 	"fmt"
 	"syscall"
+
+	"dragoman/internal/config"
 )
 
 // lowDisk is how many free bytes count as an almost full disk. Starting and
@@ -11,7 +13,7 @@ const lowDisk = 16 << 20
 
 // room is how many bytes can be written on the disk of dir. Some file systems
 // do not tell.
-func room(dir string) (bytes int64, known bool) {
+func Room(dir string) (bytes int64, known bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil || st.Blocks == 0 {
 		return 0, false
@@ -19,12 +21,12 @@ func room(dir string) (bytes int64, known bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// diskWarnings say that the disk of dir is almost full. A store of the type
+// DiskWarnings say that the disk of the state directory is almost full. A store of the type
 // memory needs no disk.
-func diskWarnings(dir, storeType string) []string {
-	free, known := room(dir)
-	if storeType == memoryType || !known || free >= lowDisk {
+func DiskWarnings(cfg *config.Config) []string {
+	free, known := Room(cfg.StateDir)
+	if cfg.Store.Type == memoryType || !known || free >= lowDisk {
 		return nil
 	}
-	return []string{fmt.Sprintf("the disk of %s is full or almost full: only %d kB are free; make room", dir, free>>10)}
+	return []string{fmt.Sprintf("the disk of %s is full or almost full: only %d kB are free; make room", cfg.StateDir, free>>10)}
 }

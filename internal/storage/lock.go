@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"cmp"
@@ -30,7 +30,8 @@ type Caller struct {
 	Patience time.Duration
 }
 
-func (c Caller) tell(format string, args ...any) {
+// Say tells the person, if somebody reads.
+func (c Caller) Say(format string, args ...any) {
 	if c.Tell != nil {
 		c.Tell(fmt.Sprintf(format, args...))
 	}
@@ -51,9 +52,9 @@ var errLocked = errors.New("in use")
 // lockState makes the folder if need be, private to its owner, and locks it.
 // The lock goes with the process, however it ends. A folder that somebody else
 // holds is a *heldError.
-func lockState(path, verb string) (*stateDir, error) {
+func lockState(path, verb string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("app: the state directory %s cannot be created: %w", path, plainPathError(err))
+		return nil, fmt.Errorf("storage: the state directory %s cannot be created: %w", path, plainPathError(err))
 	}
 	if err := checkWritable(path); err != nil {
 		return nil, err // a lock may be there, and be ours to write
@@ -70,7 +71,7 @@ func lockState(path, verb string) (*stateDir, error) {
 		// For the sentences of heldError only.
 		_, _ = fmt.Fprintf(f, "%s with process id %d\n", strings.TrimSpace("dragoman "+verb), os.Getpid())
 	}
-	return &stateDir{path: path, lock: f}, nil
+	return &Dir{Path: path, lock: f}, nil
 }
 
 // takeLock takes the lock of the folder at path, which f is, or closes f.
@@ -82,7 +83,7 @@ func takeLock(f *os.File, path string, how int) error {
 	text, _ := os.ReadFile(f.Name())
 	_ = f.Close()
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("app: lock %s: %w", f.Name(), err)
+		return fmt.Errorf("storage: lock %s: %w", f.Name(), err)
 	}
 	return &heldError{path: path, who: holder(string(text))}
 }
@@ -106,22 +107,22 @@ type heldError struct {
 
 func (e *heldError) Error() string {
 	if e.waited > 0 {
-		return fmt.Sprintf("app: %s is still %v by %s after %s; try again when that has ended", e.path, errLocked, e.who, e.waited)
+		return fmt.Sprintf("storage: %s is still %v by %s after %s; try again when that has ended", e.path, errLocked, e.who, e.waited)
 	}
-	return fmt.Sprintf("app: %s is %v by %s; stop it, or choose another state_dir", e.path, errLocked, e.who)
+	return fmt.Sprintf("storage: %s is %v by %s; stop it, or choose another state_dir", e.path, errLocked, e.who)
 }
 
 func (e *heldError) Unwrap() error { return errLocked }
 
-// waitState is lockState for a folder that may be free in a moment. As soon as
-// a daemon answers there it returns errLocked.
-func waitState(ctx context.Context, path string, c Caller) (*stateDir, error) {
+// Wait is lockState for a folder that may be free in a moment. As soon as
+// a daemon answers there it returns an error: see [Served].
+func Wait(ctx context.Context, path string, c Caller) (*Dir, error) {
 	within := cmp.Or(c.Patience, patience)
 	began, told := time.Now(), false
 	for {
 		s, err := lockState(path, c.Verb)
 		var held *heldError
-		if !errors.As(err, &held) || served(ctx, path) {
+		if !errors.As(err, &held) || Served(ctx, path) {
 			return s, err
 		}
 		waited := time.Since(began)
@@ -131,7 +132,7 @@ func waitState(ctx context.Context, path string, c Caller) (*stateDir, error) {
 		}
 		if !told && waited > tellAfter {
 			told = true
-			c.tell("waiting for %s, which has %s", held.who, path)
+			c.Say("waiting for %s, which has %s", held.who, path)
 		}
 		select {
 		case <-ctx.Done():
@@ -141,15 +142,9 @@ func waitState(ctx context.Context, path string, c Caller) (*stateDir, error) {
 	}
 }
 
-// servedByOther reports whether err says that the folder is taken, by somebody
-// who can be asked over the socket.
-func servedByOther(ctx context.Context, path string, err error) bool {
-	return errors.Is(err, errLocked) && served(ctx, path)
-}
-
-// served reports whether a daemon listens on the folder's socket.
-func served(ctx context.Context, path string) bool {
-	socket := httpapi.SocketTransport((&stateDir{path: path}).file(socketName))
+// Served reports whether a daemon listens on the folder's socket.
+func Served(ctx context.Context, path string) bool {
+	socket := httpapi.SocketTransport(Socket(path))
 	conn, err := socket.DialContext(ctx, "unix", "")
 	if err != nil {
 		return false
@@ -158,17 +153,17 @@ func served(ctx context.Context, path string) bool {
 	return true
 }
 
-// unlock lets the folder go. The lock file stays: removing it would let two
+// Unlock lets the folder go. The lock file stays: removing it would let two
 // processes lock two files of the same name.
-func (s *stateDir) unlock() error {
+func (s *Dir) Unlock() error {
 	s.handOver()
 	return s.lock.Close()
 }
 
 // handOver gives what root has made in a folder of somebody else's to its
 // owner: a daemon that may not write its own audit log cannot erase anybody.
-func (s *stateDir) handOver() {
-	info, err := os.Stat(s.path)
+func (s *Dir) handOver() {
+	info, err := os.Stat(s.Path)
 	if err != nil || os.Geteuid() != 0 {
 		return
 	}
@@ -177,7 +172,7 @@ func (s *stateDir) handOver() {
 		return
 	}
 	// Below the folder itself: its owner may put links into it meanwhile.
-	root, err := os.OpenRoot(s.path)
+	root, err := os.OpenRoot(s.Path)
 	if err != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// StoreLocation says how a store keeps what it holds, and where.
-type StoreLocation struct {
+// Location says how a store keeps what it holds, and where.
+type Location struct {
 	Type string // a key of storeTypes
 	Path string // the file or folder; "" for a store that has none
 	db   database
@@ -35,13 +35,13 @@ type database struct {
 }
 
 // in is p with the database that the configuration names.
-func (p StoreLocation) in(cfg *config.Config, host string) StoreLocation {
+func (p Location) in(cfg *config.Config, host string) Location {
 	p.db = database{url: cfg.Store.URL, maxConns: cfg.Store.MaxConns, host: host}
 	return p
 }
 
 // String is how a person writes p.
-func (p StoreLocation) String() string {
+func (p Location) String() string {
 	if p.Path == "" {
 		return p.Type
 	}
@@ -49,14 +49,14 @@ func (p StoreLocation) String() string {
 }
 
 // MarshalText writes the form of String.
-func (p StoreLocation) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p Location) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // storeType is one kind of store.
 type storeType struct {
 	// name is the store's file or folder within the state directory; "": it
 	// keeps nothing there.
 	name string
-	open func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error)
+	open func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error)
 	// look tells whether a store of this type is at path, and only reads. What
 	// is there and is something else is an error. Nil where name is "".
 	look func(path string) (bool, error)
@@ -76,64 +76,79 @@ const (
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
-	"sqlite": {databaseName, func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error) {
+	"sqlite": {databaseName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
 	}, sqlite.Look, sqlite.Newer, nil},
-	"file": {folderName, func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error) {
+	"file": {folderName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, p.Path, file.Options{Logger: log})
 	}, file.Look, file.Newer, file.Damaged},
 	postgresType: {"", openPostgres, nil, nil, nil},
-	memoryType: {"", func(_ context.Context, _ StoreLocation, log *slog.Logger) (sessions.Store, error) {
+	memoryType: {"", func(_ context.Context, _ Location, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
 	}, nil, nil, nil},
 }
 
 // ParseLocation reads TYPE or TYPE:PATH. Without a path it is the place where the
 // daemon of stateDir keeps a store of that type.
-func ParseLocation(text, stateDir string) (StoreLocation, error) {
+func ParseLocation(text, stateDir string) (Location, error) {
 	name, path, _ := strings.Cut(text, ":")
 	t, ok := storeTypes[name]
 	switch {
 	case !ok:
-		return StoreLocation{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
+		return Location{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
 	case name == postgresType && path != "":
-		return StoreLocation{}, errors.New("the url of the database belongs in store.url in the configuration, because other users can see a command line")
+		return Location{}, errors.New("the url of the database belongs in store.url in the configuration, because other users can see a command line")
 	case t.name == "" && path != "":
-		return StoreLocation{}, fmt.Errorf("a store of type %s takes no path", name)
+		return Location{}, fmt.Errorf("a store of type %s takes no path", name)
 	case t.name == "":
-		return StoreLocation{Type: name}, nil
+		return Location{Type: name}, nil
 	case path == "":
 		path = filepath.Join(stateDir, t.name)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return StoreLocation{}, fmt.Errorf("app: %w", err)
+		return Location{}, fmt.Errorf("storage: %w", err)
 	}
-	return StoreLocation{Type: name, Path: path}, nil
+	return Location{Type: name, Path: path}, nil
 }
 
 // open opens the store at p and makes it if there is none.
-func (p StoreLocation) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
+func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
 	t, ok := storeTypes[p.Type]
 	if !ok {
-		return nil, fmt.Errorf("app: there is no store of type %q", p.Type)
+		return nil, fmt.Errorf("storage: there is no store of type %q", p.Type)
 	}
 	store, err := t.open(ctx, p, log)
 	if err != nil {
-		return nil, fmt.Errorf("app: open the store: %w", err)
+		return nil, fmt.Errorf("storage: open the store: %w", err)
 	}
 	return store, nil
 }
 
-// openStore opens the store that the configuration names.
-func openStore(ctx context.Context, cfg *config.Config, s *stateDir, version string, log *slog.Logger) (sessions.Store, error) {
-	p, err := ParseLocation(cfg.Store.Type, s.path)
-	if err != nil {
-		return nil, fmt.Errorf("app: store.type: %w", err)
+// OpenStore opens the store that the configuration names, for a daemon of that
+// version or, if it is "", for a command. With a log, damage of earlier times is
+// told.
+func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, log *slog.Logger) (sessions.Store, error) {
+	sweepViews(s.Path, 0)
+	if log != nil {
+		sayDamage(cfg, log) // before the store adds to it, of which it tells itself
 	}
-	p = p.in(cfg, hostOf(s.path))
+	p, err := ParseLocation(cfg.Store.Type, s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("storage: store.type: %w", err)
+	}
+	p = p.in(cfg, hostOf(s.Path))
 	p.db.version, p.db.roles = version, cfg.Roles
 	return p.open(ctx, log)
+}
+
+// Node is the name of this daemon among those that share its database, the same
+// after a restart; "" if it shares none.
+func Node(cfg *config.Config) string {
+	if cfg.Store.Type != postgresType {
+		return ""
+	}
+	return hostOf(cfg.StateDir)
 }
 
 // hostOf names the place of a daemon among all that share a database. The lock of
@@ -146,17 +161,17 @@ func hostOf(state string) string {
 	return name + ":" + config.RealPath(state)
 }
 
-// CheckStore tells why the configured store cannot be used: something else is
+// Check tells why the configured store cannot be used: something else is
 // in its place, a newer version wrote it, nothing can be written, or the database
 // refuses. It changes nothing, so a daemon may run. A store that is not there yet
 // is no error.
-func CheckStore(ctx context.Context, cfg *config.Config) error {
+func Check(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
 		return fmt.Errorf("%w; neither a daemon nor a command can use it", err)
 	}
 	t := storeTypes[cfg.Store.Type]
 	if cfg.Store.Type == postgresType {
-		return checkPostgres(ctx, StoreLocation{}.in(cfg, ""))
+		return checkPostgres(ctx, Location{}.in(cfg, ""))
 	}
 	if t.look == nil {
 		return nil
@@ -167,10 +182,14 @@ func CheckStore(ctx context.Context, cfg *config.Config) error {
 		err = t.newer(path)
 	}
 	if err != nil {
-		return fmt.Errorf("app: %w", err)
+		return fmt.Errorf("storage: %w", err)
 	}
 	return nil
 }
+
+// StoreName is the name of the configured store in the state directory; "" if it
+// keeps nothing there.
+func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }
 
 // Damaged lists the files of the configured store that could not be read and
 // were set aside. It opens nothing, so a daemon may run.
@@ -185,7 +204,7 @@ func Damaged(cfg *config.Config) ([]string, error) {
 		names[i] = filepath.Join(dir, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
+		return nil, fmt.Errorf("storage: %w", err)
 	}
 	return names, nil
 }
@@ -201,9 +220,9 @@ func DamageText(name string) string {
 	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, left)
 }
 
-// damageWarnings are those texts, for status. That the files cannot be listed
+// DamageWarnings are those texts, for status. That the files cannot be listed
 // is one as well.
-func damageWarnings(cfg *config.Config) (texts []string) {
+func DamageWarnings(cfg *config.Config) (texts []string) {
 	names, err := Damaged(cfg)
 	if err != nil {
 		texts = append(texts, err.Error())
@@ -234,28 +253,17 @@ func sayDamage(cfg *config.Config, log *slog.Logger) {
 	log.Error("damaged files of the store were set aside earlier; dragoman status names them", counts...)
 }
 
-// storeNames are the names in the state directory that stores use.
-func storeNames() (names []string) {
-	for _, t := range storeTypes {
-		if t.name != "" {
-			names = append(names, t.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// besideStore lists what lies in the state directory and holds, or may hold,
+// Beside lists what lies in the state directory and holds, or may hold,
 // conversations, and that no erasure touches: the store that a migration was made
 // from, what a migration left or set aside, copies of a store, files and devices that
 // are where all nodes reach them now, views, and states
 // that a restore put beside this one. Views that nobody holds are whole
 // stores, too, and of no use: it removes them.
-func besideStore(stateDir, used string) (others []string, err error) {
+func Beside(stateDir, used string) (others []string, err error) {
 	sweepViews(stateDir, 0)
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
+		return nil, fmt.Errorf("storage: %w", err)
 	}
 	for _, e := range entries {
 		if path := filepath.Join(stateDir, e.Name()); (strings.HasPrefix(e.Name(), viewPrefix) || strings.HasPrefix(e.Name(), mediaMoved) || strings.Contains(e.Name(), deviceSuffix+deviceMoved)) && !emptyFolder(path) {

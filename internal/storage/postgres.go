@@ -1,6 +1,6 @@
 //go:build !nopostgres
 
-package app
+package storage
 
 import (
 	"context"
@@ -21,17 +21,17 @@ import (
 const checkTime = 30 * time.Second
 
 // checkPostgres tells why the database cannot be used. It changes nothing.
-func checkPostgres(ctx context.Context, p StoreLocation) error {
+func checkPostgres(ctx context.Context, p Location) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	if err := postgres.Check(ctx, p.db.url.Reveal()); err != nil {
-		return fmt.Errorf("app: %w", err)
+		return fmt.Errorf("storage: %w", err)
 	}
 	return nil
 }
 
 // openPostgres opens the store in the database that the configuration names.
-func openPostgres(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error) {
+func openPostgres(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
 	if p.db.url.Empty() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
@@ -56,7 +56,7 @@ type databaseRestoring struct {
 
 // restoreDatabase makes a draft beside the store in the database, which is
 // replaced only if it is empty or replace is set.
-func restoreDatabase(ctx context.Context, p StoreLocation, replace bool) (restoring, error) {
+func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, error) {
 	opened, err := p.openIdle(ctx)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 //go:build nopostgres
 
-package app
+package storage
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 
 // openPostgres is reached only by a migration: the configuration's check lets no
 // daemon come here.
-func openPostgres(context.Context, StoreLocation, *slog.Logger) (sessions.Store, error) {
+func openPostgres(context.Context, Location, *slog.Logger) (sessions.Store, error) {
 	return nil, errWithout
 }
 
-func checkPostgres(context.Context, StoreLocation) error { return errWithout }
+func checkPostgres(context.Context, Location) error { return errWithout }
 
-func restoreDatabase(context.Context, StoreLocation, bool) (restoring, error) { return nil, errWithout }
+func restoreDatabase(context.Context, Location, bool) (restoring, error) { return nil, errWithout }
 
 var errWithout = errors.New("this program was built without PostgreSQL (-tags nopostgres): use the ordinary build")
 

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -28,15 +28,15 @@ const (
 // mediaConns is how many connections to the database files take.
 const mediaConns = 2
 
-// openMedia opens the files that go with the configured store.
-func openMedia(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store, error) {
+// OpenMedia opens the files that go with the configured store.
+func OpenMedia(ctx context.Context, cfg *config.Config, s *Dir, log *slog.Logger) (*media.Store, error) {
 	o := media.Options{MaxBytes: int64(cfg.Media.MaxBytes), MaxTotal: int64(cfg.Media.MaxTotal), Logger: log}
-	dir := s.file(mediaName)
+	dir := s.File(mediaName)
 	switch {
 	case cfg.Store.Type == memoryType:
-		dir = s.file(mediaOfMemory)
+		dir = s.File(mediaOfMemory)
 		if err := os.RemoveAll(dir); err != nil {
-			return nil, fmt.Errorf("app: empty %s: %w", mediaOfMemory, plainPathError(err))
+			return nil, fmt.Errorf("storage: empty %s: %w", mediaOfMemory, plainPathError(err))
 		}
 	case cfg.Media.Type == config.MediaFolder:
 		dir, o.Shared = cfg.Media.Path, true
@@ -45,52 +45,61 @@ func openMedia(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 	}
 	files, err := media.Open(dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
+		return nil, fmt.Errorf("storage: %w", err)
 	}
 	return files, nil
 }
 
 // openMediaRows opens files that are listed in the database. A bucket that is
 // configured is used for what is in it, also when new files go elsewhere.
-func openMediaRows(ctx context.Context, cfg *config.Config, s *stateDir, o media.Options) (*media.Store, error) {
+func openMediaRows(ctx context.Context, cfg *config.Config, s *Dir, o media.Options) (*media.Store, error) {
 	db, err := openDatabase(ctx, cfg, "", mediaConns)
 	if err != nil {
-		return nil, fmt.Errorf("app: open the files: %w", err)
+		return nil, fmt.Errorf("storage: open the files: %w", err)
 	}
 	var bucket *media.Bucket
 	if m := cfg.Media; m.URL != "" {
 		bucket = &media.Bucket{URL: m.URL, Region: m.Region, AccessKey: m.AccessKey, SecretKey: m.SecretKey.Reveal()}
 	}
-	files, err := media.OpenRows(ctx, db, bucket, cfg.Media.Type == config.MediaS3, s.file(draftsName), o)
+	files, err := media.OpenRows(ctx, db, bucket, cfg.Media.Type == config.MediaS3, s.File(draftsName), o)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("app: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("storage: %w", err), db.Close())
 	}
 	return files, nil
+}
+
+// Bring brings files and linked devices that are in the state directory to where
+// all nodes reach them, if the configuration says so.
+func Bring(ctx context.Context, cfg *config.Config, s *Dir, files *media.Store, log *slog.Logger) error {
+	if err := bringFiles(ctx, cfg, s, files, log); err != nil {
+		return err
+	}
+	return bringDevices(ctx, cfg, log)
 }
 
 // bringFiles brings files that are in the state directory to where all nodes
 // reach them: from before the store was moved into the database, or of a backup.
 // The folder gets another name after that. What was cut off goes on.
-func bringFiles(ctx context.Context, cfg *config.Config, s *stateDir, to *media.Store, log *slog.Logger) error {
-	dir := s.file(mediaName)
+func bringFiles(ctx context.Context, cfg *config.Config, s *Dir, to *media.Store, log *slog.Logger) error {
+	dir := s.File(mediaName)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || cfg.Media.Type == config.MediaLocal || cfg.Store.Type == memoryType {
 		return nil
 	}
 	from, err := media.Open(dir, media.Options{})
 	if err != nil {
-		return fmt.Errorf("app: %w", err)
+		return fmt.Errorf("storage: %w", err)
 	}
 	n, err := from.Copy(ctx, to)
 	used, _ := from.Used()
 	if err = errors.Join(err, from.Close()); err != nil {
-		return fmt.Errorf("app: bring the files of messages to where all nodes reach them: %w", err)
+		return fmt.Errorf("storage: bring the files of messages to where all nodes reach them: %w", err)
 	}
 	if used == 0 {
 		return os.RemoveAll(dir)
 	}
-	aside := s.file(mediaMoved + time.Now().UTC().Format("20060102-150405"))
+	aside := s.File(mediaMoved + time.Now().UTC().Format("20060102-150405"))
 	if err := os.Rename(dir, aside); err != nil {
-		return fmt.Errorf("app: put the old files of messages aside: %w", plainPathError(err))
+		return fmt.Errorf("storage: put the old files of messages aside: %w", plainPathError(err))
 	}
 	log.Info("files of messages were copied to where all nodes reach them; the old folder can be removed", "type", cfg.Media.Type, "files", n, "folder", aside)
 	return nil

@@ -1,4 +1,4 @@
-package app
+package storage
 
 import (
 	"context"
@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
-	"slices"
+	"path/filepath"
 	"time"
 
 	"dragoman/internal/backup"
@@ -18,21 +17,19 @@ import (
 // errLinkedThere: a device would take the place of another.
 var errLinkedThere = errors.New("a linked device is there already")
 
+// deviceSuffix ends the names of files in which linked devices keep their keys.
+const deviceSuffix = ".device.db"
+
+// deviceFile is where a linked device keeps its keys, if no database does.
+func deviceFile(cfg *config.Config, name string) string {
+	return filepath.Join(cfg.StateDir, name+deviceSuffix)
+}
+
 // deviceMoved comes after the name of a file whose device is in the database.
 const deviceMoved = ".moved-"
 
-// phones are the channels that may have a linked device.
-func phones(cfg *config.Config) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(cfg.Channels)) {
-		if cfg.Channels[name].Type == config.TypeWhatsApp {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// deviceThere reports whether a channel of that name has, or had, a linked device.
-func deviceThere(ctx context.Context, cfg *config.Config, name string) (there bool, err error) {
+// DeviceThere reports whether a channel of that name has, or had, a linked device.
+func DeviceThere(ctx context.Context, cfg *config.Config, name string) (there bool, err error) {
 	if cfg.Store.Type != postgresType {
 		_, err := os.Lstat(deviceFile(cfg, name))
 		return !errors.Is(err, fs.ErrNotExist), nil
@@ -43,7 +40,7 @@ func deviceThere(ctx context.Context, cfg *config.Config, name string) (there bo
 		err = errors.Join(err, db.Close())
 	}
 	if err != nil {
-		return false, fmt.Errorf("app: look for the linked device of %s: %w", name, err)
+		return false, fmt.Errorf("storage: look for the linked device of %s: %w", name, err)
 	}
 	return there, nil
 }
@@ -55,7 +52,7 @@ func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) err
 	if cfg.Store.Type != postgresType {
 		return nil
 	}
-	for _, name := range phones(cfg) {
+	for _, name := range cfg.OfType(config.TypeWhatsApp) {
 		path := deviceFile(cfg, name)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -65,11 +62,11 @@ func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) err
 		case errors.Is(err, errLinkedThere):
 			log.Warn("a file with a linked device is not used, because the database has one; remove the file", "channel", name, "file", path)
 		case err != nil:
-			return fmt.Errorf("app: move the linked device of %s into the database: %w", name, err)
+			return fmt.Errorf("storage: move the linked device of %s into the database: %w", name, err)
 		case found:
 			aside := path + deviceMoved + time.Now().UTC().Format("20060102-150405")
 			if err := os.Rename(path, aside); err != nil {
-				return fmt.Errorf("app: put the file of a linked device aside: %w", plainPathError(err))
+				return fmt.Errorf("storage: put the file of a linked device aside: %w", plainPathError(err))
 			}
 			log.Info("the linked device is in the database now; remove the file, its keys are of no use", "channel", name, "file", aside)
 		}
@@ -80,9 +77,9 @@ func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) err
 // devicesFromDatabase moves linked devices from the database into files in the
 // state directory.
 func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) error {
-	for _, name := range phones(cfg) {
+	for _, name := range cfg.OfType(config.TypeWhatsApp) {
 		path := deviceFile(cfg, name)
-		there, err := deviceThere(ctx, cfg, name)
+		there, err := DeviceThere(ctx, cfg, name)
 		if err != nil {
 			return err
 		}
@@ -91,14 +88,14 @@ func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) er
 		}
 		found, err := copyDevice(ctx, cfg, name, path, false)
 		if errors.Is(err, errLinkedThere) {
-			return fmt.Errorf("app: %s has a linked device, and so has the database; move the file away, or log out with dragoman logout %s", path, name)
+			return fmt.Errorf("storage: %s has a linked device, and so has the database; move the file away, or log out with dragoman logout %s", path, name)
 		}
 		if err == nil && found {
-			who.tell("the linked device of %s was moved out of the database, into %s", name, path)
+			who.Say("the linked device of %s was moved out of the database, into %s", name, path)
 			err = clearDevice(ctx, cfg, name)
 		}
 		if err != nil {
-			return fmt.Errorf("app: move the linked device of %s out of the database: %w", name, err)
+			return fmt.Errorf("storage: move the linked device of %s out of the database: %w", name, err)
 		}
 	}
 	return nil
@@ -107,19 +104,19 @@ func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) er
 // backDevicesOfDatabase writes linked devices as the files that they would be in
 // the state directory.
 func backDevicesOfDatabase(ctx context.Context, b *backup.Writer, cfg *config.Config) error {
-	dir, remove, err := newView(os.TempDir(), "backup")
+	dir, remove, err := NewView(os.TempDir(), "backup")
 	if err != nil {
 		return err
 	}
 	defer remove()
-	for _, name := range phones(cfg) {
-		file := dir.file(name + deviceSuffix)
+	for _, name := range cfg.OfType(config.TypeWhatsApp) {
+		file := dir.File(name + deviceSuffix)
 		found, err := copyDevice(ctx, cfg, name, file, false)
 		if err == nil && found {
 			err = b.Tree(ctx, backedState+"/"+name+deviceSuffix, file, nil)
 		}
 		if err != nil {
-			return fmt.Errorf("app: %w", err)
+			return fmt.Errorf("storage: %w", err)
 		}
 	}
 	return nil

@@ -1,0 +1,57 @@
+//go:build !nowhatsapp
+
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"dragoman/channels/whatsapp"
+	"dragoman/internal/config"
+)
+
+// Device says where the linked device of a channel is.
+func Device(cfg *config.Config, name string) whatsapp.Options {
+	o := whatsapp.Options{Device: deviceFile(cfg, name)}
+	if cfg.Store.Type == postgresType {
+		o.Database = func(ctx context.Context, own bool) (*sql.DB, error) {
+			if own {
+				return ownDatabase(ctx, cfg, name, whatsapp.ErrTaken)
+			}
+			return openDatabase(ctx, cfg, name, 1)
+		}
+	}
+	return o
+}
+
+// copyDevice copies the linked device of a channel between the database and the
+// file at path. It reports whether there was one. One that is in the way is
+// errLinkedThere.
+func copyDevice(ctx context.Context, cfg *config.Config, name, path string, intoDatabase bool) (found bool, err error) {
+	from, err := whatsapp.New(name, Device(cfg, name))
+	if err != nil {
+		return false, err
+	}
+	to, err := whatsapp.New(name, whatsapp.Options{Device: path})
+	if err != nil {
+		return false, err
+	}
+	if intoDatabase {
+		from, to = to, from
+	}
+	found, err = from.CopyTo(ctx, to)
+	if errors.Is(err, whatsapp.ErrLinked) {
+		err = errLinkedThere
+	}
+	return found, err
+}
+
+// clearDevice forgets a linked device that is in the database.
+func clearDevice(ctx context.Context, cfg *config.Config, name string) error {
+	ch, err := whatsapp.New(name, Device(cfg, name))
+	if err != nil {
+		return err
+	}
+	return ch.Clear(ctx)
+}
