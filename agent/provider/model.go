@@ -78,7 +78,9 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("provider: new: %w", err)
 	}
-	m := &Model{o: o, log: o.Logger, server: server, auto: o.API == "" || o.API == "auto", codecs: newCodecs()}
+	m := &Model{o: o, log: o.Logger, server: server, auto: o.API == "" || o.API == "auto", codecs: map[string]wire.Codec{
+		wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}, wire.APIMessages: anthropic.Messages{},
+	}}
 	traits := m.traits(named)
 	if m.codecs[traits.API] == nil {
 		return nil, fmt.Errorf("provider: new: there is no API called %q (want auto, chat, responses or messages)", traits.API)
@@ -88,11 +90,6 @@ func New(o Options) (*Model, error) {
 		return l.Name != o.Name || found && (!m.auto || m.codecs[api] == nil)
 	}))
 	return m, nil
-}
-
-// newCodecs are the codecs of one model, by the names of their APIs.
-func newCodecs() map[string]wire.Codec {
-	return map[string]wire.Codec{wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}, wire.APIMessages: anthropic.Messages{}}
 }
 
 // traits are what is known before the first request. named is the API whose
