@@ -95,7 +95,7 @@ func (s *shower) of(m *sessions.Message) []wire.Picture {
 	for _, file := range picturesOf(m)[s.hidden[m]:] {
 		p, err := s.m.picture(file)
 		if err != nil {
-			s.m.log.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
+			s.m.o.Logger.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
 			continue
 		}
 		out = append(out, p)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -40,9 +39,6 @@ type Options struct {
 	// MaxResponseBytes bounds one answer as it comes over the wire; 0 is 16
 	// MiB.
 	MaxResponseBytes int64
-	// Logger gets debug records about servers that bend the protocol; nil
-	// discards them.
-	Logger *slog.Logger
 }
 
 // Server is the connection to a model server. It is safe for concurrent use.
@@ -112,9 +108,6 @@ func (o Options) withDefaults() Options {
 	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), time.Minute)
 	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), 30*time.Minute)
 	o.MaxResponseBytes = cmp.Or(max(o.MaxResponseBytes, 0), 16<<20)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	return o
 }
 
