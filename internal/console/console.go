@@ -43,6 +43,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
+// loginHTML has two places to fill, see loginPage.
+//
+//go:embed login.html
+var loginHTML string
+
 // ChatPath is where the web channel's API stands.
 const ChatPath = "/api/chat"
 
@@ -87,14 +92,6 @@ type Console struct {
 	guard guard
 	doors *doors
 	mux   *http.ServeMux
-	login string // with two places to fill, see loginPage
-	files map[string]file
-}
-
-type file struct {
-	body []byte
-	kind string
-	etag string
 }
 
 // Validate says why the options cannot be used, or nil.
@@ -136,10 +133,7 @@ func New(o Options) (*Console, error) {
 	c := &Console{
 		guard: guard{port: port, open: o.Token == "", front: front{o.Proxies, o.PublicURL}},
 		doors: newDoors(o),
-		mux:   http.NewServeMux(), files: map[string]file{},
-	}
-	if err := c.load(); err != nil {
-		return nil, err
+		mux:   http.NewServeMux(),
 	}
 	if o.Chat == nil {
 		return c, nil
@@ -161,27 +155,6 @@ func New(o Options) (*Console, error) {
 	}
 	c.mux.Handle(ChatPath+"/", c.Protect(http.StripPrefix(ChatPath, o.Chat)))
 	return c, nil
-}
-
-// load reads the embedded files once.
-func (c *Console) load() error {
-	entries, err := assets.ReadDir("assets")
-	if err != nil {
-		return fmt.Errorf("console: load the page: %w", err)
-	}
-	for _, e := range entries {
-		body, err := assets.ReadFile("assets/" + e.Name())
-		if err != nil {
-			return fmt.Errorf("console: load the page: %w", err)
-		}
-		if e.Name() == "login.html" {
-			c.login = string(body)
-			continue
-		}
-		sum := sha256.Sum256(body)
-		c.files[e.Name()] = file{body, kindOf(e.Name()), `"` + hex.EncodeToString(sum[:12]) + `"`}
-	}
-	return nil
 }
 
 // kindOf does not ask the machine's own table, which may say anything.
@@ -234,18 +207,20 @@ func (c *Console) session(w http.ResponseWriter, _ *http.Request) {
 // which browsers do not send our cookie.
 func (c *Console) serveFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		f, found := c.files[name]
-		if !found {
+		body, err := assets.ReadFile("assets/" + name)
+		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", f.kind)
+		sum := sha256.Sum256(body)
+		etag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		w.Header().Set("Content-Type", kindOf(name))
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", f.etag)
-		if r.Header.Get("If-None-Match") == f.etag {
+		w.Header().Set("ETag", etag)
+		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(f.body) // a broken connection is the visitor's to notice
+		_, _ = w.Write(body) // a broken connection is the visitor's to notice
 	}
 }

@@ -194,7 +194,7 @@ func (c *Console) loginPage(w http.ResponseWriter, status int, problem string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	// A broken connection is the visitor's to notice.
-	_, _ = strings.NewReplacer("{{marks}}", marks, "{{alert}}", alert).WriteString(w, c.login)
+	_, _ = strings.NewReplacer("{{marks}}", marks, "{{alert}}", alert).WriteString(w, loginHTML)
 }
 
 // fromOurPage reports whether a form was sent by a page of ours; if not, it has
