@@ -158,10 +158,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		} else {
 			failures = 0
 		}
+		timer := time.NewTimer(sleep)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return nil
-		case <-time.After(sleep):
+		case <-timer.C:
 		}
 	}
 }

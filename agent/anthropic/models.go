@@ -1,9 +1,10 @@
 package anthropic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // model is what a model's name says of how it thinks. Sources, November 2026:
@@ -28,12 +29,12 @@ type model struct {
 	most int
 }
 
-var claude = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d)(?:[-.](\d{1,2}))?(?:[-.@:]|$)`)
+var claude = lazily.Compile(`claude-(?:([a-z]+)-)?(\d)(?:[-.](\d{1,2}))?(?:[-.@:]|$)`)
 
 // modelOf reads a name like claude-opus-5-5, claude-3-7-sonnet-20250219 or
 // anthropic/claude-sonnet-4.5.
 func modelOf(name string) model {
-	part := claude.FindStringSubmatch(name)
+	part := claude().FindStringSubmatch(name)
 	switch {
 	case part == nil && strings.Contains(name, "claude"):
 		return model{adaptive: true, newer: true, bound: true, most: 32000} // like claude-mythos-preview

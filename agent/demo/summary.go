@@ -1,11 +1,11 @@
 package demo
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"dragoman/agent"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -19,7 +19,7 @@ func toSummarise(r agent.Request) (string, bool) {
 	return text, strings.Contains(text, "<transcript>") && strings.Contains(text, "</transcript>")
 }
 
-var entry = regexp.MustCompile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
+var entry = lazily.Compile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
 
 // heading is the heading of a summary that is to have some.
 const heading = "## Critical context"
@@ -36,7 +36,7 @@ func summarise(text string, maxTokens int, headed bool) string {
 	}
 	old := strings.TrimPrefix(between(text, "<previous_summary>", "</previous_summary>"), heading+"\n")
 	var lines []string
-	for _, m := range entry.FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
+	for _, m := range entry().FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
 		if line := entryLine(m[1], m[2], clip(firstSentence(m[3]), lineBytes)); line != "" {
 			lines = append(lines, line)
 		}

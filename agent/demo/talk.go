@@ -2,9 +2,10 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // silence is what a scheduled check answers if there is nothing to tell.
@@ -99,11 +100,11 @@ func (s *scene) count(w *wish) string {
 	return strings.TrimSpace(b.String())
 }
 
-var reminder = regexp.MustCompile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us|them)(?: to| of| that)?)\b\s*:?\s*(.+)$`)
+var reminder = lazily.Compile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us|them)(?: to| of| that)?)\b\s*:?\s*(.+)$`)
 
 // jobReply answers a scheduled check that needs no tool.
 func (s *scene) jobReply(w *wish) string {
-	if found := reminder.FindStringSubmatch(w.text); found != nil {
+	if found := reminder().FindStringSubmatch(w.text); found != nil {
 		return "Reminder: " + unquote(found[1])
 	}
 	if w.text == "" || strings.Contains(strings.ToUpper(w.text), "HEARTBEAT") {

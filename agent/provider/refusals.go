@@ -9,6 +9,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -47,9 +48,9 @@ var refusals = []func(t *try, said *wire.Said) bool{
 }
 
 var (
-	wantsResponses = wire.Lazily(`\bv1/responses\b|\bresponses api\b|only supported in v1/responses`)
-	wantsNone      = wire.Lazily(`reasoning[_.]effort\S* (?:to|=|must be|as)\W{0,3}none\b`)
-	wantsChat      = wire.Lazily(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
+	wantsResponses = lazily.Compile(`\bv1/responses\b|\bresponses api\b|only supported in v1/responses`)
+	wantsNone      = lazily.Compile(`reasoning[_.]effort\S* (?:to|=|must be|as)\W{0,3}none\b`)
+	wantsChat      = lazily.Compile(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
 )
 
 // otherAPI is how OpenAI refuses tools by chat completions, and models that
@@ -96,8 +97,8 @@ func (t *try) noTools(said *wire.Said) bool {
 
 var (
 	// singleCall is in the templates of Llama 3.1 to 3.3.
-	singleCall = wire.Lazily(`only supports? (?:a )?single tool[- ]calls?\b`)
-	inTurn     = wire.Lazily(`roles must alternate`)
+	singleCall = lazily.Compile(`only supports? (?:a )?single tool[- ]calls?\b`)
+	inTurn     = lazily.Compile(`roles must alternate`)
 )
 
 // oneCall is a template that takes one call in a message. The history has more
@@ -114,7 +115,7 @@ func (t *try) onlyTurns(said *wire.Said) bool {
 }
 
 // unsupported is how servers say that they do not know or take a field.
-var unsupported = wire.Lazily(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
+var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
 
 // refuses reports whether said is about a field of the body.
 func refuses(said *wire.Said, field string) bool {
@@ -148,9 +149,9 @@ func (t *try) noFormat(said *wire.Said) bool {
 }
 
 var (
-	aboutEffort = wire.Lazily(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
-	quoted      = wire.Lazily(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
-	choices     = wire.Lazily(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
+	aboutEffort = lazily.Compile(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
+	quoted      = lazily.Compile(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
+	choices     = lazily.Compile(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
 )
 
 // noEffort is about a reasoning effort that the model does not know: it names
@@ -178,19 +179,19 @@ func (t *try) noEffort(said *wire.Said) bool {
 	return t.learn("efforts="+strings.Join(known, " "), said)
 }
 
-var thoughtsMissing = wire.Lazily(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
+var thoughtsMissing = lazily.Compile(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
 
 func (t *try) owesThoughts(said *wire.Said) bool {
 	return !t.know.traits.OwnThoughts && thoughtsMissing().MatchString(said.Words) && t.learn("own_thoughts=yes", said)
 }
 
-var signatureMissing = wire.Lazily(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
+var signatureMissing = lazily.Compile(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
 
 func (t *try) owesSignature(said *wire.Said) bool {
 	return !t.know.traits.Signatures && signatureMissing().MatchString(said.Words) && t.learn("signatures=yes", said)
 }
 
-var signatureBad = wire.Lazily(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
+var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
 	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|thinking blocks?[^\n]{0,60}cannot be modified`)
 
 // badSignature is about what a provider attached and does not know any more.
@@ -227,7 +228,7 @@ var blindWords = []string{
 }
 
 // fewer are how servers say that they take fewer pictures in one request.
-var fewer = wire.Lazily(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
+var fewer = lazily.Compile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
 
 // pictures asks with fewer pictures, or none. That is remembered only where it
 // holds for every request.

@@ -2,9 +2,10 @@ package recap
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // Fields are a summary in the format [window.JSON]. Only Summary is always there.
@@ -123,13 +124,13 @@ func (f Fields) Text() string {
 }
 
 // trailing are commas that nothing follows, or texts, which are left alone.
-var trailing = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|,\s*([}\]])`)
+var trailing = lazily.Compile(`"(?:[^"\\]|\\.)*"|,\s*([}\]])`)
 
 // object is the first JSON object in text that has the field, whatever is before
 // and after it, without commas that nothing follows; "" if there is none. The
 // field "" is in each.
 func object(text, field string) string {
-	text = trailing.ReplaceAllStringFunc(text, func(s string) string {
+	text = trailing().ReplaceAllStringFunc(text, func(s string) string {
 		if s[0] == ',' {
 			return s[len(s)-1:]
 		}

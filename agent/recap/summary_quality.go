@@ -1,11 +1,11 @@
 package recap
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // refusals are how a refusal begins in English. One in another language is found by
 // what it lacks of the conversation.
-var refusals = regexp.MustCompile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
+var refusals = lazily.Compile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
 	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|unfortunately,? (?:i|we) |as an? (?:ai|artificial|language|large)\b)`)
 
 // overlap is what a text and a conversation have in common, in words.
@@ -54,7 +54,7 @@ func (t *Task) judge(text string, talk Talk) *Flaw {
 		least = 1
 	}
 	short := utf8.RuneCountInString(text) < shortText
-	refuses := refusals.MatchString(text) && (short || o.shared*refusalPart < o.words)
+	refuses := refusals().MatchString(text) && (short || o.shared*refusalPart < o.words)
 	switch {
 	case !strings.ContainsFunc(text, speaks):
 		return &Flaw{"says nothing", writeAll}

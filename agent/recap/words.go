@@ -2,6 +2,7 @@ package recap
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -72,7 +73,7 @@ func eachWord(text string, f func(stem string, named bool) bool) {
 func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
 	pieces := func(n int) bool {
 		for i := range len(run) - n + 1 {
-			if s := string(run[i : i+n]); !common[s] && !f(s, false) {
+			if s := string(run[i : i+n]); !common()[s] && !f(s, false) {
 				return false
 			}
 		}
@@ -84,7 +85,7 @@ func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
 	case thai:
 		return pieces(thaiLetters)
 	case hangul:
-		return len(run) < 2 || common[string(run[:2])] || f(string(run[:2]), false)
+		return len(run) < 2 || common()[string(run[:2])] || f(string(run[:2]), false)
 	}
 	named := unicode.IsUpper(run[0])
 	word := []rune(strings.ToLower(string(run)))
@@ -95,7 +96,7 @@ func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
 	case named || !unicode.IsLower(word[0]): // or there are no capitals
 		least = leastName
 	}
-	if len(word) < least || common[string(word)] {
+	if len(word) < least || common()[string(word)] {
 		return true
 	}
 	return f(string(word[:min(len(word), stemLetters)]), named)
@@ -114,7 +115,7 @@ func withoutArticle(word []rune) []rune {
 
 // common are the words that are in texts about anything: they say nothing about
 // what a text is about. Shorter ones count only as names.
-var common = func() map[string]bool {
+var common = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(`
 the and but yes she her his was are not for you has had can did its our who how why all any one two new now see get let may use they then that this with from have will your what when which would could should
@@ -138,4 +139,4 @@ deze door geen heeft hebben hier maar meer niet over voor waar wordt zijn
 		set[w] = true
 	}
 	return set
-}()
+})

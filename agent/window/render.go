@@ -1,23 +1,23 @@
 package window
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
 // borderTag is the beginning of a tag that marks a border in what this package and
 // the summariser write. Models are not strict parsers, so spaces around the slash
 // do not matter.
-var borderTag = regexp.MustCompile(`(?i)<([/\s]*(?:(?:conversation|previous)[_-]summary|summary|transcript|message|system)\b)`)
+var borderTag = lazily.Compile(`(?i)<([/\s]*(?:(?:conversation|previous)[_-]summary|summary|transcript|message|system)\b)`)
 
 // EscapeTags returns s with the "<" of every border tag in it written as
 // "&lt;", so that quoted text cannot end the block that it stands in. Other
 // markup stays as it is.
-func EscapeTags(s string) string { return borderTag.ReplaceAllString(s, "&lt;$1") }
+func EscapeTags(s string) string { return borderTag().ReplaceAllString(s, "&lt;$1") }
 
 // Entry renders m for a summariser, as text that cannot be mistaken for
 // another message: with its seq, its role, its time and its sender's name.

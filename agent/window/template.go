@@ -1,9 +1,10 @@
 package window
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // The placeholders of a summariser's template.
@@ -23,9 +24,9 @@ func (f *Flaw) Error() string { return "window: " + f.What + "; " + f.Want }
 type Template struct{ text string }
 
 // placeholder is one, one that lacks its end, or "$${".
-var placeholder = regexp.MustCompile(`\$\$\{|\$\{([^}]*)(\})?`)
+var placeholder = lazily.Compile(`\$\$\{|\$\{([^}]*)(\})?`)
 
-var placeName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,40}$`)
+var placeName = lazily.Compile(`^[A-Za-z0-9_.:-]{1,40}$`)
 
 // ParseTemplate reads a template; "" is the built-in one. ${sessionMessages}
 // must stand in it once, ${previousSummary} may. "$${" is a plain "${". An
@@ -36,9 +37,9 @@ func ParseTemplate(text string) (Template, error) {
 		return Template{}, nil
 	}
 	seen := make(map[string]bool)
-	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
 		name, shown := m[1], "${"+m[1]+"}"
-		if !placeName.MatchString(name) {
+		if !placeName().MatchString(name) {
 			shown = "${…}" // it may be anything
 		}
 		switch {
@@ -66,13 +67,13 @@ func ParseTemplate(text string) (Template, error) {
 func (t Template) Fill(summary, entries string) string {
 	previous := PreviousSummary(summary)
 	transcript := "<transcript>\n" + entries + "</transcript>"
-	if previous != "" && !slices.Contains(placeholder.FindAllString(t.text, -1), "${"+PlaceSummary+"}") {
+	if previous != "" && !slices.Contains(placeholder().FindAllString(t.text, -1), "${"+PlaceSummary+"}") {
 		transcript = previous + "\n\n" + transcript
 	}
 	if t.text == "" {
 		return transcript + "\n\nWrite the new summary now."
 	}
-	return placeholder.ReplaceAllStringFunc(t.text, func(s string) string {
+	return placeholder().ReplaceAllStringFunc(t.text, func(s string) string {
 		switch {
 		case s == "$${":
 			return "${"

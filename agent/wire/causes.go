@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"dragoman/agent"
+	"dragoman/internal/lazily"
 )
 
 // wrongKeys are how servers say that the key is missing or wrong, in lower case.
@@ -19,13 +20,13 @@ var usedUp = []string{
 }
 
 // noModel is how they say that they do not have the model.
-var noModel = Lazily(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
+var noModel = lazily.Compile(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
 	`|\bmodel\b[^\n]{0,120}\b(?:not found|not exist|does not exist|is not available|not supported for|unknown|was not found|not loaded)` +
 	`|(?:no such|unknown|invalid|unsupported|unrecognized|there is no) model\b|no models? (?:named|called|matches|matching|found)\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
 
 // toolRefusals are how they say that the model cannot call tools: Ollama,
 // OpenRouter, vLLM, llama.cpp, LM Studio, Groq, OpenAI of its reasoning models.
-var toolRefusals = Lazily(`(?:not|n't) (?:currently )?support (?:tools?\b|tool[ _-](?:use|call|choice)|function[ _-]?(?:call|tool)|the use of tools)` +
+var toolRefusals = lazily.Compile(`(?:not|n't) (?:currently )?support (?:tools?\b|tool[ _-](?:use|call|choice)|function[ _-]?(?:call|tool)|the use of tools)` +
 	`|(?:tools?|tool[ _-](?:use|calls?|calling|choice)|function[ _-]?(?:calls?|calling|tools?))['"\x60]? (?:is|are) not (?:yet |currently )?(?:supported|enabled|available)` +
 	`|no endpoints found that support tool use|--enable-auto-tool-choice|tools param requires --jinja|unsupported param\S*: tools\b`)
 

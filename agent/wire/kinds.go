@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/agent"
+	"dragoman/internal/lazily"
 )
 
 // overflows are how servers say that a request does not fit the window, in
@@ -33,7 +34,7 @@ var overflows = []string{
 
 // overflowForms are the same where other words may stand in between: what is
 // longer than a context window, and messages that are too long or too many.
-var overflowForms = Lazily(
+var overflowForms = lazily.Compile(
 	`\b(?:exceed(?:s|ed|ing)?|overflow(?:s|ed)?|fit (?:in|into|within)|(?:longer|larger|greater|bigger) than|too (?:long|large|big) for)` +
 		`(?: [\w']+){0,3}? context[ _](?:window|length|size)\b` +
 		`|\bcontext[ _](?:window|length|size)(?: [\w']+){0,2} (?:exceed(?:s|ed)|overflow(?:s|ed))\b` +
@@ -49,7 +50,7 @@ var limits = []string{
 
 // soon is how they say that the limit is only for a short time, whatever else
 // they say: Gemini's names the quota and the billing page in every one.
-var soon = Lazily(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
+var soon = lazily.Compile(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
 
 // refusals are how they say that trying again is no use.
 var refusals = []string{
@@ -67,7 +68,7 @@ var filters = []string{
 
 // beyond is a limit on the tokens in a time, and what a request takes of it:
 // of OpenAI, Azure and Groq.
-var beyond = Lazily(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
+var beyond = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
 
 // words are all that e says, in lower case.
 func (e *wireError) words() string {

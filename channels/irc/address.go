@@ -1,10 +1,11 @@
 package irc
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/internal/lazily"
 )
 
 // addressed reads how one is spoken to on IRC and returns what was said
@@ -76,7 +77,7 @@ func command(text string, known map[string]bool) string {
 
 // colours matches the two colour codes with their numbers, which would stay
 // in the text as digits if only the code went.
-var colours = regexp.MustCompile("\x03(?:[0-9]{1,2}(?:,[0-9]{1,2})?)?|\x04(?:[0-9A-Fa-f]{6}(?:,[0-9A-Fa-f]{6})?)?")
+var colours = lazily.Compile("\x03(?:[0-9]{1,2}(?:,[0-9]{1,2})?)?|\x04(?:[0-9A-Fa-f]{6}(?:,[0-9A-Fa-f]{6})?)?")
 
 // plain is what was said without formatting and control characters. Text that
 // is not UTF-8 comes from old clients and is read as Latin-1, which never
@@ -89,7 +90,7 @@ func plain(s string) string {
 		}
 		s = string(runes)
 	}
-	s = colours.ReplaceAllString(s, "")
+	s = colours().ReplaceAllString(s, "")
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

@@ -1,13 +1,13 @@
 package irc
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/rivo/uniseg"
-
 	"dragoman/channels/markup"
+	"dragoman/internal/lazily"
+
+	"github.com/rivo/uniseg"
 )
 
 // maxSource bounds how much of one source line is looked at at once, so that a
@@ -156,24 +156,24 @@ func pieces(s string, n int) func(yield func(string) bool) {
 }
 
 var (
-	headingLine = regexp.MustCompile(`^ {0,3}#{1,6}[ ]+(.*?)[ ]*#*[ ]*$`)
-	ruleLine    = regexp.MustCompile(`^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$`)
-	bulletLine  = regexp.MustCompile(`^([ ]*)[*+-][ ]+(.*)$`)
-	tableRule   = regexp.MustCompile(`^[ ]*\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)+\|?[ ]*$`)
+	headingLine = lazily.Compile(`^ {0,3}#{1,6}[ ]+(.*?)[ ]*#*[ ]*$`)
+	ruleLine    = lazily.Compile(`^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$`)
+	bulletLine  = lazily.Compile(`^([ ]*)[*+-][ ]+(.*)$`)
+	tableRule   = lazily.Compile(`^[ ]*\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)+\|?[ ]*$`)
 )
 
 // block renders one source line outside code blocks.
 func block(line string) []cell {
 	switch {
-	case ruleLine.MatchString(line):
+	case ruleLine().MatchString(line):
 		return cellsOf("---", 0, nil)
-	case tableRule.MatchString(line):
+	case tableRule().MatchString(line):
 		return nil // It only separates; the rows around it are shown.
 	}
-	if m := headingLine.FindStringSubmatch(line); m != nil {
+	if m := headingLine().FindStringSubmatch(line); m != nil {
 		return inline(m[1], bold, nil, 0)
 	}
-	if m := bulletLine.FindStringSubmatch(line); m != nil {
+	if m := bulletLine().FindStringSubmatch(line); m != nil {
 		return inline(m[2], 0, cellsOf(m[1]+"- ", 0, nil), 0)
 	}
 	return inline(line, 0, nil, 0)

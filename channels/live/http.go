@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 // Owner is the identity of whoever writes in a live room: the one who could
@@ -33,7 +33,7 @@ const (
 	maxHistory = 200
 )
 
-var clientID = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
+var clientID = lazily.Compile(`^[A-Za-z0-9_-]{8,64}$`)
 
 // refusal is an answer other than 200: a status and a short sentence.
 type refusal struct {
@@ -124,7 +124,7 @@ func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key
 		return err
 	}
 	switch {
-	case !clientID.MatchString(p.ID):
+	case !clientID().MatchString(p.ID):
 		return &refusal{http.StatusBadRequest, "The message needs an id of 8 to 64 letters, digits, _ or -.", false}
 	case strings.TrimSpace(p.Text) == "" && len(p.Files) == 0:
 		return &refusal{http.StatusBadRequest, "The message is empty.", false}
@@ -143,7 +143,7 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 		if err := h.readBody(w, r, &p); err != nil {
 			return err
 		}
-		if p.Text != "" || len(p.Files) > 0 || !clientID.MatchString(p.ID) {
+		if p.Text != "" || len(p.Files) > 0 || !clientID().MatchString(p.ID) {
 			return &refusal{http.StatusBadRequest, "A stop needs an id of 8 to 64 letters, digits, _ or -, and no text.", false}
 		}
 	}

@@ -35,13 +35,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 const (
@@ -154,7 +154,7 @@ var (
 var (
 	errNotRunning = errors.New("live: the channel is not running")
 	errNoRoom     = errors.New("live: no such room")
-	roomName      = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	roomName      = lazily.Compile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 )
 
 // New makes a hub. It refuses options that cannot work.
@@ -162,7 +162,7 @@ func New(o Options) (*Hub, error) {
 	if o.Feed == nil {
 		return nil, errors.New("live: new: Options.Feed is missing")
 	}
-	if !roomName.MatchString(o.Room) {
+	if !roomName().MatchString(o.Room) {
 		return nil, fmt.Errorf("live: new: %q is no room name (a-z, 0-9, _ and -, at most 32)", o.Room)
 	}
 	if _, err := channels.NewKey(o.Name, o.Room); err != nil {
@@ -310,7 +310,7 @@ func (h *Hub) key(name string) (channels.Key, error) {
 	if name == "" {
 		name = h.opts.Room
 	}
-	if !roomName.MatchString(name) {
+	if !roomName().MatchString(name) {
 		return channels.Key{}, errNoRoom
 	}
 	return channels.NewKey(h.opts.Name, name)

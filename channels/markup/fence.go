@@ -1,8 +1,9 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // fence is an open code block.
@@ -19,11 +20,11 @@ func (f *fence) open() string  { return f.mark + f.info }
 func (f *fence) close() string { return f.mark }
 
 // Longer marks are legal Markdown and written by nobody.
-var fenceForm = regexp.MustCompile("^([ \\t]*)(`{3,32}|~{3,32})([^`~].*)?$")
+var fenceForm = lazily.Compile("^([ \\t]*)(`{3,32}|~{3,32})([^`~].*)?$")
 
 // fenceOf is the code block that line opens, or nil.
 func fenceOf(line string) *fence {
-	m := fenceForm.FindStringSubmatch(line)
+	m := fenceForm().FindStringSubmatch(line)
 	if m == nil || m[2][0] == '`' && strings.Contains(m[3], "`") {
 		return nil
 	}
@@ -32,15 +33,15 @@ func fenceOf(line string) *fence {
 
 // closes reports whether line ends the block.
 func (f *fence) closes(line string) bool {
-	m := fenceForm.FindStringSubmatch(line)
+	m := fenceForm().FindStringSubmatch(line)
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)
 }
 
-var languageForm = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}$`)
+var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}$`)
 
 // IsLanguage reports whether what follows a fence names a language; else it is
 // text.
-func IsLanguage(info string) bool { return languageForm.MatchString(info) }
+func IsLanguage(info string) bool { return languageForm().MatchString(info) }
 
 // infoOf is the language of a code block, short enough to repeat.
 func infoOf(info string) string {
@@ -70,7 +71,7 @@ func trimPiece(lines []string, repeated bool) string {
 			return ""
 		}
 	}
-	return listAtStart.ReplaceAllString(strings.TrimRight(strings.Join(lines, "\n"), "\n"), "$1")
+	return listAtStart().ReplaceAllString(strings.TrimRight(strings.Join(lines, "\n"), "\n"), "$1")
 }
 
 // flatten takes the indentation off a code block at the start of a piece,
@@ -88,7 +89,7 @@ func flatten(lines []string, f *fence) []string {
 
 // listAtStart is a list item whose indentation would make it code once the
 // items above it are in another piece.
-var listAtStart = regexp.MustCompile(`^ {4,}((?:[-*+]|[0-9]{1,9}[.)]) )`)
+var listAtStart = lazily.Compile(`^ {4,}((?:[-*+]|[0-9]{1,9}[.)]) )`)
 
 func dedent(line string, n int) string {
 	for n > 0 && line != "" && (line[0] == ' ' || line[0] == '\t') {

@@ -1,8 +1,9 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // prepare rewrites what would be lost or shown raw: links whose address stands
@@ -30,11 +31,11 @@ func prepare(md string) string {
 		switch {
 		case strings.TrimSpace(line) == "":
 			columns = 0
-		case columns > 0 && underline.MatchString(line):
+		case columns > 0 && underline().MatchString(line):
 			line, columns = "\n"+line, 0 // else the parser puts the table before the words above it
 		case columns > 0:
 			line = joinSurplus(line, columns)
-		case i > 0 && !code[i-1] && delimiterRow.MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
+		case i > 0 && !code[i-1] && delimiterRow().MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
 			columns = len(cellEnds(line))
 		}
 		lines[i] = line
@@ -44,12 +45,12 @@ func prepare(md string) string {
 }
 
 // underline is a rule, or makes the line before it a heading.
-var underline = regexp.MustCompile(`^ {0,3}(-+|=+)[ \t]*$`)
+var underline = lazily.Compile(`^ {0,3}(-+|=+)[ \t]*$`)
 
 // dropUsed takes out the definitions that stand where they are used.
 func dropUsed(lines []string, code []bool, to map[string]*address) {
 	for i, line := range lines {
-		m := definition.FindStringSubmatch(line)
+		m := definition().FindStringSubmatch(line)
 		if code[i] || m == nil {
 			continue
 		}
@@ -88,14 +89,14 @@ type address struct {
 const mostUses = 50
 
 // definition is a line like `[1]: https://a.example "Title"`. A footnote is none.
-var definition = regexp.MustCompile(`^ {0,3}\[([^\[\]^][^\[\]]*)\]:[ \t]*<?([a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>]+)>?(?:[ \t]+["'(]([^"]*)["')])?[ \t]*$`)
+var definition = lazily.Compile(`^ {0,3}\[([^\[\]^][^\[\]]*)\]:[ \t]*<?([a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>]+)>?(?:[ \t]+["'(]([^"]*)["')])?[ \t]*$`)
 
 func label(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
 func addresses(lines []string, code []bool) map[string]*address {
 	to := map[string]*address{}
 	for i, line := range lines {
-		if m := definition.FindStringSubmatch(line); !code[i] && m != nil && to[label(m[1])] == nil {
+		if m := definition().FindStringSubmatch(line); !code[i] && m != nil && to[label(m[1])] == nil {
 			to[label(m[1])] = &address{to: m[2], title: m[3]}
 		}
 	}
@@ -104,16 +105,16 @@ func addresses(lines []string, code []bool) map[string]*address {
 
 // reference is code in a line, or words in brackets, perhaps with a label in
 // others.
-var reference = regexp.MustCompile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
+var reference = lazily.Compile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
 
 // direct puts the addresses into the references of line.
 func direct(line string, to map[string]*address) string {
-	if definition.MatchString(line) {
+	if definition().MatchString(line) {
 		return line
 	}
 	var b strings.Builder
 	done := 0
-	for _, at := range reference.FindAllStringSubmatchIndex(line, -1) {
+	for _, at := range reference().FindAllStringSubmatchIndex(line, -1) {
 		if at[2] < 0 {
 			continue
 		}
@@ -145,17 +146,17 @@ func direct(line string, to map[string]*address) string {
 }
 
 var (
-	folded  = regexp.MustCompile(`(?i)^[ \t]*</?(?:details|summary)\b`)
-	summary = regexp.MustCompile(`(?i)<summary>[ \t]*(.+?)[ \t]*</summary>`)
-	details = regexp.MustCompile(`(?i)</?details(?: open)?>`)
+	folded  = lazily.Compile(`(?i)^[ \t]*</?(?:details|summary)\b`)
+	summary = lazily.Compile(`(?i)<summary>[ \t]*(.+?)[ \t]*</summary>`)
+	details = lazily.Compile(`(?i)</?details(?: open)?>`)
 )
 
 // unfold shows a section that a page would fold: networks do not.
 func unfold(line string) string {
-	if !folded.MatchString(line) {
+	if !folded().MatchString(line) {
 		return line
 	}
-	return summary.ReplaceAllString(details.ReplaceAllString(line, ""), "\n**$1**\n")
+	return summary().ReplaceAllString(details().ReplaceAllString(line, ""), "\n**$1**\n")
 }
 
 // cellEnds are where the cells of a row end.

@@ -1,9 +1,10 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/internal/lazily"
 )
 
 // Ruler measures texts as a network does.
@@ -171,7 +172,7 @@ func (c *cutter) push(line string) {
 	c.size += c.units(line) + 1
 }
 
-var delimiterRow = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+var delimiterRow = lazily.Compile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
 // table remembers the head of the table that line belongs to.
 func (c *cutter) table(line string) {
@@ -179,7 +180,7 @@ func (c *cutter) table(line string) {
 	case !strings.Contains(line, "|"):
 		c.head, c.rows = nil, false
 	case c.rows:
-	case delimiterRow.MatchString(line) && len(c.lines) > 0 && strings.Contains(c.lines[len(c.lines)-1], "|"):
+	case delimiterRow().MatchString(line) && len(c.lines) > 0 && strings.Contains(c.lines[len(c.lines)-1], "|"):
 		c.head, c.rows = []string{c.lines[len(c.lines)-1], line}, true
 		if c.units(c.head[0])+c.units(line) > c.limit/4 {
 			c.head = nil // too much to repeat

@@ -1,9 +1,11 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"dragoman/internal/lazily"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -17,18 +19,20 @@ import (
 // markdown parses what models write; safe for concurrent use. Definitions of
 // links ("[1]: https://…") are left as text: their uses may stand in another
 // message, and a definition without one would vanish.
-var markdown = goldmark.New(
-	goldmark.WithParser(parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(stars{}, beforeEmphasis))...),
-	)),
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
-).Parser()
+var markdown = sync.OnceValue(func() parser.Parser {
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(stars{}, beforeEmphasis))...),
+		)),
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+	).Parser()
+})
 
 // Walk writes tidy Markdown with p.
 func Walk(md string, p Pen) {
 	w := walk{source: []byte(md)}
-	w.blocks(markdown.Parse(text.NewReader(w.source)), p)
+	w.blocks(markdown().Parse(text.NewReader(w.source)), p)
 }
 
 // walk is one way through a parsed text.
@@ -39,11 +43,11 @@ type walk struct {
 
 // breaks are the one tag that models write where Markdown has nothing as good,
 // in tables above all.
-var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
+var breaks = lazily.Compile(`(?i)<br\s*/?>`)
 
 // Break returns the length of the break that s begins with, or 0.
 func Break(s string) int {
-	if at := breaks.FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
+	if at := breaks().FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
 		return at[1]
 	}
 	return 0
@@ -93,7 +97,7 @@ func (w walk) block(n ast.Node, p Pen) {
 		if n.HasClosure() {
 			body += string(n.ClosureLine.Value(w.source))
 		}
-		p.Words(strings.Trim(breaks.ReplaceAllString(body, "\n"), "\n"))
+		p.Words(strings.Trim(breaks().ReplaceAllString(body, "\n"), "\n"))
 	case *extast.Table:
 		p.Table(w.rows(n))
 	default: // lists, and the text as a whole
@@ -216,7 +220,7 @@ func (w walk) inline(n ast.Node, p Pen) {
 func (w walk) tag(n ast.Node, html string) string {
 	behind, is := n.NextSibling().(*ast.Text)
 	switch {
-	case !breaks.MatchString(html):
+	case !breaks().MatchString(html):
 		return html
 	case w.cell:
 		return " "

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"dragoman/channels"
 	"dragoman/channels/markup"
+	"dragoman/internal/lazily"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -54,7 +54,7 @@ func (c *Channel) username() string {
 	return c.botName
 }
 
-var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+var commandForm = lazily.Compile(`^[a-z0-9_]{1,32}$`)
 
 // register tells Telegram the commands, for completion. It is a convenience:
 // after a few failures it waits for the next start.
@@ -64,7 +64,7 @@ func (c *Channel) register(ctx context.Context) {
 	}{[]models.BotCommand{}}
 	for _, command := range c.commands {
 		name, help := strings.ToLower(command.Name), markup.Clip(command.Help, 256)
-		if commandForm.MatchString(name) && help != "" {
+		if commandForm().MatchString(name) && help != "" {
 			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})
 		}
 	}

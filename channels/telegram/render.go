@@ -2,11 +2,11 @@ package telegram
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"dragoman/channels/markup"
+	"dragoman/internal/lazily"
 )
 
 // page is one message's text in both forms: with markup, and as people see it.
@@ -47,11 +47,11 @@ func typeset(md string) page {
 
 var (
 	escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
-	special    = regexp.MustCompile("[\\\\`*_{}\\[\\]()#+.!|<>~&-]")
+	special    = lazily.Compile("[\\\\`*_{}\\[\\]()#+.!|<>~&-]")
 )
 
 // escapeMarkdown makes s mean itself.
-func escapeMarkdown(s string) string { return special.ReplaceAllString(s, `\$0`) }
+func escapeMarkdown(s string) string { return special().ReplaceAllString(s, `\$0`) }
 
 // pen writes both forms of a text side by side.
 type pen struct {
@@ -153,7 +153,7 @@ func (p *pen) item(m markup.Mark, body markup.Body) {
 // tab is how a tab in code is shown; Telegram's would be one space.
 const tab = "    "
 
-var languageForm = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}`)
+var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}`)
 
 // Code writes a block or a span. Telegram is told a block's language, if that
 // looks like one.
@@ -169,7 +169,7 @@ func (p *pen) Code(c markup.Code) {
 	}
 	p.in("pre", "", func() {
 		inside := func() { p.verbatim(strings.TrimRight(c.Text, "\n")) }
-		language := languageForm.FindString(c.Language)
+		language := languageForm().FindString(c.Language)
 		if language == "" {
 			inside()
 			return

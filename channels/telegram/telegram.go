@@ -35,13 +35,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 // Options of a channel. Only Token must be set.
@@ -111,14 +111,14 @@ var (
 // tokenRefused is the status of a bot that Telegram does not know.
 const tokenRefused = "Telegram refuses the token; put the one that BotFather shows into the configuration"
 
-var tokenForm = regexp.MustCompile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
+var tokenForm = lazily.Compile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
 
 // New makes the channel called name. It connects to nothing.
 func New(name string, o Options) (*Channel, error) {
 	if _, err := channels.NewKey(name, "1"); err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
-	form := tokenForm.FindStringSubmatch(o.Token)
+	form := tokenForm().FindStringSubmatch(o.Token)
 	if form == nil {
 		return nil, errors.New("telegram: the token is not one of BotFather's, which look like 123456:ABC-def")
 	}

@@ -1,10 +1,11 @@
 package terminal
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/internal/lazily"
 
 	"github.com/rivo/uniseg"
 )
@@ -19,8 +20,8 @@ const (
 )
 
 var (
-	orderedItem = regexp.MustCompile(`^\d{1,9}[.)]$`)
-	fenceMark   = regexp.MustCompile("^(```+|~~~+)")
+	orderedItem = lazily.Compile(`^\d{1,9}[.)]$`)
+	fenceMark   = lazily.Compile("^(```+|~~~+)")
 )
 
 // writer sets Markdown for a terminal while it comes: it wraps at words, makes
@@ -101,7 +102,7 @@ func (w *writer) endLine() {
 
 // rawLine writes a line of a table or of a code block as it is.
 func (w *writer) rawLine(line string) {
-	mark := fenceMark.FindString(strings.TrimLeft(line, " "))
+	mark := fenceMark().FindString(strings.TrimLeft(line, " "))
 	switch {
 	case w.fence != "" && strings.HasPrefix(mark, w.fence):
 		w.fence = ""
@@ -129,7 +130,7 @@ func (w *writer) endWord() {
 		switch {
 		case strings.Trim(word, "#") == "" && len(word) <= 6:
 			w.head = true
-		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem.MatchString(word):
+		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem().MatchString(word):
 			w.hang = min(w.spaces+len(word)+1, w.columns*3/4)
 			w.place(word)
 			return

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"dragoman/internal/lazily"
 )
 
 const (
@@ -47,7 +48,7 @@ func (c crashes) record() (stop func(), err error) {
 	return func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) }, nil
 }
 
-var crashForm = regexp.MustCompile(`(?m)^(panic|fatal error): `)
+var crashForm = lazily.Compile(`(?m)^(panic|fatal error): `)
 
 // tooMany reports whether the library has crashed the program so often that
 // another connection would only be one more.
@@ -64,7 +65,7 @@ func (c crashes) tooMany() (bool, error) {
 		return false, fmt.Errorf("whatsapp: read the crashes: %w", err)
 	}
 	found := 0
-	for i, crash := range crashForm.Split(string(text), -1) {
+	for i, crash := range crashForm().Split(string(text), -1) {
 		if i > 0 && strings.Contains(crash, "go.mau.fi/whatsmeow") {
 			found++
 		}

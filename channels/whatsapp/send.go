@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -126,7 +127,7 @@ func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *wa
 	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: about}}
 }
 
-var serverCode = regexp.MustCompile(regexp.QuoteMeta(whatsmeow.ErrServerReturnedError.Error()) + ` (\d+)`)
+var serverCode = lazily.Compile(regexp.QuoteMeta(whatsmeow.ErrServerReturnedError.Error()) + ` (\d+)`)
 
 // refusals are answers of the server to which the same message would only get
 // the same answer, with what they are known to mean.
@@ -153,7 +154,7 @@ func outcome(err error) error {
 		strings.Contains(err.Error(), "no LID found for"): // the library has no other word for "not on WhatsApp"
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 	}
-	if form := serverCode.FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
+	if form := serverCode().FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
 		code, _ := strconv.Atoi(form[1]) // digits
 		if meaning, refused := refusals[code]; refused {
 			return fmt.Errorf("%w: %s: %w", err, meaning, channels.ErrPermanent)

@@ -3,9 +3,10 @@ package whatsapp
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
+
+	"dragoman/internal/lazily"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waCompanionReg"
@@ -17,14 +18,14 @@ import (
 // VersionAuto asks WhatsApp for the current version of WhatsApp Web.
 const VersionAuto = "auto"
 
-var versionForm = regexp.MustCompile(`^([0-9]{1,3})\.([0-9]{1,6})\.([0-9]{1,10})$`)
+var versionForm = lazily.Compile(`^([0-9]{1,3})\.([0-9]{1,6})\.([0-9]{1,10})$`)
 
 // ParseVersion reads "2.3000.1234567890"; zero for "" and [VersionAuto].
 func ParseVersion(s string) (v [3]uint32, err error) {
 	if s == "" || s == VersionAuto {
 		return v, nil
 	}
-	parts := versionForm.FindStringSubmatch(s)
+	parts := versionForm().FindStringSubmatch(s)
 	if parts == nil {
 		return v, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web; write %q, or three numbers like 2.3000.1045649367", s, VersionAuto)
 	}

@@ -151,7 +151,7 @@ func (h *house) imports(dir string, test bool, f *ast.File) {
 			continue
 		}
 		allowed := func(pattern string) bool { return match(pattern, ours) }
-		if slices.ContainsFunc(rule.Imports, allowed) {
+		if slices.ContainsFunc(rule.Imports, allowed) || slices.ContainsFunc(everywhere, allowed) {
 			continue
 		}
 		if test && (slices.ContainsFunc(rule.Tests, allowed) || slices.ContainsFunc(everywhereInTests, allowed)) {

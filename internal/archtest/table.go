@@ -22,6 +22,9 @@ type Rule struct {
 // domain are the four roots that the plumbing may know.
 var domain = []string{"channels", "sessions", "agent", "heartbeat"}
 
+// everywhere may be imported by any package: it knows nothing of the house.
+var everywhere = []string{"internal/lazily"}
+
 // everywhereInTests may be imported by the tests of any package: the suites
 // that implementations have to pass, the servers and scripted models they run
 // against, and the reference store.
@@ -82,6 +85,7 @@ var Table = []Rule{
 	{Package: "internal/pgtest", ForTests: true, Imports: []string{"internal/testkit"}},
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
+	{Package: "internal/lazily"},
 	{Package: "internal/database", Tests: []string{"internal/pgtest"}},
 	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/pgtest"}},
 	{Package: "internal/event", Imports: domain},

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"regexp"
 	"strings"
+
+	"dragoman/internal/lazily"
 )
 
 // foldIRC writes names the way the adapter reports them. All networks agree
@@ -12,7 +13,7 @@ func foldIRC(allow []string) {
 		if mask, isMask := strings.CutPrefix(entry, "mask:"); isMask {
 			nick, rest, _ := strings.Cut(mask, "!")
 			user, host, _ := strings.Cut(rest, "@")
-			if ircMask.MatchString(entry) {
+			if ircMask().MatchString(entry) {
 				allow[i] = "mask:" + lower(nick) + "!" + user + "@" + strings.ToLower(host)
 			}
 			continue
@@ -40,13 +41,13 @@ var allowChecks = map[string]func(entry string) (what, want string){
 }
 
 var (
-	telegramUser = regexp.MustCompile(`^[1-9][0-9]{0,15}$`)
-	telegramChat = regexp.MustCompile(`^chat:-[1-9][0-9]{0,15}$`)
-	ircAccount   = regexp.MustCompile(`^account:[^\s*?!@:,]+$`)
-	ircMask      = regexp.MustCompile(`^mask:[^\s!@*?]+![^\s!@*?]+@[^\s!@*?]+$`)
-	ircChannel   = regexp.MustCompile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
-	ircNick      = regexp.MustCompile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
-	ircUser      = regexp.MustCompile("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$")
+	telegramUser = lazily.Compile(`^[1-9][0-9]{0,15}$`)
+	telegramChat = lazily.Compile(`^chat:-[1-9][0-9]{0,15}$`)
+	ircAccount   = lazily.Compile(`^account:[^\s*?!@:,]+$`)
+	ircMask      = lazily.Compile(`^mask:[^\s!@*?]+![^\s!@*?]+@[^\s!@*?]+$`)
+	ircChannel   = lazily.Compile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
+	ircNick      = lazily.Compile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
+	ircUser      = lazily.Compile("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$")
 )
 
 // sharedTelegramIDs are ids that many people send under.
@@ -60,7 +61,7 @@ func allowTelegram(entry string) (what, want string) {
 	switch shared, isShared := sharedTelegramIDs[entry]; {
 	case isShared:
 		return shared, "allow the group instead, like chat:-1001234567890"
-	case telegramUser.MatchString(entry), telegramChat.MatchString(entry):
+	case telegramUser().MatchString(entry), telegramChat().MatchString(entry):
 		return "", ""
 	case strings.HasPrefix(entry, "@"):
 		return "is a username; its owner can change it, and then somebody else can take it",
@@ -73,9 +74,9 @@ func allowTelegram(entry string) (what, want string) {
 
 func allowIRC(entry string) (what, want string) {
 	switch {
-	case ircAccount.MatchString(entry), ircMask.MatchString(entry):
+	case ircAccount().MatchString(entry), ircMask().MatchString(entry):
 		return "", ""
-	case strings.HasPrefix(entry, "chat:") && ircChannel.MatchString(entry[5:]):
+	case strings.HasPrefix(entry, "chat:") && ircChannel().MatchString(entry[5:]):
 		return "", ""
 	case strings.HasPrefix(entry, "mask:"):
 		return "is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches",

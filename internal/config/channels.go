@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 
 	"gopkg.in/yaml.v3"
 )
@@ -130,14 +130,14 @@ func elsewhere(key, path string) string {
 	return ""
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+)`)
+var yamlLine = lazily.Compile(`line (\d+)`)
 
 // syntax explains why the text is no YAML. The parser's own message is used
 // only as far as it cannot quote the file.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		_, _ = fmt.Sscan(m[1], &line)
 		text = strings.TrimPrefix(text, m[0]+": ")
 	}
@@ -154,7 +154,7 @@ func (d *decoder) syntax(data []byte, err error) {
 	case len(tabs) > 0:
 	case strings.Contains(text, "mapping values are not allowed"):
 		d.problem(line, "", "a colon is in the wrong place", "put values that contain \": \" in quotes, and check the indentation")
-	case syntaxPhrases.MatchString(text):
+	case syntaxPhrases().MatchString(text):
 		d.problem(line, "", "not readable as YAML: "+text, "")
 	default:
 		d.problem(line, "", "not readable as YAML", "check quotes, brackets and indentation here and in the line above")
@@ -162,7 +162,7 @@ func (d *decoder) syntax(data []byte, err error) {
 }
 
 // syntaxPhrases are messages of the parser that consist of fixed words.
-var syntaxPhrases = regexp.MustCompile(`^(did not find|found (character|unexpected|unknown escape|a tab|duplicate|incompatible|undefined)|could not find|control characters|block |while |invalid )[a-zA-Z0-9 ,:'"%\[\]{}\-]*$`)
+var syntaxPhrases = lazily.Compile(`^(did not find|found (character|unexpected|unknown escape|a tab|duplicate|incompatible|undefined)|could not find|control characters|block |while |invalid )[a-zA-Z0-9 ,:'"%\[\]{}\-]*$`)
 
 func tabLines(data []byte) (lines []int) {
 	number := 0

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/internal/lazily"
 
 	"gopkg.in/yaml.v3"
 )
@@ -317,12 +318,12 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+var plainKey = lazily.Compile(`^[A-Za-z0-9_-]{1,40}$`)
 
 // showKey is key as it may appear in a message. What does not look like a key
 // may be a secret whose line lost its key, so it is not repeated.
 func showKey(key string) string {
-	if plainKey.MatchString(key) {
+	if plainKey().MatchString(key) {
 		return key
 	}
 	return "(a key with unusual characters)"

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/internal/lazily"
 )
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazily.Compile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // missingError is a reference to what is not there: a variable or a file.
 type missingError struct{ error }
@@ -69,7 +70,7 @@ func (d *decoder) lookUp(reference string) (string, error) {
 		return d.secretFile(path)
 	}
 	name, fallback, hasDefault := strings.Cut(reference, ":-")
-	if !variableName.MatchString(name) {
+	if !variableName().MatchString(name) {
 		return "", errors.New("${…} wants the name of a variable, or file:/path; write $${ for a plain ${")
 	}
 	value, ok := d.opts.Env(name)

@@ -6,9 +6,10 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
+
+	"dragoman/internal/lazily"
 )
 
 func (v *validator) model() {
@@ -96,7 +97,7 @@ func (v *validator) price(path string, value float64) {
 }
 
 // secretQuery finds names of values in a query that are secrets.
-var secretQuery = regexp.MustCompile(`(?i)key|token|secret|password|^sig`)
+var secretQuery = lazily.Compile(`(?i)key|token|secret|password|^sig`)
 
 // server checks the address of a model's server, which may have a query.
 func (v *validator) server(path, value string, withSecret bool) {
@@ -106,7 +107,7 @@ func (v *validator) server(path, value string, withSecret bool) {
 		return
 	}
 	for name := range u.Query() {
-		if secretQuery.MatchString(name) {
+		if secretQuery().MatchString(name) {
 			v.bad(path, "has a key in its query, where logs would show it", "remove it; model.api_key and model.extra_headers are for keys")
 			return
 		}

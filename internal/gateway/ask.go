@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -157,7 +157,7 @@ func answerPrefix(turn string) string {
 }
 
 // ofChannel begins a reply that its channel treats in a way of its own.
-var ofChannel = regexp.MustCompile(`^<!-- \w+ -->\n`)
+var ofChannel = lazily.Compile(`^<!-- \w+ -->\n`)
 
 // sentFor is what turn answered with, or "" if not all of it is in items.
 func sentFor(turn string, items []sessions.FeedItem) string {
@@ -172,7 +172,7 @@ func sentFor(turn string, items []sessions.FeedItem) string {
 			return whole
 		}
 		_, _ = fmt.Sscanf(rest[strings.IndexByte(rest, '.')+1:], "%d", &total)
-		parts = append(parts, ofChannel.ReplaceAllString(it.Text, ""))
+		parts = append(parts, ofChannel().ReplaceAllString(it.Text, ""))
 	}
 	if len(parts) != total {
 		return ""

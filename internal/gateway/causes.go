@@ -2,11 +2,11 @@ package gateway
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 // sentence is how a failure is told. person is short and for whoever wrote: it
@@ -113,14 +113,14 @@ func Cure(e *agent.ModelError) string {
 const saidMost = 300
 
 // packages stand in front of a server's words.
-var packages = regexp.MustCompile(`^(?:\w+: )*(?:the server says: )?`)
+var packages = lazily.Compile(`^(?:\w+: )*(?:the server says: )?`)
 
 // forOwner is the cure, with the server's own words.
 func (s sentence) forOwner(model *agent.ModelError) string {
 	if model == nil || model.Err == nil {
 		return s.cure
 	}
-	said := packages.ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
+	said := packages().ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
 	if model.Status != 0 {
 		said = fmt.Sprintf("HTTP %d: %s", model.Status, said)
 	}

@@ -3,13 +3,13 @@ package gateway
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -172,13 +172,13 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 }
 
 // odd is a word that differs from one error to the next: it has a digit.
-var odd = regexp.MustCompile(`\S*[0-9]\S*`)
+var odd = lazily.Compile(`\S*[0-9]\S*`)
 
 // wordsOf are the kind and the words of a failure.
-func wordsOf(failed *agent.ModelError) string { return odd.ReplaceAllString(failed.Error(), "#") }
+func wordsOf(failed *agent.ModelError) string { return odd().ReplaceAllString(failed.Error(), "#") }
 
 // connections are the words of a network that fails.
-var connections = regexp.MustCompile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
+var connections = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
 
 // outage reports whether a failure says that the server is away or has too
 // much to do: that passes, however often it comes.
@@ -189,5 +189,5 @@ func outage(failed *agent.ModelError) bool {
 	case failed.Status >= 400 && failed.Status < 500: // 408, 409, 425, 429
 		return true
 	}
-	return failed.Status == 0 && connections.MatchString(failed.Error())
+	return failed.Status == 0 && connections().MatchString(failed.Error())
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"dragoman/channels"
 )
@@ -18,16 +19,16 @@ func (g *Gateway) spell(k channels.Key, text string) string {
 	if !ok {
 		return text
 	}
-	return commandWord.ReplaceAllStringFunc(text, func(word string) string {
+	return commandWord().ReplaceAllStringFunc(text, func(word string) string {
 		return strings.Replace(word, "/", signed.CommandSign(), 1)
 	})
 }
 
 // commandWord is a command at the beginning of a word.
-var commandWord = func() *regexp.Regexp {
+var commandWord = sync.OnceValue(func() *regexp.Regexp {
 	var names []string
 	for _, c := range Commands() {
 		names = append(names, c.Name)
 	}
 	return regexp.MustCompile(`(?:^|[\s(])/(?:` + strings.Join(names, "|") + `)\b`)
-}()
+})

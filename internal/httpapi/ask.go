@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 // Asker puts a question into a conversation and waits for the answer. One with
@@ -49,7 +49,7 @@ const (
 	maxQuestion = 32 << 20
 )
 
-var askID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var askID = lazily.Compile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Ask answers POST {"key", "text", "id", "wait"} with an [Asked].
 func Ask(ask Asker) http.Handler {
@@ -65,7 +65,7 @@ func Ask(ask Asker) http.Handler {
 		if err != nil {
 			return nil, err
 		}
-		if !askID.MatchString(q.ID) {
+		if !askID().MatchString(q.ID) {
 			return nil, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
 		}
 		wait := DefaultWait

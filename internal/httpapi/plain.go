@@ -9,7 +9,7 @@ import (
 
 // packageNames are those of our packages, with which errors begin. They tell a
 // programmer where to look, and nobody else anything.
-const packageNames = " agent alerts anthropic app backup channels config database console demo dispatch durable erasure event exchange file gateway goose heartbeat hooks httpapi irc linking live llm " +
+const packageNames = " agent alerts anthropic app backup channels config database console demo dispatch durable erasure event exchange file gateway goose heartbeat hooks httpapi irc lazily linking live llm " +
 	"engine markup mcp media memory metrics models openai output postgres provider recap rows rules sessions spool sqlite storage telegram terminal tokens tools web whatsapp window wire "
 
 // Plain is err as a person reads it: each error of the chain without the name

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -31,32 +31,6 @@ type Change struct {
 	New bool `json:"new,omitempty"`
 }
 
-// Put notes a setting as people name and write it, "" to take it away. It reports
-// whether there is one of that name.
-func (c *Change) Put(name, value string) bool {
-	meta, isMeta := strings.CutPrefix(name, "meta.")
-	switch {
-	case name == "model":
-		c.Model = &value
-	case name == "reasoning":
-		c.Reasoning = &value
-	case name == "system", name == "system_prompt":
-		c.System = &value
-	case !isMeta || meta == "":
-		return false
-	case value == "":
-		c.Unmeta = append(c.Unmeta, meta)
-	default:
-		if c.Meta == nil {
-			c.Meta = map[string]json.RawMessage{}
-		}
-		if c.Meta[meta] = json.RawMessage(value); !json.Valid(c.Meta[meta]) {
-			c.Meta[meta], _ = json.Marshal(value) // of a text, which cannot fail
-		}
-	}
-	return true
-}
-
 // Bounds of settings: what lists can show and a person can mean.
 const (
 	maxTags    = 50
@@ -69,7 +43,7 @@ const (
 // levels of reasoning that a conversation may have. "" takes its own away.
 var levels = []string{"", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var metaForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+var metaForm = lazily.Compile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 // isTag is no regular expression: that one would take 2 MB of every process.
 func isTag(s string) bool {
@@ -88,7 +62,7 @@ func (c Change) check() error {
 	}
 	for name, value := range c.Meta {
 		switch {
-		case !metaForm.MatchString(name):
+		case !metaForm().MatchString(name):
 			return &badRequest{"a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
 		case len(value) > maxValue || !json.Valid(value):
 			return &badRequest{fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}

@@ -10,11 +10,11 @@ package linking
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"sync"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 // Why a linking can end without its channel's doing.
@@ -111,12 +111,12 @@ func (l *Links) Close() {
 	l.using.Wait()
 }
 
-var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+var phoneForm = lazily.Compile(`^\+[1-9][0-9]{6,14}$`)
 
 // PhoneNumber reads a phone number as people write it: "+49 170 1234567".
 func PhoneNumber(s string) (string, error) {
 	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(s)
-	if !phoneForm.MatchString(phone) {
+	if !phoneForm().MatchString(phone) {
 		return "", errors.New("the number must be complete, with + and the country code, like +491701234567")
 	}
 	return phone, nil

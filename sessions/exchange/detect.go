@@ -7,10 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
+
+// skipBOM passes over the mark that some editors put before UTF-8.
+func skipBOM(in *bufio.Reader) error {
+	if b, err := in.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+		_, err := in.Discard(3)
+		return err
+	}
+	return nil
+}
 
 // detect looks at the first line that is not empty, and returns a reader that
 // begins with it.
@@ -67,11 +77,11 @@ func classify(line []byte) (Format, error) {
 	return JSON, nil
 }
 
-var recordNames = rules.NamesOf[sessions.Record]()
+var recordNames = sync.OnceValue(rules.NamesOf[sessions.Record])
 
 func isRecord(fields map[string]json.RawMessage) bool {
 	for name, value := range fields {
-		return recordNames[name] && value[0] == '{'
+		return recordNames()[name] && value[0] == '{'
 	}
 	return false
 }

@@ -18,7 +18,6 @@ package exchange
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,8 +103,8 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	in := bufio.NewReaderSize(r, 64<<10)
 	rd := &Reader{opts: o, format: o.Format}
-	if b, _ := in.Peek(3); string(b) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // the mark that some editors put before UTF-8, which is there
+	if err := skipBOM(in); err != nil {
+		return nil, err
 	}
 	rest := io.Reader(in)
 	if o.Format == "" || o.Format == Auto {
@@ -116,11 +115,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
-		rd.talk = (&documents{dec: json.NewDecoder(rest), reader: rd, format: rd.format}).next
+		rd.talk = newDocuments(rest, rd).next
 	case PicoClawLines, Sentinel:
-		rd.talk = (&log{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, reader: rd}).next
+		rd.talk = newLog(rest, rd).next
 	case JSONL:
-		rd.record = (&ownLines{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, key: o.Key}).next
+		rd.record = newOwnLines(rest, o.Key).next
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}

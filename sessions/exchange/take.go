@@ -45,17 +45,15 @@ type records = iter.Seq2[sessions.Record, error]
 // inParts hands all to store in parts that end where a conversation does. Store
 // reads each part to its end.
 func inParts(all records, store func(func() (sessions.Record, error)) error) error {
-	next, stop := iter.Pull2(all)
+	next, stop := pull(all)
 	defer stop()
-	r, err, more := next()
-	for more && err == nil {
+	r, err := next()
+	for err == nil {
 		records, bytes := 0, 0
 		part := func() (sessions.Record, error) {
 			if records > 0 {
 				before, _ := KeyOf(r)
-				if r, err, more = next(); !more {
-					return r, io.EOF
-				} else if err != nil {
+				if r, err = next(); err != nil {
 					return r, err
 				}
 				if k, has := KeyOf(r); (!has || k != before) && (records >= batchRecords || bytes >= batchBytes) {
@@ -69,7 +67,22 @@ func inParts(all records, store func(func() (sessions.Record, error)) error) err
 			return err
 		}
 	}
+	if err == io.EOF {
+		return nil
+	}
 	return err
+}
+
+// pull is all, one by one, up to io.EOF.
+func pull(all records) (next func() (sessions.Record, error), stop func()) {
+	pull, stop := iter.Pull2(all)
+	return func() (sessions.Record, error) {
+		r, err, more := pull()
+		if !more {
+			err = io.EOF
+		}
+		return r, err
+	}, stop
 }
 
 // only leaves out the records that belong to conversations, or the others.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
@@ -18,15 +19,15 @@ import (
 type foreign string
 
 var (
-	documentNames = rules.NamesOf[document]()
-	messageNames  = rules.NamesOf[message]()
+	documentNames = sync.OnceValue(rules.NamesOf[document])
+	messageNames  = sync.OnceValue(rules.NamesOf[message])
 )
 
 // decode reads a document. What others wrote into a message goes to where
 // messages keep such; what they wrote beside the messages is returned. What is
 // inside of our own objects has names of ours only: others are left out.
 func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err error) {
-	ours, theirs := documentNames.Split(data)
+	ours, theirs := documentNames().Split(data)
 	if err := json.Unmarshal(ours, d); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err e
 		return nil, err
 	}
 	for i, text := range raw.Messages {
-		if own, foreign := messageNames.Split(text); foreign != nil {
+		if own, foreign := messageNames().Split(text); foreign != nil {
 			var m message
 			err = errors.Join(err, json.Unmarshal(own, &m))
 			m.Extra = merge(foreign, m.Extra, "extra")
@@ -76,7 +77,7 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 func (d *document) showForeign(s *sessions.Settings) {
 	kept, top := rules.Foreign(*s), map[string]json.RawMessage{}
 	for name, v := range kept {
-		if !documentNames[name] {
+		if !documentNames()[name] {
 			top[name] = v
 			delete(kept, name)
 		}

@@ -74,7 +74,7 @@ func (d *document) shown() any {
 func (m message) shown() any {
 	beside, apart := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, v := range m.Extra {
-		if messageNames[name] {
+		if messageNames()[name] {
 			apart[name] = readable(v)
 		} else {
 			beside[name] = readable(v)
