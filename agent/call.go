@@ -209,12 +209,10 @@ func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 		return o
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(toolGrace)
-	defer grace.Stop()
 	select {
 	case o := <-ended:
 		return o
-	case <-grace.C:
+	case <-time.After(toolGrace):
 		a.log.Error("tool ignores the end of its context, left behind", "key", c.Key.String(), "tool", t.Spec().Name)
 		return outcome{err: context.Cause(ctx)}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"dragoman/agent/recap"
 	"dragoman/agent/window"
-	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -25,7 +24,9 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
-		Key: r.a.cacheKey(r.t.Key),
+		// The same for all turns in this process, with a secret seed, so that nobody
+		// finds the conversation by it.
+		Key: fmt.Sprintf("%016x", maphash.String(r.a.seed, r.t.Key.String())),
 	}
 	if final {
 		req.Tools = nil
@@ -51,12 +52,6 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	return req, lack{all: silent + left, silent: silent}, nil
 }
 
-// cacheKey is [Request.Key] of the conversation k: the same for all of its
-// turns in this process. The seed is secret, so that nobody finds k by it.
-func (a *Agent) cacheKey(k channels.Key) string {
-	return fmt.Sprintf("%016x", maphash.String(a.seed, k.String()))
-}
-
 // missing counts the messages of all that view does not show and does not tell
 // of in short.
 func missing(all, view, listed []sessions.Message) int {
@@ -69,10 +64,6 @@ func missing(all, view, listed []sessions.Message) int {
 // lack counts messages of the conversation that a request neither shows nor
 // has a summary of, and those of them that it does not say to leave out.
 type lack struct{ all, silent int }
-
-func (l lack) most(other lack) lack {
-	return lack{max(l.all, other.all), max(l.silent, other.silent)}
-}
 
 // lead puts in front of view what stands for the messages that are not in it:
 // the summary, where it is rendered as messages, and a word about those that

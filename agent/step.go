@@ -68,7 +68,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		if err != nil {
 			return nil, err
 		}
-		r.lacks = r.lacks.most(lacks)
+		r.lacks = lack{max(r.lacks.all, lacks.all), max(r.lacks.silent, lacks.silent)}
 		r.noteCut(ctx)
 		resp, err := r.send(ctx, &req)
 		if err == nil {

@@ -158,12 +158,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		} else {
 			failures = 0
 		}
-		timer := time.NewTimer(sleep)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
-		case <-timer.C:
+		case <-time.After(sleep):
 		}
 	}
 }

@@ -43,16 +43,13 @@ type Job struct {
 	CatchUp string
 }
 
-// keyOf names the conversation that a job's turns run under.
-func keyOf(job string) (channels.Key, error) { return channels.NewKey(channelName, job) }
-
 // channelName is the first part of the keys of jobs. No channel has it.
 const channelName = "heartbeat"
 
 // entry is a job that is ready to run.
 type entry struct {
 	job    Job
-	key    channels.Key
+	key    channels.Key // of the conversation that its turns run under
 	times  timetable
 	active hours
 }
@@ -71,7 +68,7 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 
 	var err error
-	if e.key, err = keyOf(j.Name); err != nil || utf8.RuneCountInString(j.Name) > 64 || strings.ContainsFunc(j.Name, unicode.IsSpace) {
+	if e.key, err = channels.NewKey(channelName, j.Name); err != nil || utf8.RuneCountInString(j.Name) > 64 || strings.ContainsFunc(j.Name, unicode.IsSpace) {
 		wrong("the name %.80q: want 1 to 64 characters without spaces", j.Name)
 	}
 	if j.TimeZone != "" {

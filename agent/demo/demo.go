@@ -99,11 +99,9 @@ func (m *Model) answer(ctx context.Context, r agent.Request, text string, onDelt
 	pause := min(m.delay, longestAnswer/time.Duration(len(pieces)+1))
 	for i, piece := range pieces {
 		if i > 0 && pause > 0 {
-			t := time.NewTimer(pause)
 			select {
-			case <-t.C:
+			case <-time.After(pause):
 			case <-ctx.Done():
-				t.Stop()
 				return agent.Response{}, ctx.Err()
 			}
 		}

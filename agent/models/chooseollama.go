@@ -75,7 +75,7 @@ func (a *asker) pickOllama(ctx context.Context, models []ollamaModel, wanted str
 		said, err := a.show(ctx, candidate)
 		found.takeShown(said, 0)
 		switch {
-		case err == nil && said.known && !said.chat:
+		case err == nil && len(said.Capabilities) > 0 && !said.can("completion"):
 		case found.Tools == Yes:
 			return candidate, found
 		case name == "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,52 +48,42 @@ func OllamaURL(host string) string {
 	return u.String()
 }
 
-// shown is what Ollama says of a model. Old versions say nothing of what it
-// can do; then known is false.
+// shown is what Ollama says of a model. Old versions name no capabilities.
 type shown struct {
-	known, chat, tools, vision, thinks bool
-	// window is the model's own num_ctx, and most what it could have; 0: not said.
-	window, most int
-	remote       bool // it runs elsewhere
+	Capabilities []string       `json:"capabilities"`
+	Parameters   string         `json:"parameters"`
+	Info         map[string]any `json:"model_info"`
+	RemoteHost   string         `json:"remote_host"` // where it runs, if elsewhere
+	Details      map[string]any `json:"details"`
 }
 
-// show asks an Ollama about one of its models.
-func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
-	var says struct {
-		Capabilities []string       `json:"capabilities"`
-		Parameters   string         `json:"parameters"`
-		Info         map[string]any `json:"model_info"`
-		RemoteHost   string         `json:"remote_host"`
-		Details      map[string]any `json:"details"`
-	}
-	if err := a.fetch(ctx, "/api/show", map[string]string{"model": name}, &says); err != nil {
-		return out, err
-	}
-	if says.Details == nil && says.Info == nil && says.Capabilities == nil {
-		return out, errNoAPI
-	}
-	for _, c := range says.Capabilities {
-		out.known = true
-		out.chat = out.chat || c == "completion"
-		out.tools = out.tools || c == "tools"
-		out.vision = out.vision || c == "vision"
-		out.thinks = out.thinks || c == "thinking"
-	}
-	for line := range strings.Lines(says.Parameters) {
+func (s *shown) can(what string) bool { return slices.Contains(s.Capabilities, what) }
+
+// windows are the model's own num_ctx, and what it could have; 0: not said.
+func (s *shown) windows() (own, most int) {
+	for line := range strings.Lines(s.Parameters) {
 		f := strings.Fields(line)
 		if len(f) == 2 && f[0] == "num_ctx" {
 			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 {
-				out.window = n
+				own = n
 			}
 		}
 	}
-	for name, value := range says.Info {
+	for name, value := range s.Info {
 		if n, ok := value.(float64); ok && strings.HasSuffix(name, ".context_length") {
-			out.most = int(n)
+			most = int(n)
 		}
 	}
-	out.remote = says.RemoteHost != ""
-	return out, nil
+	return own, most
+}
+
+// show asks an Ollama about one of its models.
+func (a *asker) show(ctx context.Context, name string) (s shown, err error) {
+	err = a.fetch(ctx, "/api/show", map[string]string{"model": name}, &s)
+	if err == nil && s.Details == nil && s.Info == nil && s.Capabilities == nil {
+		err = errNoAPI
+	}
+	return s, err
 }
 
 // loaded is the window that an Ollama has loaded the model with, 0 if it has
@@ -132,26 +123,27 @@ func (a *asker) ollama(ctx context.Context, f *Found, name string) bool {
 func (f *Found) takeShown(s shown, loaded int) {
 	const from = "Ollama's /api/show"
 	var facts Facts
-	if s.known {
-		facts.Tools, facts.Vision = answer(s.tools), answer(s.vision)
-		if s.thinks {
-			facts.Efforts = []string{"none", "low", "medium", "high"}
-		}
+	if len(s.Capabilities) > 0 {
+		facts.Tools, facts.Vision = answer(s.can("tools")), answer(s.can("vision"))
+	}
+	if s.can("thinking") {
+		facts.Efforts = []string{"none", "low", "medium", "high"}
 	}
 	f.note(facts, from)
+	own, most := s.windows()
 	window := func(tokens int, from string) {
-		if s.most > 0 {
-			tokens = min(tokens, s.most)
+		if most > 0 {
+			tokens = min(tokens, most)
 		}
 		f.note(Facts{Window: tokens}, from)
 	}
 	switch {
 	case loaded > 0:
 		window(loaded, "Ollama's /api/ps")
-	case s.window > 0:
-		window(s.window, from+" (num_ctx)")
-	case s.remote && s.most > 0:
-		window(s.most, from)
+	case own > 0:
+		window(own, from+" (num_ctx)")
+	case s.RemoteHost != "" && most > 0:
+		window(most, from)
 	default:
 		f.Tentative = true
 		window(ollamaWindow, "the least that Ollama loads a model with")

@@ -52,29 +52,25 @@ func (e *statusError) Error() string {
 // errNoAPI is an answer of something that is no API of models.
 var errNoAPI = errors.New("the answer is not one of a model server")
 
-// client makes a client whose requests end with their context. The caller
-// closes its connections.
-func (s *Server) client() *http.Client {
-	if s.HTTP != nil {
-		own := *s.HTTP
-		own.CheckRedirect = sameHost
-		return &own
-	}
-	t := wire.NewTransport()
-	t.DisableCompression = false // a list is long, and comes at once
-	return &http.Client{CheckRedirect: sameHost, Transport: t}
-}
-
-// sameHost follows no redirect: the key must not be carried elsewhere.
-func sameHost(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
 // asker is one conversation with a server.
 type asker struct {
 	s    *Server
-	http *http.Client
+	http http.Client
 }
 
-func (s *Server) ask() *asker { return &asker{s, s.client()} }
+func (s *Server) ask() *asker {
+	a := &asker{s: s}
+	if s.HTTP != nil {
+		a.http = *s.HTTP
+	} else {
+		t := wire.NewTransport()
+		t.DisableCompression = false // a list is long, and comes at once
+		a.http.Transport = t
+	}
+	// The key must not be carried elsewhere.
+	a.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return a
+}
 
 func (a *asker) close() {
 	if a.s.HTTP == nil {

@@ -116,7 +116,7 @@ func (m *Model) remember(learnt []Learned) {
 		m.memory.learned = slices.DeleteFunc(m.memory.learned, func(old Learned) bool { return strings.HasPrefix(old.What, name+"=") })
 		m.memory.learned = append(m.memory.learned, l)
 		k.apply(l.What)
-		m.log.Warn("the model's server refused a part of the request; from now on it is asked otherwise",
+		m.o.Logger.Warn("the model's server refused a part of the request; from now on it is asked otherwise",
 			"model", m.o.Name, "learned", l.What, "said", l.Said)
 	}
 	m.memory.known.Store(&k)

@@ -21,7 +21,7 @@ import (
 // Options say where the model is and how to talk to it. BaseURL and Name are
 // required.
 type Options struct {
-	// Options are those of the server. Logger is told what is learnt, too.
+	// Options are those of the server.
 	wire.Options
 	// Name is the model's name on the server. Any name works.
 	Name string
@@ -44,12 +44,13 @@ type Options struct {
 	Files Files
 	// MaxImageBytes bounds each picture; 0 is 5 MiB.
 	MaxImageBytes int64
+	// Logger is told what is learnt; nil discards that.
+	Logger *slog.Logger
 }
 
 // Model is one model on one server. It is safe for concurrent use.
 type Model struct {
 	o      Options
-	log    *slog.Logger
 	server *wire.Server
 	codecs map[string]wire.Codec
 	auto   bool // the API is ours to choose
@@ -78,7 +79,9 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("provider: new: %w", err)
 	}
-	m := &Model{o: o, log: o.Logger, server: server, auto: o.API == "" || o.API == "auto", codecs: newCodecs()}
+	m := &Model{o: o, server: server, auto: o.API == "" || o.API == "auto", codecs: map[string]wire.Codec{
+		wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}, wire.APIMessages: anthropic.Messages{},
+	}}
 	traits := m.traits(named)
 	if m.codecs[traits.API] == nil {
 		return nil, fmt.Errorf("provider: new: there is no API called %q (want auto, chat, responses or messages)", traits.API)
@@ -88,11 +91,6 @@ func New(o Options) (*Model, error) {
 		return l.Name != o.Name || found && (!m.auto || m.codecs[api] == nil)
 	}))
 	return m, nil
-}
-
-// newCodecs are the codecs of one model, by the names of their APIs.
-func newCodecs() map[string]wire.Codec {
-	return map[string]wire.Codec{wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}, wire.APIMessages: anthropic.Messages{}}
 }
 
 // traits are what is known before the first request. named is the API whose

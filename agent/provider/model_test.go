@@ -234,7 +234,6 @@ func TestNewRefuses(t *testing.T) {
 		"wrong one":   {Options: wire.Options{BaseURL: "ftp://x/v1"}, Name: "m"},
 		"fragment":    {Options: wire.Options{BaseURL: "http://x/v1?key=secret#x"}, Name: "m"},
 		"API":         {Options: wire.Options{BaseURL: "http://x/v1"}, Name: "m", API: "soap"},
-		"header":      {Options: wire.Options{BaseURL: "http://x/v1", Headers: map[string]string{"X-Key": "secret\n"}}, Name: "m"},
 		"no name":     {Options: wire.Options{BaseURL: "http://x/v1"}},
 		"key in bits": {Options: wire.Options{BaseURL: "http://x/v1", APIKey: "secret\nkey"}, Name: "m"},
 		"password":    {Options: wire.Options{BaseURL: "ftp://me:secret@x/v1"}, Name: "m"},

@@ -44,14 +44,6 @@ func firstImage(images, most int) int {
 	return (images - most + step - 1) / step * step
 }
 
-// pictures counts the pictures in msgs that could be shown.
-func pictures(msgs []sessions.Message) (n int) {
-	for i := range msgs {
-		n += len(picturesOf(&msgs[i]))
-	}
-	return n
-}
-
 // picturesOf are the files of the pictures of a person's message.
 func picturesOf(m *sessions.Message) (files []string) {
 	if m.Role != sessions.RoleUser {
@@ -78,7 +70,10 @@ func (m *Model) show(msgs []sessions.Message, most int) *shower {
 	if most <= 0 || m.o.Files == nil {
 		return nil
 	}
-	all := pictures(msgs)
+	all := 0
+	for i := range msgs {
+		all += len(picturesOf(&msgs[i]))
+	}
 	if all == 0 {
 		return nil
 	}
@@ -100,7 +95,7 @@ func (s *shower) of(m *sessions.Message) []wire.Picture {
 	for _, file := range picturesOf(m)[s.hidden[m]:] {
 		p, err := s.m.picture(file)
 		if err != nil {
-			s.m.log.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
+			s.m.o.Logger.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
 			continue
 		}
 		out = append(out, p)

@@ -80,9 +80,6 @@ func (c *call) watch(d time.Duration) {
 	c.timer.Reset(min(d, time.Until(c.until)))
 }
 
-// finishing shortens the patience: the answer is here.
-func (c *call) finishing() { c.watch(min(grace, c.s.o.IdleTimeout)) }
-
 // drain reads the end of the body, so that the connection can be used again.
 func (c *call) drain() {
 	c.watch(drainTime)
@@ -111,7 +108,7 @@ func (c *call) stream(codec Codec, in *Input, a Answer) error {
 	if err := c.open(codec, in); err != nil {
 		return err
 	}
-	defer c.frames.Close()
+	defer c.frames.body.Close()
 	return c.read(a)
 }
 
@@ -129,7 +126,7 @@ func (c *call) read(a Answer) error {
 			c.moved = !finished && (c.moved || moved)
 			if !finished && a.Finished() {
 				finished, c.moved = true, false
-				c.finishing()
+				c.watch(min(grace, c.s.o.IdleTimeout)) // the answer is here
 			}
 		case errors.Is(err, io.EOF) && c.frames.done:
 			c.drain()
@@ -174,7 +171,7 @@ func (c *call) post(codec Codec, in *Input) (*http.Request, error) {
 	if err != nil {
 		return nil, &encodeError{err}
 	}
-	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.s.address(codec.Path()), nil)
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.s.front+codec.Path()+c.s.query, nil)
 	if err != nil {
 		return nil, err
 	}

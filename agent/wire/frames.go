@@ -62,9 +62,6 @@ func (f *frames) release() {
 	}
 }
 
-// Close closes the body.
-func (f *frames) Close() error { return f.body.Close() }
-
 // next returns one frame, which is valid until the next call. The end of a
 // whole stream is io.EOF, and then done is set.
 func (f *frames) next() (event string, frame []byte, err error) {

@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // Options say where a server is and how patient to be with it. BaseURL is
@@ -24,7 +21,8 @@ type Options struct {
 	BaseURL string
 	// APIKey may be empty; local servers need none.
 	APIKey string
-	// Headers are set on every request, also over those of ours.
+	// Headers are set on every request, also over those of ours. They are as HTTP
+	// allows them.
 	Headers map[string]string
 	// HTTP makes the requests; nil is a client of our own. Redirects are not
 	// followed either way: they would turn the POST into a GET or carry the
@@ -41,9 +39,6 @@ type Options struct {
 	// MaxResponseBytes bounds one answer as it comes over the wire; 0 is 16
 	// MiB.
 	MaxResponseBytes int64
-	// Logger gets debug records about servers that bend the protocol; nil
-	// discards them.
-	Logger *slog.Logger
 }
 
 // Server is the connection to a model server. It is safe for concurrent use.
@@ -92,11 +87,6 @@ func New(o Options) (*Server, error) {
 	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("wire: new: the API key has a blank, a line break or another character that no key has")
 	}
-	for name, value := range o.Headers {
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, fmt.Errorf("wire: new: the header %q has a character in its name or value that no header may have", name)
-		}
-	}
 	s := &Server{o: o.withDefaults(), host: base.Host, http: &http.Client{Transport: NewTransport()}}
 	if base.RawQuery != "" {
 		s.query = "?" + base.RawQuery
@@ -118,9 +108,6 @@ func (o Options) withDefaults() Options {
 	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), time.Minute)
 	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), 30*time.Minute)
 	o.MaxResponseBytes = cmp.Or(max(o.MaxResponseBytes, 0), 16<<20)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	return o
 }
 
@@ -210,9 +197,6 @@ func (c conn) ReadFrom(r io.Reader) (int64, error) {
 
 // Host is that of the base URL, with its port if that is written.
 func (s *Server) Host() string { return s.host }
-
-// address is the URL of an API.
-func (s *Server) address(path string) string { return s.front + path + s.query }
 
 // Close closes idle connections. Calls that run are not disturbed.
 func (s *Server) Close() error {

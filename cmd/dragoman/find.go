@@ -47,17 +47,11 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		all, err := a.Find(ctx, q)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(all)
-		}
+	find := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Listed, error) { return a.Find(ctx, q) }
+	return list(e, c, k.JSON, find, func(all []httpapi.Listed) {
 		if len(all) == 0 {
 			e.say("%s", e.nothingListed(q))
-			return nil
+			return
 		}
 		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}, less: []int{3, 2}}
 		for _, s := range all {
@@ -67,11 +61,9 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 		if len(all) == q.Limit {
 			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
 		}
-		cfg, err := e.loadWithoutSecrets(c.Config)
-		if err == nil {
+		if cfg, err := e.loadWithoutSecrets(c.Config); err == nil {
 			e.sayDamaged(cfg)
 		}
-		return err
 	})
 }
 
@@ -101,17 +93,10 @@ type sessionsGenerationsCmd struct {
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
-	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		all, err := a.Generations(ctx, key)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(all)
-		}
+	return listOf(e, c, k.Key, k.JSON, (*httpapi.Client).Generations, func(key channels.Key, all []sessions.Generation) {
 		if len(all) == 0 {
 			e.say("Nothing was said in %s yet.", key)
-			return nil
+			return
 		}
 		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}, less: []int{3, 4}}
 		for _, g := range all {
@@ -122,6 +107,5 @@ func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 			t.add(g.ID, e.when(g.Began), fmt.Sprint(g.LastSeq-g.FirstSeq+1), first, last)
 		}
 		t.print(e)
-		return nil
 	})
 }

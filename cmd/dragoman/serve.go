@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 
+	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 )
 
 type runCmd struct{}
@@ -126,4 +129,19 @@ func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.
 		text(got)
 		return nil
 	})
+}
+
+// listOf is list about the conversation that text names.
+func listOf[T any](e *env, c *cli, text string, asJSON bool, get func(*httpapi.Client, context.Context, channels.Key) (T, error), show func(channels.Key, T)) error {
+	key, err := e.parseKey(text)
+	if err != nil {
+		return err
+	}
+	return list(e, c, asJSON, func(a *httpapi.Client, ctx context.Context) (T, error) {
+		got, err := get(a, ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			err = e.noConversation(key)
+		}
+		return got, err
+	}, func(got T) { show(key, got) })
 }

@@ -24,35 +24,14 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 	change := httpapi.Change{New: k.New}
 	for _, s := range k.Settings {
 		name, value, found := strings.Cut(s, "=")
-		meta, isMeta := strings.CutPrefix(name, "meta.")
-		switch {
-		case !found || value == "":
+		if !found || value == "" {
 			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use %s", oneLine(s), e.command("sessions unset"))}
-		case name == "model":
-			change.Model = &value
-		case name == "reasoning":
-			change.Reasoning = &value
-		case name == "system", name == "system_prompt":
-			change.System = &value
-		case isMeta && meta != "":
-			if change.Meta == nil {
-				change.Meta = map[string]json.RawMessage{}
-			}
-			change.Meta[meta] = jsonOrText(value)
-		default:
+		}
+		if !change.Put(name, value) {
 			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, reasoning=…, system=… or meta.NAME=…", oneLine(name))}
 		}
 	}
 	return e.configure(c, k.Key, change)
-}
-
-// jsonOrText is value as JSON: itself if it is some, else a string.
-func jsonOrText(value string) json.RawMessage {
-	if json.Valid([]byte(value)) {
-		return json.RawMessage(value)
-	}
-	text, _ := json.Marshal(value) // of a string, which cannot fail
-	return text
 }
 
 type sessionsUnsetCmd struct {
@@ -62,19 +41,8 @@ type sessionsUnsetCmd struct {
 
 func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 	var change httpapi.Change
-	none := ""
 	for _, name := range k.Settings {
-		meta, isMeta := strings.CutPrefix(name, "meta.")
-		switch {
-		case name == "model":
-			change.Model = &none
-		case name == "reasoning":
-			change.Reasoning = &none
-		case name == "system", name == "system_prompt":
-			change.System = &none
-		case isMeta && meta != "":
-			change.Unmeta = append(change.Unmeta, meta)
-		default:
+		if !change.Put(name, "") {
 			return &usageError{fmt.Sprintf("there is no setting %q: write model, reasoning, system or meta.NAME", oneLine(name))}
 		}
 	}

@@ -26,22 +26,18 @@ type numbers struct {
 }
 
 func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	all := func(a *httpapi.Client, ctx context.Context) (numbers, error) {
 		got, err := a.Numbers(ctx)
 		if err != nil {
-			return err
+			return numbers{}, err
 		}
 		cfg, err := e.loadWithoutSecrets(c.Config)
 		if err != nil {
-			return err
+			return numbers{}, err
 		}
-		n := newNumbers(got, cfg)
-		if k.JSON {
-			return e.json(n)
-		}
-		e.stats(n)
-		return nil
-	})
+		return newNumbers(got, cfg), nil
+	}
+	return list(e, c, k.JSON, all, e.stats)
 }
 
 func newNumbers(got httpapi.Numbers, cfg *config.Config) numbers {

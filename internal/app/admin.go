@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
 	"dragoman/channels"
 	"dragoman/internal/config"
+	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/linking"
 	"dragoman/internal/storage"
@@ -36,50 +38,34 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *http
 	return c, func() { closeAll(); _ = state.Unlock() }, nil
 }
 
-// adminOf is a client for the verbs on the store in state.
+// adminOf is a client for the verbs on the store in state: those of a daemon that
+// nobody runs.
 func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *httpapi.Client, release func(), err error) {
-	var undo []func() error
-	closeAll := func() (errs error) {
-		for _, f := range slices.Backward(undo) {
-			errs = errors.Join(errs, f())
-		}
-		return errs
-	}
+	d := &Daemon{cfg: cfg, opts: Options{Caller: who}, state: state}
+	d.current.Store(cfg)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, closeAll())
+			err = errors.Join(err, d.Close())
 		}
 	}()
-	store, err := storage.OpenStore(ctx, cfg, state, "", nil)
-	if err != nil {
+	if err := d.openStore(ctx, ""); err != nil {
 		return nil, nil, err
 	}
-	undo = append(undo, store.Close)
-	files, err := storage.OpenMedia(ctx, cfg, state, nil)
-	if err != nil {
+	if d.beats, err = newBeats(cfg, d.store, nil, nil, nil); err != nil {
 		return nil, nil, err
 	}
-	undo = append(undo, files.Close)
-	beats, err := newBeats(cfg, store, nil, nil, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	beats.idle = true
-	told, endHooks := startHooks(cfg)
-	undo = append(undo, endHooks)
-	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
-	o := httpapi.AdminOptions{
-		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(state), Nodes: lister(peersOf(store)),
-		Eraser: newEraser(filed, state, cfg.Store.Type, told.Emit),
-		Phones: linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) }),
-		Info: func() httpapi.Info {
-			return httpapi.Info{
-				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
-				Warnings: append(storage.DiskWarnings(cfg), storage.DamageWarnings(cfg)...),
-			}
-		},
-	}
-	return httpapi.InProcess(httpapi.Admin(o)), func() { _ = closeAll() }, nil
+	d.beats.idle = true
+	d.links = linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) })
+	d.hooks = hooks.New(hooksOf(cfg), hooks.Options{})
+	running, end := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = d.hooks.Run(running) }) // it only ends with its context
+	d.onClose("the hooks", func() error {
+		end()
+		wg.Wait() // until they have been told
+		return nil
+	})
+	return httpapi.InProcess(d.verbs()), func() { _ = d.Close() }, nil
 }
 
 // beginning are the verbs that may begin a state directory.

@@ -176,22 +176,12 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose("the state directory", d.state.Unlock)
-	store, err := storage.OpenStore(ctx, d.cfg, d.state, d.opts.Version, d.log)
-	if err != nil {
+	if err := d.openStore(ctx, d.opts.Version); err != nil {
 		return err
 	}
-	d.onClose("the store", store.Close)
-	d.reading, _ = store.(reader)
-	d.peers = peersOf(store)
-	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
-		return err
-	}
-	d.onClose("the files", d.files.Close)
 	if err := storage.Bring(ctx, d.cfg, d.state, d.files, d.log); err != nil {
 		return err
 	}
-	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
-	d.store = filing{wrapStore(store), d.files, d.kept}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{
 		Private: d.private(), Operators: []string{config.FileJobName},
 		PerChat: d.cfg.WorkspaceMode == config.WorkspacePerChat, Quota: int64(d.cfg.WorkspaceQuota),
@@ -200,6 +190,25 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the workspace", d.workspace.Close)
+	return nil
+}
+
+// openStore opens the store and its files, for a daemon of that version or, if it
+// is "", for a command.
+func (d *Daemon) openStore(ctx context.Context, version string) error {
+	store, err := storage.OpenStore(ctx, d.cfg, d.state, version, d.log)
+	if err != nil {
+		return err
+	}
+	d.onClose("the store", store.Close)
+	d.reading, _ = store.(reader)
+	d.peers, _ = store.(sessions.Peers)
+	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
+		return err
+	}
+	d.onClose("the files", d.files.Close)
+	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
+	d.store = filing{wrapStore(store), d.files, d.kept}
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"time"
 
 	"dragoman/internal/config"
@@ -34,21 +33,4 @@ func zoneOf(name string) *time.Location {
 		return zone
 	}
 	return time.Local // the configuration has checked all others
-}
-
-// startHooks runs the hooks for a verb that works without a daemon. The caller
-// calls end, which waits until they have been told.
-func startHooks(cfg *config.Config) (h *hooks.Hooks, end func() error) {
-	h = hooks.New(hooksOf(cfg), hooks.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = h.Run(ctx) // it only ends with its context
-	}()
-	return h, func() error {
-		cancel()
-		<-ended
-		return nil
-	}
 }

@@ -30,20 +30,14 @@ func (d *Daemon) watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			d.watchDrain(every)
-			return
 		case <-tick.C:
-			if d.progress(every) {
-				notify("WATCHDOG=1")
-			}
 		}
-	}
-}
-
-// watchDrain feeds once more, so that draining has a whole interval.
-func (d *Daemon) watchDrain(every time.Duration) {
-	if d.progress(every) {
-		notify("WATCHDOG=1")
+		if d.progress(every) {
+			notify("WATCHDOG=1")
+		}
+		if ctx.Err() != nil {
+			return // fed once more, so that draining has a whole interval
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -22,18 +21,11 @@ func (p pageSessions) Load() ([]byte, error) {
 
 // Save replaces the file. Its loss costs a login, so nothing is synced.
 func (p pageSessions) Save(text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(string(p)), filepath.Base(string(p))+".*")
-	if err != nil {
+	fresh := string(p) + ".new"
+	if err := os.WriteFile(fresh, text, 0o600); err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), string(p))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return os.Rename(fresh, string(p))
 }
 
 // maxConnections bounds those of the page. Channels and the store need their

@@ -25,20 +25,6 @@ const (
 	askWithin = 2 * time.Second
 )
 
-// peersOf is the ability of a store that several nodes share, or nil.
-func peersOf(store sessions.Store) sessions.Peers {
-	p, _ := store.(sessions.Peers)
-	return p
-}
-
-// lister lists the nodes that share the store, nil if it is of one alone.
-func lister(p sessions.Peers) func(context.Context) ([]sessions.Node, error) {
-	if p == nil {
-		return nil
-	}
-	return p.Nodes
-}
-
 // others lets the hub of a channel tell those of other nodes something; nil: there
 // are none.
 func (a *adapters) others(name string) func(context.Context, []byte) error {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"dragoman/internal/metrics"
 	"dragoman/internal/storage"
 )
 
@@ -25,15 +24,6 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchHooks(d.hooks.Waiting)
 	d.metrics.WatchSizes((&sizes{dir: d.state.Path, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
 	d.metrics.WatchDisk(func() float64 { free, _ := storage.Room(d.state.Path); return float64(free) })
-}
-
-// loginFailed counts a wrong token for the page.
-func (d *Daemon) loginFailed(tooMany bool) {
-	reason := metrics.WrongToken
-	if tooMany {
-		reason = metrics.TooManyTokens
-	}
-	d.metrics.LoginFailed(reason)
 }
 
 // labelOf is the metrics' name for a model: its own if the configuration names

@@ -46,7 +46,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.public = &server{name: "page", ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.loginFailed, Logger: d.log,
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.metrics.LoginFailed, Logger: d.log,
 	}
 	if o.Proxies, err = d.cfg.HTTP.Proxies(); err != nil {
 		return fmt.Errorf("app: http.trusted_proxies: %w", err)
@@ -85,17 +85,29 @@ func (d *Daemon) openAdmin() error {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the socket", closeOnce(ln))
-	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
-		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
-		Approve: d.gateway.ApprovePairing, Ask: d.asker(true), Nodes: lister(d.peers), Phones: d.links,
-	}))
+	mux.Handle("/", d.verbs())
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
 	d.admin = &server{name: "socket", ln: ln, handler: mux}
 	return nil
+}
+
+// verbs are the operator's: of a daemon, or of a command that has the store to
+// itself.
+func (d *Daemon) verbs() http.Handler {
+	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
+	o := httpapi.AdminOptions{
+		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links,
+	}
+	if d.peers != nil {
+		o.Nodes = d.peers.Nodes
+	}
+	if d.gateway != nil {
+		o.Approve, o.Ask = d.gateway.ApprovePairing, d.asker(true)
+	}
+	return httpapi.Admin(o)
 }
 
 // closeOnce closes a listener that its server has usually closed already.
@@ -112,13 +124,24 @@ var started = time.Now()
 
 // info is what status tells about this process.
 func (d *Daemon) info() httpapi.Info {
-	turns, oldest := d.gateway.Running()
-	trouble, _ := d.models.Trouble()
+	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
 	i := httpapi.Info{
-		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
-		StateDir: d.state.Path, Store: d.cfg.Store.Type, Model: d.models.Main.Name(), ModelTrouble: trouble, OtherTroubles: d.models.OtherTroubles(), Running: true,
-		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.current.Load().Policy(),
+		Version: d.opts.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type,
+		Policy: cfg.Policy(), DiskFull: len(disk) > 0,
 	}
+	if d.gateway != nil {
+		d.infoRunning(&i)
+	}
+	i.Warnings = append(append(i.Warnings, disk...), storage.DamageWarnings(d.cfg)...)
+	return i
+}
+
+// infoRunning is what a daemon adds to that.
+func (d *Daemon) infoRunning(i *httpapi.Info) {
+	turns, oldest := d.gateway.Running()
+	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()
+	i.Model, i.OtherTroubles = d.models.Main.Name(), d.models.OtherTroubles()
+	i.ModelTrouble, _ = d.models.Trouble()
 	if d.public != nil {
 		i.Listen = d.public.addr()
 	}
@@ -126,8 +149,4 @@ func (d *Daemon) info() httpapi.Info {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
-	disk := storage.DiskWarnings(d.cfg)
-	i.DiskFull, i.Warnings = len(disk) > 0, append(i.Warnings, disk...)
-	i.Warnings = append(i.Warnings, storage.DamageWarnings(d.cfg)...)
-	return i
 }

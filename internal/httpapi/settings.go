@@ -31,6 +31,32 @@ type Change struct {
 	New bool `json:"new,omitempty"`
 }
 
+// Put notes a setting as people name and write it, "" to take it away. It reports
+// whether there is one of that name.
+func (c *Change) Put(name, value string) bool {
+	meta, isMeta := strings.CutPrefix(name, "meta.")
+	switch {
+	case name == "model":
+		c.Model = &value
+	case name == "reasoning":
+		c.Reasoning = &value
+	case name == "system", name == "system_prompt":
+		c.System = &value
+	case !isMeta || meta == "":
+		return false
+	case value == "":
+		c.Unmeta = append(c.Unmeta, meta)
+	default:
+		if c.Meta == nil {
+			c.Meta = map[string]json.RawMessage{}
+		}
+		if c.Meta[meta] = json.RawMessage(value); !json.Valid(c.Meta[meta]) {
+			c.Meta[meta], _ = json.Marshal(value) // of a text, which cannot fail
+		}
+	}
+	return true
+}
+
 // Bounds of settings: what lists can show and a person can mean.
 const (
 	maxTags    = 50

@@ -260,10 +260,10 @@ func (m *Models) server(base, key, name string, window int) (*hosted, error) {
 	s := modelServer(c, base, key)
 	o := provider.Options{
 		Options: wire.Options{
-			BaseURL: base, APIKey: key, Headers: s.Headers, Logger: m.log,
+			BaseURL: base, APIKey: key, Headers: s.Headers,
 			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 		},
-		Name: name, API: s.API, Body: extraBody(c, s), Learned: m.learnt.of(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
+		Name: name, API: s.API, Logger: m.log, Body: extraBody(c, s), Learned: m.learnt.of(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
 	}
 	sight := &sighted{files: m.files}
 	switch c.Vision {

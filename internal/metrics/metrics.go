@@ -81,7 +81,7 @@ func New(version, node string) *Set {
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome: ran, silent, failed, skipped, missed.", "job", "outcome")
 	s.hooks = s.counter("hook_events_total", "Events for hooks, by outcome: ok, failed, timeout, dropped.", "event", "outcome")
 	s.logins = s.counter("login_failures_total", "Wrong tokens for the page. wrong_token: refused. too_many: refused for a while, whatever the token.", "reason")
-	for _, reason := range []string{WrongToken, TooManyTokens} {
+	for _, reason := range wrongTokens {
 		s.logins.add(0, reason)
 	}
 	s.modelCalls = s.counter("model_calls_total", "Calls to models, by outcome: ok or the kind of error.", "model", "outcome")
@@ -170,16 +170,13 @@ func (s *Set) Heartbeats(job, outcome string, n int) {
 	s.heartbeats.add(float64(n), job, outcome)
 }
 
-// What LoginFailed takes.
-const (
-	WrongToken    = "wrong_token"
-	TooManyTokens = "too_many"
-)
-
-// LoginFailed counts a wrong token for the page.
-func (s *Set) LoginFailed(reason string) {
-	s.logins.add(1, reason)
+// LoginFailed counts a wrong token for the page. tooMany: tokens are refused for a
+// while, whatever they are.
+func (s *Set) LoginFailed(tooMany bool) {
+	s.logins.add(1, wrongTokens[tooMany])
 }
+
+var wrongTokens = map[bool]string{false: "wrong_token", true: "too_many"}
 
 // Hook counts what became of an event that a hook should be told.
 func (s *Set) Hook(event, outcome string) {

@@ -43,7 +43,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	s.Summarized("done")
 	s.Heartbeat("morning", "silent")
 	s.Heartbeats("morning", "missed", 3)
-	s.LoginFailed(metrics.WrongToken)
+	s.LoginFailed(false)
 	s.Hook("turn_done", "ok")
 	s.Cost("large", 0.5)
 	s.SilentCut("large")

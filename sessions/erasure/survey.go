@@ -15,7 +15,6 @@ import (
 // names are lost with the messages.
 func (e *Eraser) survey(ctx context.Context, i *intention) error {
 	what := &i.Erasure
-	mine := newSubject(*what)
 	keys, err := e.wroteIn(ctx, what.Senders)
 	if err != nil {
 		return err
@@ -25,11 +24,11 @@ func (e *Eraser) survey(ctx context.Context, i *intention) error {
 		return err
 	}
 	for _, p := range people {
-		i.Logged = i.Logged || mine.people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}]
+		i.Logged = i.Logged || slices.Contains(what.Senders, sessions.Sender{Channel: p.Channel, ID: p.PersonID})
 	}
 	if keys = append(keys, what.Keys...); len(keys) > 0 { // no keys would mean all of them
 		err = e.Store.Dump(ctx, keys, func(r sessions.Record) error {
-			known, files := mine.in(r, e.FileName)
+			known, files := e.in(what, r)
 			i.Logged, what.Files = i.Logged || known, append(what.Files, files...)
 			if c := r.Conversation; c != nil && known && !c.Created.IsZero() {
 				i.Deletes = append(i.Deletes, c.Key)
@@ -74,44 +73,29 @@ func (e *Eraser) wroteIn(ctx context.Context, senders []sessions.Sender) (keys [
 	return slices.Collect(maps.Keys(found)), nil
 }
 
-// subject recognizes what belongs to an erasure.
-type subject struct {
-	keys   map[channels.Key]bool
-	people map[sessions.Sender]bool
-}
-
-func newSubject(e sessions.Erasure) subject {
-	s := subject{map[channels.Key]bool{}, map[sessions.Sender]bool{}}
-	for _, k := range e.Keys {
-		s.keys[k] = true
-	}
-	for _, p := range e.Senders {
-		s.people[p] = true
-	}
-	return s
-}
-
-// in reports whether r has something of the subject, and names the files of
-// people's messages in it.
-func (s subject) in(r sessions.Record, name func(channels.Inbound, int) string) (found bool, files []string) {
+// in reports whether r has something of what, and names the files of people's
+// messages in it.
+func (e *Eraser) in(what *sessions.Erasure, r sessions.Record) (found bool, files []string) {
 	switch {
 	case r.Conversation != nil:
-		return s.keys[r.Conversation.Key], nil
+		return slices.Contains(what.Keys, r.Conversation.Key), nil
 	case r.Outbox != nil:
-		return s.keys[r.Outbox.Key], nil
+		return slices.Contains(what.Keys, r.Outbox.Key), nil
 	case r.Inbox != nil:
 		m := r.Inbox.Inbound
-		wrote := slices.ContainsFunc(m.Sender.IDs, func(id string) bool { return s.people[sessions.Sender{Channel: m.Key.Channel(), ID: id}] })
-		if wrote && name != nil {
+		wrote := slices.ContainsFunc(m.Sender.IDs, func(id string) bool {
+			return slices.Contains(what.Senders, sessions.Sender{Channel: m.Key.Channel(), ID: id})
+		})
+		if wrote && e.FileName != nil {
 			for i := range m.Attachments {
-				files = append(files, name(m, i))
+				files = append(files, e.FileName(m, i))
 			}
 		}
-		return wrote || s.keys[m.Key], files
+		return wrote || slices.Contains(what.Keys, m.Key), files
 	case r.Messages != nil:
 		k := r.Messages.Key
 		for _, m := range r.Messages.Messages {
-			if !s.people[sessions.Sender{Channel: k.Channel(), ID: m.Sender}] {
+			if !slices.Contains(what.Senders, sessions.Sender{Channel: k.Channel(), ID: m.Sender}) {
 				continue
 			}
 			found = true
@@ -121,7 +105,7 @@ func (s subject) in(r sessions.Record, name func(channels.Inbound, int) string) 
 				}
 			}
 		}
-		return found || s.keys[k], files
+		return found || slices.Contains(what.Keys, k), files
 	}
 	return false, nil
 }

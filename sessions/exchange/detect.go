@@ -13,15 +13,6 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// skipBOM passes over the mark that some editors put before UTF-8.
-func skipBOM(in *bufio.Reader) error {
-	if b, err := in.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
-		_, err := in.Discard(3)
-		return err
-	}
-	return nil
-}
-
 // detect looks at the first line that is not empty, and returns a reader that
 // begins with it.
 func detect(in *bufio.Reader) (Format, io.Reader, error) {

@@ -24,10 +24,6 @@ type documents struct {
 	count  int
 }
 
-func newDocuments(in io.Reader, r *Reader) *documents {
-	return &documents{dec: json.NewDecoder(in), reader: r, format: r.format}
-}
-
 func (d *documents) next() (*talk, error) {
 	t, err := d.read()
 	switch {

@@ -18,6 +18,7 @@ package exchange
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,8 +104,8 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	in := bufio.NewReaderSize(r, 64<<10)
 	rd := &Reader{opts: o, format: o.Format}
-	if err := skipBOM(in); err != nil {
-		return nil, err
+	if b, _ := in.Peek(3); string(b) == "\xef\xbb\xbf" {
+		_, _ = in.Discard(3) // the mark that some editors put before UTF-8, which is there
 	}
 	rest := io.Reader(in)
 	if o.Format == "" || o.Format == Auto {
@@ -115,11 +116,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
-		rd.talk = newDocuments(rest, rd).next
+		rd.talk = (&documents{dec: json.NewDecoder(rest), reader: rd, format: rd.format}).next
 	case PicoClawLines, Sentinel:
-		rd.talk = newLog(rest, rd).next
+		rd.talk = (&log{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, reader: rd}).next
 	case JSONL:
-		rd.record = newOwnLines(rest, o.Key).next
+		rd.record = (&ownLines{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, key: o.Key}).next
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}

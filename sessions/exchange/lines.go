@@ -74,10 +74,6 @@ type log struct {
 	done   bool
 }
 
-func newLog(in io.Reader, r *Reader) *log {
-	return &log{lines: lines{in: bufio.NewReaderSize(in, 64<<10)}, reader: r}
-}
-
 func (g *log) next() (*talk, error) {
 	if g.done {
 		return nil, io.EOF
@@ -163,10 +159,6 @@ type ownLines struct {
 	lines lines
 	key   channels.Key // instead of the one in the input
 	seen  channels.Key
-}
-
-func newOwnLines(r io.Reader, key channels.Key) *ownLines {
-	return &ownLines{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
 }
 
 func (s *ownLines) next() (sessions.Record, error) {

@@ -45,15 +45,17 @@ type records = iter.Seq2[sessions.Record, error]
 // inParts hands all to store in parts that end where a conversation does. Store
 // reads each part to its end.
 func inParts(all records, store func(func() (sessions.Record, error)) error) error {
-	next, stop := pull(all)
+	next, stop := iter.Pull2(all)
 	defer stop()
-	r, err := next()
-	for err == nil {
+	r, err, more := next()
+	for more && err == nil {
 		records, bytes := 0, 0
 		part := func() (sessions.Record, error) {
 			if records > 0 {
 				before, _ := KeyOf(r)
-				if r, err = next(); err != nil {
+				if r, err, more = next(); !more {
+					return r, io.EOF
+				} else if err != nil {
 					return r, err
 				}
 				if k, has := KeyOf(r); (!has || k != before) && (records >= batchRecords || bytes >= batchBytes) {
@@ -67,22 +69,7 @@ func inParts(all records, store func(func() (sessions.Record, error)) error) err
 			return err
 		}
 	}
-	if err == io.EOF {
-		return nil
-	}
 	return err
-}
-
-// pull is all, one by one, up to io.EOF.
-func pull(all records) (next func() (sessions.Record, error), stop func()) {
-	pull, stop := iter.Pull2(all)
-	return func() (sessions.Record, error) {
-		r, err, more := pull()
-		if !more {
-			err = io.EOF
-		}
-		return r, err
-	}, stop
 }
 
 // only leaves out the records that belong to conversations, or the others.
