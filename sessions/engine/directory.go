@@ -31,16 +31,14 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 			v.wroteIn(h.Key, all)
 		}
 	}
-	if v.err != nil {
-		return nil, s.wrap("writers", v.err)
-	}
-	return slices.SortedFunc(maps.Values(all), func(a, b sessions.Writer) int {
+	list := slices.SortedFunc(maps.Values(all), func(a, b sessions.Writer) int {
 		private := 0
 		if a.Private != b.Private {
 			private = map[bool]int{true: 1, false: -1}[a.Private]
 		}
 		return cmp.Or(cmp.Compare(a.Key.Chat(), b.Key.Chat()), slices.Compare(a.IDs, b.IDs), cmp.Compare(a.Name, b.Name), private)
-	}), nil
+	})
+	return list, s.wrap("writers", v.err)
 }
 
 // wroteIn adds who wrote in k.

@@ -38,10 +38,7 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 			}
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ds, nil
+	return ds, err
 }
 
 // deliver changes the delivery called id if it is one of the claim's that is

@@ -95,10 +95,7 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 	if head, _ := v.head(k); head.Conversation != nil {
 		h = v.history(head, limit)
 	}
-	if v.err != nil {
-		return sessions.History{}, s.wrap("history", v.err)
-	}
-	return h, nil
+	return h, s.wrap("history", v.err)
 }
 
 // mostAtOnce is for how many messages room is made ahead.

@@ -26,10 +26,7 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 			p.Steps = v.journal(cl.Key, p.Turn)
 		}
 	})
-	if err != nil {
-		return sessions.Pending{}, err
-	}
-	return p, nil
+	return p, err
 }
 
 // Waiting reads all that waits: see sessions.Work.
@@ -39,10 +36,7 @@ func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions
 			list = append(list, waiting(&r))
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 // choose picks the messages to answer now: an interrupted turn as a whole, or else
@@ -95,10 +89,7 @@ func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending
 			p.Messages = append(p.Messages, waiting(r))
 		}
 	}
-	if v.err != nil {
-		return sessions.Pending{}, s.wrap("running", v.err)
-	}
-	return p, nil
+	return p, s.wrap("running", v.err)
 }
 
 // waiting is a copy of r for a turn.
