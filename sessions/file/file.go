@@ -70,9 +70,6 @@ type Options struct {
 	Now func() time.Time
 	// Logger is told about damage and about failing handlers. Nil discards.
 	Logger *slog.Logger
-	// Idle is how long a conversation stays in memory after its last use. 0 is
-	// 30 minutes.
-	Idle time.Duration
 	// Settle is how long a change waits in the log before its document is
 	// written, and how often the store looks for such changes: a document is at
 	// most twice that behind. 0 is two seconds.
@@ -113,9 +110,6 @@ func open(dir string, o Options) (_ *Store, err error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Idle <= 0 {
-		o.Idle = rules.Idle
 	}
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Second
@@ -168,7 +162,7 @@ func (s *Store) keep(ctx context.Context) {
 			s.opts.Logger.Info("documents are written again")
 		}
 		failing = failed
-		s.Store.Release(s.opts.Now().Add(-s.opts.Idle))
+		s.Store.Release(s.opts.Now().Add(-rules.Idle))
 	}
 }
 

@@ -73,12 +73,13 @@ type Options struct {
 	// BusyTimeout is how long to wait for a program that looks into the file
 	// with the sqlite3 shell, say. 0 is five seconds.
 	BusyTimeout time.Duration
-	// Readers is how many reads can run at once. 0 is four.
-	Readers int
 	// Idle is how long messages that were read stay in memory after their last
 	// use. 0 is 30 minutes.
 	Idle time.Duration
 }
+
+// readers is how many reads can run at once.
+const readers = 4
 
 // Store is the engine over rows in one file. Make it with [Open].
 type Store struct {
@@ -129,9 +130,6 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
 	if o.Idle <= 0 {
 		o.Idle = rules.Idle
 	}
@@ -171,8 +169,8 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	if s.readers, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)+readerPragmas); err != nil {
 		return nil, err
 	}
-	s.readers.SetMaxOpenConns(o.Readers)
-	s.readers.SetMaxIdleConns(o.Readers)
+	s.readers.SetMaxOpenConns(readers)
+	s.readers.SetMaxIdleConns(readers)
 	s.reads.prepare, s.reads.ready = s.readers.PrepareContext, s.readable
 	go s.ops.Run(together, s.commit)
 	return s, nil

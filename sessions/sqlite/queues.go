@@ -186,7 +186,7 @@ func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Se
 		return none[rows.Out](err)
 	}
 	return func(yield func(rows.Out, error) bool) {
-		if row, ok := parseRowID(r.b.prefix, id); ok {
+		if row, ok := r.b.rowOf(id); ok {
 			for o, err := range r.outbox(ctx, k, key, where+` AND r.id = ? AND r.did = ''`, append(slices.Clip(args), row)...) {
 				yield(o, err)
 				return
@@ -239,15 +239,10 @@ func (s *backend) deliveryID(id int64) string {
 	return s.prefix + "-" + strconv.FormatInt(id>>32, 10) + "-" + strconv.FormatInt(seqOf(id), 10)
 }
 
-// parseRowID reads the "12-7" behind the prefix of an id.
-func parseRowID(prefix, s string) (id int64, ok bool) {
-	rest, ok := strings.CutPrefix(s, prefix+"-")
-	if !ok {
-		return 0, false
-	}
-	key, seq, ok := strings.Cut(rest, "-")
-	k, err := strconv.ParseUint(key, 10, 31)
-	n, err2 := strconv.ParseUint(seq, 10, 32)
-	id = rowID(int64(k), int64(n))
-	return id, ok && err == nil && err2 == nil && rest == fmt.Sprintf("%d-%d", k, n)
+// rowOf is the row that an id was made of, if it was made here.
+func (s *backend) rowOf(id string) (row int64, ok bool) {
+	var key, seq int64
+	_, err := fmt.Sscanf(id, s.prefix+"-%d-%d", &key, &seq)
+	row = rowID(key, seq)
+	return row, err == nil && s.deliveryID(row) == id
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -218,22 +217,21 @@ func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, e
 	return given(list)
 }
 
+const storeQuery = `SELECT name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0),
+	(SELECT json_group_object(day, begun) FROM days WHERE day BETWEEN ? AND ?) FROM meta`
+
 func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq2[rows.Record, error] {
-	rec := &rows.Store{Days: map[string]int64{}}
-	err := r.src.row(ctx, `SELECT name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0) FROM meta`).Scan(&rec.Name, &rec.LastFact)
-	if err == nil {
-		query, args := `SELECT day, begun FROM days`, []any(nil)
+	from, to := "", "~" // all
+	for day := range days {
 		if len(days) == 1 {
-			query, args = query+` WHERE day = ?`, []any{slices.Collect(maps.Keys(days))[0]}
+			from, to = day, day
 		}
-		query += ` ORDER BY day`
-		err = r.src.each(ctx, func(row scanner) error {
-			var day string
-			var n int64
-			err := row.Scan(&day, &n)
-			rec.Days[day] = n
-			return err
-		}, query, args...)
+	}
+	var counted []byte
+	rec := &rows.Store{}
+	err := r.src.row(ctx, storeQuery, from, to).Scan(&rec.Name, &rec.LastFact, &counted)
+	if err == nil {
+		err = decode(counted, &rec.Days)
 	}
 	return func(yield func(rows.Record, error) bool) { yield(rows.Record{Store: rec}, explain(err)) }
 }
