@@ -31,7 +31,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -156,12 +155,6 @@ func New(name string, o Options) (*Channel, error) {
 
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
-
-// String is the channel for people; it hides the token.
-func (c *Channel) String() string { return "telegram channel " + c.name }
-
-// Format hides what a %+v would show.
-func (c *Channel) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // SetCommands remembers what Run registers for completion.
 func (c *Channel) SetCommands(commands []channels.Command) {

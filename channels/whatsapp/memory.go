@@ -24,7 +24,6 @@ type memory struct {
 	seen  map[string]seenMessage
 	order []string // ids in seen, oldest first
 	chats map[string]*chatMemory
-	queue []string // keys of chats, oldest first
 	// joined are the chats whose conversations were joined. A person is a few
 	// bytes here, so it has no limit.
 	joined map[string]bool
@@ -63,12 +62,11 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	again := m.see(id, s)
 	c := m.chats[chat]
 	if c == nil {
+		if len(m.chats) >= mostChats {
+			clear(m.chats)
+		}
 		c = &chatMemory{}
 		m.chats[chat] = c
-		if m.queue = append(m.queue, chat); len(m.queue) > mostChats {
-			delete(m.chats, m.queue[0])
-			m.queue = m.queue[1:]
-		}
 	}
 	c.jid = s.chat
 	if again || !s.unmarked {
@@ -182,10 +180,8 @@ func (m *memory) join(from, to string) {
 		return
 	}
 	delete(m.chats, from)
-	m.queue = slices.DeleteFunc(m.queue, func(chat string) bool { return chat == from })
 	if m.chats[to] == nil {
 		m.chats[to] = old
-		m.queue = append(m.queue, to)
 		return
 	}
 	m.chats[to].owe(old.unread)
@@ -205,7 +201,6 @@ func (m *memory) erase(chats map[string]bool, people map[types.JID]bool) {
 		delete(m.chats, chat)
 		delete(m.joined, chat)
 	}
-	m.queue = slices.DeleteFunc(m.queue, func(chat string) bool { return chats[chat] })
 	for _, c := range m.chats {
 		c.unread = slices.DeleteFunc(c.unread, func(u unreadMessage) bool { return people[u.sender] })
 	}

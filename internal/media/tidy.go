@@ -2,9 +2,9 @@ package media
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -126,31 +126,11 @@ func (s *Store) old(folder string, before time.Time) (all, unsure []string, err 
 // cannot be read; they are never tidied, only removed with their conversation.
 func keyOf(folder string) (channels.Key, bool) {
 	channel, chat, found := strings.Cut(folder, "_")
-	a, ok := unescape(channel)
-	b, also := unescape(chat)
-	if !found || !ok || !also {
+	a, err := url.PathUnescape(channel)
+	b, err2 := url.PathUnescape(chat)
+	if !found || err != nil || err2 != nil {
 		return channels.Key{}, false
 	}
 	k, err := channels.NewKey(a, b)
 	return k, err == nil && k.FileName() == folder
-}
-
-func unescape(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		if i+3 > len(s) {
-			return "", false
-		}
-		c, err := hex.DecodeString(s[i+1 : i+3])
-		if err != nil {
-			return "", false
-		}
-		b.Write(c)
-		i += 2
-	}
-	return b.String(), true
 }
