@@ -110,11 +110,9 @@ func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
 		who.gone = true
 	}
 	if who.gone {
-		for _, u := range s.users {
-			if who.identity.same(u.identity, f) {
-				who.isAt(u.nick)
-				return u.nick, who
-			}
+		if u := s.seen(who.identity); u != nil {
+			who.isAt(u.nick)
+			return u.nick, who
 		}
 	}
 	if !who.gone && (time.Since(who.seen) < fresh || replyTo != "" && who.found == replyTo && time.Since(who.seen) < freshAnswer) {
@@ -135,13 +133,21 @@ func (s *session) nameOf(replyTo string) string {
 		if u := s.users[f.fold(nick)]; u != nil && (u.host == "" || u.identity.same(id, f)) {
 			return
 		}
-		for _, u := range s.users {
-			if u.identity.same(id, f) {
-				nick = u.nick
-			}
+		if u := s.seen(id); u != nil {
+			nick = u.nick
 		}
 	})
 	return nick
+}
+
+// seen is somebody of that identity whom we share a channel with, or nil.
+func (s *session) seen(id identity) *user {
+	for _, u := range s.users {
+		if u.identity.same(id, s.net.fold) {
+			return u
+		}
+	}
+	return nil
 }
 
 // ask sends a WHOIS, once for everybody who waits for the same nick.

@@ -110,10 +110,11 @@ func (s *session) onWelcome(e *girc.Event) {
 	if s.phase == registering {
 		s.phase = welcomed
 	}
-	if s.login.refuseWelcome(s) {
-		return
-	}
 	s.login.welcomed = time.Now()
+	if o := s.ch.opts; o.SASL.Required && s.login.account == "" {
+		// A server that knows no capabilities gets here without a word about SASL.
+		s.end(refused("%s does not offer SASL %s, which is required here", o.Server, o.SASL.Mechanism))
+	}
 }
 
 // onSupport reads ISUPPORT.

@@ -8,9 +8,10 @@ import (
 	"dragoman/channels/markup"
 )
 
-// Bounds that keep hostile emphasis ("*a *a *a …") from costing more than its
-// length: how far a closing mark is looked for, and how deep marks nest.
+// Bounds that keep hostile marks ("*a *a *a …") from costing more than their
+// length: how far a closing one is looked for, and how deep they nest.
 const (
+	maxCode     = 16 << 10
 	maxEmphasis = 2048
 	maxNesting  = 4
 )
@@ -60,7 +61,7 @@ func span(s string, i int, st style, depth int) ([]cell, int) {
 		}
 	case c == 'h' && isURL(s[i:]):
 		n := urlLen(s[i:])
-		return cellsOf(unescape(s[i:i+n]), st, nil), n
+		return cellsOf(markup.Unescape(s[i:i+n]), st, nil), n
 	case times(s, i):
 		n := runLen(s[i:], c)
 		return cellsOf(s[i:i+n], st, nil), n
@@ -92,7 +93,7 @@ func codeSpan(s string, i int, st style) ([]cell, int) {
 func codeEnd(s string, i int) (n, end int) {
 	n = runLen(s[i:], '`')
 	for j := i + n; ; {
-		next := strings.IndexByte(s[j:], '`')
+		next := strings.IndexByte(s[j:min(len(s), max(j, i+maxCode))], '`')
 		if next < 0 {
 			return n, 0
 		}
@@ -114,58 +115,54 @@ func link(s string, st style, depth int) ([]cell, int) {
 	if depth >= maxNesting {
 		return nil, 0
 	}
-	end, nested := 0, 0
-	for j := 0; j < min(len(s), maxEmphasis) && end == 0; j++ {
-		switch s[j] {
-		case '\\':
-			j++
-		case '[':
-			nested++
-		case ']':
-			if nested--; nested == 0 {
-				end = j
-			}
-		}
-	}
-	if end == 0 || end+1 >= len(s) || s[end+1] != '(' {
+	end := closing(s, '[', ']')
+	if end < 0 || end+1 >= len(s) || s[end+1] != '(' {
 		return nil, 0
 	}
-	url, n := linkTarget(s[end+2:])
+	url, n := linkTarget(s[end+1:])
 	if n == 0 {
 		return nil, 0
 	}
 	text := inline(s[1:end], st, nil, depth+1)
 	switch said := strings.TrimSpace(textOf(text)); {
 	case said == "" || said == url || "http://"+said == url || "https://"+said == url || "mailto:"+said == url:
-		return cellsOf(url, st, nil), end + 2 + n
+		return cellsOf(url, st, nil), end + 1 + n
 	}
 	text = cellsOf(" (", st, text)
 	text = cellsOf(url, st, text)
-	return cellsOf(")", st, text), end + 2 + n
+	return cellsOf(")", st, text), end + 1 + n
 }
 
-// linkTarget reads `url)` or `url "title")` and says how many bytes that took.
-func linkTarget(s string) (url string, n int) {
-	s = s[:min(len(s), maxEmphasis)]
+// closing is where the bracket ends that s begins with, or -1.
+func closing(s string, open, shut byte) int {
 	depth := 0
-	for j := 0; j < len(s); j++ {
+	for j := 0; j < min(len(s), maxEmphasis); j++ {
 		switch s[j] {
 		case '\\':
 			j++
-		case '(':
+		case open:
 			depth++
-		case ')':
-			if depth--; depth < 0 {
-				url, title, _ := strings.Cut(strings.Trim(s[:j], " "), " ")
-				url, title = unescape(strings.Trim(url, "<>")), strings.TrimLeft(title, " ")
-				if url == "" || title != "" && !strings.ContainsAny(title[:1], `"'(`) { // words, and no title
-					return "", 0
-				}
-				return url, j + 1
+		case shut:
+			if depth--; depth == 0 {
+				return j
 			}
 		}
 	}
-	return "", 0
+	return -1
+}
+
+// linkTarget reads `(url)` or `(url "title")` and says how many bytes that took.
+func linkTarget(s string) (url string, n int) {
+	end := closing(s, '(', ')')
+	if end < 0 {
+		return "", 0
+	}
+	url, title, _ := strings.Cut(strings.Trim(s[1:end], " "), " ")
+	url, title = markup.Unescape(strings.Trim(url, "<>")), strings.TrimLeft(title, " ")
+	if url == "" || title != "" && !strings.ContainsAny(title[:1], `"'(`) { // words, and no title
+		return "", 0
+	}
+	return url, end + 1
 }
 
 // emphasis renders *italic*, **bold** and ***both***, also with underscores
@@ -261,19 +258,4 @@ func urlLen(s string) int {
 
 func isPunct(c byte) bool {
 	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
-}
-
-// unescape takes the backslashes before punctuation away.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && isPunct(s[i+1]) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

@@ -106,6 +106,7 @@ func New(name string, o Options) (*Channel, error) {
 		opts:   o,
 		log:    o.Logger.With("channel", name),
 		nonce:  hex.EncodeToString(nonce),
+		loops:  loops{by: map[string]*exchange{}},
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}
 	c.longestNick = strings.Repeat("n", 16)

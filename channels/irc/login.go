@@ -251,18 +251,6 @@ func (s *session) onLoggedIn(e *girc.Event) {
 	s.identified()
 }
 
-// refuseWelcome ends the session when it was let in without the login that is
-// required. A server that knows no capabilities gets here without a word
-// about SASL.
-func (l *login) refuseWelcome(s *session) bool {
-	o := s.ch.opts
-	if !o.SASL.Required || l.account != "" {
-		return false
-	}
-	s.end(refused("%s does not offer SASL %s, which is required here", o.Server, o.SASL.Mechanism))
-	return true
-}
-
 // identify talks to NickServ where that is configured, and waits for it.
 func (s *session) identify() {
 	ns := s.ch.opts.NickServ

@@ -2,6 +2,7 @@ package irc
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -79,15 +80,8 @@ func (l *loops) said(who string) {
 
 // of is the exchange with who. The caller holds l.mu.
 func (l *loops) of(who string, now time.Time) *exchange {
-	if l.by == nil {
-		l.by = map[string]*exchange{}
-	}
 	if len(l.by) >= loopsBound {
-		for k, x := range l.by {
-			if now.Sub(x.last) > loopSpan {
-				delete(l.by, k)
-			}
-		}
+		maps.DeleteFunc(l.by, func(_ string, x *exchange) bool { return now.Sub(x.last) > loopSpan })
 	}
 	x := l.by[who]
 	if x == nil {

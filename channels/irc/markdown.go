@@ -1,6 +1,10 @@
 package irc
 
-import "strings"
+import (
+	"strings"
+
+	"dragoman/channels/markup"
+)
 
 // markdown writes r as Markdown that [parse] reads back as the same row, so
 // that a cut answer can be stored in pieces. Where a style cannot be written
@@ -14,7 +18,7 @@ func (r row) markdown() string {
 	if md := r.styled(); readsAs(md, r.wire()) {
 		return md
 	}
-	return escapeAll(text)
+	return markup.Escape(text)
 }
 
 // readsAs reports whether md is one row that looks like wire.
@@ -66,19 +70,6 @@ func escape(s string, first bool) string {
 		}
 		b.WriteByte(s[i])
 		i++
-	}
-	return b.String()
-}
-
-// escapeAll puts a backslash before all ASCII punctuation, which leaves
-// nothing to interpret.
-func escapeAll(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if isPunct(s[i]) {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
 	}
 	return b.String()
 }

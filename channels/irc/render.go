@@ -6,14 +6,7 @@ import (
 
 	"dragoman/channels/markup"
 	"dragoman/internal/lazily"
-
-	"github.com/rivo/uniseg"
 )
-
-// maxSource bounds how much of one source line is looked at at once, so that a
-// reply of many megabytes without a line break costs time in proportion to
-// its length.
-const maxSource = 16 << 10
 
 // parse reads Markdown into rows. It follows what models write rather than the
 // whole of CommonMark: a line break is a line break, since IRC has no
@@ -33,10 +26,8 @@ func parse(markdown string) []row {
 			indent := len(line) - len(strings.TrimLeft(line, " "))
 			code = &codeBlock{fence: mark, indent: indent, info: strings.TrimSpace(line[indent+len(mark):])}
 		default:
-			for part := range pieces(strings.ReplaceAll(line, "\t", " "), maxSource) {
-				if r := (row{cells: block(part)}).tidy(); !r.blank() {
-					rows = append(rows, r)
-				}
+			if r := (row{cells: block(strings.ReplaceAll(line, "\t", " "))}).tidy(); !r.blank() {
+				rows = append(rows, r)
 			}
 		}
 	}
@@ -127,32 +118,6 @@ func cutIndent(line string, most int) string {
 		n++
 	}
 	return line[n:]
-}
-
-// pieces cuts s between graphemes into parts of at most n bytes, at a space
-// where there is one in the second half.
-func pieces(s string, n int) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for len(s) > n {
-			cut, rest, state := 0, s, -1
-			for {
-				var g string
-				g, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-				if cut > 0 && cut+len(g) > n {
-					break
-				}
-				cut += len(g)
-			}
-			if sp := strings.LastIndexByte(s[:cut], ' '); sp > n/2 {
-				cut = sp
-			}
-			if !yield(s[:cut]) {
-				return
-			}
-			s = s[cut:]
-		}
-		yield(s)
-	}
 }
 
 var (

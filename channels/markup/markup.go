@@ -22,6 +22,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"dragoman/internal/lazily"
+
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 )
 
@@ -127,6 +129,17 @@ func Clip(s string, n int) string {
 	}
 	return string(runes[:n-1]) + "…"
 }
+
+var (
+	punctuation = lazily.Compile(`[[:punct:]]`)
+	escaped     = lazily.Compile(`\\([[:punct:]])`)
+)
+
+// Escape makes s mean itself in Markdown.
+func Escape(s string) string { return punctuation().ReplaceAllString(s, `\$0`) }
+
+// Unescape takes the backslashes before punctuation away.
+func Unescape(s string) string { return escaped().ReplaceAllString(s, "$1") }
 
 // resolve undoes backslash escapes and entities in ordinary text.
 func resolve(value []byte) string {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -173,7 +174,7 @@ func (c *Channel) soFar(p channels.Preview) page {
 		length := fmt.Sprintf("*%d characters so far* %s", utf8.RuneCountInString(p.Text), unfinished)
 		return render(cut(p.Text, mostUnits-units(length)-2)[0] + "\n\n" + length)
 	case p.Note != "":
-		return render("*" + escapeMarkdown(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
+		return render("*" + markup.Escape(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
 	}
 	return page{plain: unfinished, html: unfinished}
 }

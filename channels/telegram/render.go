@@ -45,13 +45,7 @@ func typeset(md string) page {
 	return page{html: p.html.String(), plain: p.plain.String()}
 }
 
-var (
-	escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
-	special    = lazily.Compile("[\\\\`*_{}\\[\\]()#+.!|<>~&-]")
-)
-
-// escapeMarkdown makes s mean itself.
-func escapeMarkdown(s string) string { return special().ReplaceAllString(s, `\$0`) }
+var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
 // pen writes both forms of a text side by side.
 type pen struct {
