@@ -22,11 +22,10 @@ type daemon struct {
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
 	migrate     func(ctx context.Context, cfg *config.Config, from, to storage.Location, who storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error)
 	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (llm.Report, error)
-	damaged     func(*config.Config) ([]string, error)
 	admin       func(context.Context, *config.Config, storage.Caller) (c *httpapi.Client, release func(), err error)
 }
 
-var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, storage.Damaged, app.Admin}
+var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}
 
 // caller is this program as others see it that want the state directory, and
 // where it tells a person what it waits for.

@@ -56,7 +56,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	for _, w := range warnings {
 		e.say("warning: %s", sessions.Printable(w.String()))
 	}
-	e.sayDamaged(cfg)
+	e.sayDamage(cfg)
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
@@ -75,15 +75,10 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	return unusable
 }
 
-// sayDamaged tells of files of the store that were set aside. That they cannot
-// be listed is no reason not to say the rest.
-func (e *env) sayDamaged(cfg *config.Config) {
-	files, err := e.daemon.damaged(cfg)
-	if err != nil {
-		e.say("warning: %s", plainly(err))
-	}
-	for _, f := range files {
-		e.say("warning: %s", sessions.Printable(storage.DamageText(f)))
+// sayDamage tells of files of the store that were set aside.
+func (e *env) sayDamage(cfg *config.Config) {
+	for _, text := range storage.DamageWarnings(cfg) {
+		e.say("warning: %s", sessions.Printable(text))
 	}
 }
 

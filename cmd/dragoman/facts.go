@@ -17,28 +17,24 @@ type sessionsFactsCmd struct {
 }
 
 func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		if k.Forget != 0 {
+	if k.Forget != 0 {
+		return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 			err := a.Forget(ctx, k.Target, k.Forget)
 			if errors.Is(err, sessions.ErrNotFound) {
 				return &usageError{fmt.Sprintf("there is no fact number %d about %s; %s lists all of them", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				e.say("Forgotten.")
 			}
-			e.say("Forgotten.")
-			return nil
-		}
-		facts, err := a.Facts(ctx, k.Target)
-		if err != nil {
 			return err
-		}
-		if k.JSON {
-			return e.json(facts)
-		}
+		})
+	}
+	known := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Remembered, error) {
+		return a.Facts(ctx, k.Target)
+	}
+	return list(e, c, k.JSON, known, func(facts []httpapi.Remembered) {
 		if len(facts) == 0 {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
-			return nil
 		}
 		for _, f := range facts {
 			whose := "" // a person can have several memories, and may be another
@@ -47,6 +43,5 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			}
 			e.say("%d  %s  %s%s", f.ID, f.At.Local().Format("2006-01-02"), oneLine(f.Text), whose)
 		}
-		return nil
 	})
 }

@@ -62,7 +62,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
 		}
 		if cfg, err := e.loadWithoutSecrets(c.Config); err == nil {
-			e.sayDamaged(cfg)
+			e.sayDamage(cfg)
 		}
 	})
 }

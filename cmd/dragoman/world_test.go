@@ -28,7 +28,6 @@ type fakeDaemon struct {
 	store    *memory.Store
 	jobs     httpapi.Scheduler
 	audit    string
-	aside    []string
 	trouble  *httpapi.Trouble
 	troubles []httpapi.OtherTrouble
 	model    llm.Report
@@ -42,7 +41,7 @@ type fakeDaemon struct {
 func (f *fakeDaemon) daemon() daemon {
 	return daemon{
 		load: f.load, serve: f.serve, chat: f.chat, migrate: f.migrate,
-		lookAtModel: f.lookAtModel, damaged: f.damaged, admin: f.admin,
+		lookAtModel: f.lookAtModel, admin: f.admin,
 	}
 }
 
@@ -90,8 +89,6 @@ func (*fakeDaemon) Unlink(_ context.Context, channel string) (bool, error) {
 func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) string, bool) (llm.Report, error) {
 	return f.model, nil
 }
-
-func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 
 func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to storage.Location, _ storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error) {
 	for i := range 3 {

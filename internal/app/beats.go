@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"dragoman/agent/tools"
 	"dragoman/channels"
@@ -29,14 +30,18 @@ type beats struct {
 	count     func(job, outcome string, n int) // of occurrences, for the metrics
 	idle      bool                             // nothing fires: no daemon runs
 
-	mu       sync.Mutex
+	plan atomic.Pointer[plan]
+}
+
+// plan are the jobs of one configuration.
+type plan struct {
+	*heartbeat.Scheduler
 	jobs     []config.Job
-	schedule *heartbeat.Scheduler
-	replaced chan struct{} // closed when schedule is replaced
+	replaced chan struct{} // closed when another one counts
 }
 
 func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
-	b := &beats{store: store, workspace: w, log: log, replaced: make(chan struct{})}
+	b := &beats{store: store, workspace: w, log: log}
 	if b.count = func(string, string, int) {}; count != nil {
 		b.count = count.Heartbeats
 	}
@@ -63,53 +68,36 @@ func (b *beats) replace(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.jobs, b.schedule = list, s
-	close(b.replaced)
-	b.replaced = make(chan struct{})
+	if old := b.plan.Swap(&plan{s, list, make(chan struct{})}); old != nil {
+		close(old.replaced)
+	}
 	return nil
 }
 
 // run fires jobs until ctx ends.
 func (b *beats) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		s, replaced := b.current()
+		p := b.plan.Load()
 		round, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = s.Run(round) }) // it only ends with its context
+		wg.Go(func() { _ = p.Run(round) }) // it only ends with its context
 		select {
 		case <-ctx.Done():
-		case <-replaced:
+		case <-p.replaced:
 		}
 		stop()
 		wg.Wait()
 	}
 }
 
-func (b *beats) current() (*heartbeat.Scheduler, <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.schedule, b.replaced
-}
-
-func (b *beats) number() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.jobs)
-}
+func (b *beats) number() int { return len(b.plan.Load().jobs) }
 
 // Target is part of gateway.Heartbeats.
-func (b *beats) Target(job string) (channels.Key, bool) {
-	s, _ := b.current()
-	return s.Target(job)
-}
+func (b *beats) Target(job string) (channels.Key, bool) { return b.plan.Load().Target(job) }
 
 // Targets is part of gateway.Heartbeats.
 func (b *beats) Targets(k channels.Key) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.jobs, func(j config.Job) bool { return j.Target == k.String() })
+	return slices.ContainsFunc(b.plan.Load().jobs, func(j config.Job) bool { return j.Target == k.String() })
 }
 
 // isOperator reports whether k is where the outcome of HEARTBEAT.md goes: that
@@ -144,9 +132,7 @@ func (b *beats) unfinished(ctx context.Context, job string) (int, error) {
 
 // Jobs is part of httpapi.Scheduler.
 func (b *beats) Jobs(ctx context.Context) ([]httpapi.Job, error) {
-	b.mu.Lock()
-	jobs := b.jobs
-	b.mu.Unlock()
+	jobs := b.plan.Load().jobs
 	list := make([]httpapi.Job, 0, len(jobs))
 	for _, c := range jobs {
 		j := httpapi.Job{Name: c.Name, Schedule: scheduleText(c), Target: c.Target}
@@ -188,8 +174,7 @@ func (b *beats) RunJob(ctx context.Context, name string) error {
 	if b.idle {
 		return httpapi.ErrNoDaemon
 	}
-	s, _ := b.current()
-	err := s.RunNow(ctx, name)
+	err := b.plan.Load().RunNow(ctx, name)
 	if errors.Is(err, heartbeat.ErrUnknown) {
 		return fmt.Errorf("%w: %w", sessions.ErrNotFound, err)
 	}

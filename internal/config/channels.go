@@ -46,39 +46,39 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 	})
 }
 
-// turnedOff reads the enabled key ahead of the others.
-func (d *decoder) turnedOff(n *yaml.Node) bool {
-	if n.Kind != yaml.MappingNode {
-		return false
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+// ahead is the value of a key that is read before the others; nil if it is not
+// there, or not one word.
+func ahead(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		value := n.Content[i+1]
 		for value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
-		if n.Content[i].Value == "enabled" && value.Kind == yaml.ScalarNode {
-			text, _, err := d.expand(value.Value)
-			return err == nil && text == "false"
+		if n.Content[i].Value == key && value.Kind == yaml.ScalarNode {
+			return value
 		}
 	}
-	return false
+	return nil
 }
 
-// channelType reads the type key ahead of the others.
+func (d *decoder) turnedOff(n *yaml.Node) bool {
+	value := ahead(n, "enabled")
+	if value == nil {
+		return false
+	}
+	text, _, err := d.expand(value.Value)
+	return err == nil && text == "false"
+}
+
 func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (string, bool) {
 	kind, written := name, false
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value != "type" || n.Content[i+1].Kind != yaml.ScalarNode {
-				continue
-			}
-			text, _, err := d.expand(n.Content[i+1].Value)
-			if err != nil {
-				d.problem(n.Content[i+1].Line, at+".type", err.Error(), "")
-				return "", false
-			}
-			kind, written, line = text, true, n.Content[i+1].Line
+	if value := ahead(n, "type"); value != nil {
+		text, _, err := d.expand(value.Value)
+		if err != nil {
+			d.problem(value.Line, at+".type", err.Error(), "")
+			return "", false
 		}
+		kind, written, line = text, true, value.Line
 	}
 	switch {
 	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(channelTypes, name):

@@ -33,8 +33,6 @@ type Options struct {
 	Home, Dir string
 	// System is the folder of the machine's configuration. Default: /etc/dragoman.
 	System string
-	// Tools are the names that agent.tools may use. Default: BuiltinTools.
-	Tools []string
 	// NoSecrets is for commands that log in nowhere: a secret whose variable or
 	// file is not there is empty then, and no problem. The daemon may have it
 	// in its own environment, or in a folder that is there while it runs.
@@ -95,9 +93,6 @@ func (o Options) filled() Options {
 	}
 	if o.System == "" {
 		o.System = "/etc/dragoman"
-	}
-	if o.Tools == nil {
-		o.Tools = BuiltinTools
 	}
 	return o
 }

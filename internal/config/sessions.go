@@ -120,17 +120,18 @@ func (v *validator) hook(path string, h *Hook) {
 	case (len(h.Command) > 0) == (h.URL != ""):
 		v.bad(path, "a hook needs either a command or a url", "write one of them, like command: [/usr/local/bin/note]")
 	case h.URL != "":
-		v.hookURL(path+".url", h.URL)
+		v.privateURL(path+".url", h.URL, "events")
 	default:
 		v.hookCommand(path+".command", h)
 	}
 }
 
-func (v *validator) hookURL(path, value string) {
+// privateURL checks an address to which what people know goes.
+func (v *validator) privateURL(path, value, what string) {
 	before := len(v.problems)
 	v.url(path, value, false)
-	if len(v.problems) == before && strings.HasPrefix(value, "http:") && !loopbackURL(value) {
-		v.bad(path, "events would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
+	if u, err := url.Parse(value); len(v.problems) == before && err == nil && u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+		v.bad(path, what+" would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
 	}
 }
 
@@ -150,9 +151,4 @@ func (v *validator) hookCommand(path string, h *Hook) {
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-}
-
-func loopbackURL(value string) bool {
-	u, err := url.Parse(value)
-	return err == nil && loopbackHost(u.Hostname())
 }

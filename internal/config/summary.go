@@ -128,9 +128,7 @@ func (v *validator) summary() {
 	if s.MaxChars > 0 && s.MaxChars < 200 {
 		v.bad("summary.max_chars", fmt.Sprintf("%d is too small for a summary", s.MaxChars), "write at least 200, or 0")
 	}
-	if t := s.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
-		v.bad("summary.temperature", "is out of range", "write 0 to 2")
-	}
+	v.temperature("summary.temperature", s.Temperature)
 	v.summaryPrompts(s)
 	v.summaryModel(s.Model)
 }

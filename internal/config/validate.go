@@ -245,12 +245,12 @@ func (v *validator) agent() {
 		h.TimeZone, r.TimeZone = cmp.Or(h.TimeZone, a.TimeZone), cmp.Or(r.TimeZone, a.TimeZone)
 	}
 	if a.Tools == nil {
-		a.Tools = slices.Clone(v.opts.Tools)
+		a.Tools = slices.Clone(BuiltinTools)
 	}
 	for i, name := range a.Tools {
 		path := fmt.Sprintf("agent.tools[%d]", i)
-		if !slices.Contains(v.opts.Tools, name) {
-			v.oneOf(path, name, v.opts.Tools...)
+		if !slices.Contains(BuiltinTools, name) {
+			v.oneOf(path, name, BuiltinTools...)
 		} else if slices.Index(a.Tools, name) < i {
 			v.bad(path, "appears twice", "keep one")
 		}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"path/filepath"
-	"strings"
 )
 
 // media checks where files are kept, and how many.
@@ -29,11 +28,7 @@ func (v *validator) media(m *Media) {
 		}
 	}
 	if m.URL != "" {
-		before := len(v.problems)
-		v.url("media.url", m.URL, false)
-		if len(v.problems) == before && strings.HasPrefix(m.URL, "http:") && !loopbackURL(m.URL) {
-			v.bad("media.url", "what people send would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
-		}
+		v.privateURL("media.url", m.URL, "what people send")
 		if m.AccessKey == "" || m.SecretKey.Empty() && !v.opts.NoSecrets {
 			v.bad("media.secret_key", "the bucket needs access_key and secret_key", "write both")
 		}

@@ -37,9 +37,7 @@ func (v *validator) model() {
 	if m.MaxTokens >= m.ContextWindow && m.ContextWindow >= 2048 {
 		v.bad("model.max_tokens", "leaves no room in model.context_window for a question", fmt.Sprintf("write less than %d", m.ContextWindow))
 	}
-	if t := m.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
-		v.bad("model.temperature", "is out of range", "write 0 to 2")
-	}
+	v.temperature("model.temperature", m.Temperature)
 	v.span("model.first_byte_timeout", m.FirstByteTimeout, time.Second, time.Hour)
 	v.span("model.idle_timeout", m.IdleTimeout, time.Second, time.Hour)
 	v.span("model.call_timeout", m.CallTimeout, time.Second, 24*time.Hour)
@@ -47,6 +45,12 @@ func (v *validator) model() {
 	v.prices("model.prices", m.Prices)
 	v.others(m)
 	v.fallbacks(m)
+}
+
+func (v *validator) temperature(path string, t *float64) {
+	if t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
+		v.bad(path, "is out of range", "write 0 to 2")
+	}
 }
 
 // UnknownWindow is the context window of a model of which nobody says one, in

@@ -197,9 +197,7 @@ func harden(h http.Header) {
 
 // session tells the page that it is let in, and whether there is a login.
 func (c *Console) session(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = fmt.Fprintf(w, "{\"login\": %t}\n", !c.guard.open)
+	answer(w, http.StatusOK, map[string]bool{"login": !c.guard.open})
 }
 
 // serveFile serves one embedded file. The files hold no secret, so nobody has

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -149,12 +148,10 @@ func deny(w http.ResponseWriter, r *http.Request, err error) {
 	if no.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "60")
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.WriteHeader(no.status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": no.sentence})
+		answer(w, no.status, map[string]string{"error": no.sentence})
 		return
 	}
+	private(w)
 	http.Error(w, no.sentence, no.status)
 }

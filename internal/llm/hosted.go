@@ -13,7 +13,6 @@ import (
 	"dragoman/agent/models"
 	"dragoman/agent/provider"
 	"dragoman/internal/config"
-	"dragoman/internal/media"
 )
 
 const (
@@ -169,20 +168,11 @@ func windowText(configured int, f models.Found) string {
 	return fmt.Sprintf("Its window is unknown; Dragoman assumes %d tokens, unless you set model.context_window.", config.UnknownWindow)
 }
 
-// errBlind: the model is not shown pictures.
-var errBlind = errors.New("llm: the model takes no pictures")
-
-// sighted shows a model the pictures of messages only if it can see, which may
-// turn out while it is used.
-type sighted struct {
-	files *media.Store
-	of    atomic.Pointer[hosted] // set once the model is made
-}
-
-// Open opens a file of a message.
-func (s *sighted) Open(file string) (io.ReadCloser, error) {
-	if v := s.of.Load(); v == nil || v.found.Load().Vision != models.Yes {
-		return nil, errBlind
+// Open opens a file of a message if the model can see pictures, which may turn out
+// while it is used.
+func (v *hosted) Open(file string) (io.ReadCloser, error) {
+	if f := v.found.Load(); f == nil || f.Vision != models.Yes {
+		return nil, errors.New("llm: the model takes no pictures")
 	}
-	return s.files.Open(file)
+	return v.of.files.Open(file)
 }

@@ -265,20 +265,19 @@ func (m *Models) server(base, key, name string, window int) (*hosted, error) {
 		},
 		Name: name, API: s.API, Logger: m.log, Body: extraBody(c, s), Learned: m.learnt.of(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
 	}
-	sight := &sighted{files: m.files}
+	h := &hosted{of: m, server: s, configured: window}
 	switch c.Vision {
 	case "yes":
 		o.Files = m.files
 	case "auto":
-		o.Files = sight
+		o.Files = h
 	}
 	p, err := provider.New(o)
 	if err != nil {
 		return nil, err
 	}
-	h := &hosted{Model: p, provider: p, of: m, server: s, configured: window}
+	h.Model, h.provider = p, p
 	h.begin()
-	sight.of.Store(h)
 	return h, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
@@ -191,9 +192,9 @@ func Check(ctx context.Context, cfg *config.Config) error {
 // keeps nothing there.
 func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }
 
-// Damaged lists the files of the configured store that could not be read and
+// damaged lists the files of the configured store that could not be read and
 // were set aside. It opens nothing, so a daemon may run.
-func Damaged(cfg *config.Config) ([]string, error) {
+func damaged(cfg *config.Config) ([]string, error) {
 	t := storeTypes[cfg.Store.Type]
 	if t.damaged == nil {
 		return nil, nil
@@ -209,9 +210,9 @@ func Damaged(cfg *config.Config) ([]string, error) {
 	return names, nil
 }
 
-// DamageText says what the operator has to know of one of the files that
-// [Damaged] lists.
-func DamageText(name string) string {
+// damageText says what the operator has to know of one of the files that
+// [damaged] lists.
+func damageText(name string) string {
 	left := "the store has what the archive and the log knew of it. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
 		left = "of the people, facts, job times and messages set aside in it, the store has only what was still in the log. " +
@@ -223,12 +224,12 @@ func DamageText(name string) string {
 // DamageWarnings are those texts, for status. That the files cannot be listed
 // is one as well.
 func DamageWarnings(cfg *config.Config) (texts []string) {
-	names, err := Damaged(cfg)
+	names, err := damaged(cfg)
 	if err != nil {
-		texts = append(texts, err.Error())
+		texts = append(texts, httpapi.Plain(err))
 	}
 	for _, name := range names {
-		texts = append(texts, DamageText(name))
+		texts = append(texts, damageText(name))
 	}
 	return texts
 }
@@ -237,7 +238,7 @@ func DamageWarnings(cfg *config.Config) (texts []string) {
 // by a daemon whose log is gone, or by a command, which has none. It tells how
 // many there are of what, and status which.
 func sayDamage(cfg *config.Config, log *slog.Logger) {
-	names, _ := Damaged(cfg) // status says why they cannot be listed
+	names, _ := damaged(cfg) // status says why they cannot be listed
 	if len(names) == 0 {
 		return
 	}
