@@ -30,6 +30,7 @@
 package heartbeat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,17 +104,12 @@ func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Zone == nil {
-		o.Zone = time.Local
-	}
+	o.Zone, o.Logger = cmp.Or(o.Zone, time.Local), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.ReadFile == nil {
 		o.ReadFile = func(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
 	}
 	if o.Count == nil {
 		o.Count = func(string, string, int) {}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Scheduler{ledger: ledger, o: o, jobs: map[string]*entry{}}
 	var problems []error

@@ -121,11 +121,7 @@ func (a *asker) fetch(ctx context.Context, path string, body, into any) error {
 	a.s.authorise(req.Header)
 	resp, err := a.http.Do(req)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) { // its text has the whole address, with what is secret in it
-			err = u.Err
-		}
-		return err
+		return wire.Bare(err) // the address has what is secret
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))

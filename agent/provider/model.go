@@ -72,9 +72,7 @@ func New(o Options) (*Model, error) {
 		return nil, errors.New("provider: new: the model has no name")
 	}
 	o.MaxImageBytes = cmp.Or(max(o.MaxImageBytes, 0), defaultImageBytes)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	server, err := wire.New(o.Options)
 	if err != nil {
 		return nil, fmt.Errorf("provider: new: %w", err)

@@ -129,7 +129,7 @@ func fetchFailed(ctx context.Context, err error) error {
 	}
 	var lookup *net.DNSError
 	if errors.As(err, &lookup) { // its own text names our name server
-		return fmt.Errorf("%s could not be looked up: %s", clipRunes(lookup.Name, 100), lookup.Err)
+		return fmt.Errorf("%.100s could not be looked up: %s", lookup.Name, lookup.Err)
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

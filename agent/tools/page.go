@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
@@ -148,7 +149,7 @@ type writer struct {
 func (w *writer) findTitle(root *html.Node) {
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.DataAtom == atom.Title && n.FirstChild != nil {
-			w.title = clipRunes(strings.Join(strings.Fields(tidyText(n.FirstChild.Data)), " "), 200)
+			w.title = fmt.Sprintf("%.200s", strings.Join(strings.Fields(tidyText(n.FirstChild.Data)), " "))
 			return
 		}
 	}
@@ -295,11 +296,3 @@ func attribute(n *html.Node, key string) *string {
 }
 
 func isTrue(value *string) bool { return value != nil && strings.EqualFold(*value, "true") }
-
-// clipRunes keeps at most most runes of s.
-func clipRunes(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
-}

@@ -112,7 +112,7 @@ func explainJSON(err error) error {
 		}
 		return fmt.Errorf("%q must be a %s, not a %s", wrong.Field, kindName(wrong.Type.Kind().String()), wrong.Value)
 	}
-	return errors.New(clipRunes(strings.TrimPrefix(err.Error(), "json: "), 200))
+	return fmt.Errorf("%.200s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func kindName(kind string) string {

@@ -274,11 +274,11 @@ func (s *Server) modelError(c *call, err error) error {
 	case errors.As(err, &encode):
 		return fail(agent.ErrorInvalid, "", "the request cannot be written as JSON: "+reason(encode.error))
 	case certificate(err):
-		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+bare(err).Error())
+		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+Bare(err).Error())
 	case dialling(err):
-		return fail(agent.ErrorTemporary, agent.CauseUnreachable, bare(err).Error())
+		return fail(agent.ErrorTemporary, agent.CauseUnreachable, Bare(err).Error())
 	default:
-		return fail(agent.ErrorTemporary, "", bare(err).Error())
+		return fail(agent.ErrorTemporary, "", Bare(err).Error())
 	}
 }
 

@@ -192,8 +192,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// bare is err without the URL that net/http puts before it.
-func bare(err error) error {
+// Bare is err without the URL that net/http puts before it.
+func Bare(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

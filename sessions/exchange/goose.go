@@ -31,13 +31,13 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 		for len(list) > 0 {
 			t := r.newTalk()
 			if err := t.goose(ctx, g, list[0]); err != nil {
-				return nil, fmt.Errorf("exchange: read session %s: %w", clip(t.name), err)
+				return nil, fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
 			}
 			list = list[1:]
 			if t.raw > 0 {
 				return t, nil
 			}
-			r.note("session %s has no messages and was left out", clip(t.name))
+			r.note("session %.40s has no messages and was left out", t.name)
 		}
 		return nil, io.EOF
 	}

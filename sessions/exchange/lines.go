@@ -207,7 +207,7 @@ func decodeRecord(line []byte) (rec sessions.Record, err error) {
 		return rec, errOwnStore
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return rec, fmt.Errorf("%w: %s is a name that this version does not know", ErrFormat, clip(name))
+		return rec, fmt.Errorf("%w: %s is a name that this version does not know", ErrFormat, sessions.OneLine(name, 40))
 	}
 	return rec, fmt.Errorf("%w: %w", ErrFormat, err)
 }

@@ -38,7 +38,7 @@ func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
 	take(f, "messageType", &what)
 	kind, ok := kindsOfSentinel[strings.ToUpper(what)]
 	if !ok {
-		return entry{}, fmt.Errorf("%w: there is no kind of message %q", ErrFormat, clip(what))
+		return entry{}, fmt.Errorf("%w: there is no kind of message %.40q", ErrFormat, what)
 	}
 	role := kind.role
 	if role == "" {

@@ -86,7 +86,7 @@ const (
 func (t *talk) add(e entry) error {
 	t.raw++
 	if t.stray == nil && (e.Seq <= t.top || !known(e.told)) {
-		t.stray = fmt.Errorf("%w: message %d of the role %q has seq %d after %d", ErrFormat, t.raw, clip(e.told), e.Seq, t.top)
+		t.stray = fmt.Errorf("%w: message %d of the role %.40q has seq %d after %d", ErrFormat, t.raw, e.told, e.Seq, t.top)
 	}
 	t.top = max(t.top, e.Seq)
 	if e.Seq == 0 && t.summarized(&e) {
@@ -149,7 +149,7 @@ func (t *talk) settle(e *entry) error {
 			e.Message = noted("result of "+sessions.OneLine(cmp.Or(e.Name, "a function"), 60), e.Message)
 		}
 	case !known(e.told):
-		return fmt.Errorf("%w: message %d has the role %q", ErrFormat, t.raw, clip(e.told))
+		return fmt.Errorf("%w: message %d has the role %.40q", ErrFormat, t.raw, e.told)
 	case e.call != nil && e.Role == sessions.RoleAssistant:
 		t.made++
 		e.call.ID = "call_" + strconv.Itoa(t.made)
@@ -247,12 +247,4 @@ func noted(what string, m sessions.Message) sessions.Message {
 	m.Role, m.Content, m.Synthetic = sessions.RoleUser, "["+what+"] "+m.Content, true
 	m.Name, m.ToolCalls = "", nil
 	return m
-}
-
-// clip bounds foreign text in an error.
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,9 +33,6 @@ type WriterOptions struct {
 // NewWriter writes to w in format. JSON and Markdown take the conversations
 // one after the other: all records of one before the first of the next.
 func NewWriter(w io.Writer, format Format, o WriterOptions) (Writer, error) {
-	if o.Zone == nil {
-		o.Zone = time.Local
-	}
 	switch format {
 	case JSON:
 		return &document{w: w, list: o.List}, nil
@@ -43,7 +41,7 @@ func NewWriter(w io.Writer, format Format, o WriterOptions) (Writer, error) {
 		enc.SetEscapeHTML(false)
 		return &recordLines{enc}, nil
 	case Markdown:
-		return &page{w: w, zone: o.Zone}, nil
+		return &page{w: w, zone: cmp.Or(o.Zone, time.Local)}, nil
 	}
 	return nil, fmt.Errorf("exchange: nothing is written as %q", format)
 }
