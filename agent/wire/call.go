@@ -254,7 +254,6 @@ func (s *Server) modelError(c *call, err error) error {
 	fail := func(kind agent.ErrorKind, cause agent.Cause, text string) error {
 		return &agent.ModelError{Kind: kind, Cause: cause, Err: errors.New(prefix + scrub(text, s.secrets))}
 	}
-	var frame *frameFailure
 	var failure *Failure
 	var encode *encodeError
 	ended := context.Cause(c.ctx)
@@ -263,10 +262,9 @@ func (s *Server) modelError(c *call, err error) error {
 		return fail(agent.ErrorTemporary, "", fmt.Sprintf("nothing of an answer for %s", c.limit))
 	case errors.Is(ended, errTooSlow):
 		return fail(agent.ErrorTemporary, "", fmt.Sprintf("the answer was not whole after %s", s.o.CallTimeout))
-	case errors.As(err, &frame):
-		return s.failure(&frame.wire, http.StatusOK)
 	case errors.As(err, &failure):
-		return s.failure(&frameError(failure.Data).wire, http.StatusOK)
+		e, _ := readError(failure.Data)
+		return s.failure(e, http.StatusOK)
 	case errors.Is(err, errTooLarge):
 		return fail(agent.ErrorRefused, "", fmt.Sprintf("the answer is larger than %d bytes", s.o.MaxResponseBytes))
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -130,6 +130,16 @@ func Loose(raw json.RawMessage) string {
 	return s
 }
 
+// readError reads an error, which may be anything; known says that it has one of
+// the shapes that were seen.
+func readError(data []byte) (e *wireError, known bool) {
+	e = new(wireError)
+	if json.Unmarshal(data, e) == nil && e.found() {
+		return e, true
+	}
+	return &wireError{Message: plain(data)}, false
+}
+
 func (e *wireError) found() bool { return e.Message != "" || e.Type != "" || e.Code != "" }
 
 func (e *wireError) text() string {
@@ -140,14 +150,11 @@ func (e *wireError) text() string {
 func (s *Server) statusError(resp *http.Response) error {
 	// What cannot be read of a reason is left out: the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	var e wireError
-	if json.Unmarshal(body, &e) != nil || !e.found() {
-		e = wireError{Message: plain(body)}
-	}
+	e, _ := readError(body)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		e = wireError{Message: "it redirects, which is not followed; set the base URL to where it points"}
+		e = &wireError{Message: "it redirects, which is not followed; set the base URL to where it points"}
 	}
-	failed := s.failure(&e, resp.StatusCode)
+	failed := s.failure(e, resp.StatusCode)
 	failed.Status, failed.After = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	return failed
 }

@@ -178,12 +178,12 @@ func (f *frames) take(line []byte) {
 		}
 		f.event = f.last
 	case bytes.HasPrefix(line, errorField):
-		f.err = frameError(bytes.TrimSpace(line[len(errorField):]))
+		f.fail(line[len(errorField):])
 	case bytes.HasPrefix(line, dataField):
 		data := bytes.TrimSpace(line[len(dataField):])
 		switch {
 		case f.event == errorEvent:
-			f.err = frameError(data)
+			f.fail(data)
 		case f.part != nil:
 			f.part = append(append(f.part, '\n'), data...)
 		case bytes.Equal(data, doneMark):
@@ -220,11 +220,10 @@ func (f *frames) complete() {
 // frame passes one JSON object on, unless it is an error.
 func (f *frames) frame(data []byte) {
 	if data[0] != '{' {
-		if e := (wireError{}); json.Unmarshal(data, &e) == nil && e.found() {
-			f.err = &frameFailure{e}
-			return
-		}
 		f.err = errGarbage
+		if _, known := readError(data); known {
+			f.fail(data)
+		}
 		return
 	}
 	if bytes.Contains(data, errorKey) {
@@ -232,8 +231,8 @@ func (f *frames) frame(data []byte) {
 		var top struct {
 			Error json.RawMessage `json:"error"`
 		}
-		if e := (wireError{}); json.Unmarshal(data, &top) == nil && failed(top.Error) && json.Unmarshal(data, &e) == nil && e.found() {
-			f.err = &frameFailure{e}
+		if json.Unmarshal(data, &top) == nil && failed(top.Error) {
+			f.fail(data)
 			return
 		}
 	}
@@ -255,17 +254,5 @@ func (f *frames) readLine() ([]byte, error) {
 	return f.line, err
 }
 
-// frameFailure is an error that came in a stream or in a 200.
-type frameFailure struct{ wire wireError }
-
-func (e *frameFailure) Error() string { return "the server reports an error" }
-
-// frameError makes an error of the data of an error event, which may be
-// anything.
-func frameError(data []byte) *frameFailure {
-	var e wireError
-	if json.Unmarshal(data, &e) == nil && e.found() {
-		return &frameFailure{e}
-	}
-	return &frameFailure{wireError{Message: plain(data)}}
-}
+// fail ends the stream with an error that the server describes so.
+func (f *frames) fail(data []byte) { f.err = &Failure{bytes.Clone(bytes.TrimSpace(data))} }

@@ -107,9 +107,9 @@ type Answer interface {
 	Fill(out *agent.Response)
 }
 
-// Failure is an error that a server reports in the middle of a stream.
+// Failure is an error that a server reports in a stream, or in a 200.
 type Failure struct {
-	// Data is the JSON object that describes it.
+	// Data describes it: a JSON object, as a rule.
 	Data json.RawMessage
 }
 
