@@ -192,24 +192,14 @@ func (a *answer) think(c *content, text string) bool {
 
 // usage takes the counts that are there: the last ones of each count.
 func (a *answer) usage(data json.RawMessage) {
-	var u struct {
-		Input   *int `json:"input_tokens"`
-		Output  *int `json:"output_tokens"`
-		Created int  `json:"cache_creation_input_tokens"`
-		Read    int  `json:"cache_read_input_tokens"`
+	u, _ := wire.ReadUsage(data)
+	if u == nil {
+		return
 	}
-	const most = 1e8 // past which a count would only ruin sums
-	if len(data) == 0 || json.Unmarshal(data, &u) != nil {
-		return // a whole answer is worth more than its price
+	if u.Input > 0 {
+		a.tokens.Input, a.tokens.Cached = u.Input, u.Cached
 	}
-	if u.Input != nil {
-		if sum := *u.Input + u.Created + u.Read; min(*u.Input, u.Created, u.Read) >= 0 && sum > 0 && sum <= most {
-			a.tokens.Input, a.tokens.Cached = sum, u.Read
-		}
-	}
-	if u.Output != nil && *u.Output >= 0 && *u.Output <= most {
-		a.tokens.Output = *u.Output
-	}
+	a.tokens.Output = cmp.Or(u.Output, a.tokens.Output)
 }
 
 // raw is a block as it is sent back. A thought and its signature come in pieces,

@@ -41,12 +41,12 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 		return false, &wire.Failure{Data: bytes.Clone(frame)} // vLLM
 	}
 	// A usage that says nothing takes nothing away from one before it.
-	if u, _ := readUsage(c.Usage); u != nil {
+	if u, _ := wire.ReadUsage(c.Usage); u != nil {
 		a.Usage = u
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if choice.Index.value != 0 {
+		if choice.Index.Value != 0 {
 			continue
 		}
 		a.begun = true

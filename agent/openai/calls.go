@@ -64,8 +64,8 @@ func (c *calls) extras() []json.RawMessage {
 // a new one.
 func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	switch {
-	case d.Index.said:
-		index = d.Index.value
+	case d.Index.Said:
+		index = d.Index.Value
 	case count > 1:
 		index = pos
 	default:

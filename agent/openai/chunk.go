@@ -15,7 +15,7 @@ import (
 // calls and the reason that it ended. Of the rest, what is odd is not said.
 type chunk struct {
 	Choices []struct {
-		Index        number          `json:"index"`
+		Index        wire.Number     `json:"index"`
 		Delta        delta           `json:"delta"`
 		Message      *delta          `json:"message"` // of a server that does not stream
 		FinishReason json.RawMessage `json:"finish_reason"`
@@ -36,8 +36,8 @@ type delta struct {
 }
 
 type toolCall struct {
-	Index    number `json:"index"`
-	ID       word   `json:"id"`
+	Index    wire.Number `json:"index"`
+	ID       word        `json:"id"`
 	Function struct {
 		Name string `json:"name"`
 		// Arguments is a string, except on servers that send the object.

@@ -22,7 +22,7 @@ func (u *usual) learn(frame []byte, c *chunk) {
 		return
 	}
 	choice := &c.Choices[0]
-	if choice.Index.value != 0 || choice.Message != nil || present(choice.FinishReason) {
+	if choice.Index.Value != 0 || choice.Message != nil || present(choice.FinishReason) {
 		return
 	}
 	d := &choice.Delta

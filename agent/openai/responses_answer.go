@@ -21,7 +21,7 @@ type responseEvent struct {
 	Type     openai.ResponseStreamEventType `json:"type"`
 	Item     json.RawMessage                `json:"item"`
 	Response json.RawMessage                `json:"response"`
-	Index    number                         `json:"output_index"`
+	Index    wire.Number                    `json:"output_index"`
 	// ItemID becomes that of Item, if it has one.
 	ItemID    piece `json:"item_id"`
 	Delta     piece `json:"delta"`
@@ -152,13 +152,13 @@ func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 	for _, it := range slices.Backward(a.items) {
 		switch {
 		case it.kind != kind:
-		case e.Index.said && it.index == e.Index.value, !e.Index.said && e.ItemID != "" && it.id == string(e.ItemID):
+		case e.Index.Said && it.index == e.Index.Value, !e.Index.Said && e.ItemID != "" && it.id == string(e.ItemID):
 			return it
 		case open == nil && !it.done:
 			open = it
 		}
 	}
-	if !e.Index.said && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
+	if !e.Index.Said && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
 		return open
 	}
 	return a.begin(e, kind)
@@ -166,8 +166,8 @@ func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 
 func (a *responseAnswer) begin(e *responseEvent, kind string) *outputItem {
 	it := &outputItem{index: len(a.items), id: string(e.ItemID), kind: kind}
-	if e.Index.said {
-		it.index = e.Index.value
+	if e.Index.Said {
+		it.index = e.Index.Value
 	}
 	a.items = append(a.items, it)
 	return it
@@ -312,7 +312,7 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 			a.Finish = "content_filter"
 		}
 	}
-	if u, thought := readUsage(r.Usage); u != nil {
+	if u, thought := wire.ReadUsage(r.Usage); u != nil {
 		a.Usage, a.Thought = u, a.Thought || thought
 	}
 	whole := 0
@@ -331,7 +331,7 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 // output takes the items of a server that did not send each when it was whole.
 func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err error) {
 	for i, data := range list {
-		some, err := a.item(&responseEvent{Index: number{i, true}, Item: data}, true)
+		some, err := a.item(&responseEvent{Index: wire.Number{Value: i, Said: true}, Item: data}, true)
 		if err != nil {
 			return progress, err
 		}

@@ -270,10 +270,8 @@ func (w *writer) link(n *html.Node) {
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.User != nil {
 		return
 	}
-	here := *w.base
-	here.Fragment, here.RawFragment = "", ""
-	there := *target
-	there.Fragment, there.RawFragment = "", ""
+	here, there := *w.base, *target
+	here.Fragment, there.Fragment = "", ""
 	if here.String() == there.String() {
 		return // a place on the same page
 	}

@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"cmp"
@@ -15,53 +15,56 @@ import (
 // are. What is above it would only ruin sums, prices and averages.
 const maxCount = 1e8
 
-// number is a whole number as servers write it: 12, 12.0 or "12". Anything
+// Number is a whole number as servers write it: 12, 12.0 or "12". Anything
 // else is as if it were not there.
-type number struct {
-	value int
-	said  bool
+type Number struct {
+	Value int
+	Said  bool
 }
 
 // UnmarshalJSON accepts any value.
-func (n *number) UnmarshalJSON(b []byte) error {
+func (n *Number) UnmarshalJSON(b []byte) error {
 	s := string(b)
 	if s[0] == '"' {
 		s = strings.TrimSpace(s[1 : len(s)-1])
 	}
-	*n = number{}
+	*n = Number{}
 	if v, err := strconv.Atoi(s); err == nil {
-		*n = number{v, true}
+		*n = Number{v, true}
 	} else if f, err := strconv.ParseFloat(s, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
-		*n = number{int(f), true}
+		*n = Number{int(f), true}
 	}
 	return nil
 }
 
 // tokens is a count of tokens; what cannot be one is 0.
-func (n number) tokens() int {
-	if n.value < 0 || n.value > maxCount {
+func (n Number) tokens() int {
+	if n.Value < 0 || n.Value > maxCount {
 		return 0
 	}
-	return n.value
+	return n.Value
 }
 
 // usage is what a server says of the tokens of a call.
 type usage struct {
-	Input  number `json:"prompt_tokens"`
-	Output number `json:"completion_tokens"`
-	// These are the names of the responses API.
-	ResponseInput  number `json:"input_tokens"`
-	ResponseOutput number `json:"output_tokens"`
+	Input  Number `json:"prompt_tokens"`
+	Output Number `json:"completion_tokens"`
+	// These are the names of the responses API and of Anthropic, which counts what
+	// concerns its cache apart.
+	ResponseInput  Number `json:"input_tokens"`
+	ResponseOutput Number `json:"output_tokens"`
+	Created        Number `json:"cache_creation_input_tokens"`
+	Read           Number `json:"cache_read_input_tokens"`
 	// CacheHits is DeepSeek's name for the cached part.
-	CacheHits number `json:"prompt_cache_hit_tokens"`
+	CacheHits Number `json:"prompt_cache_hit_tokens"`
 	Details   struct {
-		Cached number `json:"cached_tokens"`
+		Cached Number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	ResponseDetails struct {
-		Cached number `json:"cached_tokens"`
+		Cached Number `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
 	OutputDetails struct {
-		Reasoning number `json:"reasoning_tokens"`
+		Reasoning Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 	Cost price `json:"cost"` // what OpenRouter charges for the call
 }
@@ -81,18 +84,22 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// readUsage is what raw says, or nil if it says nothing, and whether the model
+// ReadUsage is what raw says, or nil if it says nothing, and whether the model
 // reasoned. Whatever it is, it does not make the answer unreadable: a whole answer
 // is worth more than its price.
-func readUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
-	if !present(raw) {
+func ReadUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
+	if len(raw) == 0 {
 		return nil, false
 	}
 	var u usage
 	_ = json.Unmarshal(raw, &u) // what is of another type than it should be is passed over
+	input := u.Input.tokens()
+	if !u.Input.Said {
+		input = u.ResponseInput.tokens() + u.Created.tokens() + u.Read.tokens()
+	}
 	out = &sessions.Usage{
-		Input: cmp.Or(u.Input, u.ResponseInput).tokens(), Output: cmp.Or(u.Output, u.ResponseOutput).tokens(),
-		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens()), Cost: float64(u.Cost),
+		Input: input, Output: cmp.Or(u.Output, u.ResponseOutput).tokens(),
+		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens(), u.Read.tokens()), Cost: float64(u.Cost),
 	}
 	if out.Input+out.Output == 0 {
 		return nil, false
