@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -87,14 +86,7 @@ func unitsOf(r rune) int {
 // units is the length of s in UTF-16.
 func units(s string) int {
 	n := 0
-	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
-			i++
-			n++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
+	for _, r := range s {
 		n += unitsOf(r)
 	}
 	return n

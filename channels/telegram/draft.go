@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -15,50 +14,22 @@ import (
 // a message, because a draft has no button to stop it.
 const draftFor = 5 * time.Second
 
-// mostDrafting bounds the chats whose draft is remembered.
-const mostDrafting = 1000
-
-// drafting knows which answers are shown as drafts.
-type drafting struct {
-	mu      sync.Mutex
-	refused bool // Telegram, or this server, has no drafts for the bot
-	chats   map[int64]sketched
-}
-
-// sketched is the draft of one chat.
-type sketched struct {
-	turn  string
-	since time.Time
-}
-
-// may reports whether the answer of turn is shown as a draft now.
-func (d *drafting) may(turn string, chat int64, now time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.refused {
-		return false
+// drafts reports whether the answer of turn is shown as a draft now.
+func (p *previewer) drafts(turn string, chat int64, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.of(chat)
+	if c.turn != turn {
+		c.turn, c.since = turn, now
 	}
-	if d.chats == nil || len(d.chats) >= mostDrafting {
-		d.chats = map[int64]sketched{}
-	}
-	if d.chats[chat].turn != turn {
-		d.chats[chat] = sketched{turn, now}
-	}
-	return now.Sub(d.chats[chat].since) < draftFor
+	return !p.draftless && now.Sub(c.since) < draftFor
 }
 
 // Fades implements [channels.Fader]: Telegram shows a draft for half a minute.
 func (c *Channel) Fades() bool {
-	d := &c.preview.draft
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.refused && !c.o.NoPreview
-}
-
-func (d *drafting) refuse() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.refused = true
+	c.preview.mu.Lock()
+	defer c.preview.mu.Unlock()
+	return !c.preview.draftless && !c.o.NoPreview
 }
 
 // sendMessageDraft are the parameters of a draft. The library's have a text
@@ -75,7 +46,7 @@ type sendMessageDraft struct {
 // comes, or half a minute later. It reports false if that cannot be done, or not
 // any more, so that a message has to show it.
 func (c *Channel) sketch(ctx context.Context, turn string, chat int64, topic int, p page) (bool, error) {
-	if !c.preview.draft.may(turn, chat, time.Now()) {
+	if !c.preview.drafts(turn, chat, time.Now()) {
 		return false, nil
 	}
 	h := fnv.New32a()
@@ -86,7 +57,9 @@ func (c *Channel) sketch(ctx context.Context, turn string, chat int64, topic int
 	r := (*refusal)(nil)
 	if errors.As(err, &r) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) && !shuts(err) {
 		c.log.Info("drafts are refused, so answers are shown in messages", "err", err)
-		c.preview.draft.refuse()
+		c.preview.mu.Lock()
+		defer c.preview.mu.Unlock()
+		c.preview.draftless = true
 		return false, nil
 	}
 	return err == nil, err

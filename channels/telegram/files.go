@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,56 +120,79 @@ func (g *guarded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// files are looked at in order: an animation is also a document. Each says
-// what came with a message; false if it is something else.
-var files = []func(*models.Message) (channels.Attachment, bool){
+// part looks for one kind of thing that comes with a message: a note of what it
+// is, "" if there is none, and the file if it is one.
+type part func(*models.Message) (note string, file *channels.Attachment)
+
+// parts are looked at in order: an animation is also a document, a venue also a
+// location.
+var parts = []part{
 	photo,
-	carries(func(m *models.Message) *models.Animation { return m.Animation }, func(f *models.Animation) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	in(func(m *models.Message) *models.Animation { return m.Animation }, func(f *models.Animation) (string, *channels.Attachment) {
+		return "animation", &channels.Attachment{Kind: channels.AttachmentVideo, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.Video { return m.Video }, func(f *models.Video) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	in(func(m *models.Message) *models.Video { return m.Video }, func(f *models.Video) (string, *channels.Attachment) {
+		return "video, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: named(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.VideoNote { return m.VideoNote }, func(f *models.VideoNote) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
+	in(func(m *models.Message) *models.VideoNote { return m.VideoNote }, func(f *models.VideoNote) (string, *channels.Attachment) {
+		return "video message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: named("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentVoice, Name: named("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	in(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) (string, *channels.Attachment) {
+		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: named("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, named(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	in(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) (string, *channels.Attachment) {
+		return "audio " + oneLine(f.Title+" "+f.FileName), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, named(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	in(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) (string, *channels.Attachment) {
+		return "file " + oneLine(f.FileName), &channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	carries(func(m *models.Message) *models.Sticker { return m.Sticker }, func(f *models.Sticker) channels.Attachment {
-		return channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: stickerType(f), Bytes: int64(f.FileSize), Ref: f.FileID}
+	in(func(m *models.Message) *models.Sticker { return m.Sticker }, func(f *models.Sticker) (string, *channels.Attachment) {
+		return "sticker " + oneLine(f.Emoji), &channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: stickerType(f), Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
+	in(func(m *models.Message) *models.Venue { return m.Venue }, func(v *models.Venue) (string, *channels.Attachment) {
+		return "place " + oneLine(v.Title+", "+v.Address) + ", " + position(&v.Location), nil
+	}),
+	in(func(m *models.Message) *models.Location { return m.Location }, func(l *models.Location) (string, *channels.Attachment) {
+		return "location " + position(l), nil
+	}),
+	in(func(m *models.Message) *models.Contact { return m.Contact }, func(c *models.Contact) (string, *channels.Attachment) {
+		return "contact " + oneLine(c.FirstName+" "+c.LastName), nil
+	}),
+	in(func(m *models.Message) *models.Poll { return m.Poll }, func(p *models.Poll) (string, *channels.Attachment) {
+		return "poll " + oneLine(p.Question), nil
+	}),
+	in(func(m *models.Message) *models.Dice { return m.Dice }, func(d *models.Dice) (string, *channels.Attachment) {
+		return fmt.Sprintf("%s %d", d.Emoji, d.Value), nil
+	}),
+	func(m *models.Message) (string, *channels.Attachment) {
+		if m.Story == nil && m.PaidMedia == nil && m.Checklist == nil && m.Game == nil && m.RichMessage == nil {
+			return "", nil
+		}
+		return "a kind of message that cannot be read here", nil
+	},
 }
 
-// carries looks at one field of a message.
-func carries[F any](field func(*models.Message) *F, say func(*F) channels.Attachment) func(*models.Message) (channels.Attachment, bool) {
-	return func(m *models.Message) (channels.Attachment, bool) {
+// in looks at one field of a message.
+func in[F any](field func(*models.Message) *F, say func(*F) (string, *channels.Attachment)) part {
+	return func(m *models.Message) (string, *channels.Attachment) {
 		if f := field(m); f != nil {
-			return say(f), true
+			return say(f)
 		}
-		return channels.Attachment{}, false
+		return "", nil
 	}
 }
 
 // photo is the largest of the sizes that Telegram made of one picture, all of
 // them JPEGs.
-func photo(m *models.Message) (a channels.Attachment, ok bool) {
+func photo(m *models.Message) (string, *channels.Attachment) {
+	if len(m.Photo) == 0 && m.LivePhoto == nil {
+		return "", nil
+	}
 	if len(m.Photo) == 0 {
-		return a, false
+		return "photo", nil
 	}
-	best := m.Photo[0]
-	for _, p := range m.Photo[1:] {
-		if p.Width*p.Height > best.Width*best.Height {
-			best = p
-		}
-	}
-	return channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: int64(best.FileSize), Ref: best.FileID}, true
+	best := slices.MaxFunc(m.Photo, func(a, b models.PhotoSize) int { return a.Width*a.Height - b.Width*b.Height })
+	return "photo", &channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: int64(best.FileSize), Ref: best.FileID}
 }
 
 func stickerType(f *models.Sticker) string {
@@ -189,17 +213,22 @@ func named(name string, duration int) string {
 	return name
 }
 
-// carried are the files that came with m, at most one: Telegram makes a
-// message of each picture of an album.
-func carried(m *models.Message) []channels.Attachment {
-	for _, look := range files {
-		if a, ok := look(m); ok {
+// attached is what came with m: a short note of it, like "[photo]", or "", and
+// its files, at most one: Telegram makes a message of each picture of an album.
+func attached(m *models.Message) (note string, files []channels.Attachment) {
+	for _, look := range parts {
+		note, a := look(m)
+		if note == "" {
+			continue
+		}
+		if a != nil {
 			a.Name, a.Bytes = oneLine(a.Name), max(a.Bytes, 0)
 			if a.Ref == "" {
 				a.Missing = "Telegram did not say where it is"
 			}
-			return []channels.Attachment{a}
+			files = []channels.Attachment{*a}
 		}
+		return "[" + strings.TrimSpace(note) + "]", files
 	}
-	return nil
+	return "", nil
 }

@@ -3,7 +3,6 @@ package telegram
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -27,7 +26,7 @@ const mostQuote = 2000
 // nothing to the bot: a service message, another bot.
 func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
 	text, entities, said := content(m)
-	files := carried(m)
+	_, files := attached(m)
 	if len(files) > 0 {
 		text, entities = m.Caption, m.CaptionEntities // the files speak for themselves
 	}
@@ -165,7 +164,7 @@ func content(m *models.Message) (string, []models.MessageEntity, bool) {
 	if m.Text != "" {
 		return m.Text, m.Entities, true
 	}
-	note := attachment(m)
+	note, _ := attached(m)
 	switch {
 	case m.Caption != "" && note != "":
 		return m.Caption + "\n" + note, m.CaptionEntities, true
@@ -173,44 +172,6 @@ func content(m *models.Message) (string, []models.MessageEntity, bool) {
 		return m.Caption, m.CaptionEntities, true
 	}
 	return note, nil, note != ""
-}
-
-// attachments are looked at in order: an animation is also a document, a
-// venue also a location.
-var attachments = []struct {
-	present func(*models.Message) bool
-	note    func(*models.Message) string
-}{
-	{func(m *models.Message) bool { return len(m.Photo) > 0 || m.LivePhoto != nil }, func(*models.Message) string { return "photo" }},
-	{func(m *models.Message) bool { return m.Animation != nil }, func(*models.Message) string { return "animation" }},
-	{func(m *models.Message) bool { return m.Video != nil }, func(m *models.Message) string { return "video, " + seconds(m.Video.Duration) }},
-	{func(m *models.Message) bool { return m.VideoNote != nil }, func(m *models.Message) string { return "video message, " + seconds(m.VideoNote.Duration) }},
-	{func(m *models.Message) bool { return m.Voice != nil }, func(m *models.Message) string { return "voice message, " + seconds(m.Voice.Duration) }},
-	{func(m *models.Message) bool { return m.Audio != nil }, func(m *models.Message) string { return "audio " + oneLine(m.Audio.Title+" "+m.Audio.FileName) }},
-	{func(m *models.Message) bool { return m.Document != nil }, func(m *models.Message) string { return "file " + oneLine(m.Document.FileName) }},
-	{func(m *models.Message) bool { return m.Sticker != nil }, func(m *models.Message) string { return "sticker " + oneLine(m.Sticker.Emoji) }},
-	{func(m *models.Message) bool { return m.Venue != nil }, func(m *models.Message) string {
-		return "place " + oneLine(m.Venue.Title+", "+m.Venue.Address) + ", " + position(&m.Venue.Location)
-	}},
-	{func(m *models.Message) bool { return m.Location != nil }, func(m *models.Message) string { return "location " + position(m.Location) }},
-	{func(m *models.Message) bool { return m.Contact != nil }, func(m *models.Message) string {
-		return "contact " + oneLine(m.Contact.FirstName+" "+m.Contact.LastName)
-	}},
-	{func(m *models.Message) bool { return m.Poll != nil }, func(m *models.Message) string { return "poll " + oneLine(m.Poll.Question) }},
-	{func(m *models.Message) bool { return m.Dice != nil }, func(m *models.Message) string { return fmt.Sprintf("%s %d", m.Dice.Emoji, m.Dice.Value) }},
-	{func(m *models.Message) bool {
-		return m.Story != nil || m.PaidMedia != nil || m.Checklist != nil || m.Game != nil || m.RichMessage != nil
-	}, func(*models.Message) string { return "a kind of message that cannot be read here" }},
-}
-
-// attachment is a short note like "[photo]", or "" if there is none.
-func attachment(m *models.Message) string {
-	for _, a := range attachments {
-		if a.present(m) {
-			return "[" + strings.TrimSpace(a.note(m)) + "]"
-		}
-	}
-	return ""
 }
 
 func seconds(n int) string { return strconv.Itoa(n) + " s" }

@@ -85,39 +85,54 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 // previewer paces previews, for each chat: Telegram's limits know no topics.
 type previewer struct {
 	*allowance
-	every time.Duration
-	mu    sync.Mutex
-	next  map[int64]time.Time // when each chat may be shown more
-	draft drafting
+	every     time.Duration
+	mu        sync.Mutex
+	draftless bool // Telegram, or this server, has no drafts for the bot
+	chats     map[int64]*watcher
 }
 
+// watcher is a chat that is shown how far an answer is.
+type watcher struct {
+	next  time.Time // when it may be shown more
+	turn  string    // whose answer it is
+	since time.Time // when that was shown first
+}
+
+// mostWatchers bounds the chats that are remembered.
+const mostWatchers = 1000
+
 func newPreviewer(every time.Duration) *previewer {
-	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, next: map[int64]time.Time{}}
+	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, chats: map[int64]*watcher{}}
 }
 
 // begin is 0 if chat may be shown a preview now, and counts it.
 func (p *previewer) begin(chat int64, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if wait := p.next[chat].Sub(now); wait > 0 {
+	c := p.of(chat)
+	if wait := c.next.Sub(now); wait > 0 {
 		return wait
 	}
 	if wait := p.wait(now); wait > 0 {
 		return wait
 	}
-	if len(p.next) > 1000 {
-		for other, at := range p.next {
-			if at.Before(now) {
-				delete(p.next, other)
-			}
-		}
-	}
 	every := p.every
 	if chat < 0 { // a group
 		every *= groupFactor
 	}
-	p.next[chat] = now.Add(every)
+	c.next = now.Add(every)
 	return 0
+}
+
+// of is the watcher of chat. p.mu is held.
+func (p *previewer) of(chat int64) *watcher {
+	if p.chats[chat] == nil {
+		if len(p.chats) >= mostWatchers {
+			clear(p.chats)
+		}
+		p.chats[chat] = &watcher{}
+	}
+	return p.chats[chat]
 }
 
 // PreviewEvery is the least time between two previews in one chat; in groups
