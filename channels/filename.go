@@ -3,6 +3,7 @@ package channels
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
@@ -36,16 +37,13 @@ func (k Key) FileName() string {
 }
 
 func escape(b *strings.Builder, s string) {
-	const digits = "0123456789abcdef"
 	for i := range len(s) {
 		c := s[i]
 		switch {
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("+-@.", c) >= 0:
 			b.WriteByte(c)
 		default:
-			b.WriteByte('%')
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
+			fmt.Fprintf(b, "%%%02x", c)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type Key struct{ channel, chat string }
 func NewKey(channel, chat string) (Key, error) {
 	switch {
 	case !isInstanceName(channel):
-		return Key{}, fmt.Errorf("channels: %w: %q is not a channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, clip(channel))
+		return Key{}, fmt.Errorf("channels: %w: %.60q is not a channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, channel)
 	case chat == "":
 		return Key{}, fmt.Errorf("channels: %w: the chat is empty", ErrKey)
 	case len(chat) > MaxChatIDBytes:
@@ -47,7 +47,7 @@ func NewKey(channel, chat string) (Key, error) {
 	case !utf8.ValidString(chat):
 		return Key{}, fmt.Errorf("channels: %w: the chat is not UTF-8", ErrKey)
 	case strings.IndexFunc(chat, unicode.IsControl) >= 0:
-		return Key{}, fmt.Errorf("channels: %w: the chat %q has control characters", ErrKey, clip(chat))
+		return Key{}, fmt.Errorf("channels: %w: the chat %.60q has control characters", ErrKey, chat)
 	}
 	return Key{channel, chat}, nil
 }
@@ -56,7 +56,7 @@ func NewKey(channel, chat string) (Key, error) {
 func ParseKey(s string) (Key, error) {
 	channel, chat, found := strings.Cut(s, ":")
 	if !found {
-		return Key{}, fmt.Errorf("channels: %w: %q has no colon (want channel:chat, like telegram:123456)", ErrKey, clip(s))
+		return Key{}, fmt.Errorf("channels: %w: %.60q has no colon (want channel:chat, like telegram:123456)", ErrKey, s)
 	}
 	return NewKey(channel, chat)
 }
@@ -102,13 +102,4 @@ func (k *Key) UnmarshalText(b []byte) error {
 	}
 	*k = parsed
 	return nil
-}
-
-// clip keeps error messages short when the input is not.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

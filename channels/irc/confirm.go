@@ -3,6 +3,7 @@ package irc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,12 +13,7 @@ import (
 // settle finishes d and forgets it.
 func (s *session) settle(d *delivery, err error) {
 	d.finish(err)
-	for i, p := range s.pending {
-		if p == d {
-			s.pending = append(s.pending[:i], s.pending[i+1:]...)
-			return
-		}
-	}
+	s.pending = slices.DeleteFunc(s.pending, func(p *delivery) bool { return p == d })
 }
 
 // confirmUpTo is a PONG: every line before its PING was taken.

@@ -190,7 +190,7 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(p); err != nil {
 		if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
-			return &refusal{http.StatusBadRequest, "The field " + clip(name) + " is unknown here.", false}
+			return &refusal{http.StatusBadRequest, fmt.Sprintf("The field %.60s is unknown here.", name), false}
 		}
 		return &refusal{http.StatusBadRequest, `The body must be JSON like {"id": "…", "text": "…"}.`, false}
 	}
@@ -198,13 +198,6 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 		return &refusal{http.StatusBadRequest, "There is something after the JSON object.", false}
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) <= 60 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:60], "") + "…"
 }
 
 // handIn gives a message to the intake and answers 200 once it is durable.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/channels/live"
 
 	"golang.org/x/term"
@@ -160,11 +161,11 @@ func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.
 		case <-ctx.Done():
 		}
 	}
-	wait := time.Duration(0)
+	tries := channels.Backoff{Least: 100 * time.Millisecond, Most: longestWait}
 	for ctx.Err() == nil {
 		_ = c.Events(ctx, last, func(e live.Event) { // why it broke does not matter: we come back
 			if e.Kind == "hello" {
-				wait = 0
+				tries.Failed = 0
 			}
 			if e.Item != nil {
 				last = max(last, e.Item.Seq)
@@ -172,15 +173,7 @@ func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.
 			hand(e)
 		})
 		hand(live.Event{Kind: "lost"})
-		wait = min(longestWait, max(100*time.Millisecond, wait*2))
-		rest(ctx, wait)
-	}
-}
-
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		channels.Sleep(ctx, tries.Next())
 	}
 }
 
@@ -217,7 +210,7 @@ func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- 
 
 func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) error {
 	told := ""
-	for wait := 100 * time.Millisecond; ; wait = min(longestWait, wait*2) {
+	for tries := (channels.Backoff{Least: 100 * time.Millisecond, Most: longestWait}); ; {
 		err := s.client.Post(ctx, m.id, m.text)
 		var refused *live.RefusedError
 		if err == nil || (errors.As(err, &refused) && !refused.Temporary()) || ctx.Err() != nil {
@@ -230,7 +223,7 @@ func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) 
 			case <-ctx.Done():
 			}
 		}
-		rest(ctx, wait)
+		channels.Sleep(ctx, tries.Next())
 	}
 }
 

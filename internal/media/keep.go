@@ -81,11 +81,7 @@ func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size in
 				return 0, err
 			}
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if channels.Sleep(ctx, wait); ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
 	}
