@@ -34,12 +34,11 @@ const leastOutput = 16
 // Encode writes the body of a request.
 func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	r, t := in.Request, &in.Traits
-	no := false
 	out := openai.CreateResponseRequest{
 		Model:          in.To.Model,
 		Instructions:   r.System,
 		PromptCacheKey: r.Key,
-		Store:          &no,
+		Store:          new(bool),
 		Stream:         true,
 		Input:          []any{},
 	}

@@ -120,9 +120,6 @@ type refused struct{ why error }
 
 func (r *refused) Error() string { return "not allowed: " + r.why.Error() }
 
-// Unwrap returns the reason.
-func (r *refused) Unwrap() error { return r.why }
-
 func refusef(format string, args ...any) error {
 	return &refused{fmt.Errorf(format, args...)}
 }

@@ -44,27 +44,22 @@ const DefaultPrunePreset = "dragoman"
 var PrunePresets = map[string]Prune{
 	// Half of the largest page of read_file, so that pages and web sites count
 	// and what a few screens hold does not: see docs/internals/performance.md.
-	DefaultPrunePreset: {
-		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
-		MinResult: 16_000, KeepAssistants: 3, Exempt: []string{"skill"},
-	},
+	DefaultPrunePreset: usual(Prune{MinResult: 16_000}),
 	// Only what is longer than any page of read_file or web_fetch, as molf has
 	// it.
-	"sparing": {
-		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
-		MinResult: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
-	},
+	"sparing": usual(Prune{MinResult: 50_000}),
 	// The default's, and no failed calls of tools.
-	"sentinel": {
-		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
-		MinResult: 16_000, KeepAssistants: 3, FailedCalls: true, Exempt: []string{"skill"},
-	},
+	"sentinel": usual(Prune{MinResult: 16_000, FailedCalls: true}),
 	// It shortens results from 4,000 characters on, and takes whole ones out
 	// only where that frees 50,000.
-	"openclaw": {
-		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
-		MinResult: 4000, MinTotal: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
-	},
+	"openclaw": usual(Prune{MinResult: 4000, MinTotal: 50_000}),
+}
+
+// usual is p with what all presets have.
+func usual(p Prune) Prune {
+	p.SoftPercent, p.HardPercent, p.Head, p.Tail = 30, 50, 1500, 1500
+	p.KeepAssistants, p.Exempt = 3, []string{"skill"}
+	return p
 }
 
 // PrunePresetNames are the names in PrunePresets, sorted.
