@@ -172,14 +172,9 @@ func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 		To: sessions.Provenance{API: t.know.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
 	}
 	pictures := t.m.show(r.Messages, t.know.most)
-	if pictures != nil {
-		in.Pictures = pictures.of
-	}
-	t.shown = 0
+	in.Pictures = pictures.of
 	answer, err := t.m.server.Complete(ctx, t.m.codecs[t.know.traits.API], in, t.emit)
-	if pictures != nil {
-		t.shown = pictures.shown
-	}
+	t.shown = pictures.shown
 	return answer, err
 }
 

@@ -65,20 +65,15 @@ type shower struct {
 	shown  int
 }
 
-// show is a shower for msgs; nil if there is nothing to show.
+// show is a shower for msgs.
 func (m *Model) show(msgs []sessions.Message, most int) *shower {
-	if most <= 0 || m.o.Files == nil {
-		return nil
-	}
-	all := 0
+	s, left := &shower{m: m, hidden: make(map[*sessions.Message]int)}, 0
 	for i := range msgs {
-		all += len(picturesOf(&msgs[i]))
+		left += len(picturesOf(&msgs[i]))
 	}
-	if all == 0 {
-		return nil
+	if most > 0 && m.o.Files != nil {
+		left = firstImage(left, most)
 	}
-	s := &shower{m: m, hidden: make(map[*sessions.Message]int)}
-	left := firstImage(all, most)
 	for i := range msgs {
 		if left == 0 {
 			break

@@ -50,12 +50,10 @@ type talk struct {
 	checkpoints, joins bool
 	turns              []int
 	until              string
-	// calls are those of the assistant's last message while only results
-	// follow it, and answered those that have one. made counts calls that got
-	// their id here.
-	calls    []sessions.ToolCall
-	answered map[string]bool
-	made     int
+	// calls are those of the assistant's last message that have no result yet,
+	// while only results follow it. made counts calls that got their id here.
+	calls []sessions.ToolCall
+	made  int
 	// foreign: the messages get their seqs here. told: the summary is a message before
 	// them. finish sets both.
 	foreign, told bool
@@ -103,7 +101,7 @@ func (t *talk) add(e entry) error {
 		t.note("message %d names files, which are not copied", t.raw)
 	}
 	if n := len(t.open); t.joins && n > 0 && join(&t.open[n-1], e.Message) {
-		t.calls = t.open[n-1].ToolCalls
+		t.calls = slices.Clone(t.open[n-1].ToolCalls)
 		return nil
 	}
 	t.follow(e.Message)
@@ -162,13 +160,11 @@ func (t *talk) settle(e *entry) error {
 func (t *talk) follow(m sessions.Message) {
 	switch m.Role {
 	case sessions.RoleAssistant:
-		t.calls, t.answered = m.ToolCalls, map[string]bool{}
+		t.calls = slices.Clone(m.ToolCalls)
 	case sessions.RoleTool:
-		if t.answered != nil {
-			t.answered[m.ToolCallID] = true
-		}
+		t.calls = slices.DeleteFunc(t.calls, func(c sessions.ToolCall) bool { return c.ID == m.ToolCallID })
 	default:
-		t.calls, t.answered = nil, nil
+		t.calls = nil
 	}
 }
 
@@ -176,7 +172,7 @@ func (t *talk) follow(m sessions.Message) {
 // assistant message that has no result yet.
 func (t *talk) openCall(name string) string {
 	for _, c := range slices.Backward(t.calls) {
-		if c.Name == name && !t.answered[c.ID] {
+		if c.Name == name {
 			return c.ID
 		}
 	}
