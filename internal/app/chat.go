@@ -17,16 +17,13 @@ import (
 // ChatOptions are those of the chat in a terminal.
 type ChatOptions = terminal.ChatOptions
 
-// errNoTerminal: the configuration turns the terminal channel off.
-var errNoTerminal = errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
-
 // Chat talks in a terminal until the person leaves: with the daemon that
 // serves the state directory, or, if none runs, with a gateway of its own that
 // serves nothing but this terminal and ends with it. room is that of the conversation;
 // "" is the usual one.
 func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
-		return errNoTerminal
+		return errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
 	}
 	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
 	d, err := Open(ctx, cfg, opts)

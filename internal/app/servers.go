@@ -23,7 +23,6 @@ const serverGrace = 500 * time.Millisecond
 // server is a handler on a listener that is open already: a port in use is an
 // error at start, not a line in the log later.
 type server struct {
-	name    string
 	ln      net.Listener
 	most    int // connections; 0: no limit
 	handler http.Handler
@@ -43,7 +42,7 @@ func (d *Daemon) openServers(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: cannot listen on %s (http.listen in the configuration): %w", d.cfg.HTTP.Listen, err)
 	}
-	d.public = &server{name: "page", ln: ln, most: maxConnections()}
+	d.public = &server{ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
 		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.metrics.LoginFailed, Logger: d.log,
@@ -90,7 +89,7 @@ func (d *Daemon) openAdmin() error {
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
-	d.admin = &server{name: "socket", ln: ln, handler: mux}
+	d.admin = &server{ln: ln, handler: mux}
 	return nil
 }
 

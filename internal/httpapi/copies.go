@@ -173,25 +173,14 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 			return
 		}
 	})
-	taken, err := c.send(ctx, from)
+	var taken sessions.Restored
+	err := (&Client{http: c.copies}).call(ctx, http.MethodPost, restorePath, from, &taken)
 	_ = from.Close() // if the far end did not read it all
 	sender.Wait()
 	if failed != nil {
 		err = failed
 	}
 	return taken, err
-}
-
-func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Restored, err error) {
-	resp, err := do(ctx, c.copies, http.MethodPost, restorePath, body)
-	if err != nil {
-		return taken, err
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&taken); err != nil {
-		return taken, asked(ctx, http.MethodPost, restorePath, err)
-	}
-	return taken, nil
 }
 
 // readFailure reads a refusal.

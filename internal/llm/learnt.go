@@ -145,23 +145,19 @@ func (l *learnt) keepBegins(name string, thinks bool) {
 	l.save(name)
 }
 
-// save writes the file after something was learnt of the model of that name.
+// save replaces the file after something was learnt of the model of that name. It
+// is not synced: a crash may cost what was learnt last, and then one refused
+// request.
 func (l *learnt) save(name string) {
+	fresh := l.path + ".new"
 	b, err := json.MarshalIndent(l.file, "", "  ")
 	if err == nil {
-		err = l.write(append(b, '\n'))
+		err = os.WriteFile(fresh, append(b, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(fresh, l.path)
 	}
 	if err != nil {
 		l.log.Warn("a note about a model's server cannot be saved; Dragoman learns it again after a restart", "model", name, "err", err)
 	}
-}
-
-// write replaces the file. It is not synced: a crash may cost what was learnt
-// last, and then one refused request.
-func (l *learnt) write(b []byte) error {
-	fresh := l.path + ".new"
-	if err := os.WriteFile(fresh, b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, l.path)
 }
