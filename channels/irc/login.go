@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
@@ -203,10 +204,7 @@ func (s *session) sendAuth(answer string) {
 		s.push("AUTHENTICATE", coded[:400])
 		coded = coded[400:]
 	}
-	if coded == "" {
-		coded = "+"
-	}
-	s.push("AUTHENTICATE", coded)
+	s.push("AUTHENTICATE", cmp.Or(coded, "+"))
 }
 
 func (s *session) onSASLDone(*girc.Event) {

@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -89,46 +90,25 @@ func (o Options) withDefaults() Options {
 		o.TLSConfig = o.TLSConfig.Clone()
 	}
 	o.SASL.Required = o.SASL.Required && o.SASL.Mechanism != ""
-	if o.User == "" {
-		o.User = o.Nick
-	}
-	if o.RealName == "" {
-		o.RealName = o.Nick
-	}
-	if o.NickServ.Nick == "" {
-		o.NickServ.Nick = "NickServ"
-	}
-	if o.FloodBurst <= 0 {
-		o.FloodBurst = 4
-	}
-	if o.MaxLines == 0 {
-		o.MaxLines = 12
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.User = cmp.Or(o.User, o.Nick)
+	o.RealName = cmp.Or(o.RealName, o.Nick)
+	o.NickServ.Nick = cmp.Or(o.NickServ.Nick, "NickServ")
+	o.MaxLines = cmp.Or(o.MaxLines, 12)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{}).DialContext
 	}
-	for _, d := range []struct {
-		at *time.Duration
-		to time.Duration
-	}{
-		{&o.FloodEvery, 2 * time.Second},
-		{&o.PingEvery, time.Minute},
-		{&o.PingTimeout, 30 * time.Second},
-		{&o.RegisterTimeout, time.Minute},
-		{&o.ConfirmTimeout, 45 * time.Second},
-		{&o.RegainEvery, time.Minute},
-		{&o.RejoinDelay, 10 * time.Second},
-		{&o.RejoinMax, 5 * time.Minute},
-		{&o.ReconnectMin, 2 * time.Second},
-		{&o.ReconnectMax, 5 * time.Minute},
-	} {
-		if *d.at <= 0 {
-			*d.at = d.to
-		}
-	}
+	o.FloodBurst = cmp.Or(o.FloodBurst, 4)
+	o.FloodEvery = cmp.Or(o.FloodEvery, 2*time.Second)
+	o.PingEvery = cmp.Or(o.PingEvery, time.Minute)
+	o.PingTimeout = cmp.Or(o.PingTimeout, 30*time.Second)
+	o.RegisterTimeout = cmp.Or(o.RegisterTimeout, time.Minute)
+	o.ConfirmTimeout = cmp.Or(o.ConfirmTimeout, 45*time.Second)
+	o.RegainEvery = cmp.Or(o.RegainEvery, time.Minute)
+	o.RejoinDelay = cmp.Or(o.RejoinDelay, 10*time.Second)
+	o.RejoinMax = cmp.Or(o.RejoinMax, 5*time.Minute)
+	o.ReconnectMin = cmp.Or(o.ReconnectMin, 2*time.Second)
+	o.ReconnectMax = cmp.Or(o.ReconnectMax, 5*time.Minute)
 	return o
 }
 

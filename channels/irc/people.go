@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -297,11 +298,7 @@ func maskOf(nick string, id identity) string { return nick + "!" + id.user + "@"
 // finds the same person after a change of nick or a restart, and not a
 // stranger under the old nick.
 func handle(nick string, id identity, message string) string {
-	acct := id.account
-	if acct == "" {
-		acct = "*"
-	}
-	return maskOf(nick, id) + " " + acct + " " + message
+	return maskOf(nick, id) + " " + cmp.Or(id.account, "*") + " " + message
 }
 
 func parseHandle(s string) (nick string, id identity, ok bool) {

@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,11 +137,7 @@ func (s *session) onJoinRefused(e *girc.Event) {
 		s.onSendRefused(e) // 477 and 489 also answer messages.
 		return
 	}
-	why := joinRefusals[e.Command]
-	if why == "" {
-		why = plain(e.Last())
-	}
-	s.later(r, why)
+	s.later(r, cmp.Or(joinRefusals[e.Command], plain(e.Last())))
 }
 
 // onForward is the network sending us to another channel than we asked for.

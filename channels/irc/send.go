@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,11 +205,7 @@ func calls(line, nick string) bool {
 func (s *session) lines(ctx context.Context, target string, rows []row) ([]line, error) {
 	room := 0
 	if !s.do(ctx, func() {
-		host := s.me.host
-		if host == "" {
-			host = strings.Repeat("h", maxHost)
-		}
-		room = budget(s.me.nick, s.me.user, host, target)
+		room = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
 	}) {
 		return nil, &channels.NotSent{Err: errNotConnected}
 	}
@@ -317,9 +314,4 @@ func (s *session) wire(d *delivery) string {
 	return e.String()
 }
 
-func (r *room) whyNot() string {
-	if r.why == "" {
-		return "joining it"
-	}
-	return r.why
-}
+func (r *room) whyNot() string { return cmp.Or(r.why, "joining it") }

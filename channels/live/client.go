@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,11 +152,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, body
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -167,10 +164,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, body
 		Error string `json:"error"`
 	}
 	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&said) // without it the status must do
-	if said.Error == "" {
-		said.Error = resp.Status
-	}
-	return nil, &RefusedError{Status: resp.StatusCode, Sentence: said.Error}
+	return nil, &RefusedError{Status: resp.StatusCode, Sentence: cmp.Or(said.Error, resp.Status)}
 }
 
 // readEvents parses a stream of server-sent events. It returns

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,9 +187,7 @@ func show(w http.ResponseWriter, name string, content io.Reader, size int64) {
 	if sniffed := http.DetectContentType(head); pictures[sniffed] {
 		kind, how = sniffed, "inline"
 	}
-	if name == "" {
-		name = "file"
-	}
+	name = cmp.Or(name, "file")
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.FormatInt(size, 10))

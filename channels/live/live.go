@@ -30,6 +30,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,18 +169,10 @@ func New(o Options) (*Hub, error) {
 	if _, err := channels.NewKey(o.Name, o.Room); err != nil {
 		return nil, fmt.Errorf("live: new: %w", err)
 	}
-	if o.MaxText <= 0 {
-		o.MaxText = 256 << 10
-	}
-	if o.MaxViewers <= 0 {
-		o.MaxViewers = 64
-	}
-	if o.Beat <= 0 {
-		o.Beat = 15 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxText = cmp.Or(o.MaxText, 256<<10)
+	o.MaxViewers = cmp.Or(o.MaxViewers, 64)
+	o.Beat = cmp.Or(o.Beat, 15*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
 		rooms: map[channels.Key]*room{}, life: context.Background(),
@@ -307,9 +300,7 @@ func clean(s string) string {
 
 // key is the key of the room called name, which a person may have typed.
 func (h *Hub) key(name string) (channels.Key, error) {
-	if name == "" {
-		name = h.opts.Room
-	}
+	name = cmp.Or(name, h.opts.Room)
 	if !roomName().MatchString(name) {
 		return channels.Key{}, errNoRoom
 	}

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"strings"
 
 	"dragoman/internal/lazily"
@@ -124,10 +125,7 @@ func direct(line string, to map[string]*address) string {
 		} else if strings.HasPrefix(line[at[1]:], "(") || strings.HasPrefix(line[at[1]:], ":") {
 			continue
 		}
-		if name == "" {
-			name = words
-		}
-		target := to[label(name)]
+		target := to[label(cmp.Or(name, words))]
 		if target == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -57,7 +58,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 		in.At = time.Unix(int64(max(m.EditDate, m.Date)), 0)
 	}
 	if !private {
-		in.Prefix = prefix(who.Name)
+		in.Prefix = cmp.Or(who.Name, "someone") + ": "
 		in.Addressed = addressed || c.answersMe(m) || c.albums.has(m)
 	}
 	return in, true, nil
@@ -80,10 +81,7 @@ func (c *Channel) key(m *models.Message) (channels.Key, error) {
 func sender(m *models.Message) channels.Person {
 	switch {
 	case m.SenderChat != nil:
-		name := m.SenderChat.Title
-		if name == "" {
-			name = m.SenderChat.Username
-		}
+		name := cmp.Or(m.SenderChat.Title, m.SenderChat.Username)
 		return channels.Person{IDs: []string{strconv.FormatInt(m.SenderChat.ID, 10)}, Name: oneLine(name)}
 	case m.From == nil || m.From.ID == 0:
 		return channels.Person{}
@@ -94,18 +92,7 @@ func sender(m *models.Message) channels.Person {
 }
 
 func userName(u *models.User) string {
-	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
-		return name
-	}
-	return oneLine(u.Username)
-}
-
-// prefix puts the speaker before what is said, for the model.
-func prefix(name string) string {
-	if name == "" {
-		name = "someone"
-	}
-	return name + ": "
+	return cmp.Or(oneLine(u.FirstName+" "+u.LastName), oneLine(u.Username))
 }
 
 // oneLine makes a name, which can be anything at all, short and keeps it from

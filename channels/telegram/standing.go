@@ -21,34 +21,17 @@ const shutFor = 30 * time.Minute
 // shut are the chats that do not hear the bot: it was blocked or removed, may
 // not write, or the person never began. It is in memory, and learnt again from
 // what Telegram refuses.
-type shut struct {
-	mu    sync.Mutex
-	until map[int64]time.Time
-}
+type shut struct{ until sync.Map } // a time.Time for each chat
 
-func (s *shut) add(chat int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.until == nil {
-		s.until = map[int64]time.Time{}
-	}
-	s.until[chat] = time.Now().Add(shutFor)
-}
-
-// remove reports whether chat was shut.
-func (s *shut) remove(chat int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, was := s.until[chat]
-	delete(s.until, chat)
-	return was
-}
+func (s *shut) add(chat int64) { s.until.Store(chat, time.Now().Add(shutFor)) }
 
 // left is how long nothing is tried in chat.
 func (s *shut) left(chat int64) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Until(s.until[chat])
+	until, known := s.until.Load(chat)
+	if !known {
+		return 0
+	}
+	return time.Until(until.(time.Time))
 }
 
 // errShut is why nothing is sent to such a chat.
@@ -96,7 +79,7 @@ func (c *Channel) standing(ctx context.Context, in channels.Intake, u *models.Ch
 
 // opened makes what waits for chat go out.
 func (c *Channel) opened(ctx context.Context, in channels.Intake, chat int64) error {
-	c.shut.remove(chat)
+	c.shut.until.Delete(chat)
 	o, able := in.(channels.Opener)
 	if !able {
 		return nil

@@ -28,6 +28,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,22 +126,14 @@ func New(name string, o Options) (*Channel, error) {
 	if err != nil {
 		return nil, errors.New("telegram: the token does not begin with a bot's number")
 	}
-	if o.APIURL == "" {
-		o.APIURL = "https://api.telegram.org"
-	}
+	o.APIURL = cmp.Or(o.APIURL, "https://api.telegram.org")
 	base, err := url.Parse(o.APIURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("telegram: the API address is not an http or https URL")
 	}
-	if o.PollTimeout <= 0 {
-		o.PollTimeout = 50 * time.Second
-	}
-	if o.PreviewEvery <= 0 {
-		o.PreviewEvery = time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.PollTimeout = cmp.Or(o.PollTimeout, 50*time.Second)
+	o.PreviewEvery = cmp.Or(o.PreviewEvery, time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	c := &Channel{
 		name: name, log: o.Logger.With("channel", name), id: id,
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),

@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -94,10 +95,7 @@ func fileOf(m *waE2E.Message) (content, bool) {
 		return one(v.GetContextInfo(), "audio, "+seconds(v.GetSeconds()), "", attach(channels.AttachmentAudio, "", v))
 	case m.GetDocumentMessage() != nil:
 		v := m.GetDocumentMessage()
-		name := v.GetFileName()
-		if name == "" {
-			name = v.GetTitle()
-		}
+		name := cmp.Or(v.GetFileName(), v.GetTitle())
 		return one(v.GetContextInfo(), "file "+label(name), v.GetCaption(), attach(channels.AttachmentDocument, name, v))
 	case m.GetStickerMessage() != nil:
 		v := m.GetStickerMessage()

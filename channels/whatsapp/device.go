@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -189,12 +190,7 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 			chat = who.chat()
 		}
 	}
-	if chat == "" {
-		chat = byLID
-	}
-	if chat == "" {
-		chat = who.chat()
-	}
+	chat = cmp.Or(chat, byLID, who.chat())
 	if !settled && byNumber != "" && byLID != "" {
 		return chat, nil // what is known of the other is needed for the next attempt
 	}

@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -202,23 +203,15 @@ func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
 		return c, "", ok
 	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
 		// Only words can be changed. The file that they stand under came with
-		// the message, and does not come again.
+		// the message, and does not come again. A caption that was taken away leaves
+		// its note, so that the change is not one to nothing.
 		c, ok = contentOf(p.GetEditedMessage())
-		c.text, c.note, c.files = c.inEdit(), "", nil
+		c.text, c.note, c.files = cmp.Or(c.text, c.note), "", nil
 		return c, p.GetKey().GetID(), ok && p.GetKey().GetID() != ""
 	case p.GetType() == waE2E.ProtocolMessage_REVOKE:
 		return content{text: deletedText}, p.GetKey().GetID(), p.GetKey().GetID() != ""
 	}
 	return content{}, "", false
-}
-
-// inEdit is the text of a changed message. A caption that was taken away leaves
-// the note, so that the change is not one to nothing.
-func (c content) inEdit() string {
-	if c.text == "" {
-		return c.note
-	}
-	return c.text
 }
 
 // quote is the message that another one answers.
@@ -279,15 +272,7 @@ func called(name string) string {
 }
 
 // speaker is what the model is told who speaks.
-func speaker(p channels.Person) string {
-	switch {
-	case p.Name != "":
-		return p.Name
-	case len(p.IDs) > 0:
-		return p.IDs[0]
-	}
-	return "someone"
-}
+func speaker(p channels.Person) string { return cmp.Or(p.Name, p.ID(), "someone") }
 
 // address finds out whether a message in a group is meant for the assistant
 // (it mentions us, answers us, begins with our name or is a command), and takes

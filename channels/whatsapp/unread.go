@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,10 +163,7 @@ func (k *connection) tendAll(ctx context.Context) (next time.Duration, err error
 // tellAt is until when u may come again without a word. After a new connection
 // there is a little more time, in which WhatsApp hands over what it kept for us.
 func (k *connection) tellAt(u *unread) time.Time {
-	wait := k.c.o.Patience
-	if wait == 0 {
-		wait = patience
-	}
+	wait := cmp.Or(k.c.o.Patience, patience)
 	due, least := u.Since.Add(wait), k.letInAt.Add(wait/4)
 	switch {
 	case u.ViewOnce:

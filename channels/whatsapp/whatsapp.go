@@ -41,6 +41,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -153,12 +154,8 @@ func New(name string, o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Title == "" {
-		o.Title = "Dragoman"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Title = cmp.Or(o.Title, "Dragoman")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -86,11 +87,7 @@ func (b *Bucket) ask(ctx context.Context, method, id, part string, body io.Reade
 		r.Header.Set("Range", part)
 	}
 	b.sign(r, hash, time.Now().UTC())
-	client := b.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(r)
+	resp, err := cmp.Or(b.Client, http.DefaultClient).Do(r)
 	if err != nil {
 		if own := (*url.Error)(nil); errors.As(err, &own) {
 			err = own.Err
@@ -126,10 +123,7 @@ func (b *Bucket) sign(r *http.Request, hash string, now time.Time) {
 	if part := r.Header.Get("Range"); part != "" {
 		names, lines = "host;range;x-amz-content-sha256;x-amz-date", strings.Replace(lines, "\n", "\nrange:"+part+"\n", 1)
 	}
-	region := b.Region
-	if region == "" {
-		region = "us-east-1"
-	}
+	region := cmp.Or(b.Region, "us-east-1")
 	scope := day + "/" + region + "/s3/aws4_request"
 	request := strings.Join([]string{r.Method, r.URL.EscapedPath(), "", lines, names, hash}, "\n")
 	sum := sha256.Sum256([]byte(request))

@@ -19,6 +19,7 @@
 package media
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
@@ -67,15 +68,9 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func newStore(s shelf, o Options) *Store {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 20 << 20
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, 20<<20)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Store{shelf: s, o: o, room: room{most: o.MaxTotal, shared: o.Shared}}
 }
 
