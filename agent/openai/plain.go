@@ -12,8 +12,6 @@ type usual struct {
 	before, after []byte // of the words
 }
 
-const contentKey = `"content":`
-
 // learn remembers what is around the words of frame, which is c, if there is
 // nothing else in it. The words must stand there as they are, and no other key
 // may be read for this one.
@@ -29,11 +27,13 @@ func (u *usual) learn(frame []byte, c *chunk) {
 	if d.Content == "" || d.ReasoningContent+d.Reasoning+d.Refusal != "" || len(d.ToolCalls) > 0 || present(d.Details) || present(d.Extra) {
 		return
 	}
-	at := bytes.Index(frame, []byte(contentKey)) + len(contentKey)
-	at += len(frame[at:]) - len(bytes.TrimLeft(frame[at:], " "))
-	words := `"` + string(d.Content) + `"`
-	if bytes.IndexByte(frame, '\\') < 0 && bytes.HasPrefix(frame[at:], []byte(words)) && bytes.Count(bytes.ToLower(frame), []byte(`"content"`)) == 1 {
-		u.before, u.after = bytes.Clone(frame[:at+1]), bytes.Clone(frame[at+len(words)-1:])
+	if bytes.IndexByte(frame, '\\') >= 0 || bytes.Count(bytes.ToLower(frame), []byte(`"content"`)) != 1 {
+		return
+	}
+	_, rest, found := bytes.Cut(frame, []byte(`"content":`))
+	rest, said := bytes.CutPrefix(bytes.TrimLeft(rest, " "), []byte(`"`+string(d.Content)))
+	if found && said && rest[0] == '"' {
+		u.before, u.after = bytes.Clone(frame[:len(frame)-len(rest)-len(d.Content)]), bytes.Clone(rest)
 	}
 }
 

@@ -41,6 +41,7 @@ var frames = []struct {
 	{`{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"x"}}]}}]}`, `{"choices":[{"delta":{"content":"b","tool_calls":[{"function":{"name":"x"}}]}}]}`, false},
 	{`{"choices":[{"delta":{"content":"a","extra_content":{}}}]}`, `{"choices":[{"delta":{"content":"b","extra_content":{}}}]}`, false},
 	{`{"choices":[{"delta":{"content":"a","reasoning_details":[{}]}}]}`, `{"choices":[{"delta":{"content":"b","reasoning_details":[{}]}}]}`, false},
+	{`{"model":"x","choices":[{"delta":{"content" :"x"}}]}`, `{"model":"y","choices":[{"delta":{"content" :"x"}}]}`, false},
 	{usualFrame[:len(usualFrame)-1], usualFrame, false},
 	{usualFrame, usualFrame + "}", false},
 	{usualFrame, usualFrame[:60], false},
