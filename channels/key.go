@@ -16,9 +16,9 @@ const MaxChatIDBytes = 256
 // ErrKey marks every refusal of [NewKey] and [ParseKey].
 var ErrKey = errors.New("not a conversation key")
 
-// isInstanceName reports whether s is what [NewKey] asks of an instance. Every
-// message is asked for, so no expression has to be compiled for it.
-func isInstanceName(s string) bool {
+// IsName reports whether s can name an instance of a channel, as [NewKey] asks
+// for, or a room. Each key is asked, so it is no expression.
+func IsName(s string) bool {
 	const most, letters = 32, "abcdefghijklmnopqrstuvwxyz0123456789"
 	return s != "" && len(s) <= most && strings.Trim(s, letters+"_-") == "" && strings.IndexAny(s, "_-") != 0
 }
@@ -38,7 +38,7 @@ type Key struct{ channel, chat string }
 // wraps [ErrKey].
 func NewKey(channel, chat string) (Key, error) {
 	switch {
-	case !isInstanceName(channel):
+	case !IsName(channel):
 		return Key{}, fmt.Errorf("channels: %w: %.60q is not a channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, channel)
 	case chat == "":
 		return Key{}, fmt.Errorf("channels: %w: the chat is empty", ErrKey)

@@ -34,7 +34,7 @@ var claude = lazily.Compile(`claude-(?:([a-z]+)-)?(\d)(?:[-.](\d{1,2}))?(?:[-.@:
 // modelOf reads a name like claude-opus-5-5, claude-3-7-sonnet-20250219 or
 // anthropic/claude-sonnet-4.5.
 func modelOf(name string) model {
-	part := claude().FindStringSubmatch(name)
+	part := claude.Regexp().FindStringSubmatch(name)
 	switch {
 	case part == nil && strings.Contains(name, "claude"):
 		return model{adaptive: true, newer: true, bound: true, most: 32000} // like claude-mythos-preview

@@ -36,7 +36,7 @@ func summarise(text string, maxTokens int, headed bool) string {
 	}
 	old := strings.TrimPrefix(between(text, "<previous_summary>", "</previous_summary>"), heading+"\n")
 	var lines []string
-	for _, m := range entry().FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
+	for _, m := range entry.Regexp().FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
 		if line := entryLine(m[1], m[2], clip(firstSentence(m[3]), lineBytes)); line != "" {
 			lines = append(lines, line)
 		}

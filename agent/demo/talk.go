@@ -104,7 +104,7 @@ var reminder = lazily.Compile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us
 
 // jobReply answers a scheduled check that needs no tool.
 func (s *scene) jobReply(w *wish) string {
-	if found := reminder().FindStringSubmatch(w.text); found != nil {
+	if found := reminder.Regexp().FindStringSubmatch(w.text); found != nil {
 		return "Reminder: " + unquote(found[1])
 	}
 	if w.text == "" || strings.Contains(strings.ToUpper(w.text), "HEARTBEAT") {

@@ -120,14 +120,14 @@ func (r *Reader) taggedCall(raw string, m *mark, final bool) bool {
 	}
 	if named {
 		at := r.at + strings.Index(raw[r.at:], function) + len(function)
-		name := toolName().FindString(raw[at:])
+		name := toolName.Regexp().FindString(raw[at:])
 		return r.namedCall(raw, n, name, at+len(name), "</function>", m.pair)
 	}
 	closed := end >= 0
 	if closed {
 		body = body[:end]
 	}
-	if at := mistralCall().FindStringSubmatchIndex(body); at != nil && m.text == "[TOOL_CALLS]" {
+	if at := mistralCall.Regexp().FindStringSubmatchIndex(body); at != nil && m.text == "[TOOL_CALLS]" {
 		return r.namedCall(raw, n, body[at[2]:at[3]], r.at+n+at[1]-1)
 	}
 	list, left := r.callsIn(body, false)
@@ -175,7 +175,7 @@ func (r *Reader) channelCall(raw string, n int, header string, final bool) bool 
 	}
 	_, to, _ := strings.Cut(header, "to=")
 	to = strings.TrimPrefix(to, "functions.")
-	c, ok := r.call(written{Name: toolName().FindString(to), Arguments: json.RawMessage(strings.TrimSpace(body))}, true)
+	c, ok := r.call(written{Name: toolName.Regexp().FindString(to), Arguments: json.RawMessage(strings.TrimSpace(body))}, true)
 	if !ok {
 		return r.think(n, messageEnds...)
 	}

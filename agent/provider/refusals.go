@@ -57,13 +57,13 @@ var (
 // only have one API.
 func (t *try) otherAPI(said *wire.Said) bool {
 	k := &t.know.traits
-	if wantsResponses().MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
+	if wantsResponses.Regexp().MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
 		return true
 	}
-	if k.API == wire.APIResponses && wantsChat().MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
+	if k.API == wire.APIResponses && wantsChat.Regexp().MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
 		return true
 	}
-	if t.tools() && k.ToolsNeed == "" && wantsNone().MatchString(said.Words) {
+	if t.tools() && k.ToolsNeed == "" && wantsNone.Regexp().MatchString(said.Words) {
 		return t.learn("tools_need=none", said)
 	}
 	return false
@@ -104,14 +104,14 @@ var (
 // oneCall is a template that takes one call in a message. The history has more
 // where another model made them.
 func (t *try) oneCall(said *wire.Said) bool {
-	return !t.know.traits.OneCall && singleCall().MatchString(said.Words) && t.learn("parallel_calls=no", said)
+	return !t.know.traits.OneCall && singleCall.Regexp().MatchString(said.Words) && t.learn("parallel_calls=no", said)
 }
 
 // onlyTurns is a template without tools that wants user and assistant in turn.
 // So they are in our requests, but for what tools answered.
 func (t *try) onlyTurns(said *wire.Said) bool {
 	answered := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
-	return answered && !t.know.traits.NoTools && inTurn().MatchString(said.Words) && t.learn("tools=no", said)
+	return answered && !t.know.traits.NoTools && inTurn.Regexp().MatchString(said.Words) && t.learn("tools=no", said)
 }
 
 // unsupported is how servers say that they do not know or take a field.
@@ -119,7 +119,7 @@ var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|pe
 
 // refuses reports whether said is about a field of the body.
 func refuses(said *wire.Said, field string) bool {
-	return said.Param == field || strings.Contains(said.Words, field) && unsupported().MatchString(said.Words)
+	return said.Param == field || strings.Contains(said.Words, field) && unsupported.Regexp().MatchString(said.Words)
 }
 
 func (t *try) noTemperature(said *wire.Said) bool {
@@ -159,12 +159,12 @@ var (
 func (t *try) noEffort(said *wire.Said) bool {
 	k := &t.know.traits
 	needed := t.tools() && k.ToolsNeed != ""
-	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort().MatchString(said.Words) || !unsupported().MatchString(said.Words) {
+	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.Regexp().MatchString(said.Words) || !unsupported.Regexp().MatchString(said.Words) {
 		return false
 	}
 	var known []string
-	if at := choices().FindStringIndex(said.Words); at != nil {
-		for _, found := range quoted().FindAllStringSubmatch(said.Words[at[0]:], -1) {
+	if at := choices.Regexp().FindStringIndex(said.Words); at != nil {
+		for _, found := range quoted.Regexp().FindAllStringSubmatch(said.Words[at[0]:], -1) {
 			if !slices.Contains(known, found[1]) {
 				known = append(known, found[1])
 			}
@@ -182,13 +182,13 @@ func (t *try) noEffort(said *wire.Said) bool {
 var thoughtsMissing = lazily.Compile(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
 
 func (t *try) owesThoughts(said *wire.Said) bool {
-	return !t.know.traits.OwnThoughts && thoughtsMissing().MatchString(said.Words) && t.learn("own_thoughts=yes", said)
+	return !t.know.traits.OwnThoughts && thoughtsMissing.Regexp().MatchString(said.Words) && t.learn("own_thoughts=yes", said)
 }
 
 var signatureMissing = lazily.Compile(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
 
 func (t *try) owesSignature(said *wire.Said) bool {
-	return !t.know.traits.Signatures && signatureMissing().MatchString(said.Words) && t.learn("signatures=yes", said)
+	return !t.know.traits.Signatures && signatureMissing.Regexp().MatchString(said.Words) && t.learn("signatures=yes", said)
 }
 
 var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
@@ -197,7 +197,7 @@ var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expire
 // badSignature is about what a provider attached and does not know any more.
 // Once more without it, and nothing to remember: the next message has its own.
 func (t *try) badSignature(said *wire.Said) bool {
-	if t.bare || !signatureBad().MatchString(said.Words) {
+	if t.bare || !signatureBad.Regexp().MatchString(said.Words) {
 		return false
 	}
 	t.bare = true
@@ -237,7 +237,7 @@ func (t *try) pictures(said *wire.Said) bool {
 		return false
 	}
 	most, lasting := 0, true
-	found := fewer().FindStringSubmatch(said.Words)
+	found := fewer.Regexp().FindStringSubmatch(said.Words)
 	switch {
 	case found != nil:
 		most = 1

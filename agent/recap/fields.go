@@ -130,7 +130,7 @@ var trailing = lazily.Compile(`"(?:[^"\\]|\\.)*"|,\s*([}\]])`)
 // and after it, without commas that nothing follows; "" if there is none. The
 // field "" is in each.
 func object(text, field string) string {
-	text = trailing().ReplaceAllStringFunc(text, func(s string) string {
+	text = trailing.Regexp().ReplaceAllStringFunc(text, func(s string) string {
 		if s[0] == ',' {
 			return s[len(s)-1:]
 		}

@@ -16,11 +16,11 @@ var (
 // the tag, are dropped.
 func unwrapped(text string) string {
 	text = output.Read(text, nil).Text
-	if at := tagBegins().FindAllStringIndex(text, -1); at != nil {
+	if at := tagBegins.Regexp().FindAllStringIndex(text, -1); at != nil {
 		text = text[at[len(at)-1][1]:]
-		if end := tagEnds().FindStringIndex(text); end != nil {
+		if end := tagEnds.Regexp().FindStringIndex(text); end != nil {
 			text = text[:end[0]]
 		}
 	}
-	return strings.TrimSpace(tagEnds().ReplaceAllString(text, ""))
+	return strings.TrimSpace(tagEnds.Regexp().ReplaceAllString(text, ""))
 }

@@ -54,7 +54,7 @@ func (t *Task) judge(text string, talk Talk) *Flaw {
 		least = 1
 	}
 	short := utf8.RuneCountInString(text) < shortText
-	refuses := refusals().MatchString(text) && (short || o.shared*refusalPart < o.words)
+	refuses := refusals.Regexp().MatchString(text) && (short || o.shared*refusalPart < o.words)
 	switch {
 	case !strings.ContainsFunc(text, speaks):
 		return &Flaw{"says nothing", writeAll}

@@ -17,7 +17,7 @@ var borderTag = lazily.Compile(`(?i)<([/\s]*(?:(?:conversation|previous)[_-]summ
 // EscapeTags returns s with the "<" of every border tag in it written as
 // "&lt;", so that quoted text cannot end the block that it stands in. Other
 // markup stays as it is.
-func EscapeTags(s string) string { return borderTag().ReplaceAllString(s, "&lt;$1") }
+func EscapeTags(s string) string { return borderTag.Regexp().ReplaceAllString(s, "&lt;$1") }
 
 // Entry renders m for a summariser, as text that cannot be mistaken for
 // another message: with its seq, its role, its time and its sender's name.

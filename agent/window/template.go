@@ -37,9 +37,9 @@ func ParseTemplate(text string) (Template, error) {
 		return Template{}, nil
 	}
 	seen := make(map[string]bool)
-	for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
+	for _, m := range placeholder.Regexp().FindAllStringSubmatch(text, -1) {
 		name, shown := m[1], "${"+m[1]+"}"
-		if !placeName().MatchString(name) {
+		if !placeName.Regexp().MatchString(name) {
 			shown = "${…}" // it may be anything
 		}
 		switch {
@@ -67,13 +67,13 @@ func ParseTemplate(text string) (Template, error) {
 func (t Template) Fill(summary, entries string) string {
 	previous := PreviousSummary(summary)
 	transcript := "<transcript>\n" + entries + "</transcript>"
-	if previous != "" && !slices.Contains(placeholder().FindAllString(t.text, -1), "${"+PlaceSummary+"}") {
+	if previous != "" && !slices.Contains(placeholder.Regexp().FindAllString(t.text, -1), "${"+PlaceSummary+"}") {
 		transcript = previous + "\n\n" + transcript
 	}
 	if t.text == "" {
 		return transcript + "\n\nWrite the new summary now."
 	}
-	return placeholder().ReplaceAllStringFunc(t.text, func(s string) string {
+	return placeholder.Regexp().ReplaceAllStringFunc(t.text, func(s string) string {
 		switch {
 		case s == "$${":
 			return "${"

@@ -31,7 +31,7 @@ var toolRefusals = lazily.Compile(`(?:not|n't) (?:currently )?support (?:tools?\
 	`|no endpoints found that support tool use|--enable-auto-tool-choice|tools param requires --jinja|unsupported param\S*: tools\b`)
 
 // RefusesTools reports whether the model, or its server, takes no tools.
-func (e *Said) RefusesTools() bool { return toolRefusals().MatchString(e.Words) }
+func (e *Said) RefusesTools() bool { return toolRefusals.Regexp().MatchString(e.Words) }
 
 // cause names what e means, which came with an HTTP status and is of that kind.
 func (e *wireError) cause(status int, kind agent.ErrorKind) agent.Cause {
@@ -47,9 +47,9 @@ func (e *wireError) cause(status int, kind agent.ErrorKind) agent.Cause {
 		return agent.CauseQuota
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529, mentions(words, limits):
 		return agent.CauseBusy
-	case toolRefusals().MatchString(words):
+	case toolRefusals.Regexp().MatchString(words):
 		return agent.CauseTools
-	case status < 500 && noModel().MatchString(words):
+	case status < 500 && noModel.Regexp().MatchString(words):
 		return agent.CauseModel
 	case status == http.StatusForbidden:
 		return agent.CauseKey

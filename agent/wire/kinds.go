@@ -88,7 +88,7 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 	switch limit, _ := e.never(); {
 	case limited && limit > 0:
 		return agent.ErrorRefused
-	case limited && soon().MatchString(words):
+	case limited && soon.Regexp().MatchString(words):
 		return agent.ErrorTemporary
 	case mentions(words, refusals):
 		return agent.ErrorRefused
@@ -98,7 +98,7 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 		return agent.ErrorContext
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
 		return agent.ErrorRefused
-	case !mentions(words, filters) && (mentions(words, overflows) || overflowForms().MatchString(words)):
+	case !mentions(words, filters) && (mentions(words, overflows) || overflowForms.Regexp().MatchString(words)):
 		return agent.ErrorContext
 	default:
 		return ofStatus(status, words)
@@ -122,7 +122,7 @@ func ofStatus(status int, words string) agent.ErrorKind {
 // never returns the limit on tokens in a time that e speaks of, and what was
 // asked for, if that is more, so that waiting is no use; 0, 0 otherwise.
 func (e *wireError) never() (limit, asked int) {
-	found := beyond().FindStringSubmatch(e.words())
+	found := beyond.Regexp().FindStringSubmatch(e.words())
 	if found == nil {
 		return 0, 0
 	}

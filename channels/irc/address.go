@@ -90,7 +90,7 @@ func plain(s string) string {
 		}
 		s = string(runes)
 	}
-	s = colours().ReplaceAllString(s, "")
+	s = colours.Regexp().ReplaceAllString(s, "")
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

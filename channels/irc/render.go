@@ -130,15 +130,15 @@ var (
 // block renders one source line outside code blocks.
 func block(line string) []cell {
 	switch {
-	case ruleLine().MatchString(line):
+	case ruleLine.Regexp().MatchString(line):
 		return cellsOf("---", 0, nil)
-	case tableRule().MatchString(line):
+	case tableRule.Regexp().MatchString(line):
 		return nil // It only separates; the rows around it are shown.
 	}
-	if m := headingLine().FindStringSubmatch(line); m != nil {
+	if m := headingLine.Regexp().FindStringSubmatch(line); m != nil {
 		return inline(m[1], bold, nil, 0)
 	}
-	if m := bulletLine().FindStringSubmatch(line); m != nil {
+	if m := bulletLine.Regexp().FindStringSubmatch(line); m != nil {
 		return inline(m[2], 0, cellsOf(m[1]+"- ", 0, nil), 0)
 	}
 	return inline(line, 0, nil, 0)

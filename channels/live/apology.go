@@ -8,5 +8,5 @@ var apology = lazily.Compile(`^Sorry, [^\n]*\(error [0-9a-f]{6}\)\.`)
 
 // mark sets Failed where it is due.
 func (it *Item) mark() {
-	it.Failed = it.From == FromDragoman && apology().MatchString(it.Text)
+	it.Failed = it.From == FromDragoman && apology.Regexp().MatchString(it.Text)
 }

@@ -124,7 +124,7 @@ func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key
 		return err
 	}
 	switch {
-	case !clientID().MatchString(p.ID):
+	case !clientID.Regexp().MatchString(p.ID):
 		return &refusal{http.StatusBadRequest, "The message needs an id of 8 to 64 letters, digits, _ or -.", false}
 	case strings.TrimSpace(p.Text) == "" && len(p.Files) == 0:
 		return &refusal{http.StatusBadRequest, "The message is empty.", false}
@@ -143,7 +143,7 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 		if err := h.readBody(w, r, &p); err != nil {
 			return err
 		}
-		if p.Text != "" || len(p.Files) > 0 || !clientID().MatchString(p.ID) {
+		if p.Text != "" || len(p.Files) > 0 || !clientID.Regexp().MatchString(p.ID) {
 			return &refusal{http.StatusBadRequest, "A stop needs an id of 8 to 64 letters, digits, _ or -, and no text.", false}
 		}
 	}

@@ -42,7 +42,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 )
 
 const (
@@ -155,7 +154,6 @@ var (
 var (
 	errNotRunning = errors.New("live: the channel is not running")
 	errNoRoom     = errors.New("live: no such room")
-	roomName      = lazily.Compile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 )
 
 // New makes a hub. It refuses options that cannot work.
@@ -163,7 +161,7 @@ func New(o Options) (*Hub, error) {
 	if o.Feed == nil {
 		return nil, errors.New("live: new: Options.Feed is missing")
 	}
-	if !roomName().MatchString(o.Room) {
+	if !channels.IsName(o.Room) {
 		return nil, fmt.Errorf("live: new: %q is no room name (a-z, 0-9, _ and -, at most 32)", o.Room)
 	}
 	if _, err := channels.NewKey(o.Name, o.Room); err != nil {
@@ -301,7 +299,7 @@ func clean(s string) string {
 // key is the key of the room called name, which a person may have typed.
 func (h *Hub) key(name string) (channels.Key, error) {
 	name = cmp.Or(name, h.opts.Room)
-	if !roomName().MatchString(name) {
+	if !channels.IsName(name) {
 		return channels.Key{}, errNoRoom
 	}
 	return channels.NewKey(h.opts.Name, name)

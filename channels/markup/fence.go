@@ -24,7 +24,7 @@ var fenceForm = lazily.Compile("^([ \\t]*)(`{3,32}|~{3,32})([^`~].*)?$")
 
 // fenceOf is the code block that line opens, or nil.
 func fenceOf(line string) *fence {
-	m := fenceForm().FindStringSubmatch(line)
+	m := fenceForm.Regexp().FindStringSubmatch(line)
 	if m == nil || m[2][0] == '`' && strings.Contains(m[3], "`") {
 		return nil
 	}
@@ -33,7 +33,7 @@ func fenceOf(line string) *fence {
 
 // closes reports whether line ends the block.
 func (f *fence) closes(line string) bool {
-	m := fenceForm().FindStringSubmatch(line)
+	m := fenceForm.Regexp().FindStringSubmatch(line)
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)
 }
 
@@ -41,7 +41,7 @@ var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}$`)
 
 // IsLanguage reports whether what follows a fence names a language; else it is
 // text.
-func IsLanguage(info string) bool { return languageForm().MatchString(info) }
+func IsLanguage(info string) bool { return languageForm.Regexp().MatchString(info) }
 
 // infoOf is the language of a code block, short enough to repeat.
 func infoOf(info string) string {
@@ -71,7 +71,7 @@ func trimPiece(lines []string, repeated bool) string {
 			return ""
 		}
 	}
-	return listAtStart().ReplaceAllString(strings.TrimRight(strings.Join(lines, "\n"), "\n"), "$1")
+	return listAtStart.Regexp().ReplaceAllString(strings.TrimRight(strings.Join(lines, "\n"), "\n"), "$1")
 }
 
 // flatten takes the indentation off a code block at the start of a piece,

@@ -136,10 +136,10 @@ var (
 )
 
 // Escape makes s mean itself in Markdown.
-func Escape(s string) string { return punctuation().ReplaceAllString(s, `\$0`) }
+func Escape(s string) string { return punctuation.Regexp().ReplaceAllString(s, `\$0`) }
 
 // Unescape takes the backslashes before punctuation away.
-func Unescape(s string) string { return escaped().ReplaceAllString(s, "$1") }
+func Unescape(s string) string { return escaped.Regexp().ReplaceAllString(s, "$1") }
 
 // resolve undoes backslash escapes and entities in ordinary text.
 func resolve(value []byte) string {

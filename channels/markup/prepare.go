@@ -32,11 +32,11 @@ func prepare(md string) string {
 		switch {
 		case strings.TrimSpace(line) == "":
 			columns = 0
-		case columns > 0 && underline().MatchString(line):
+		case columns > 0 && underline.Regexp().MatchString(line):
 			line, columns = "\n"+line, 0 // else the parser puts the table before the words above it
 		case columns > 0:
 			line = joinSurplus(line, columns)
-		case i > 0 && !code[i-1] && delimiterRow().MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
+		case i > 0 && !code[i-1] && delimiterRow.Regexp().MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
 			columns = len(cellEnds(line))
 		}
 		lines[i] = line
@@ -51,7 +51,7 @@ var underline = lazily.Compile(`^ {0,3}(-+|=+)[ \t]*$`)
 // dropUsed takes out the definitions that stand where they are used.
 func dropUsed(lines []string, code []bool, to map[string]*address) {
 	for i, line := range lines {
-		m := definition().FindStringSubmatch(line)
+		m := definition.Regexp().FindStringSubmatch(line)
 		if code[i] || m == nil {
 			continue
 		}
@@ -97,7 +97,7 @@ func label(s string) string { return strings.ToLower(strings.Join(strings.Fields
 func addresses(lines []string, code []bool) map[string]*address {
 	to := map[string]*address{}
 	for i, line := range lines {
-		if m := definition().FindStringSubmatch(line); !code[i] && m != nil && to[label(m[1])] == nil {
+		if m := definition.Regexp().FindStringSubmatch(line); !code[i] && m != nil && to[label(m[1])] == nil {
 			to[label(m[1])] = &address{to: m[2], title: m[3]}
 		}
 	}
@@ -110,12 +110,12 @@ var reference = lazily.Compile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?
 
 // direct puts the addresses into the references of line.
 func direct(line string, to map[string]*address) string {
-	if definition().MatchString(line) {
+	if definition.Regexp().MatchString(line) {
 		return line
 	}
 	var b strings.Builder
 	done := 0
-	for _, at := range reference().FindAllStringSubmatchIndex(line, -1) {
+	for _, at := range reference.Regexp().FindAllStringSubmatchIndex(line, -1) {
 		if at[2] < 0 {
 			continue
 		}
@@ -151,10 +151,10 @@ var (
 
 // unfold shows a section that a page would fold: networks do not.
 func unfold(line string) string {
-	if !folded().MatchString(line) {
+	if !folded.Regexp().MatchString(line) {
 		return line
 	}
-	return summary().ReplaceAllString(details().ReplaceAllString(line, ""), "\n**$1**\n")
+	return summary.Regexp().ReplaceAllString(details.Regexp().ReplaceAllString(line, ""), "\n**$1**\n")
 }
 
 // cellEnds are where the cells of a row end.

@@ -180,7 +180,7 @@ func (c *cutter) table(line string) {
 	case !strings.Contains(line, "|"):
 		c.head, c.rows = nil, false
 	case c.rows:
-	case delimiterRow().MatchString(line) && len(c.lines) > 0 && strings.Contains(c.lines[len(c.lines)-1], "|"):
+	case delimiterRow.Regexp().MatchString(line) && len(c.lines) > 0 && strings.Contains(c.lines[len(c.lines)-1], "|"):
 		c.head, c.rows = []string{c.lines[len(c.lines)-1], line}, true
 		if c.units(c.head[0])+c.units(line) > c.limit/4 {
 			c.head = nil // too much to repeat

@@ -47,7 +47,7 @@ var breaks = lazily.Compile(`(?i)<br\s*/?>`)
 
 // Break returns the length of the break that s begins with, or 0.
 func Break(s string) int {
-	if at := breaks().FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
+	if at := breaks.Regexp().FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
 		return at[1]
 	}
 	return 0
@@ -97,7 +97,7 @@ func (w walk) block(n ast.Node, p Pen) {
 		if n.HasClosure() {
 			body += string(n.ClosureLine.Value(w.source))
 		}
-		p.Words(strings.Trim(breaks().ReplaceAllString(body, "\n"), "\n"))
+		p.Words(strings.Trim(breaks.Regexp().ReplaceAllString(body, "\n"), "\n"))
 	case *extast.Table:
 		p.Table(w.rows(n))
 	default: // lists, and the text as a whole
@@ -220,7 +220,7 @@ func (w walk) inline(n ast.Node, p Pen) {
 func (w walk) tag(n ast.Node, html string) string {
 	behind, is := n.NextSibling().(*ast.Text)
 	switch {
-	case !breaks().MatchString(html):
+	case !breaks.Regexp().MatchString(html):
 		return html
 	case w.cell:
 		return " "

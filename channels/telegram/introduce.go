@@ -64,7 +64,7 @@ func (c *Channel) register(ctx context.Context) {
 	}{[]models.BotCommand{}}
 	for _, command := range c.commands {
 		name, help := strings.ToLower(command.Name), markup.Clip(command.Help, 256)
-		if commandForm().MatchString(name) && help != "" {
+		if commandForm.Regexp().MatchString(name) && help != "" {
 			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})
 		}
 	}

@@ -163,7 +163,7 @@ func (p *pen) Code(c markup.Code) {
 	}
 	p.in("pre", "", func() {
 		inside := func() { p.verbatim(strings.TrimRight(c.Text, "\n")) }
-		language := languageForm().FindString(c.Language)
+		language := languageForm.Regexp().FindString(c.Language)
 		if language == "" {
 			inside()
 			return

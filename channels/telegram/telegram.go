@@ -118,7 +118,7 @@ func New(name string, o Options) (*Channel, error) {
 	if _, err := channels.NewKey(name, "1"); err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
-	form := tokenForm().FindStringSubmatch(o.Token)
+	form := tokenForm.Regexp().FindStringSubmatch(o.Token)
 	if form == nil {
 		return nil, errors.New("telegram: the token is not one of BotFather's, which look like 123456:ABC-def")
 	}

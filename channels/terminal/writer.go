@@ -102,7 +102,7 @@ func (w *writer) endLine() {
 
 // rawLine writes a line of a table or of a code block as it is.
 func (w *writer) rawLine(line string) {
-	mark := fenceMark().FindString(strings.TrimLeft(line, " "))
+	mark := fenceMark.Regexp().FindString(strings.TrimLeft(line, " "))
 	switch {
 	case w.fence != "" && strings.HasPrefix(mark, w.fence):
 		w.fence = ""
@@ -130,7 +130,7 @@ func (w *writer) endWord() {
 		switch {
 		case strings.Trim(word, "#") == "" && len(word) <= 6:
 			w.head = true
-		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem().MatchString(word):
+		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem.Regexp().MatchString(word):
 			w.hang = min(w.spaces+len(word)+1, w.columns*3/4)
 			w.place(word)
 			return

@@ -65,7 +65,7 @@ func (c crashes) tooMany() (bool, error) {
 		return false, fmt.Errorf("whatsapp: read the crashes: %w", err)
 	}
 	found := 0
-	for i, crash := range crashForm().Split(string(text), -1) {
+	for i, crash := range crashForm.Regexp().Split(string(text), -1) {
 		if i > 0 && strings.Contains(crash, "go.mau.fi/whatsmeow") {
 			found++
 		}

@@ -154,7 +154,7 @@ func outcome(err error) error {
 		strings.Contains(err.Error(), "no LID found for"): // the library has no other word for "not on WhatsApp"
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 	}
-	if form := serverCode().FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
+	if form := serverCode.Regexp().FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
 		code, _ := strconv.Atoi(form[1]) // digits
 		if meaning, refused := refusals[code]; refused {
 			return fmt.Errorf("%w: %s: %w", err, meaning, channels.ErrPermanent)

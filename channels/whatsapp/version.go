@@ -25,7 +25,7 @@ func ParseVersion(s string) (v [3]uint32, err error) {
 	if s == "" || s == VersionAuto {
 		return v, nil
 	}
-	parts := versionForm().FindStringSubmatch(s)
+	parts := versionForm.Regexp().FindStringSubmatch(s)
 	if parts == nil {
 		return v, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web; write %q, or three numbers like 2.3000.1045649367", s, VersionAuto)
 	}

@@ -13,7 +13,7 @@ func foldIRC(allow []string) {
 		if mask, isMask := strings.CutPrefix(entry, "mask:"); isMask {
 			nick, rest, _ := strings.Cut(mask, "!")
 			user, host, _ := strings.Cut(rest, "@")
-			if ircMask().MatchString(entry) {
+			if ircMask.Regexp().MatchString(entry) {
 				allow[i] = "mask:" + lower(nick) + "!" + user + "@" + strings.ToLower(host)
 			}
 			continue
@@ -61,7 +61,7 @@ func allowTelegram(entry string) (what, want string) {
 	switch shared, isShared := sharedTelegramIDs[entry]; {
 	case isShared:
 		return shared, "allow the group instead, like chat:-1001234567890"
-	case telegramUser().MatchString(entry), telegramChat().MatchString(entry):
+	case telegramUser.Regexp().MatchString(entry), telegramChat.Regexp().MatchString(entry):
 		return "", ""
 	case strings.HasPrefix(entry, "@"):
 		return "is a username; its owner can change it, and then somebody else can take it",
@@ -74,9 +74,9 @@ func allowTelegram(entry string) (what, want string) {
 
 func allowIRC(entry string) (what, want string) {
 	switch {
-	case ircAccount().MatchString(entry), ircMask().MatchString(entry):
+	case ircAccount.Regexp().MatchString(entry), ircMask.Regexp().MatchString(entry):
 		return "", ""
-	case strings.HasPrefix(entry, "chat:") && ircChannel().MatchString(entry[5:]):
+	case strings.HasPrefix(entry, "chat:") && ircChannel.Regexp().MatchString(entry[5:]):
 		return "", ""
 	case strings.HasPrefix(entry, "mask:"):
 		return "is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches",

@@ -137,7 +137,7 @@ var yamlLine = lazily.Compile(`line (\d+)`)
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
-	if m := yamlLine().FindStringSubmatch(text); m != nil {
+	if m := yamlLine.Regexp().FindStringSubmatch(text); m != nil {
 		_, _ = fmt.Sscan(m[1], &line)
 		text = strings.TrimPrefix(text, m[0]+": ")
 	}
@@ -154,7 +154,7 @@ func (d *decoder) syntax(data []byte, err error) {
 	case len(tabs) > 0:
 	case strings.Contains(text, "mapping values are not allowed"):
 		d.problem(line, "", "a colon is in the wrong place", "put values that contain \": \" in quotes, and check the indentation")
-	case syntaxPhrases().MatchString(text):
+	case syntaxPhrases.Regexp().MatchString(text):
 		d.problem(line, "", "not readable as YAML: "+text, "")
 	default:
 		d.problem(line, "", "not readable as YAML", "check quotes, brackets and indentation here and in the line above")

@@ -70,7 +70,7 @@ func (d *decoder) lookUp(reference string) (string, error) {
 		return d.secretFile(path)
 	}
 	name, fallback, hasDefault := strings.Cut(reference, ":-")
-	if !variableName().MatchString(name) {
+	if !variableName.Regexp().MatchString(name) {
 		return "", errors.New("${…} wants the name of a variable, or file:/path; write $${ for a plain ${")
 	}
 	value, ok := d.opts.Env(name)

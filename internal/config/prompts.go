@@ -44,7 +44,7 @@ func (d *decoder) prompts(n *yaml.Node, path string, v reflect.Value) {
 // promptPath is where the prompt for a chat stands. What does not look like a
 // chat is not repeated, as of every other key.
 func promptPath(path, chat string) string {
-	if shownChat().MatchString(chat) {
+	if shownChat.Regexp().MatchString(chat) {
 		return path + "." + chat
 	}
 	return join(path, showKey(chat))
@@ -100,7 +100,7 @@ func (v *validator) models(path string, ch Channel) {
 		switch {
 		case chat == promptPrivate || chat == promptGroup:
 			v.bad(at, "is not a chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
-		case !isChat(chat) || ch.Type == TypeTelegram && !telegramPattern().MatchString(chat):
+		case !isChat(chat) || ch.Type == TypeTelegram && !telegramPattern.Regexp().MatchString(chat):
 			v.bad(at, "is not a chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
 		case strings.TrimSpace(ch.Models[chat]) == "":
 			v.bad(at, "is empty", "write the model's name as its server knows it, or remove the line")
@@ -135,7 +135,7 @@ var placeholders = []string{"{channel}", "{chat}", "{network}", "{nick}"}
 
 // fill puts the names of a chat into a prompt.
 func (ch Channel) fill(text, room, chat string) string {
-	return placeholder().ReplaceAllStringFunc(text, func(p string) string {
+	return placeholder.Regexp().ReplaceAllStringFunc(text, func(p string) string {
 		switch p {
 		case "{channel}":
 			return room
@@ -187,7 +187,7 @@ func (v *validator) prompts(path string, ch Channel) {
 			v.bad(at, "has chat: in front of the chat's id", fmt.Sprintf("write %q", name))
 		case !isChat(chat):
 			v.bad(at, "is not a chat", `write private, group, or a chat's id like "#go", which may have a *`)
-		case ch.Type == TypeTelegram && !telegramPattern().MatchString(chat):
+		case ch.Type == TypeTelegram && !telegramPattern.Regexp().MatchString(chat):
 			v.bad(at, "is not a Telegram chat", `write private, group, or a chat's id like "-1001234567890", which may have a *`)
 		case strings.TrimSpace(ch.Prompts[chat]) == "":
 			v.bad(at, "is empty", "write a prompt, or remove the line")
@@ -199,7 +199,7 @@ func (v *validator) prompts(path string, ch Channel) {
 var telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
 
 func (v *validator) placeholders(path, text string) {
-	for _, p := range placeholder().FindAllString(text, -1) {
+	for _, p := range placeholder.Regexp().FindAllString(text, -1) {
 		if strings.HasPrefix(p, "{{") || slices.Contains(placeholders, p) {
 			continue
 		}

@@ -119,7 +119,7 @@ func (v *validator) telegram(path string, t *Telegram, enabled bool) {
 }
 
 func (v *validator) botToken(path string, token Secret) {
-	if !botToken().MatchString(token.Reveal()) {
+	if !botToken.Regexp().MatchString(token.Reveal()) {
 		v.bad(path, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits")
 	}
 }
@@ -133,13 +133,13 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	for i, nick := range c.AltNicks {
 		v.nick(fmt.Sprintf("%s.alt_nicks[%d]", path, i), nick)
 	}
-	if c.User == "" && ircUser().MatchString(c.Nick) {
+	if c.User == "" && ircUser.Regexp().MatchString(c.Nick) {
 		c.User = c.Nick
 	}
 	if c.User == "" {
 		c.User = "dragoman" // a user name cannot begin as a nick can
 	}
-	if !ircUser().MatchString(c.User) {
+	if !ircUser.Regexp().MatchString(c.User) {
 		v.bad(path+".user", "has a character that cannot be in a user name", "write letters and digits")
 	}
 	oneLine := map[string]string{
@@ -160,7 +160,7 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	for i, ch := range c.Channels {
 		at := fmt.Sprintf("%s.channels[%d]", path, i)
 		switch {
-		case !ircChannel().MatchString(ch.Name):
+		case !ircChannel.Regexp().MatchString(ch.Name):
 			v.bad(at, v.show(at, ch.Name)+" is not a channel", `write its name with #, in quotes: "#go"`)
 		case seen[strings.ToLower(ch.Name)]:
 			v.bad(at, "appears twice", "keep one")
@@ -197,7 +197,7 @@ func (v *validator) ircServer(path string, c *IRC) {
 }
 
 func (v *validator) nick(path, nick string) {
-	if !ircNick().MatchString(nick) {
+	if !ircNick.Regexp().MatchString(nick) {
 		v.bad(path, v.show(path, nick)+" is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit")
 	}
 }

@@ -111,7 +111,7 @@ func (v *validator) server(path, value string, withSecret bool) {
 		return
 	}
 	for name := range u.Query() {
-		if secretQuery().MatchString(name) {
+		if secretQuery.Regexp().MatchString(name) {
 			v.bad(path, "has a key in its query, where logs would show it", "remove it; model.api_key and model.extra_headers are for keys")
 			return
 		}

@@ -28,7 +28,7 @@ func (v *validator) whatsapp(path string, ch Channel) {
 	if c.DeviceName == "" || len(c.DeviceName) > 60 || strings.ContainsAny(c.DeviceName, "\r\n\x00") {
 		v.bad(path+".device_name", "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone")
 	}
-	if c.WebVersion != "" && c.WebVersion != "auto" && !whatsappVersion().MatchString(c.WebVersion) {
+	if c.WebVersion != "" && c.WebVersion != "auto" && !whatsappVersion.Regexp().MatchString(c.WebVersion) {
 		at := path + ".web_version"
 		v.bad(at, v.show(at, c.WebVersion)+" is not a version", "write auto, or three numbers like 2.3000.1045649367")
 	}
@@ -37,10 +37,10 @@ func (v *validator) whatsapp(path string, ch Channel) {
 func allowWhatsApp(entry string) (what, want string) {
 	chat, isChat := strings.CutPrefix(entry, "chat:")
 	switch {
-	case isChat && (whatsappGroup().MatchString(chat) || whatsappNumber().MatchString(chat) || whatsappLID().MatchString(chat)),
-		whatsappNumber().MatchString(entry), whatsappLID().MatchString(entry):
+	case isChat && (whatsappGroup.Regexp().MatchString(chat) || whatsappNumber.Regexp().MatchString(chat) || whatsappLID.Regexp().MatchString(chat)),
+		whatsappNumber.Regexp().MatchString(entry), whatsappLID.Regexp().MatchString(entry):
 		return "", ""
-	case whatsappGroup().MatchString(entry):
+	case whatsappGroup.Regexp().MatchString(entry):
 		return "is a group", "write chat:" + entry
 	case strings.Trim(entry, "0123456789 +-()") == "":
 		return "is not a complete phone number", `write + and the country code, digits only: "+491701234567"`

@@ -172,7 +172,7 @@ func sentFor(turn string, items []sessions.FeedItem) string {
 			return whole
 		}
 		_, _ = fmt.Sscanf(rest[strings.IndexByte(rest, '.')+1:], "%d", &total)
-		parts = append(parts, ofChannel().ReplaceAllString(it.Text, ""))
+		parts = append(parts, ofChannel.Regexp().ReplaceAllString(it.Text, ""))
 	}
 	if len(parts) != total {
 		return ""

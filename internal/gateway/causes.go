@@ -120,7 +120,7 @@ func (s sentence) forOwner(model *agent.ModelError) string {
 	if model == nil || model.Err == nil {
 		return s.cure
 	}
-	said := packages().ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
+	said := packages.Regexp().ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
 	if model.Status != 0 {
 		said = fmt.Sprintf("HTTP %d: %s", model.Status, said)
 	}

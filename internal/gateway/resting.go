@@ -175,7 +175,9 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 var odd = lazily.Compile(`\S*[0-9]\S*`)
 
 // wordsOf are the kind and the words of a failure.
-func wordsOf(failed *agent.ModelError) string { return odd().ReplaceAllString(failed.Error(), "#") }
+func wordsOf(failed *agent.ModelError) string {
+	return odd.Regexp().ReplaceAllString(failed.Error(), "#")
+}
 
 // connections are the words of a network that fails.
 var connections = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
@@ -189,5 +191,5 @@ func outage(failed *agent.ModelError) bool {
 	case failed.Status >= 400 && failed.Status < 500: // 408, 409, 425, 429
 		return true
 	}
-	return failed.Status == 0 && connections().MatchString(failed.Error())
+	return failed.Status == 0 && connections.Regexp().MatchString(failed.Error())
 }

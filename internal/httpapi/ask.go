@@ -65,7 +65,7 @@ func Ask(ask Asker) http.Handler {
 		if err != nil {
 			return nil, err
 		}
-		if !askID().MatchString(q.ID) {
+		if !askID.Regexp().MatchString(q.ID) {
 			return nil, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
 		}
 		wait := DefaultWait

@@ -88,7 +88,7 @@ func (c Change) check() error {
 	}
 	for name, value := range c.Meta {
 		switch {
-		case !metaForm().MatchString(name):
+		case !metaForm.Regexp().MatchString(name):
 			return &badRequest{"a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
 		case len(value) > maxValue || !json.Valid(value):
 			return &badRequest{fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}

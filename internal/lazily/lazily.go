@@ -8,8 +8,21 @@ import (
 	"sync"
 )
 
-// Compile returns a function that compiles expression when it is first called,
-// and panics if that cannot be done. Several goroutines may call it.
-func Compile(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+// Expression is a regular expression that is compiled when it is first used. It
+// is a struct and no function so that the linker can lay it out: a variable of
+// it costs no code before main.
+type Expression struct {
+	text     string
+	once     sync.Once
+	compiled *regexp.Regexp
+}
+
+// Compile makes an expression of text.
+func Compile(text string) *Expression { return &Expression{text: text} }
+
+// Regexp compiles the expression if nobody has, and panics if that cannot be
+// done. Several goroutines may call it.
+func (e *Expression) Regexp() *regexp.Regexp {
+	e.once.Do(func() { e.compiled = regexp.MustCompile(e.text) })
+	return e.compiled
 }

@@ -116,7 +116,7 @@ var phoneForm = lazily.Compile(`^\+[1-9][0-9]{6,14}$`)
 // PhoneNumber reads a phone number as people write it: "+49 170 1234567".
 func PhoneNumber(s string) (string, error) {
 	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(s)
-	if !phoneForm().MatchString(phone) {
+	if !phoneForm.Regexp().MatchString(phone) {
 		return "", errors.New("the number must be complete, with + and the country code, like +491701234567")
 	}
 	return phone, nil
