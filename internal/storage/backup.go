@@ -37,31 +37,26 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 		return backup.End{}, fmt.Errorf("storage: %w", err)
 	}
 	b.Tell = tell
-	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
-	if err != nil {
-		return backup.End{}, fmt.Errorf("storage: %w", err)
-	}
 	state := &Dir{Path: cfg.StateDir}
+	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
 	for _, name := range []string{AuditName, llm.NotesName, ErasingName} {
-		if err := b.Tree(ctx, backedState+"/"+name, state.File(name), nil); err != nil {
-			return backup.End{}, fmt.Errorf("storage: %w", err)
+		if err == nil {
+			err = b.Tree(ctx, backedState+"/"+name, state.File(name), nil)
 		}
 	}
-	if err := backMedia(ctx, b, cfg, state); err != nil {
-		return backup.End{}, fmt.Errorf("storage: %w", err)
+	if err == nil {
+		err = backMedia(ctx, b, cfg, state)
 	}
-	if cfg.Store.Type == postgresType {
-		err = backDevicesOfDatabase(ctx, b, cfg)
-	} else {
-		err = backDevices(ctx, b, state)
+	if err == nil {
+		err = backDevices(ctx, b, cfg, state)
 	}
-	if err != nil {
-		return backup.End{}, err
+	if err == nil {
+		err = b.Tree(ctx, backedWorkspace, config.RealPath(cfg.Workspace), nil)
 	}
-	if err := b.Tree(ctx, backedWorkspace, config.RealPath(cfg.Workspace), nil); err != nil {
-		return backup.End{}, fmt.Errorf("storage: %w", err)
+	var end backup.End
+	if err == nil {
+		end, err = b.Close()
 	}
-	end, err := b.Close()
 	if err != nil {
 		return end, fmt.Errorf("storage: %w", err)
 	}
@@ -86,28 +81,41 @@ func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state 
 	return errors.Join(err, files.Close())
 }
 
-// backDevices writes the files of linked devices, each as of one moment: their
-// daemon may be writing.
-func backDevices(ctx context.Context, b *backup.Writer, state *Dir) error {
-	files, err := filepath.Glob(state.File("*" + deviceSuffix))
-	if err != nil || len(files) == 0 {
-		return err
-	}
+// backDevices writes linked devices as the files that they are, or would be, in
+// the state directory, each as of one moment: their daemon may be writing.
+func backDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
 	dir, remove, err := NewView(os.TempDir(), "backup")
 	if err != nil {
 		return err
 	}
 	defer remove()
-	for _, file := range files {
-		name := filepath.Base(file)
-		if err := snapshot(ctx, file, dir.File(name)); err != nil {
-			return fmt.Errorf("storage: read %s: %w", file, err)
+	if cfg.Store.Type == postgresType {
+		for _, name := range cfg.OfType(config.TypeWhatsApp) {
+			if _, err := copyDevice(ctx, cfg, name, dir.File(name+deviceSuffix), false); err != nil {
+				return err
+			}
 		}
-		if err := b.Tree(ctx, backedState+"/"+name, dir.File(name), nil); err != nil {
-			return fmt.Errorf("storage: %w", err)
+	} else if err := snapshots(ctx, state.File("*"+deviceSuffix), dir); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(dir.File("*" + deviceSuffix))
+	for _, file := range files {
+		if err == nil {
+			err = b.Tree(ctx, backedState+"/"+filepath.Base(file), file, nil)
 		}
 	}
-	return nil
+	return err
+}
+
+// snapshots copies the databases that pattern matches into a folder.
+func snapshots(ctx context.Context, pattern string, to *Dir) error {
+	files, err := filepath.Glob(pattern)
+	for _, file := range files {
+		if err := snapshot(ctx, file, to.File(filepath.Base(file))); err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+	}
+	return err
 }
 
 // snapshot copies an SQLite database that others may have open.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"dragoman/internal/backup"
 	"dragoman/internal/config"
 )
 
@@ -96,27 +95,6 @@ func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) er
 		}
 		if err != nil {
 			return fmt.Errorf("storage: move the linked device of %s out of the database: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// backDevicesOfDatabase writes linked devices as the files that they would be in
-// the state directory.
-func backDevicesOfDatabase(ctx context.Context, b *backup.Writer, cfg *config.Config) error {
-	dir, remove, err := NewView(os.TempDir(), "backup")
-	if err != nil {
-		return err
-	}
-	defer remove()
-	for _, name := range cfg.OfType(config.TypeWhatsApp) {
-		file := dir.File(name + deviceSuffix)
-		found, err := copyDevice(ctx, cfg, name, file, false)
-		if err == nil && found {
-			err = b.Tree(ctx, backedState+"/"+name+deviceSuffix, file, nil)
-		}
-		if err != nil {
-			return fmt.Errorf("storage: %w", err)
 		}
 	}
 	return nil
