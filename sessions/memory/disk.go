@@ -42,7 +42,7 @@ type Moment interface {
 
 // Image is everything except the contents of conversations.
 type Image struct {
-	Shared *Shared // nil: nothing
+	Shared *Shared
 	Heads  []Head
 	Seen   *SeenIDs
 	// Epoch is above the epochs of all former lives.
@@ -171,12 +171,7 @@ func (b *backend) mend() error {
 
 func (b *backend) setImage(img Image) error {
 	st := newState()
-	if img.Shared != nil {
-		st.Shared = img.Shared
-	}
-	if img.Seen != nil {
-		st.seen = img.Seen
-	}
+	st.Shared, st.seen = img.Shared, img.Seen
 	for _, h := range img.Heads {
 		st.chats[h.Key] = &chat{Head: h}
 		st.count(h.Conversation, 1)

@@ -18,7 +18,9 @@ import (
 // emptyDisk has nothing and keeps nothing.
 type emptyDisk struct{}
 
-func (emptyDisk) Image() (memory.Image, error) { return memory.Image{}, nil }
+func (emptyDisk) Image() (memory.Image, error) {
+	return memory.Image{Shared: memory.NewShared(), Seen: &memory.SeenIDs{}}, nil
+}
 
 func (emptyDisk) Content(channels.Key, bool) (memory.Content, error) { return memory.Content{}, nil }
 func (emptyDisk) Commit([]memory.Change) error                       { return nil }
@@ -74,7 +76,7 @@ func TestRestoreInParts(t *testing.T) {
 type halfDisk struct{ emptyDisk }
 
 func (halfDisk) Image() (memory.Image, error) {
-	var img memory.Image
+	img, _ := emptyDisk{}.Image()
 	for n, k := range []string{"x:good", "x:bad"} {
 		g := sessions.Generation{ID: rules.Generation("20260101", int64(n+1)), FirstSeq: 1}
 		img.Heads = append(img.Heads, memory.Head{

@@ -46,11 +46,8 @@ type Options struct {
 // Store is the engine over rows in memory. Make it with [New] or [Open].
 type Store struct {
 	*engine.Store
-	*documents
+	b *backend
 }
-
-// documents is what a disk asks of the rows above it.
-type documents struct{ b *backend }
 
 // New makes an empty store without a disk.
 func New(o Options) *Store {
@@ -60,7 +57,7 @@ func New(o Options) *Store {
 }
 
 func (b *backend) store(o Options) *Store {
-	return &Store{engine.New(b, cmp.Or(o.Name, "memory"), b.now), &documents{b}}
+	return &Store{engine.New(b, cmp.Or(o.Name, "memory"), b.now), b}
 }
 
 // backend keeps rows in memory.
@@ -92,7 +89,7 @@ func newBackend(o Options) *backend {
 		o.Now = time.Now
 	}
 	b := &backend{now: o.Now, log: o.Logger, state: newState()}
-	b.reader = reader{b, b.read, false}
+	b.reader = reader{b, false}
 	return b
 }
 
@@ -101,7 +98,7 @@ func (b *backend) dispatcher(epoch int64) *dispatch.Dispatcher {
 }
 
 // Wait returns when the disk has been read, with the reason if it could not be.
-func (d *documents) Wait(ctx context.Context) error { return d.b.wait(ctx) }
+func (s *Store) Wait(ctx context.Context) error { return s.b.wait(ctx) }
 
 func (b *backend) wait(ctx context.Context) error {
 	if b.begun == nil {
@@ -127,9 +124,7 @@ func (b *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 }
 
 // inside reads under the lock that is held.
-func (b *backend) inside() reader {
-	return reader{b, func(_ context.Context, f func() error) error { return f() }, true}
-}
+func (b *backend) inside() reader { return reader{b, true} }
 
 // read runs f under the lock.
 func (b *backend) read(ctx context.Context, f func() error) error {

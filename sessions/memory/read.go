@@ -13,15 +13,21 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// reader reads the rows of b. do runs what it is given under the lock, which
-// inside of an update is held already.
+// reader reads the rows of b.
 type reader struct {
 	b      *backend
-	do     func(ctx context.Context, f func() error) error
-	inside bool
+	inside bool // of an update or a snapshot
 }
 
 var _ rows.Reader = reader{}
+
+// do runs f under the lock, which an update holds already.
+func (r reader) do(ctx context.Context, f func() error) error {
+	if r.inside {
+		return f()
+	}
+	return r.b.read(ctx, f)
+}
 
 // stream yields what f collects under the lock.
 func stream[T any](ctx context.Context, r reader, f func() ([]T, error)) iter.Seq2[T, error] {

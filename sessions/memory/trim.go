@@ -52,12 +52,12 @@ func (c *chat) release() {
 // Release drops from memory what is on disk as well and was not used since
 // before: contents of conversations in which nothing is open, and of the
 // others what is done. It returns how many conversations are left in memory.
-func (d *documents) Release(before time.Time) (left int) {
-	s := d.b
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.chats {
-		if !c.loaded || s.broken {
+func (s *Store) Release(before time.Time) (left int) {
+	b := s.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.chats {
+		if !c.loaded || b.broken {
 			continue
 		}
 		if c.used.Before(before) {
@@ -76,11 +76,11 @@ func (d *documents) Release(before time.Time) (left int) {
 
 // Trim drops from memory what is done in k and not needed for its next turn,
 // unless somebody read all of it lately.
-func (d *documents) Trim(k channels.Key) {
-	s := d.b
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
+func (s *Store) Trim(k channels.Key) {
+	b := s.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.chats[k]; c != nil && c.loaded && !c.read && !b.broken {
 		c.trim()
 	}
 }
