@@ -27,13 +27,13 @@ func (b *backend) commit() {
 		b.queue.Run(nil, b.together)
 		return
 	}
-	b.queue.Run(nil, func(batch []*op) []error { return slices.Repeat([]error{b.beginErr}, len(batch)) })
+	b.queue.Run(nil, func(batch []op) []error { return slices.Repeat([]error{b.beginErr}, len(batch)) })
 }
 
 // together does a batch as one commit and says how each step ended. If the
 // disk fails, all of them fail and the state is read anew. Without a disk there
 // is nothing to read, and no step is half done: a panic comes before its changes.
-func (b *backend) together(batch []*op) []error {
+func (b *backend) together(batch []op) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer func() { b.fenced = nil }()
@@ -73,7 +73,7 @@ func (b *backend) together(batch []*op) []error {
 }
 
 // one runs o and makes its changes, if there are any. A panic becomes its error.
-func (b *backend) one(o *op) (done applied, any bool, err error, panicked bool) {
+func (b *backend) one(o op) (done applied, any bool, err error, panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			err, panicked = rules.Panic(p), true

@@ -131,7 +131,7 @@ type QuarantineRow struct {
 func Open(o Options, d Disk) *Store {
 	b := newBackend(o)
 	b.disk, b.begun, b.broken = d, make(chan struct{}), true
-	b.queue = durable.NewQueue[*op](batchMost)
+	b.queue = durable.NewQueue[op](batchMost)
 	go b.commit()
 	return b.store(o)
 }

@@ -67,8 +67,8 @@ type backend struct {
 	log    *slog.Logger
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
-	disk   Disk                // nil: memory alone
-	queue  *durable.Queue[*op] // nil without a disk
+	disk   Disk               // nil: memory alone
+	queue  *durable.Queue[op] // nil without a disk
 	// begun is closed when the disk has been read, or could not be for the
 	// reason beginErr. It is nil without a disk.
 	begun    chan struct{}
@@ -118,9 +118,9 @@ func (b *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 		return err
 	}
 	if b.queue != nil {
-		return b.queue.Do(ctx, &op{run: f})
+		return b.queue.Do(ctx, op{run: f})
 	}
-	return b.together([]*op{{run: f}})[0]
+	return b.together([]op{{run: f}})[0]
 }
 
 // inside reads under the lock that is held.
@@ -205,7 +205,7 @@ func (b *backend) Check(ctx context.Context) error {
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
-	return b.queue.Do(ctx, &op{write: true, run: func(rows.Reader) (rows.Changes, error) { return rows.Changes{}, nil }})
+	return b.queue.Do(ctx, op{write: true, run: func(rows.Reader) (rows.Changes, error) { return rows.Changes{}, nil }})
 }
 
 // Close ends the backend. What is queued for the disk is done first, and what

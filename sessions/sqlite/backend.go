@@ -99,7 +99,7 @@ type backend struct {
 
 	db      *sql.DB // of the writer
 	writer  *writer
-	ops     *durable.Queue[*op] // of the writer
+	ops     *durable.Queue[op] // of the writer
 	closed  sync.Once
 	left    []int64        // hidden ids that were not swept when the store was opened
 	fenced  []channels.Key // by steps of the batch that is on its way; the writer's
@@ -138,7 +138,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 		return nil, err
 	}
 	s := &backend{
-		now: o.Now, path: path, ops: durable.NewQueue[*op](batchMost), recent: recent{idle: o.Idle},
+		now: o.Now, path: path, ops: durable.NewQueue[op](batchMost), recent: recent{idle: o.Idle},
 	}
 	s.reader = reader{&s.reads, s, nil}
 	defer func() {
@@ -232,7 +232,7 @@ func (s *backend) Stats(ctx context.Context) (sessions.Stats, error) {
 
 // Check proves that the file can be written: it commits a change.
 func (s *backend) Check(ctx context.Context) error {
-	return s.do(ctx, &op{run: func(t *tx) error { return t.exec(`UPDATE meta SET checked = ?`, nanos(s.now())) }})
+	return s.do(ctx, op{run: func(t *tx) error { return t.exec(`UPDATE meta SET checked = ?`, nanos(s.now())) }})
 }
 
 // Live checks a claim: see rows.Backend.
@@ -256,7 +256,7 @@ func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 		hidden []int64
 	}
 	step := func(t *tx) error {
-		changes, err := f(t.reader())
+		changes, err := f(&t.rows)
 		if err != nil {
 			return err
 		}
@@ -276,10 +276,10 @@ func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 		big.hidden, err = t.apply(changes, big.ahead)
 		return err
 	}
-	err := s.do(ctx, &op{run: step})
+	err := s.do(ctx, op{run: step})
 	if errors.Is(err, errBulky) {
 		if big.ahead, err = s.stage(ctx, big.said); err == nil {
-			err = s.do(ctx, &op{run: step, alone: true})
+			err = s.do(ctx, op{run: step, alone: true})
 		}
 	}
 	if err != nil {

@@ -18,7 +18,7 @@ var errTest = errors.New("made to fail")
 
 // update has the writer of s do f.
 func update(s *Store, f func(*tx) error) error {
-	return s.b.do(context.Background(), &op{run: f})
+	return s.b.do(context.Background(), op{run: f})
 }
 
 // FailHalfDone has an operation fail after it has changed what the writer

@@ -89,7 +89,7 @@ func (w *writer) unswept() (ids []int64, err error) {
 func (s *backend) sweep(ctx context.Context, ids []int64) {
 	for _, id := range ids {
 		for done := false; !done; {
-			err := s.do(ctx, &op{run: func(t *tx) error {
+			err := s.do(ctx, op{run: func(t *tx) error {
 				done = t.sweepPart(id)
 				return nil
 			}})
@@ -208,7 +208,7 @@ func (s *backend) stage(ctx context.Context, large map[channels.Key]iter.Seq2[[]
 	ahead = map[channels.Key]int64{}
 	for k, said := range large {
 		var id int64
-		err := s.do(ctx, &op{run: func(t *tx) error {
+		err := s.do(ctx, op{run: func(t *tx) error {
 			id = t.freshID()
 			t.run(`INSERT INTO sweeps (key_id) VALUES (?)`, id)
 			return nil
@@ -256,7 +256,7 @@ func partOf(messages []sessions.Message) (n int) {
 }
 
 func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Message) error {
-	return s.do(ctx, &op{run: func(t *tx) error {
+	return s.do(ctx, op{run: func(t *tx) error {
 		kept, err := t.reader().yes(ctx, `SELECT 1 FROM sweeps WHERE key_id = ?`, id)
 		if err == nil && !kept {
 			err = errSwept

@@ -22,10 +22,10 @@ type op struct {
 
 // do has the writer do o, atomically, and returns when that is durable or has
 // failed. A caller whose ctx ends gets its error only if o will never be run.
-func (s *backend) do(ctx context.Context, o *op) error { return explain(s.ops.Do(ctx, o)) }
+func (s *backend) do(ctx context.Context, o op) error { return explain(s.ops.Do(ctx, o)) }
 
 // together is how many of the first operations share a transaction.
-func together(ops []*op) int {
+func together(ops []op) int {
 	for i, o := range ops {
 		if o.alone {
 			return max(i, 1)
@@ -37,9 +37,10 @@ func together(ops []*op) int {
 // commit does a batch in one transaction and says how each operation ended. If
 // that fails, each gets a transaction for itself: it may be one of them that
 // the file does not take.
-func (s *backend) commit(batch []*op) []error {
+func (s *backend) commit(batch []op) []error {
 	s.largest.Store(max(s.largest.Load(), int64(len(batch))))
 	t := &tx{writer: s.writer, store: s, touched: map[channels.Key]bool{}}
+	t.rows = t.reader()
 	errs, err := t.all(batch)
 	if s.writer.rewrote { // nobody is told before what is known of it is gone
 		s.writer.rewrote = false
@@ -70,7 +71,8 @@ func (s *backend) commit(batch []*op) []error {
 type tx struct {
 	*writer
 	store     *backend
-	err       error // the first of the operation at work, which ends its changes
+	rows      reader // for steps
+	err       error  // the first of the operation at work, which ends its changes
 	items     []dispatch.Item
 	fenced    []channels.Key
 	words     []wordsRow            // to add to the search index
@@ -133,7 +135,7 @@ func (t *tx) index() error {
 
 // all runs the operations and commits those that succeed. Its error is one of
 // the whole transaction: nothing of it is stored.
-func (t *tx) all(ops []*op) (errs []error, err error) {
+func (t *tx) all(ops []op) (errs []error, err error) {
 	errs = make([]error, len(ops))
 	if err := t.exec(`BEGIN IMMEDIATE`); err != nil {
 		return errs, err
@@ -163,7 +165,7 @@ func (t *tx) all(ops []*op) (errs []error, err error) {
 
 // one runs o. An operation reads first and then writes: what fails while it
 // reads is its own error, and what fails later is one of the transaction.
-func (t *tx) one(o *op) (own, whole error) {
+func (t *tx) one(o op) (own, whole error) {
 	if len(t.keys) > keysMost {
 		t.forget()
 	}
