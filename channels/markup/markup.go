@@ -22,9 +22,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dragoman/internal/lazily"
-
 	gmhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
 )
 
 // Pen writes what a walk finds, in a network's own marks.
@@ -130,16 +129,20 @@ func Clip(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-var (
-	punctuation = lazily.Compile(`[[:punct:]]`)
-	escaped     = lazily.Compile(`\\([[:punct:]])`)
-)
-
 // Escape makes s mean itself in Markdown.
-func Escape(s string) string { return punctuation.Regexp().ReplaceAllString(s, `\$0`) }
+func Escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if util.IsPunct(s[i]) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
 
 // Unescape takes the backslashes before punctuation away.
-func Unescape(s string) string { return escaped.Regexp().ReplaceAllString(s, "$1") }
+func Unescape(s string) string { return string(util.UnescapePunctuations([]byte(s))) }
 
 // resolve undoes backslash escapes and entities in ordinary text.
 func resolve(value []byte) string {
