@@ -60,7 +60,13 @@ type Node struct {
 	Since time.Time `json:"since"`
 	// Lag is how long ago it last renewed its row.
 	Lag    time.Duration `json:"lag"`
-	Leases []string      `json:"leases,omitempty"` // that it holds, sorted
+	Leases []Lease       `json:"leases,omitempty"` // that it holds, sorted
 	Claims int           `json:"claims"`           // keys that it works on now
 	Self   bool          `json:"self,omitempty"`   // it is the one that was asked
+}
+
+// Lease is one that a node holds.
+type Lease struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
 }

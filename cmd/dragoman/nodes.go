@@ -37,7 +37,7 @@ func (e *env) nodes(list []httpapi.Node) {
 		if n.Self {
 			name += " (this one)"
 		}
-		t.add(name, n.Version, words(n.Roles), e.when(n.Since), e.seen(n), fmt.Sprint(n.Chats), leases(n))
+		t.add(name, n.Version, words(n.Roles), e.when(n.Since), e.seen(n), fmt.Sprint(n.Chats), e.leases(n))
 	}
 	t.print(e)
 }
@@ -47,11 +47,11 @@ func (e *env) seen(n httpapi.Node) string {
 	return e.when(e.now().Add(-time.Duration(n.LagS * float64(time.Second))))
 }
 
-// leases names what a node holds: channels by their names.
-func leases(n httpapi.Node) string {
+// leases names what a node holds, channels by their names, and since when.
+func (e *env) leases(n httpapi.Node) string {
 	var names []string
 	for _, lease := range n.Holds {
-		names = append(names, strings.TrimPrefix(lease, "channel:"))
+		names = append(names, fmt.Sprintf("%s (%s)", strings.TrimPrefix(lease.Name, "channel:"), e.when(lease.Since)))
 	}
 	return words(names)
 }

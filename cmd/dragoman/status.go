@@ -114,11 +114,16 @@ func (e *env) status(s httpapi.Status) {
 // nodesLine names this node and its peers, where several share a store.
 func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 	for _, n := range s.Nodes {
-		text := fmt.Sprintf("%s (%s), holds %s, works on %s", n.Name(), words(n.Roles), leases(n), count(n.Chats, "chat", "chats"))
+		text := fmt.Sprintf("%s (%s), holds %s, works on %s", n.Name(), words(n.Roles), e.leases(n), count(n.Chats, "chat", "chats"))
 		if n.Self {
 			line("node", text)
 		} else {
 			line("peer", fmt.Sprintf("%s; version %s, started %s, seen %s", text, n.Version, e.when(n.Since), e.seen(n)))
+		}
+	}
+	for _, role := range []struct{ name, waits string }{{"channels", "nothing is received or sent"}, {"turns", "messages wait for an answer"}, {"jobs", "no job starts"}} {
+		if len(s.Nodes) > 0 && !slices.ContainsFunc(s.Nodes, func(n httpapi.Node) bool { return len(n.Roles) == 0 || slices.Contains(n.Roles, role.name) }) {
+			line("warning", fmt.Sprintf("%s, because no running node has %q in its roles", role.waits, role.name))
 		}
 	}
 }

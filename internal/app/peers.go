@@ -127,7 +127,7 @@ func (d *Daemon) holders() map[string]string {
 	on := map[string]string{}
 	for _, n := range nodes {
 		for _, lease := range n.Leases {
-			if name, is := strings.CutPrefix(lease, "channel:"); is {
+			if name, is := strings.CutPrefix(lease.Name, "channel:"); is {
 				on[name] = n.Host
 			}
 		}

@@ -61,7 +61,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		_, err := where(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
 		return err
 	}
-	if refusal := g.overLimit(m); refusal != "" {
+	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}
 	return g.enqueue(ctx, m, aside)
@@ -70,7 +70,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 // note writes a reaction into the conversation, where the next turn sees it.
 // Those above the limit are dropped: nobody waits for an answer to them.
 func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
-	if g.overLimit(m) != "" {
+	if g.overLimit(ctx, m) != "" {
 		g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 		return nil
 	}
@@ -115,15 +115,30 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 }
 
 // overLimit says why m may not be taken, in words for its sender.
-func (g *Gateway) overLimit(m channels.Inbound) string {
+func (g *Gateway) overLimit(ctx context.Context, m channels.Inbound) string {
 	if len(m.Text) > g.opts.MaxMessageBytes {
 		return fmt.Sprintf("Your message is too long for me (%s; I can read at most %s). Please send it in parts.",
 			size(len(m.Text)), size(g.opts.MaxMessageBytes))
 	}
-	if !g.strikes.allow(whoWrites(m)) {
+	if !g.mayWrite(ctx, m) {
 		return fmt.Sprintf("You sent more than %d messages in a minute. Please wait a little, then send the ones after the limit again.", g.opts.RatePerMinute)
 	}
 	return ""
+}
+
+// mayWrite counts m against the rate of its author: also on the other nodes, where
+// one may write on all of them.
+func (g *Gateway) mayWrite(ctx context.Context, m channels.Inbound) bool {
+	who := whoWrites(m)
+	if !g.strikes.allow(who) {
+		return false
+	}
+	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].Everywhere {
+		if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
+			g.log(m.Key).Warn("a message counts against the rate of its author on this node alone", "err", err)
+		}
+	}
+	return true
 }
 
 // whoWrites names whom the rate of m counts against. Those for whom their

@@ -41,7 +41,7 @@ func (g *Gateway) again(ctx context.Context, m channels.Inbound) error {
 		m.Attachments = append(m.Attachments, it.Attachments...)
 	}
 	m.Text, m.Attachments = againMark+strings.Join(said, "\n"), attachments(m.Attachments)
-	if refusal := g.overLimit(m); refusal != "" {
+	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}
 	return g.enqueue(ctx, m, false)

@@ -24,6 +24,7 @@ const (
 	callRetract = "channel.retract"
 	callRevive  = "channel.revive" // to all
 	callStates  = "channel.states" // to all: how those that the caller holds are doing
+	callWrote   = "person.wrote"   // to all: that counts against their rate
 )
 
 const (
@@ -46,6 +47,7 @@ func (g *Gateway) methods() map[string]Method {
 		callRetract:            method(g.retractFor),
 		callRevive:             func(context.Context, []byte) ([]byte, error) { g.reviveOwn(); return nil, nil },
 		callStates:             method(g.hearStates),
+		callWrote:              func(_ context.Context, who []byte) ([]byte, error) { g.strikes.allow(string(who)); return nil, nil },
 		callCommand:            method(g.command),
 		callPress:              method(g.press),
 		callOutcome:            method(g.outcomeFor),

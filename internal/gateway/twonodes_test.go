@@ -240,6 +240,31 @@ func TestTakeBackFromATurnElsewhere(t *testing.T) {
 	p.gets("echo hello")
 }
 
+// Whoever writes on the pages of two nodes has one limit.
+func TestRateOverNodes(t *testing.T) {
+	p := startPair(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+		b.Everywhere, o.RatePerMinute = true, 3
+	})
+	p.back.in = <-p.back.net.intake
+	front := p.front.store.(claims).Store.(*postgres.Store)
+	testkit.Eventually(t, "the other node answers", func() bool {
+		nodes, err := front.Nodes(t.Context())
+		i := slices.IndexFunc(nodes, func(n sessions.Node) bool { return !n.Self })
+		if err == nil && i >= 0 {
+			_, err = front.Call(t.Context(), sessions.Peer{Node: nodes[i].ID}, "delivery.outcome", []byte(`"none"`))
+		}
+		return err == nil && i >= 0
+	})
+	for range 3 {
+		p.front.say("1", "hello")
+	}
+	testkit.Eventually(t, "the other node counts", func() bool { return gateway.Left(p.back.gw, "net 1") < 1 })
+	p.back.say("1", "hello")
+	if got := p.back.seen.get("accepted net over_limit"); got != 1 {
+		t.Errorf("of four messages %d were over a limit of three", got)
+	}
+}
+
 // What is edited while its answer is shown is answered anew, in the same message,
 // also if the turn ends before its node hears of the edit.
 func TestEditOfWhatATurnElsewhereShows(t *testing.T) {

@@ -27,8 +27,8 @@ type Node struct {
 	// LagS is how long ago it last said that it lives.
 	LagS float64 `json:"lag_seconds"`
 	// Chats is how many conversations it works on now.
-	Chats int      `json:"chats"`
-	Holds []string `json:"holds"` // what only one node has at a time, like "channel:telegram"
+	Chats int              `json:"chats"`
+	Holds []sessions.Lease `json:"holds"` // what only one node has at a time, like "channel:telegram"
 }
 
 // Name is what people call it.
@@ -56,7 +56,7 @@ func (a *admin) listNodes(ctx context.Context) (Nodes, error) {
 func nodeOf(n sessions.Node) Node {
 	return Node{
 		ID: n.ID, Host: n.Host, Self: n.Self, Version: n.Version, Roles: append([]string{}, n.Roles...), Since: n.Since,
-		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: append([]string{}, n.Leases...),
+		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: append([]sessions.Lease{}, n.Leases...),
 	}
 }
 

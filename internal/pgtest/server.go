@@ -1,9 +1,11 @@
 package pgtest
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -73,6 +75,31 @@ func (s Server) Restart(t testing.TB, files map[string]string) {
 	if err := errors.Join(s.write(files), s.launch(t)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Files are those of the server that have text in them.
+func (s Server) Files(t testing.TB, text string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(s.data(), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the server is at work
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			found = append(found, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // begin makes a cluster and starts its server.

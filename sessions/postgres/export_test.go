@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"dragoman/sessions/rows"
@@ -19,6 +20,11 @@ func Fault(s *Store, f func() error) { s.b.fault = f }
 func Quick(o Options) Options {
 	o.cooldown, o.TTL = 5*time.Millisecond, cmp.Or(o.TTL, time.Minute)
 	return o
+}
+
+// KeptQueries are the statements in what Kept says.
+func KeptQueries() []string {
+	return append([]string{rewriteQuery}, strings.Split(removeQueries, "; ")...)
 }
 
 // Everybody is what all nodes listen on.

@@ -19,10 +19,12 @@ var (
 	tables string
 	//go:embed migrations/002.sql
 	aboutNodes string
+	//go:embed migrations/003.sql
+	aboutLeases string
 )
 
 // migrations make the tables of each version from those of the one before.
-var migrations = []string{tables, aboutNodes}
+var migrations = []string{tables, aboutNodes, aboutLeases}
 
 // migrate makes the tables, ours and River's. Nodes that start at once wait for
 // each other: a transaction that does nothing else holds a lock meanwhile, since

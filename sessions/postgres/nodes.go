@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // node is this process among those that share the database.
@@ -50,7 +49,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 	if err = b.takeOver(ctx); err != nil {
 		return err
 	}
-	conn, err := b.pool.Acquire(ctx)
+	conn, err := b.connection(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,36 +87,45 @@ func (b *backend) leave() {
 }
 
 // renew keeps this node alive. It has a connection for itself, since those of the
-// pool may all be in use, and gives up well before its peers take over from it.
-func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
-	defer func() { conn.Release() }()
-	ticker := time.NewTicker(b.ttl / 4)
-	defer ticker.Stop()
+// pool may all be in use or broken, and gives up well before its peers take over from it.
+func (b *backend) renew(ctx context.Context, conn *pgx.Conn) {
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	timer := time.NewTimer(b.ttl / 4)
+	defer timer.Stop()
+	failing := false
 	for renewed := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
 		began := time.Now()
-		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, b.grace()-time.Since(renewed)))
+		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, max(b.grace()-time.Since(renewed), b.ttl/12)))
 		alive, err := b.renewOnce(bound, &conn)
 		cancel()
+		pause, lost := b.ttl/4, true
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil:
-			b.log.Warn("could not renew this node; will try again", "err", err)
-		case alive:
-			renewed = began
+		case err == nil && !alive:
+			b.log.Error("the other nodes have taken this one for dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
+		case err == nil:
+			renewed, failing, lost = began, false, false
 			b.node.renewed.Store(&began)
+		case time.Since(renewed) < b.grace():
+			if pause = b.ttl / 20; !failing {
+				b.log.Warn("could not renew this node; trying again", "err", b.explain(err))
+			}
+			failing, lost = true, false
+		default:
+			b.log.Error("the database could not be reached in time, so this node stops before others take over its work", "for", time.Since(renewed).Round(time.Millisecond), "err", b.explain(err))
 		}
-		if err == nil && !alive || time.Since(renewed) >= b.grace() {
-			b.log.Error("the other nodes consider this node dead, so it stops", "since", time.Since(renewed))
+		if lost {
 			close(b.node.lost)
 			b.sockets.cut() // nothing waits for a server that is silent
 			return
 		}
+		timer.Reset(pause)
 	}
 }
 
@@ -126,13 +134,12 @@ func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
 
 // renewOnce reports whether this node is believed to live. A connection that is
 // broken is replaced.
-func (b *backend) renewOnce(ctx context.Context, conn **pgxpool.Conn) (alive bool, err error) {
-	if (*conn).Conn().IsClosed() {
-		fresh, err := b.pool.Acquire(ctx)
+func (b *backend) renewOnce(ctx context.Context, conn **pgx.Conn) (alive bool, err error) {
+	if (*conn).IsClosed() {
+		fresh, err := b.connection(ctx)
 		if err != nil {
 			return false, err
 		}
-		(*conn).Release()
 		*conn = fresh
 	}
 	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
@@ -188,7 +195,7 @@ func (b *backend) takeOver(ctx context.Context) error {
 		return err
 	}
 	return b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
-		dead, err := t.Exec(ctx, `DELETE FROM nodes WHERE expires <= clock_timestamp()`)
+		dead, err := all(ctx, t, pgx.RowTo[string], `DELETE FROM nodes WHERE expires <= clock_timestamp() RETURNING CASE WHEN isfinite(expires) THEN host ELSE '' END`)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +205,7 @@ func (b *backend) takeOver(ctx context.Context) error {
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
 			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5)
 			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, at, b.ttl/4, unheard)
-		if err != nil || dead.RowsAffected() == 0 && len(ids) == 0 {
+		if err != nil || len(dead) == 0 && len(ids) == 0 {
 			return nil, err
 		}
 		if _, err := t.Exec(ctx, `UPDATE keys SET live = 0, node = '', wake = 0 WHERE id = ANY($1)`, ids); err != nil {
@@ -206,6 +213,9 @@ func (b *backend) takeOver(ctx context.Context) error {
 		}
 		_, err = t.Exec(ctx, `DELETE FROM leases WHERE node NOT IN (SELECT id FROM nodes)`)
 		return func() {
+			for _, host := range slices.DeleteFunc(dead, func(host string) bool { return host == "" }) { // it has left
+				b.log.Warn("a node is dead or cannot reach the database; others take over its work", "node", host)
+			}
 			if len(ids) > 0 {
 				b.log.Info("took over conversations that nobody works on", "conversations", len(ids))
 			}
@@ -276,7 +286,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 		free := b.free
 		b.mu.Unlock()
 		tag, err := b.pool.Exec(ctx, `INSERT INTO leases (name, node) SELECT $1, id FROM nodes WHERE id = $2 AND expires > clock_timestamp()
-			ON CONFLICT (name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = leases.node AND n.expires > clock_timestamp())`, name, b.id)
+			ON CONFLICT (name) DO UPDATE SET node = excluded.node, since = excluded.since WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = leases.node AND n.expires > clock_timestamp())`, name, b.id)
 		if err == nil && tag.RowsAffected() > 0 {
 			return nil
 		}

@@ -78,7 +78,8 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	case errors.As(err, new(*pgconn.PgError)) || pgconn.SafeToRetry(err):
 		return nil, &channels.NotSent{Err: err} // nothing of it happened
 	case err != nil:
-		return nil, err // it may have heard, and its answer will be to nobody
+		b.giveUp(n.ID, b.everybody()) // somebody may have heard
+		return nil, err
 	case len(called) == 0:
 		return nil, sessions.ErrNoPeer
 	}
@@ -95,7 +96,7 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 		case r := <-a.answer:
 			return r.data, r.err
 		case <-ctx.Done():
-			b.giveUp(id, a.node)
+			b.giveUp(id, channelOf(a.node))
 			return nil, context.Cause(ctx)
 		case <-b.node.lost:
 			return nil, errLost
@@ -108,11 +109,12 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 	}
 }
 
-// giveUp tells a node that nobody waits for its answer any more, or it works in vain.
-func (b *backend) giveUp(id, node string) {
+// giveUp tells a node, or everybody, that nobody waits for the answer any more, or it
+// works in vain.
+func (b *backend) giveUp(id, channel string) {
 	n := b.note(isGiveUp)
 	n.ID = id
-	_ = b.tell(channelOf(node), n, nil)
+	_ = b.tell(channel, n, nil)
 }
 
 // asks notes a call, once its answer can be heard.
@@ -254,14 +256,19 @@ func (b *backend) reply(to note, data []byte, err error) {
 func (s *Store) Nodes(ctx context.Context) ([]sessions.Node, error) {
 	list, err := all(ctx, s.b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
 		var lag float64
-		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &lag, &n.Leases, &n.Claims)
+		var leases string
+		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &lag, &leases, &n.Claims)
+		if err == nil {
+			err = decode(leases, &n.Leases)
+		}
 		n.Lag, n.Self = s.b.ttl+time.Duration(lag*float64(time.Second)), n.ID == s.b.id
 		return n, err
 	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
-		ARRAY(SELECT name FROM leases WHERE node = n.id ORDER BY name), (SELECT count(*) FROM keys WHERE node = n.id AND live <> 0)
+		(SELECT coalesce(json_agg(json_build_object('name', name, 'since', since) ORDER BY name), '[]')::text FROM leases WHERE node = n.id),
+		(SELECT count(*) FROM keys WHERE node = n.id AND live <> 0)
 		FROM nodes n WHERE expires > clock_timestamp() ORDER BY since, id`)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: nodes: %w", err)
+		return nil, fmt.Errorf("postgres: nodes: %w", s.b.explain(err))
 	}
 	return list, nil
 }

@@ -100,7 +100,7 @@ func TestCallByEachName(t *testing.T) {
 	}
 	list, err := a.Nodes(t.Context())
 	must(t, err)
-	if len(list) != 2 || list[0].Host != "b" || list[0].Version != "v2" || list[0].Roles[0] != "turns" || list[0].Leases[0] != "l" || list[0].Self ||
+	if len(list) != 2 || list[0].Host != "b" || list[0].Version != "v2" || list[0].Roles[0] != "turns" || list[0].Leases[0].Name != "l" || time.Since(list[0].Leases[0].Since) > time.Hour || list[0].Self ||
 		list[0].Lag < 0 || list[0].Lag > time.Minute || time.Since(list[0].Since) > time.Hour || !list[1].Self {
 		t.Errorf("Nodes = %+v", list)
 	}

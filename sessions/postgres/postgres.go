@@ -165,14 +165,17 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("the url names a file that cannot be read: %w", file)
 	}
+	if err != nil && strings.Contains(err.Error(), "sslmode is invalid") {
+		return nil, errors.New("the url's sslmode is none that there is; verify-full is the safe one, disable is for a network of your own")
+	}
 	if err != nil { // its text may have the password in it
 		return nil, errors.New("the url cannot be understood; write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	most := cmp.Or(o.MaxConns, 16)
-	if most < 5 { // one renews the node
+	if most < 5 {
 		return nil, fmt.Errorf("%d connections are too few; at least five are needed", most)
 	}
-	config.MaxConns = int32(most - 1) // one listens to other nodes
+	config.MaxConns = int32(most - 2) // one renews the node, and one listens to others
 	// A machine that has lost its power refuses nothing: the next of the url's is tried.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
 	socks := &sockets{dial: config.ConnConfig.DialFunc, open: map[*socket]bool{}}
@@ -243,13 +246,20 @@ func (b *backend) Check(ctx context.Context) error {
 	return err
 }
 
+// What rewrites all tables of a database, without the rows that were deleted, and
+// what removes the write-ahead log that is not needed any more, instead of using its
+// files again. Each is run by itself.
+const (
+	rewriteQuery  = `VACUUM (FULL)`
+	removeQueries = `ALTER SYSTEM SET wal_recycle = off; SELECT pg_reload_conf(); CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT; ALTER SYSTEM RESET wal_recycle; SELECT pg_reload_conf()`
+)
+
 // Kept is what PostgreSQL itself keeps of rows that were deleted, and what an
 // operator does about it.
 func (s *Store) Kept() []string {
 	return []string{
-		"PostgreSQL keeps deleted rows in its files until the tables are rewritten. To do that now, stop the daemons and run as the owner of the tables: " +
-			"SET search_path = " + s.b.schema + "; VACUUM (FULL) keys, inbox, outbox, messages, steps, generations, summaries, records;",
-		"The write-ahead log keeps them until it is recycled: CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT;",
+		"PostgreSQL keeps deleted rows in its files until the tables are rewritten. To do that now, stop the daemons and run in psql, as the owner of the database: " + rewriteQuery + ";",
+		"The write-ahead log keeps them until PostgreSQL writes over its files. To remove those now, run in psql as a superuser, one after the other: " + removeQueries + ";",
 		"Archives of that log, standbys and backups made before now keep them until you remove those.",
 		"If a restore left schemas whose names begin with " + s.b.schema + keptInfix + " they keep them until you remove those: DROP SCHEMA … CASCADE;",
 	}

@@ -48,14 +48,19 @@ func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error
 	})
 }
 
-// quiet is the logger for River, which is told of what goes wrong.
-func (b *backend) quiet() *slog.Logger { return slog.New(warnings{b.log.Handler()}) }
+// quiet is the logger for River. Its warnings are for those who look for a fault: what
+// it cannot do this package cannot do either, and says so in a sentence.
+func (b *backend) quiet() *slog.Logger { return slog.New(quiet{b.log.Handler()}) }
 
-// warnings leaves out what is less than a warning.
-type warnings struct{ slog.Handler }
+type quiet struct{ slog.Handler }
 
-func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return q.Handler.Handle(ctx, r)
 }
 
 // driver is River's, but for the way in which this node is told of jobs: it has an

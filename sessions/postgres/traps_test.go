@@ -260,6 +260,30 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestCutAndCutAgain: a node whose connections break again and again, while the
+// database is there, does not give up.
+func TestCutAndCutAgain(t *testing.T) {
+	url := database(t)
+	s := openAt(t, url, postgres.Options{TTL: ttl})
+	claims, ended := serve(t, s)
+	_, err := s.Accept(t.Context(), one)
+	must(t, err)
+	next(t, claims)
+	for range 6 {
+		var busy sync.WaitGroup // so that the pool has connections that it takes for good ones
+		for range 10 {
+			busy.Go(func() { _, _ = s.Stats(t.Context()) })
+		}
+		busy.Wait()
+		must(t, pgtest.Do(t.Context(), url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`))
+		select {
+		case err := <-ended:
+			t.Fatalf("Run = %v", err)
+		case <-time.After(ttl / 4):
+		}
+	}
+}
+
 // TestLeasePassesOn: a lease is held while its node lives, and no longer.
 func TestLeasePassesOn(t *testing.T) {
 	url := database(t)

@@ -323,6 +323,18 @@ type querier interface {
 
 var _ querier = (*pgxpool.Pool)(nil)
 
+// connection is one beside those of the pool. Whoever asks for it closes it.
+func (b *backend) connection(ctx context.Context) (*pgx.Conn, error) {
+	c := b.pool.Config()
+	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
+	if err == nil {
+		if err = c.AfterConnect(ctx, conn); err != nil {
+			_ = conn.Close(ctx)
+		}
+	}
+	return conn, err
+}
+
 // all collects what scan makes of each row of a query.
 func all[T any](ctx context.Context, q querier, scan func(pgx.CollectableRow) (T, error), query string, args ...any) ([]T, error) {
 	list, err := q.Query(ctx, query, args...)

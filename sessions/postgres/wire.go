@@ -131,7 +131,7 @@ var errDeaf = errors.New("a connection between two nodes and the database broke;
 // ear is a connection on which this node hears what others tell it. It does not
 // come from the pool, all of which may be in use.
 func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
+	conn, err := b.connection(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 		return errors.New("called a second time")
 	}
 	defer close(run.ended)
-	if err := errors.Join(b.join(ctx), b.findTakers(ctx)); err != nil {
+	if err := b.join(ctx); err != nil {
 		return err
 	}
 	outside := context.WithoutCancel(ctx)
