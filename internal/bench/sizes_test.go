@@ -23,32 +23,30 @@ import (
 // settled is how long a daemon is left alone before its memory is read.
 const settled = 3 * time.Second
 
-// TestBenchSizes builds the program with and without WhatsApp and reads how
-// large it is, and how much memory it takes when nobody writes.
+// TestBenchSizes builds the program with and without WhatsApp and PostgreSQL and
+// reads how large it is, and how much memory it takes when nobody writes.
 func TestBenchSizes(t *testing.T) {
 	if os.Getenv("DRAGOMAN_BENCH") != "1" {
-		t.Skip("builds four binaries; run it with: make bench-sizes")
+		t.Skip("builds nine binaries; run it with: make bench-sizes")
 	}
 	type kind struct {
-		name string
-		tags []string
+		name, licence string
+		tags          []string
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, "| build | stripped (`-s -w`) | plain | licence of the whole |\n|---|---|---|---|")
-	with, without := kind{"default", nil}, kind{"`-tags nowhatsapp`", []string{"-tags", "nowhatsapp"}}
-	simulating := kind{"`-tags crashpoints`", []string{"-tags", "crashpoints"}}
+	const gpl, apache = "GPL-3.0", "Apache-2.0"
+	tagged := func(licence, tags string) kind { return kind{"`-tags " + tags + "`", licence, []string{"-tags", tags}} }
+	with, simulating := kind{"default", gpl, nil}, tagged(gpl, "crashpoints")
+	noPostgres, noWhatsApp, neither := tagged(gpl, "nopostgres"), tagged(apache, "nowhatsapp"), tagged(apache, "nowhatsapp,nopostgres")
 	const whatsapp = "whatsapp: {type: whatsapp}"
 	plain := map[string]string{}
-	for _, k := range []kind{with, without} {
+	for _, k := range []kind{with, noPostgres, noWhatsApp, neither} {
 		plain[k.name] = build(t, append([]string{"-ldflags="}, k.tags...)...)
-		licence := "GPL-3.0"
-		if k.tags != nil {
-			licence = "Apache-2.0"
-		}
-		if got := linksGPL(t, plain[k.name]); got != (k.tags == nil) {
+		if got := linksGPL(t, plain[k.name]); got != (k.licence == gpl) {
 			t.Errorf("the %s build holds libsignal: %v", k.name, got)
 		}
-		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)), binarySize(t, plain[k.name]), licence)
+		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)), binarySize(t, plain[k.name]), k.licence)
 	}
 	plain[simulating.name] = build(t, append([]string{"-ldflags="}, simulating.tags...)...)
 	fmt.Fprintln(&b, "\n| idle daemon | resident | of that its own, written pages |\n|---|---|---|")
@@ -61,7 +59,9 @@ func TestBenchSizes(t *testing.T) {
 		{"WhatsApp linked and connected, to the simulator (a test build)", simulating, whatsapp, true},
 		{"default, WhatsApp configured and not linked", with, whatsapp, false},
 		{"default, without a WhatsApp channel", with, "", false},
-		{"`-tags nowhatsapp`", without, "", false},
+		{noPostgres.name, noPostgres, "", false},
+		{noWhatsApp.name, noWhatsApp, "", false},
+		{neither.name, neither, "", false},
 	} {
 		rss, own := idle(t, plain[d.build.name], d.config, d.linked)
 		fmt.Fprintf(&b, "| %s | %s | **%s** |\n", d.name, megabytes(rss), megabytes(own))
