@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -175,7 +176,7 @@ func (d *doors) leave(cookie string) {
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	if c.guard.open {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		toPage(w, r)
 		return
 	}
 	c.loginPage(w, http.StatusOK, "")
@@ -216,7 +217,7 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.guard.open {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		toPage(w, r)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLoginBody)
@@ -234,7 +235,16 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.setCookie(w, r, c.doors.enter(time.Now()), int(sessionLife.Seconds()))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	toPage(w, r)
+}
+
+// toPage sends a browser to the page, and to the room that it asked for.
+func toPage(w http.ResponseWriter, r *http.Request) {
+	page := url.URL{Path: "/"}
+	if room := r.URL.Query().Get("room"); room != "" {
+		page.RawQuery = url.Values{"room": {room}}.Encode()
+	}
+	http.Redirect(w, r, page.String(), http.StatusSeeOther)
 }
 
 func (c *Console) doLogout(w http.ResponseWriter, r *http.Request) {

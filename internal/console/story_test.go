@@ -267,14 +267,14 @@ func TestCommandsAndKeys(t *testing.T) {
 func TestLoginInTheBrowser(t *testing.T) {
 	needy := &phones{list: []console.Channel{{Name: "irc", Type: "irc", Status: channels.Status{State: channels.StateFailed}}}}
 	g := newGateway(t, token, sundial, func(o *console.Options) { o.Accounts = needy })
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/?room=team")
 	v.until(`location.pathname === "/login" && document.activeElement?.id === "token"`)
 	v.keys("not the token\r")
 	v.until(`document.querySelector("#problem")?.textContent.includes("not the token")`)
 	v.until(`document.readyState === "complete" && document.activeElement?.id === "token" && document.activeElement.value === ""`)
 	v.picture("login")
 	v.keys(token + "\r")
-	v.until(`location.pathname === "/"`)
+	v.until(`location.pathname === "/" && location.search === "?room=team"`)
 	v.until(connected)
 	v.until(`!document.querySelector("#logout").hidden && !document.querySelector("#channels-mark").hidden`)
 	v.fits()

@@ -30,7 +30,7 @@ export async function call(path, parameters, body) {
     options.body = JSON.stringify(body);
   }
   const answer = await fetch(where(path, parameters), options);
-  if (answer.status === 401) location.assign("/login");
+  if (answer.status === 401) location.assign("/login" + location.search);
   if (!answer.ok) {
     const said = await answer.json().catch(() => ({}));
     throw new Refused(answer.status, said.error || answer.statusText);
@@ -44,7 +44,7 @@ export async function lines(path, body, signal, on) {
   const answer = await fetch(where(path), {
     method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body), signal,
   });
-  if (answer.status === 401) location.assign("/login");
+  if (answer.status === 401) location.assign("/login" + location.search);
   if (!answer.ok) {
     const said = await answer.json().catch(() => ({}));
     throw new Refused(answer.status, said.error || answer.statusText);
@@ -66,7 +66,7 @@ export async function upload(file, signal) {
   const answer = await fetch(where(api + "/files"), {
     method: "POST", headers: { "Content-Type": "application/octet-stream", Accept: "application/json" }, body: file, signal,
   });
-  if (answer.status === 401) location.assign("/login");
+  if (answer.status === 401) location.assign("/login" + location.search);
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, said.error || answer.statusText);
   return said;
