@@ -167,7 +167,7 @@ func (b *backend) watch(ctx context.Context) {
 		}
 		err := errors.Join(b.takeOver(ctx), b.findTakers(ctx))
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not check the other nodes; will try again", "err", err)
+			b.log.Warn("could not check the other nodes; will try again", "err", b.explain(err))
 		}
 		timer.Reset(b.untilDead(ctx, `SELECT min(expires) - clock_timestamp() FROM nodes WHERE id <> $1`, b.id))
 	}
@@ -291,7 +291,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not ask for a lease; will try again", "lease", name, "err", err)
+			b.log.Warn("could not ask for a lease; will try again", "lease", name, "err", b.explain(err))
 		}
 		pause := b.untilDead(ctx, `SELECT expires - clock_timestamp() FROM leases JOIN nodes ON id = node WHERE name = $1`, name)
 		select {

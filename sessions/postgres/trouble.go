@@ -120,7 +120,7 @@ func (b *backend) explain(err error) error {
 			return say("PostgreSQL at %s has no database %q: create it, or correct store.url", where, c.Database)
 		case "53300":
 			return say("PostgreSQL at %s has no connection left (%s): lower store.max_conns, or raise max_connections on the server", where, pg.Message)
-		case "57P03":
+		case "57P01", "57P03":
 			return say("PostgreSQL at %s starts or stops (%s): try again", where, pg.Message)
 		}
 		return err

@@ -150,11 +150,13 @@ func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
 func (b *backend) listen(ctx context.Context, conn *pgx.Conn) {
 	for {
 		err := b.hearAll(ctx, conn)
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn("cannot listen to other nodes, will retry", "err", b.explain(err))
+		}
 		for err != nil {
 			if ctx.Err() != nil {
 				return
 			}
-			b.log.Warn("cannot listen to other nodes, will retry", "err", err)
 			select {
 			case <-ctx.Done():
 				return

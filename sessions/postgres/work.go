@@ -102,7 +102,7 @@ func (r *running) look() {
 		next, err := r.b.wakeDue(r.ctx)
 		switch {
 		case err != nil && r.ctx.Err() == nil:
-			r.b.log.Warn("could not look for conversations that are due; will try again", "err", err)
+			r.b.log.Warn("could not look for conversations that are due; will try again", "err", r.b.explain(err))
 		case !next.IsZero():
 			pause = min(max(next.Sub(r.b.now()), 0), dueEvery)
 		}
@@ -161,7 +161,7 @@ func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error
 				break
 			}
 			// Nobody else may begin before this is written, or the node is dead.
-			b.log.Warn("could not hand a conversation on; will try again", "err", err)
+			b.log.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
 			if !r.wait(time.Second) {
 				return err
 			}
