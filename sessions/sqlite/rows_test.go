@@ -3,7 +3,10 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"dragoman/channels"
@@ -44,8 +47,8 @@ func TestRowsOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestAnOlderFile: a file from before a column was added is opened without
-// loss, and gets it.
+// TestAnOlderFile: a file with the columns of testdata/columns.txt, those that the
+// first files of this schema had, is opened without loss, and gets the others.
 func TestAnOlderFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
@@ -57,7 +60,17 @@ func TestAnOlderFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	inFile(t, path, `ALTER TABLE conversations DROP COLUMN erasures`)
+	first, err := os.ReadFile("testdata/columns.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := columns(t, path)
+	for _, c := range all {
+		if !slices.Contains(strings.Fields(string(first)), c) {
+			table, column, _ := strings.Cut(c, ".")
+			inFile(t, path, `ALTER TABLE `+table+` DROP COLUMN `+column)
+		}
+	}
 	for want := range 2 {
 		s = openFile(t, path, sqlite.Options{})
 		h, err := s.History(t.Context(), channels.MustKey("x:1"), sessions.HistoryLimit{})
@@ -71,6 +84,25 @@ func TestAnOlderFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if got := columns(t, path); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(all))) {
+		t.Errorf("an older file has the columns %v, a new one %v", got, all)
+	}
+}
+
+// columns are those of all tables in a file, as TABLE.COLUMN.
+func columns(t *testing.T, path string) (all []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var text string
+	err = db.QueryRow(`SELECT group_concat(m.name || '.' || c.name, ' ' ORDER BY m.name, c.cid) FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'words%'`).Scan(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(text)
 }
 
 // inFile runs statements on a store that is closed.
