@@ -43,7 +43,7 @@ func Freeze(s *Store) {
 	n.renewal.Wait()
 }
 
-// Ended waits for what a node that was lost did not wait for: that River is done.
+// Ended waits until River has stopped. A lost node does not wait for that.
 func Ended(s *Store) {
 	if s.b.run == nil {
 		return

@@ -166,7 +166,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 		return nil, fmt.Errorf("the url names a file that cannot be read: %w", file)
 	}
 	if err != nil && strings.Contains(err.Error(), "sslmode is invalid") {
-		return nil, errors.New("the url's sslmode is none that there is; verify-full is the safe one, disable is for a network of your own")
+		return nil, errors.New("the url has an unknown sslmode; use verify-full, or disable within a network of your own")
 	}
 	if err != nil { // its text may have the password in it
 		return nil, errors.New("the url cannot be understood; write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")

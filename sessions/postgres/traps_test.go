@@ -182,6 +182,37 @@ func TestStoppedAndDead(t *testing.T) {
 	must(t, answer(b, next(t, fromB).Claim, in.Seq))
 }
 
+// TestDeadNodeClaimsNothing: a node that was frozen may still take a job from River
+// before it finds out that it is dead.
+func TestDeadNodeClaimsNothing(t *testing.T) {
+	url := database(t)
+	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+	claims, _ := serve(t, a)
+	testkit.Eventually(t, "the node", func() bool { return idOf(t, a) != "" })
+	postgres.Freeze(a)
+	testkit.Eventually(t, "the end of its lease", func() bool { return idOf(t, a) == "" })
+	_, err := b.Accept(t.Context(), one)
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), url+"&search_path=dragoman")
+	must(t, err)
+	defer conn.Close(context.Background())
+	testkit.Eventually(t, "the job to be taken", func() bool {
+		var waits int
+		must(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE state = 'available'`).Scan(&waits))
+		return waits == 0
+	})
+	testkit.Eventually(t, "the job to end", func() bool {
+		select {
+		case h := <-claims:
+			t.Fatalf("a dead node has claimed %s", h.Key)
+		default:
+		}
+		var wake int64
+		must(t, conn.QueryRow(t.Context(), `SELECT wake FROM keys`).Scan(&wake))
+		return wake == 0
+	})
+}
+
 // TestTakenUnheard: a job that this node took, and whose row was lost with the
 // connection that should have brought it.
 func TestTakenUnheard(t *testing.T) {

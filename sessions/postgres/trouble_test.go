@@ -63,7 +63,7 @@ func TestTrouble(t *testing.T) {
 	must(t, postgres.Check(t.Context(), url)) // an empty one
 	refused(t, at("127.0.0.1:", "127.0.0.1:1"), "the url cannot be understood")
 	refused(t, "postgres://dragoman:"+pgtest.Password+"@127.0.0.1:1/x?sslmode=disable", "PostgreSQL at 127.0.0.1:1 cannot be reached: connect: connection refused")
-	refused(t, at("sslmode=disable", "sslmode=verify-ful"), "the url's sslmode is none that there is")
+	refused(t, at("sslmode=disable", "sslmode=verify-ful"), "the url has an unknown sslmode")
 	refused(t, at("/"+name, "/nowhere"), `has no database "nowhere": create it`)
 	refused(t, at("/"+name, "/ascii"), "the database is encoded in SQL_ASCII; it takes one in UTF8")
 	refused(t, at("dragoman:", "poor:"), `the user "poor" may not create a schema in the database "`+name+`": run GRANT CREATE ON DATABASE`)

@@ -91,8 +91,8 @@ type tx struct {
 // step is run again, and all keys that it has asked for are locked in order
 // first. Thus two steps never wait for each other in a circle.
 //
-// A node that stood still for so long that others have taken its work over hears
-// of that with the change that it was at: it may have been about to send something.
+// If this node stood still for so long that others took over its work, Update returns
+// an error although the change is committed: the caller may be about to send something.
 func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) (err error) {
 	defer func() {
 		if err == nil && b.node.renewed.Load() != nil && b.stale() {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+// What is said of nodes: what each holds and since when, and which role nobody has.
+func TestNodes(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	list := []httpapi.Node{
+		{ID: "a", Host: "one:/state", Self: true, Roles: []string{"channels", "jobs"}, Since: now.Add(-time.Hour), Holds: []sessions.Lease{{Name: "channel:telegram", Since: now.Add(-3 * time.Minute)}}},
+		{ID: "b", Host: "two:/state", Roles: []string{sessions.Leaving}, Since: now.Add(-time.Hour)},
+	}
+	e := &env{now: func() time.Time { return now }}
+	said := func() (lines []string) {
+		e.nodesLine(httpapi.Status{Nodes: list}, func(what, value string) { lines = append(lines, fmt.Sprint(what, ": ", value)) })
+		return lines
+	}
+	got := said()
+	if len(got) != 3 || !strings.Contains(got[0], "holds telegram (3 min ago)") || got[2] != `warning: messages wait for an answer, because no running node has "turns" in its roles` {
+		t.Errorf("status says %q", got)
+	}
+	list[1].Roles = nil // all
+	if got := said(); len(got) != 2 {
+		t.Errorf("status says %q, want no warning", got)
+	}
+}
