@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -92,11 +93,16 @@ func (c *Channel) mayStop(ctx context.Context, m *models.Message, who int64) boo
 	return member.Status == models.ChatMemberTypeOwner || member.Status == models.ChatMemberTypeAdministrator
 }
 
-// mostOffered bounds the chats whose last button is remembered.
-const mostOffered = 10_000
+const (
+	// mostOffered bounds the chats whose buttons are remembered.
+	mostOffered = 10_000
+	// mostOffers bounds the buttons of a chat. Only an answer that is seen growing
+	// takes them away, and there may be none.
+	mostOffers = 16
+)
 
-// offers are the messages that have Again under them, by chat. It is in memory:
-// a button from before a restart stays until somebody presses it.
+// offers are the newest messages that have Again under them, by chat. It is in
+// memory: a button from before a restart stays until somebody presses it.
 type offers struct {
 	mu sync.Mutex
 	m  map[int64][]int
@@ -108,7 +114,11 @@ func (o *offers) add(chat int64, message int) {
 	if o.m == nil || len(o.m) >= mostOffered {
 		o.m = map[int64][]int{}
 	}
-	o.m[chat] = append(o.m[chat], message)
+	all := o.m[chat]
+	if len(all) >= mostOffers {
+		all = slices.Delete(all, 0, 1)
+	}
+	o.m[chat] = append(all, message)
 }
 
 func (o *offers) take(chat int64) []int {

@@ -3,6 +3,7 @@ package telegram_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -187,6 +188,27 @@ func TestAgainButton(t *testing.T) {
 	}
 	if err := c.Typing(t.Context(), n.Key()); err != nil || len(n.buttonsOf(n.chat.ID())) != 0 {
 		t.Errorf("Typing = %v; the old answer still has %q", err, n.buttonsOf(n.chat.ID()))
+	}
+}
+
+// Answers that nobody sees growing leave no memory behind, however many they are.
+func TestAgainUnderManyAnswers(t *testing.T) {
+	const answers, most = 40, 16
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	for i := range answers {
+		m := n.out(strconv.Itoa(i))
+		m.Finishes = true
+		if _, err := c.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Typing(t.Context(), n.Key()); err != nil {
+		t.Fatal(err)
+	}
+	last := n.Shown(n.chat.ID())[answers-1]
+	if got := n.Count("editMessageReplyMarkup"); got != most || len(last.Buttons()) != 0 {
+		t.Errorf("%d buttons were taken away, want %d; the newest answer has %q", got, most, last.Buttons())
 	}
 }
 
