@@ -14,6 +14,7 @@ import (
 // under an id. It returns the ids whose rows are hidden now and have to be swept.
 func (t *tx) apply(changes rows.Changes, ahead map[channels.Key]int64) (hidden []int64, err error) {
 	t.wrote, t.fenced = true, append(t.fenced, changes.Fenced...)
+	t.outdate(&changes)
 	for _, ch := range changes.Chats {
 		if id := t.chat(ch, ahead[ch.Key]); id != 0 {
 			hidden = append(hidden, id)

@@ -104,6 +104,8 @@ type backend struct {
 	left    []int64        // hidden ids that were not swept when the store was opened
 	fenced  []channels.Key // by steps of the batch that is on its way; the writer's
 	largest atomic.Int64   // batch so far; tests look whether commits are shared
+	// documented says that commits mark the documents that do not show them.
+	documented bool
 
 	readers *sql.DB
 	reads   statements

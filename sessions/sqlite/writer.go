@@ -75,11 +75,12 @@ type tx struct {
 	err       error  // the first of the operation at work, which ends its changes
 	items     []dispatch.Item
 	fenced    []channels.Key
-	words     []wordsRow            // to add to the search index
-	said      []saidRow             // to add to what is held in memory
-	touched   map[channels.Key]bool // keys that steps of this commit changed
-	links     []link                // of inbox rows to occurrences, made at the end of an operation
-	unindexed [][2]int64            // ranges of message ids to take out of it, after that
+	words     []wordsRow                // to add to the search index
+	said      []saidRow                 // to add to what is held in memory
+	touched   map[channels.Key]bool     // keys that steps of this commit changed
+	links     []link                    // of inbox rows to occurrences, made at the end of an operation
+	unindexed [][2]int64                // ranges of message ids to take out of it, after that
+	outdated  map[channels.Key]outdated // whose documents do not show this commit
 }
 
 // reader reads what the transaction has changed so far.
@@ -152,7 +153,7 @@ func (t *tx) all(ops []op) (errs []error, err error) {
 		if t.rewrote {
 			t.store.recent.begin()
 		}
-		if err = t.index(); err == nil {
+		if err = cmp.Or(t.index(), t.markOutdated()); err == nil {
 			err = t.exec(`COMMIT`)
 		}
 	}

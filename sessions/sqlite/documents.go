@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/channels"
+	"dragoman/sessions/rows"
+)
+
+// Backend is the rows alone, for a store that keeps a document of each key
+// beside them. Each commit says, in the same transaction, which keys have rows
+// that their documents do not show yet. So nothing has to be looked for after a
+// crash. Make it with [OpenBackend].
+type Backend struct{ *backend }
+
+// Document is what is known of the files of a key.
+type Document struct {
+	Key channels.Key // zero: what belongs to no key
+	// Changed counts the commits that changed the key. Of these Whole is the last
+	// that changed or moved messages which were there, Deleted the last that
+	// deleted them, and Written the last that the files show.
+	Changed, Whole, Deleted, Written int64
+
+	Size, Modified int64 // of the document, in bytes and nanoseconds; 0: there is none
+	LastSeq, Bytes int64 // of the archive: its last message, and how much of it counts
+}
+
+// Stale reports whether the files do not show all rows.
+func (d *Document) Stale() bool { return d.Written < d.Changed }
+
+const (
+	documentColumns = `changed, whole, deleted, written, size, modified, last_seq, bytes`
+	documentsTable  = `CREATE TABLE IF NOT EXISTS documents (
+	key      TEXT    PRIMARY KEY,
+	changed  INTEGER NOT NULL,
+	whole    INTEGER NOT NULL DEFAULT 0,
+	deleted  INTEGER NOT NULL DEFAULT 0,
+	written  INTEGER NOT NULL DEFAULT 0,
+	size     INTEGER NOT NULL DEFAULT 0,
+	modified INTEGER NOT NULL DEFAULT 0,
+	last_seq INTEGER NOT NULL DEFAULT 0,
+	bytes    INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID`
+	documentsStale  = `CREATE INDEX IF NOT EXISTS documents_stale ON documents (key) WHERE written < changed`
+	outdateDocument = `INSERT INTO documents (key, changed, whole, deleted) VALUES (?1, 1, ?2, ?3) ON CONFLICT (key) DO UPDATE
+	SET changed = changed + 1, whole = iif(?2, changed + 1, whole), deleted = iif(?3, changed + 1, deleted)`
+)
+
+// OpenBackend opens the rows in the file at path as [Open] does.
+func OpenBackend(ctx context.Context, path string, o Options) (*Backend, error) {
+	b, err := open(ctx, path, o)
+	if err == nil {
+		err = b.do(ctx, op{run: func(t *tx) error {
+			b.documented = true
+			return errors.Join(t.exec(documentsTable), t.exec(documentsStale))
+		}})
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
+	}
+	return &Backend{b}, nil
+}
+
+// outdated says more of a key whose rows changed.
+type outdated struct{ whole, deleted bool }
+
+// outdate notes whose documents do not show what a step changes.
+func (t *tx) outdate(changes *rows.Changes) {
+	if !t.store.documented {
+		return
+	}
+	if t.outdated == nil {
+		t.outdated = map[channels.Key]outdated{}
+	}
+	for _, ch := range changes.Chats {
+		was := t.outdated[ch.Key]
+		deleted := ch.Gone || ch.Cleared && ch.Settled
+		t.outdated[ch.Key] = outdated{
+			whole:   was.whole || deleted || ch.Cleared || len(ch.Moves)+len(ch.Rewritten) > 0,
+			deleted: was.deleted || deleted,
+		}
+	}
+	if len(changes.Records)+len(changes.Removed) > 0 || changes.Name != nil {
+		t.outdated[channels.Key{}] = outdated{}
+	}
+}
+
+// markOutdated writes down what outdate noted.
+func (t *tx) markOutdated() error {
+	for k, how := range t.outdated {
+		t.run(outdateDocument, k.String(), how.whole, how.deleted)
+	}
+	return t.err
+}
+
+// Documents lists the documents of all keys, or of those that are stale.
+func (b *Backend) Documents(ctx context.Context, stale bool) ([]Document, error) {
+	query := `SELECT key, ` + documentColumns + ` FROM documents`
+	if stale {
+		query += ` WHERE written < changed`
+	}
+	return all(ctx, &b.reads, func(row scanner) (d Document, err error) {
+		err = row.Scan(named(&d.Key), &d.Changed, &d.Whole, &d.Deleted, &d.Written, &d.Size, &d.Modified, &d.LastSeq, &d.Bytes)
+		return d, err
+	}, query)
+}
+
+// Outdate has the documents of keys be written anew, with whole their archives too.
+func (b *Backend) Outdate(ctx context.Context, whole bool, keys ...channels.Key) error {
+	return b.do(ctx, op{run: func(t *tx) error {
+		for _, k := range keys {
+			t.run(outdateDocument, k.String(), whole, false)
+		}
+		return nil
+	}})
+}
+
+// Written notes what the files are now that show the rows up to Changed. A
+// document without a size is gone, and forgotten with its key.
+func (b *Backend) Written(ctx context.Context, list []Document) error {
+	return b.do(ctx, op{run: func(t *tx) error {
+		for _, d := range list {
+			t.run(`UPDATE documents SET written = ?2, size = ?3, modified = ?4, last_seq = ?5, bytes = ?6 WHERE key = ?1`,
+				d.Key.String(), d.Changed, d.Size, d.Modified, d.LastSeq, d.Bytes)
+			t.run(`DELETE FROM documents WHERE key = ? AND size = 0 AND written = changed`, d.Key.String())
+		}
+		return nil
+	}})
+}
