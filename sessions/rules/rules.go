@@ -19,8 +19,8 @@ import (
 	"dragoman/sessions"
 )
 
-// PartMessages and PartBytes bound how much of a very large conversation one
-// commit takes in or deletes. A longer message is a part by itself.
+// PartMessages and PartBytes bound how much of a transcript is taken in from
+// memory: more than that is streamed.
 const (
 	PartMessages = 500
 	PartBytes    = 1 << 20

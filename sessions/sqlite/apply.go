@@ -3,22 +3,18 @@ package sqlite
 import (
 	"context"
 
-	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
-// apply makes changes. Messages of the keys of ahead are stored already, hidden
-// under an id. It returns the ids whose rows are hidden now and have to be swept.
-func (t *tx) apply(changes rows.Changes, ahead map[channels.Key]int64) (hidden []int64, err error) {
+// apply makes changes.
+func (t *tx) apply(changes rows.Changes) error {
 	t.wrote, t.fenced = true, append(t.fenced, changes.Fenced...)
 	t.outdate(&changes)
 	for _, ch := range changes.Chats {
-		if id := t.chat(ch, ahead[ch.Key]); id != 0 {
-			hidden = append(hidden, id)
-		}
+		t.chat(ch)
 	}
 	if changes.Name != nil {
 		t.run(`UPDATE meta SET name = ?`, *changes.Name)
@@ -34,7 +30,7 @@ func (t *tx) apply(changes rows.Changes, ahead map[channels.Key]int64) (hidden [
 	}
 	t.links = nil
 	t.mark(changes.Marks...)
-	return hidden, t.err
+	return t.err
 }
 
 func (t *tx) mark(marks ...string) {
@@ -50,9 +46,8 @@ func deletes(ch *rows.Chat) bool {
 	return ch.Gone || ch.Cleared || ch.Settled || len(ch.Drop)+len(ch.Forget)+len(ch.Rewritten) > 0
 }
 
-// chat makes the changes of one key. If that leaves rows to be swept, it returns
-// the id under which they are hidden.
-func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64) {
+// chat makes the changes of one key.
+func (t *tx) chat(ch *rows.Chat) {
 	r := t.key(ch.Key)
 	t.touched[ch.Key] = true
 	if deletes(ch) {
@@ -60,19 +55,12 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64) {
 	}
 	if ch.Gone {
 		t.gone(r)
-		return 0
-	}
-	if t.large(r, ch) {
-		return t.detach(r)
+		return
 	}
 	for _, m := range ch.Moves {
 		t.move(r, m)
 	}
 	t.prune(r, ch)
-	if ahead != 0 {
-		t.unstage(r, ahead)
-		ch.Large = nil
-	}
 	before := *r
 	if ch.Cleared {
 		before.conv = nil
@@ -84,7 +72,6 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64) {
 		t.openItems(r, false)
 	}
 	t.save(&before, r)
-	return 0
 }
 
 // gone deletes all of r. Its id is not used again.

@@ -30,14 +30,11 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +98,6 @@ type backend struct {
 	writer  *writer
 	ops     *durable.Queue[op] // of the writer
 	closed  sync.Once
-	left    []int64        // hidden ids that were not swept when the store was opened
 	fenced  []channels.Key // by steps of the batch that is on its way; the writer's
 	largest atomic.Int64   // batch so far; tests look whether commits are shared
 	// documented says that commits mark the documents that do not show them.
@@ -174,6 +170,9 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
 	s.reads.prepare, s.reads.ready = s.readers.PrepareContext, s.readable
+	if err = s.commit([]op{{run: (*tx).endSweeps}})[0]; err != nil {
+		return nil, err
+	}
 	go s.ops.Run(together, s.commit)
 	return s, nil
 }
@@ -181,18 +180,12 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *backend) begin() (epoch int64, err error) {
-	if err := s.writer.exec(sweepsTable); err != nil {
-		return 0, err
-	}
 	if err := s.writer.column("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0"); err != nil {
-		return 0, err
-	}
-	if s.left, err = s.writer.unswept(); err != nil {
 		return 0, err
 	}
 	err = s.writer.row(context.Background(), `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
 	if err == nil {
-		err = s.writer.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM erased) OR EXISTS (SELECT 1 FROM sweeps)`).Scan(&s.writer.hashes)
+		err = s.writer.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM erased)`).Scan(&s.writer.hashes)
 	}
 	return epoch << 32, err
 }
@@ -205,14 +198,8 @@ func (s *backend) load() error {
 	return err
 }
 
-// Run is sessions.Work's. Beside it, it removes what a process before
-// this one had hidden and not removed.
-func (s *backend) Run(ctx context.Context, h sessions.Handler) error {
-	var sweeping sync.WaitGroup
-	sweeping.Go(func() { s.sweep(ctx, s.left) })
-	defer sweeping.Wait()
-	return s.work.Run(ctx, h)
-}
+// Run is sessions.Work's.
+func (s *backend) Run(ctx context.Context, h sessions.Handler) error { return s.work.Run(ctx, h) }
 
 // Hold is sessions.Leases's. This process owns the file, so a lease
 // is only ever held against others of the same process.
@@ -249,48 +236,15 @@ func (s *backend) claim(k channels.Key) int64 {
 	return s.work.Claim(k)
 }
 
-// Update runs a step on the writer's goroutine: see rows.Backend. What it hides
-// is swept before the caller is told.
+// Update runs a step on the writer's goroutine: see rows.Backend.
 func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
-	var big struct { // what is too much for one commit
-		said   map[channels.Key]iter.Seq2[[]sessions.Message, error]
-		ahead  map[channels.Key]int64 // where that is stored
-		hidden []int64
-	}
-	step := func(t *tx) error {
+	return s.do(ctx, op{run: func(t *tx) error {
 		changes, err := f(&t.rows)
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.apply(changes)
 		}
-		if big.said == nil {
-			if big.said, err = t.bulky(changes); err != nil {
-				return err
-			}
-			if len(big.said) > 0 {
-				return errBulky
-			}
-		}
-		for k := range big.ahead { // somebody may have written to it meanwhile
-			if fresh, err := t.fresh(k); err != nil || !fresh {
-				return cmp.Or(err, errSwept)
-			}
-		}
-		big.hidden, err = t.apply(changes, big.ahead)
 		return err
-	}
-	err := s.do(ctx, op{run: step})
-	if errors.Is(err, errBulky) {
-		if big.ahead, err = s.stage(ctx, big.said); err == nil {
-			err = s.do(ctx, op{run: step, alone: true})
-		}
-	}
-	if err != nil {
-		big.hidden = slices.Collect(maps.Values(big.ahead))
-	}
-	if len(big.hidden) > 0 {
-		s.sweep(context.WithoutCancel(ctx), big.hidden)
-	}
-	return err
+	}})
 }
 
 // Snapshot runs f in one transaction that reads: see rows.Backend.

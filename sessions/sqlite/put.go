@@ -89,12 +89,14 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) {
 
 // putTranscript adds to the transcript of r, or rewrites messages of it.
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
-	if ch.Large != nil || len(ch.Messages) > 0 {
-		for list, err := range ch.Added() {
-			if t.fail(err); t.err != nil {
-				break // nothing more would be written
-			}
-			t.addMessages(r, list)
+	for list, err := range ch.Added() {
+		if t.fail(err); t.err != nil {
+			break // nothing more would be written
+		}
+		t.addMessages(r, list)
+		if ch.Large != nil { // too many for memory
+			t.said = nil
+			t.index()
 		}
 	}
 	for _, m := range ch.Rewritten {

@@ -159,12 +159,6 @@ func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]ses
 	}, `SELECT data FROM steps WHERE key_id = ? AND turn = ? ORDER BY id`, key, turn)
 }
 
-// yes reads whether something exists.
-func (r reader) yes(ctx context.Context, query string, args ...any) (yes bool, err error) {
-	err = r.src.row(ctx, `SELECT EXISTS (`+query+`)`, args...).Scan(&yes)
-	return yes, explain(err)
-}
-
 // Accepted: see rows.Reader.
 func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error) {
 	err = r.src.row(ctx, `SELECT id FROM inbox WHERE dedupe = ?`, rules.Dedupe(m)).Scan(&seq)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"iter"
-	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -196,25 +195,11 @@ func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, e
 	if mark != "" {
 		query, args = query+` WHERE hash = ?`, []any{mark}
 	}
-	marks, err := all(ctx, r.src, func(row scanner) (mark string, err error) {
-		err = row.Scan(&mark)
-		return mark, err
+	return stream(ctx, r.src, func(row scanner) (rows.Record, error) {
+		mark := ""
+		err := row.Scan(&mark)
+		return rows.Record{Mark: &mark}, err
 	}, query+` ORDER BY hash`, args...)
-	if err == nil && (mark == "" || len(marks) == 0) {
-		var hidden []string
-		if hidden, err = r.hiddenMarks(ctx); err == nil {
-			marks = append(marks, slices.DeleteFunc(hidden, func(h string) bool { return mark != "" && h != mark })...)
-		}
-	}
-	if err != nil {
-		return none[rows.Record](err)
-	}
-	slices.Sort(marks)
-	var list []rows.Record
-	for _, m := range slices.Compact(marks) {
-		list = append(list, rows.Record{Mark: &m})
-	}
-	return given(list)
 }
 
 const storeQuery = `SELECT name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0),

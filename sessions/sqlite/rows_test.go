@@ -119,3 +119,49 @@ func inFile(t *testing.T, path string, statements ...string) {
 		}
 	}
 }
+
+// TestHiddenByAFormerVersion: large conversations were once hidden under an id
+// without a key and deleted in parts. What a crash left of one is deleted when the
+// file is opened, and its messages stay known.
+func TestHiddenByAFormerVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	for _, k := range []string{"x:1", "x:2"} {
+		e := entry(k, k, "hello")
+		e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}}
+		e.Replies = []sessions.Reply{{Text: "hello"}}
+		_, err := s.Accept(t.Context(), e)
+		must(t, err)
+	}
+	must(t, s.Close())
+	inFile(
+		t, path, `CREATE TABLE sweeps (key_id INTEGER PRIMARY KEY, key TEXT NOT NULL DEFAULT '')`,
+		`UPDATE outbox SET state = 'sent'`,
+		`INSERT INTO sweeps SELECT id, key FROM keys WHERE key = 'x:1'`,
+		`INSERT INTO sweeps VALUES (77, '')`, // of an import
+		`INSERT INTO messages (id, role, bytes, rest, content) VALUES ((77 << 32) + 1, 'user', 0, '{}', '')`,
+		`DELETE FROM conversations WHERE key_id IN (SELECT key_id FROM sweeps)`,
+		`DELETE FROM generations WHERE key_id IN (SELECT key_id FROM sweeps)`,
+		`UPDATE meta SET last_key = 99`, `UPDATE keys SET id = 99 WHERE key = 'x:1'`,
+	)
+	s = openFile(t, path, sqlite.Options{})
+	if a, err := s.Accept(t.Context(), entry("x:1", "x:1", "hello")); err != nil || a.Outcome != sessions.Duplicate {
+		t.Errorf("a message that was hidden is %+v, %v", a, err)
+	}
+	must(t, s.Close())
+	for table, want := range map[string]int{"inbox": 1, "outbox": 1, "messages": 1, "words": 1, "conversations": 1, "sqlite_schema WHERE name = 'sweeps'": 0} {
+		if n := count(t, path, table); n != want {
+			t.Errorf("%d rows are in %s, want %d", n, table, want)
+		}
+	}
+}
+
+// count counts the rows of a table in a file.
+func count(t *testing.T, path, table string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	defer db.Close()
+	must(t, db.QueryRow(`SELECT count(*) FROM `+table).Scan(&n))
+	return n
+}

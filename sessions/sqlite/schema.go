@@ -199,3 +199,25 @@ func (w *writer) column(table, name, kind string) error {
 	}
 	return err
 }
+
+// endSweeps deletes what a former version had hidden, to delete it in parts, and
+// did not come to.
+func (t *tx) endSweeps() error {
+	var there bool
+	if t.scan([]any{&there}, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sweeps')`); !there {
+		return t.err
+	}
+	hidden, err := all(context.Background(), &t.statements, func(row scanner) (r keyRow, err error) {
+		err = row.Scan(&r.id, named(&r.key))
+		return r, err
+	}, `SELECT key_id, key FROM sweeps`)
+	t.fail(err)
+	for _, r := range hidden {
+		from, to := span(r.id)
+		t.dropIn(&r, ``)
+		t.clearTranscript(&r)
+		t.run(`DELETE FROM outbox WHERE id BETWEEN ? AND ?`, from, to)
+	}
+	t.run(`DROP TABLE sweeps`)
+	return t.err
+}

@@ -117,13 +117,14 @@ func (t *tx) fail(err error) {
 	}
 }
 
-// wordsRow is a message for the search index. The index is written once for
-// each batch.
+// wordsRow is a message for the search index.
 type wordsRow struct {
 	id    int64
 	words string
 }
 
+// index writes the search index, once for each batch: FTS5 flushes at each
+// savepoint.
 func (t *tx) index() error {
 	for _, w := range t.words {
 		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words)
@@ -131,6 +132,7 @@ func (t *tx) index() error {
 	for _, r := range t.unindexed {
 		t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1])
 	}
+	t.words, t.unindexed = nil, nil
 	return t.err
 }
 
