@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,9 +131,19 @@ func TestCase48FieldsOfOthersInExports(t *testing.T) {
 					t.Errorf("there is no %s in\n%s", words, first)
 				}
 			}
+			var all []sessions.Record
 			r, err := exchange.NewReader(strings.NewReader(first), exchange.Options{})
 			if err == nil {
-				_, err = db.Restore(t.Context(), r.Next)
+				err = r.Each(func(rec sessions.Record) error { all = append(all, rec); return nil })
+			}
+			if err == nil {
+				_, err = db.Restore(t.Context(), func() (rec sessions.Record, err error) {
+					if len(all) == 0 {
+						return rec, io.EOF
+					}
+					rec, all = all[0], all[1:]
+					return rec, nil
+				})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -17,25 +17,43 @@ import (
 // PicoClaw's, OpenAI's and our own documents differ only in which fields they
 // have.
 type documents struct {
+	*Reader
 	dec    *json.Decoder
-	reader *Reader
-	format Format // of documents that no other program is known by
+	as     Format // of documents that no other program is known by
 	inList bool
-	count  int
 }
 
-func (d *documents) next() (*talk, error) {
-	t, err := d.read()
-	switch {
-	case err == nil:
-		d.count++
-		return t, nil
-	case err == io.EOF && d.count > 0:
-		return nil, io.EOF
-	case err == io.EOF:
-		err = fmt.Errorf("%w: there is no conversation in it", ErrFormat)
+func (d *documents) read(emit Emit) error {
+	for count := 0; ; {
+		token, err := d.dec.Token()
+		switch {
+		case err == io.EOF && !d.inList && count > 0:
+			return nil
+		case err == io.EOF && !d.inList:
+			err = fmt.Errorf("%w: there is no conversation in it", ErrFormat)
+		case err != nil:
+		case token == json.Delim('[') && !d.inList:
+			d.inList = true
+			continue
+		case token == json.Delim(']'):
+			d.inList = false
+			continue
+		case token == json.Delim('{'):
+			count++
+			if err := d.talk(emit, d.object); err != nil {
+				return err
+			}
+			continue
+		default:
+			err = fmt.Errorf("%w: neither an object nor a list of objects", ErrFormat)
+		}
+		return d.at(err)
 	}
-	return nil, fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
+}
+
+// at says where the decoder found a mistake.
+func (d *documents) at(err error) error {
+	return fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
 }
 
 // broken marks an error of encoding/json as a fault of the content.
@@ -50,109 +68,76 @@ func broken(err error) error {
 	return err
 }
 
-// read reads the next conversation, and returns io.EOF only after the last.
-func (d *documents) read() (*talk, error) {
-	for {
-		token, err := d.dec.Token()
-		if err == io.EOF && d.inList {
-			return nil, io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case token == json.Delim('[') && !d.inList:
-			d.inList = true
-		case token == json.Delim(']'):
-			d.inList = false
-		case token == json.Delim('{'):
-			t := d.reader.newTalk()
-			t.checkpoints = true
-			if err := d.object(t); err != nil {
-				return nil, broken(err)
-			}
-			return t, nil
-		default:
-			return nil, fmt.Errorf("%w: neither an object nor a list of objects", ErrFormat)
-		}
-	}
-}
-
 // object reads the rest of an object. Its messages go to t one by one. If it is
 // itself a message in a list, the list is the conversation.
-func (d *documents) object(t *talk) error {
+func (d *documents) object(t *talk) (err error) {
+	t.checkpoints = true
 	f, listed := fieldSet{}, false
-	for d.dec.More() {
-		token, err := d.dec.Token()
-		if err != nil {
-			return err
+	for err == nil && d.dec.More() {
+		var token json.Token
+		if token, err = d.dec.Token(); err != nil {
+			break
 		}
 		name, _ := token.(string)
 		if name == "messages" && (!d.inList || f["role"] == nil) {
 			listed = true
-			err = t.list(d.dec)
-		} else {
-			var raw json.RawMessage
-			if err = d.dec.Decode(&raw); !utf8.Valid(raw) {
-				return errEncoding
-			}
-			f[name] = raw
+			err = d.list(t)
+			continue
 		}
-		if err != nil {
-			return err
+		var raw json.RawMessage
+		if err = d.dec.Decode(&raw); !utf8.Valid(raw) {
+			err = errEncoding
 		}
+		f[name] = raw
 	}
-	if _, err := d.dec.Token(); err != nil {
-		return err
+	if err == nil {
+		_, err = d.dec.Token()
 	}
 	switch {
+	case err != nil:
 	case d.inList && f["role"] != nil && !listed:
 		d.inList = false
-		if err := t.put(entryOf(f)); err != nil {
-			return err
+		if err = t.put(entryOf(f)); err == nil {
+			err = d.elements(t)
 		}
-		return t.elements(d.dec)
 	case isStoreFile(f):
-		return errOwnStore
+		err = errOwnStore
 	case !listed:
-		return fmt.Errorf("%w: the object has no messages", ErrFormat)
+		err = fmt.Errorf("%w: the object has no messages", ErrFormat)
+	default:
+		d.format = cmp.Or(t.dialect(f), d.as)
+		err = t.fields(f)
 	}
-	d.reader.format = cmp.Or(t.dialect(f), d.format)
-	return t.fields(f)
+	if err != nil {
+		return d.at(err)
+	}
+	return nil
 }
 
 // list reads a list of messages, or null.
-func (t *talk) list(dec *json.Decoder) error {
-	switch token, err := dec.Token(); {
+func (d *documents) list(t *talk) error {
+	switch token, err := d.dec.Token(); {
 	case err != nil || token == nil:
 		return err
 	case token != json.Delim('['):
 		return fmt.Errorf("%w: messages is not a list", ErrFormat)
 	}
-	return t.elements(dec)
+	return d.elements(t)
 }
 
 // elements reads messages up to the end of the list.
-func (t *talk) elements(dec *json.Decoder) error {
-	for dec.More() {
+func (d *documents) elements(t *talk) error {
+	for d.dec.More() {
 		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
+		if err := d.dec.Decode(&raw); err != nil {
 			return fmt.Errorf("message %d: %w", t.raw+1, broken(err))
 		}
 		if err := t.put(decodeEntry(raw)); err != nil {
 			return err
 		}
 	}
-	_, err := dec.Token()
+	_, err := d.dec.Token()
 	return err
-}
-
-// put adds a decoded message.
-func (t *talk) put(e entry, err error) error {
-	if err != nil {
-		return fmt.Errorf("message %d: %w", t.raw+1, err)
-	}
-	return t.add(e)
 }
 
 // fields takes the fields next to the messages. Those that we do not know are kept
@@ -170,19 +155,20 @@ func (t *talk) fields(f fieldSet) error {
 	take(f, "system_prompt", &h.Settings.System) // Terrarium's
 	take(f, "generations", &h.Generations)
 	take(f, "summaries", &h.Summaries)
-	for into, names := range map[*time.Time][]string{
-		&h.Created: {"created", "created_at", "createdAt"},
-		&h.Updated: {"updated", "updated_at", "updatedAt", "lastActiveAt"},
-	} {
-		for _, name := range names {
-			if at := moment(f[name]); !at.IsZero() && into.IsZero() {
-				*into = at
-				delete(f, name)
-			}
-		}
-	}
+	takeTime(f, &h.Created, "created", "created_at", "createdAt")
+	takeTime(f, &h.Updated, "updated", "updated_at", "updatedAt", "lastActiveAt")
 	if len(f) == 0 {
 		return nil
 	}
 	return t.set(sessions.FieldsName, f)
+}
+
+// takeTime takes the first of names that is a time.
+func takeTime(f fieldSet, into *time.Time, names ...string) {
+	for _, name := range names {
+		if at := moment(f[name]); into.IsZero() && !at.IsZero() {
+			*into = at
+			delete(f, name)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -49,9 +50,7 @@ func entryOf(f fieldSet) (e entry, err error) {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
 	e.Role = sessions.Role(e.told)
-	for theirs, ours := range namesOfMolf {
-		f.rename(theirs, ours)
-	}
+	f.rename("toolCalls", "tool_calls", "toolCallId", "tool_call_id", "toolName", "name") // Molf's
 	if e.Content, err = takeContent(f); err != nil {
 		return e, err
 	}
@@ -101,11 +100,13 @@ func take[T any](f fieldSet, name string, into *T) bool {
 	return true
 }
 
-// rename gives a field another name, if there is none of that name.
-func (f fieldSet) rename(from, to string) {
-	if raw, ok := f[from]; ok && f[to] == nil {
-		f[to] = raw
-		delete(f, from)
+// rename gives fields other names, if there are none of those names.
+func (f fieldSet) rename(fromTo ...string) {
+	for pair := range slices.Chunk(fromTo, 2) {
+		if raw, ok := f[pair[0]]; ok && f[pair[1]] == nil {
+			f[pair[1]] = raw
+			delete(f, pair[0])
+		}
 	}
 }
 
@@ -115,19 +116,20 @@ func takeContent(f fieldSet) (text string, err error) {
 	raw := f["content"]
 	var list []json.RawMessage
 	switch {
-	case len(raw) == 0:
-	case raw[0] != '[':
-		if !take(f, "content", &text) { // null leaves it empty
-			return "", fmt.Errorf("%w: content is neither text nor a list of parts", ErrFormat)
-		}
-	case json.Unmarshal(raw, &list) == nil:
-		texts := make([]string, len(list))
-		for i, item := range list {
-			texts[i] = partText(item)
-		}
-		text = strings.Join(texts, "\n")
+	case isList(raw) && json.Unmarshal(raw, &list) == nil:
+		return partsText(list), nil
+	case len(raw) > 0 && !take(f, "content", &text): // null leaves it empty
+		return "", fmt.Errorf("%w: content is neither text nor a list of parts", ErrFormat)
 	}
 	return text, nil
+}
+
+func partsText(list []json.RawMessage) string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = partText(item)
+	}
+	return strings.Join(texts, "\n")
 }
 
 // partText is the text of a part of a list.
@@ -180,6 +182,8 @@ func (w wireCall) ours() sessions.ToolCall {
 	return c
 }
 
+// takeCalls takes the calls, or one in the old form. The original stays if it has
+// more in it.
 func (e *entry) takeCalls(f fieldSet) error {
 	var list []wireCall
 	if raw := f["tool_calls"]; !take(f, "tool_calls", &list) && len(raw) > 0 {
@@ -197,4 +201,12 @@ func (e *entry) takeCalls(f fieldSet) error {
 		e.call = &call
 	}
 	return nil
+}
+
+func (e *entry) ofSystem() bool { return e.told == "system" || e.told == "developer" }
+
+// noted makes a note of a message of another role, which names its kind.
+func (e *entry) noted(what string) {
+	e.Role, e.Content, e.Synthetic = sessions.RoleUser, "["+what+"] "+e.Content, true
+	e.Name, e.ToolCalls = "", nil
 }

@@ -18,6 +18,7 @@ package exchange
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,38 +78,36 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Reader reads the records of one input, each conversation's record before its
-// messages.
+// Emit takes one record. Who calls it stops at its error and returns it.
+type Emit = func(sessions.Record) error
+
+// Reader reads the records of one input.
 type Reader struct {
 	opts   Options
 	format Format
-	// talk reads the next conversation; record the next record of an input
-	// that holds records already. One of them is set.
-	talk   func() (*talk, error)
-	record func() (sessions.Record, error)
-	// current is the conversation that was read last; whole says that it can be
-	// returned.
-	current *talk
-	whole   bool
-	notes   []string
-	more    int // notes beyond mostNotes
-	talks   int
-	close   func() error
+	read   func(Emit) error
+	talks  int // conversations so far
+	notes  []string
+	more   int // notes beyond mostNotes
+	close  func() error
+}
+
+func newReader(o Options) *Reader {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Reader{opts: o, format: cmp.Or(o.Format, Auto), close: func() error { return nil }}
 }
 
 // NewReader detects the format of r and reads it. A goose database cannot be read
 // from a stream: see [Open].
 func NewReader(r io.Reader, o Options) (*Reader, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	in := bufio.NewReaderSize(r, 64<<10)
-	rd := &Reader{opts: o, format: o.Format}
+	rd, in := newReader(o), bufio.NewReaderSize(r, 64<<10)
 	if b, _ := in.Peek(3); string(b) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // the mark that some editors put before UTF-8, which is there
+		_, _ = in.Discard(3) // the mark that some editors put before UTF-8
 	}
 	rest := io.Reader(in)
-	if o.Format == "" || o.Format == Auto {
+	if rd.format == Auto {
 		var err error
 		if rd.format, rest, err = detect(in); err != nil {
 			return nil, err
@@ -116,11 +115,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
-		rd.talk = (&documents{dec: json.NewDecoder(rest), reader: rd, format: rd.format}).next
+		rd.read = (&documents{Reader: rd, dec: json.NewDecoder(rest), as: rd.format}).read
 	case PicoClawLines, Sentinel:
-		rd.talk = (&log{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, reader: rd}).next
+		rd.read = (&log{Reader: rd, lines: newLines(rest)}).read
 	case JSONL:
-		rd.record = (&ownLines{lines: lines{in: bufio.NewReaderSize(rest, 64<<10)}, key: o.Key}).next
+		rd.read = (&ownLines{lines: newLines(rest), key: o.Key}).read
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}
@@ -129,6 +128,10 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 
 // Format is the detected format of the input.
 func (r *Reader) Format() Format { return r.format }
+
+// Each emits all records of the input, each conversation's before its messages. It
+// can be called once.
+func (r *Reader) Each(emit Emit) error { return r.read(emit) }
 
 // Notes name everything that was left out or changed so far, a sentence each.
 func (r *Reader) Notes() []string {
@@ -139,17 +142,7 @@ func (r *Reader) Notes() []string {
 }
 
 // Close closes the input and removes temporary files.
-func (r *Reader) Close() error {
-	var err error
-	if r.current != nil {
-		err = r.current.said.Close()
-		r.current = nil
-	}
-	if r.close != nil {
-		err = errors.Join(err, r.close())
-	}
-	return err
-}
+func (r *Reader) Close() error { return r.close() }
 
 func (r *Reader) note(format string, args ...any) {
 	if len(r.notes) == mostNotes {
@@ -157,29 +150,4 @@ func (r *Reader) note(format string, args ...any) {
 		return
 	}
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
-}
-
-// Next returns the next record, and io.EOF after the last.
-func (r *Reader) Next() (sessions.Record, error) {
-	if r.record != nil {
-		return r.record()
-	}
-	for {
-		if r.whole {
-			rec, err := r.current.next()
-			if err != io.EOF {
-				return rec, err
-			}
-			r.whole = false
-		}
-		t, err := r.talk()
-		if err != nil {
-			return sessions.Record{}, err
-		}
-		r.talks++
-		if err := t.finish(r.opts, r.talks); err != nil {
-			return sessions.Record{}, err
-		}
-		r.whole = true
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,27 +26,21 @@ type conversation struct {
 }
 
 // readAll reads records to the end.
-func readAll(r *exchange.Reader) ([]conversation, error) {
-	var out []conversation
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
+func readAll(r *exchange.Reader) (out []conversation, err error) {
+	err = r.Each(func(rec sessions.Record) error {
 		switch {
 		case rec.Conversation != nil:
 			out = append(out, conversation{ConversationRecord: *rec.Conversation})
 		case rec.Messages != nil:
 			last := &out[len(out)-1]
 			if last.Key != rec.Messages.Key {
-				return out, errors.New("messages of another conversation")
+				return errors.New("messages of another conversation")
 			}
 			last.messages = append(last.messages, rec.Messages.Messages...)
 		}
-	}
+		return nil
+	})
+	return out, err
 }
 
 func open(t *testing.T, path string, o exchange.Options) *exchange.Reader {
@@ -175,19 +168,7 @@ func write(t *testing.T, r *exchange.Reader, format exchange.Format) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Put(rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(r.Each(w.Put), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -3,7 +3,6 @@ package exchange
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,78 +13,64 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// finish makes the record of the conversation. number counts the conversations
-// of the input, from 1.
-func (t *talk) finish(o Options, number int) error {
-	key, err := t.chooseKey(o, number)
-	if err != nil {
-		return err
-	}
+// errManyKeys: the key of the options is for one conversation.
+var errManyKeys = fmt.Errorf("%w: the file holds more than one conversation, a key names only one", ErrNoKey)
+
+// finish emits the conversation, the record before its messages. number counts the
+// conversations of the input, from 1.
+func (t *talk) finish(o Options, number int, emit Emit) (err error) {
 	h := &t.head
-	h.Key = key
+	if h.Key, err = t.chooseKey(o, number); err != nil {
+		return fmt.Errorf("exchange: %w", err)
+	}
 	// Without generations it is not from a store of ours.
-	t.foreign = len(h.Generations)+len(h.Summaries) == 0
-	if !t.foreign && t.stray != nil {
-		return fmt.Errorf("exchange: read %s: %w", key, t.stray)
-	}
-	updated := h.Updated
-	// Documents of ours say both times as they were. A message may be older
-	// than its conversation, by what it takes to store it.
-	if t.foreign || h.Updated.IsZero() {
-		h.Updated = rules.Latest(h.Updated, t.span[1])
-	}
-	if t.foreign || h.Created.IsZero() {
-		h.Created = rules.Earliest(h.Created, t.span[0])
+	foreign := len(h.Generations)+len(h.Summaries) == 0
+	if !foreign && t.stray != nil {
+		return fmt.Errorf("exchange: read %s: %w", h.Key, t.stray)
 	}
 	h.MessageSeq = max(h.MessageSeq, t.top)
-	if t.foreign {
-		t.summarize(updated)
-	}
+	told := foreign && t.summarize()
 	for _, s := range h.Summaries {
 		if s.CoversSeq < 1 || s.CoversSeq > h.MessageSeq {
-			return fmt.Errorf("exchange: read %s: %w: a summary covers up to message %d, the last is %d", key, ErrFormat, s.CoversSeq, h.MessageSeq)
+			return fmt.Errorf("exchange: read %s: %w: a summary covers up to message %d, the last is %d", h.Key, ErrFormat, s.CoversSeq, h.MessageSeq)
 		}
 	}
-	t.dates(o.Now)
-	t.at = h.Created
+	t.dates(o.Now, foreign)
 	slices.Sort(h.Settings.Tags)
 	h.Settings.Tags = slices.Compact(h.Settings.Tags)
-	if len(t.open) == 0 && !t.told {
-		return nil
+	if err := emit(sessions.Record{Conversation: h}); err != nil {
+		return err
 	}
-	return t.flush()
+	return t.messages(foreign, told, emit)
 }
 
 // chooseKey takes the key of the options, or that of the input, or makes one of the
 // input's name.
-func (t *talk) chooseKey(o Options, number int) (channels.Key, error) {
-	if !o.Key.IsZero() {
-		if number > 1 {
-			return o.Key, fmt.Errorf("exchange: %w: the file holds more than one conversation, a key names only one", ErrNoKey)
-		}
+func (t *talk) chooseKey(o Options, number int) (k channels.Key, err error) {
+	switch {
+	case !o.Key.IsZero() && number > 1:
+		return k, errManyKeys
+	case !o.Key.IsZero():
 		return o.Key, nil
-	}
-	if t.key != "" {
-		k, err := channels.ParseKey(t.key)
-		if err != nil {
-			return k, fmt.Errorf("exchange: %w: %w", ErrNoKey, err)
+	case t.key != "":
+		if k, err = channels.ParseKey(t.key); err != nil {
+			err = fmt.Errorf("%w: %w", ErrNoKey, err)
 		}
-		return k, nil
+		return k, err
 	}
 	name := cmp.Or(t.name, o.Name, "conversation")
 	if t.name == "" && number > 1 {
 		name += "-" + strconv.Itoa(number)
 	}
-	k, err := channels.NewKey("import", name)
-	if err != nil {
-		return k, fmt.Errorf("exchange: %w: the file's name makes none: %w", ErrNoKey, err)
+	if k, err = channels.NewKey("import", name); err != nil {
+		err = fmt.Errorf("%w: the file's name makes none: %w", ErrNoKey, err)
 	}
-	return k, nil
+	return k, err
 }
 
 // summarize places the prompt and the summary of a conversation that comes
-// without generations. The summary is from at.
-func (t *talk) summarize(at time.Time) {
+// without generations. told: the summary is a message before the others.
+func (t *talk) summarize() (told bool) {
 	h := &t.head
 	if h.Settings.System == "" {
 		h.Settings.System = strings.Join(t.system, "\n\n")
@@ -98,20 +83,29 @@ func (t *talk) summarize(at time.Time) {
 		text, covers = t.among, t.amongAfter
 	}
 	if strings.TrimSpace(text) == "" {
-		return
+		return false
 	}
-	if covers == 0 {
+	if told = covers == 0; told {
 		// The summarised messages are gone, and a summary has to cover
 		// something: it becomes the message that it covers.
-		t.told, covers = true, 1
+		covers = 1
 		h.MessageSeq++
 	}
-	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: at}}
+	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: h.Updated}}
+	return told
 }
 
 // dates sets the times that neither the input nor a message has.
-func (t *talk) dates(now func() time.Time) {
+func (t *talk) dates(now func() time.Time, foreign bool) {
 	h := &t.head
+	// Documents of ours say both times as they were. A message may be older
+	// than its conversation, by what it takes to store it.
+	if foreign || h.Updated.IsZero() {
+		h.Updated = rules.Latest(h.Updated, t.span[1])
+	}
+	if foreign || h.Created.IsZero() {
+		h.Created = rules.Earliest(h.Created, t.span[0])
+	}
 	if h.Updated.IsZero() {
 		h.Updated = cmp.Or(h.Created, now())
 	}
@@ -122,31 +116,37 @@ func (t *talk) dates(now func() time.Time) {
 	}
 }
 
-// next is the conversation's record, then its messages in stretches, then
-// io.EOF.
-func (t *talk) next() (sessions.Record, error) {
-	t.step++
-	if t.step == 1 {
-		return sessions.Record{Conversation: &t.head}, nil
-	}
-	if t.step-2 == t.said.Len() {
-		return sessions.Record{}, io.EOF
-	}
-	said, err := t.said.At(t.step - 2)
-	if err != nil {
-		return sessions.Record{}, fmt.Errorf("exchange: read %s: %w", t.head.Key, err)
-	}
-	if t.told {
-		said = slices.Insert(said, 0, sessions.Message{Role: sessions.RoleUser, Content: t.head.Summaries[0].Text, Synthetic: true, Summary: true})
-		t.told = false
-	}
-	for i := range said {
-		m := &said[i]
-		if t.seq++; t.foreign {
-			m.Seq = t.seq
+// messages emits the messages. Those of other programs get their seqs here.
+func (t *talk) messages(foreign, told bool, emit Emit) error {
+	seq, at := int64(0), t.head.Created
+	stretch := func(said []sessions.Message) error {
+		for i := range said {
+			m := &said[i]
+			if seq++; foreign {
+				m.Seq = seq
+			}
+			m.At = cmp.Or(m.At, at).UTC() // without a time, that of the one before
+			at = m.At
 		}
-		m.At = cmp.Or(m.At, t.at).UTC() // without a time, that of the one before
-		t.at = m.At
+		return emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: said}})
 	}
-	return sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: said}}, nil
+	if told {
+		summary := sessions.Message{Role: sessions.RoleUser, Content: t.head.Summaries[0].Text, Synthetic: true, Summary: true}
+		if err := stretch([]sessions.Message{summary}); err != nil {
+			return err
+		}
+	}
+	for i := range t.said.Len() {
+		said, err := t.said.At(i)
+		if err != nil {
+			return fmt.Errorf("exchange: read %s: %w", t.head.Key, err)
+		}
+		if err := stretch(said); err != nil {
+			return err
+		}
+	}
+	if len(t.open) == 0 {
+		return nil
+	}
+	return stretch(t.open)
 }

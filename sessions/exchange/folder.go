@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,18 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Open reads the file at path. The name of the file is the conversation's if
 // nothing else names it.
 func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	base := filepath.Base(path)
-	if o.Name == "" {
-		o.Name = strings.TrimSuffix(base, filepath.Ext(base))
-	}
+	o.Name = cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base)))
+	var err error
 	if o.Meta == nil {
-		var err error
 		if o.Meta, err = readMeta(beside(path)); err != nil {
 			return nil, err
 		}
@@ -29,11 +27,9 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exchange: open: %w", err)
 	}
-	if isDatabase(f, o.Format) {
+	magic := make([]byte, len(sqliteMagic))
+	if _, err = f.ReadAt(magic, 0); err == nil && string(magic) == sqliteMagic && slices.Contains([]Format{"", Auto, Goose}, o.Format) {
 		_ = f.Close()
-		if o.Now == nil {
-			o.Now = time.Now
-		}
 		return openGoose(ctx, path, o)
 	}
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
@@ -46,16 +42,6 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	}
 	r.close = f.Close
 	return r, nil
-}
-
-// isDatabase looks at how f begins, and leaves it at its beginning.
-func isDatabase(f *os.File, format Format) bool {
-	if format != "" && format != Auto && format != Goose {
-		return false
-	}
-	magic := make([]byte, len(sqliteMagic))
-	n, err := f.ReadAt(magic, 0)
-	return err == nil && n == len(magic) && string(magic) == sqliteMagic
 }
 
 // The names of the file next to a log of PicoClaw's, of Sentinel's log, and of the

@@ -1,14 +1,18 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"dragoman/sessions"
 )
+
+// errNoMessages: the session is left out.
+var errNoMessages = errors.New("no messages")
 
 // openGoose reads the SQLite database in which goose keeps its sessions, or the
 // simpler one of programs that follow its pattern, a session at a time.
@@ -17,37 +21,42 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []fieldSet
-	err = g.each(ctx, "SELECT * FROM sessions ORDER BY rowid", nil, func(session fieldSet) error {
-		list = append(list, session)
-		return nil
-	})
-	if err != nil {
-		_ = g.Close()
-		return nil, err
-	}
-	r := &Reader{opts: o, format: Goose, close: g.Close}
-	r.talk = func() (*talk, error) {
-		for len(list) > 0 {
-			t := r.newTalk()
-			if err := t.goose(ctx, g, list[0]); err != nil {
-				return nil, fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
+	r := newReader(o)
+	r.format, r.close = Goose, g.Close
+	r.read = func(emit Emit) error {
+		var list []fieldSet
+		err := g.each(ctx, "SELECT * FROM sessions ORDER BY rowid", nil, func(session fieldSet) error {
+			list = append(list, session)
+			return nil
+		})
+		for i := 0; i < len(list) && err == nil; i++ {
+			err = r.talk(emit, func(t *talk) error { return t.goose(ctx, g, list[i]) })
+			if errors.Is(err, errNoMessages) {
+				err = nil
 			}
-			list = list[1:]
-			if t.raw > 0 {
-				return t, nil
-			}
-			r.note("session %.40s has no messages and was left out", t.name)
 		}
-		return nil, io.EOF
+		return err
 	}
 	return r, nil
 }
 
+// goose reads a session and its messages.
 func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
-	if err := t.gooseHead(session); err != nil {
-		return err
+	err := t.gooseHead(session)
+	if err == nil {
+		err = t.gooseMessages(ctx, g)
 	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
+	case t.raw == 0:
+		t.note("session %.40s has no messages and was left out", t.name)
+		return errNoMessages
+	}
+	return nil
+}
+
+func (t *talk) gooseMessages(ctx context.Context, g *gooseFile) error {
 	hidden := false  // a message before was kept from the model
 	inBlock := false // in a run of messages that only the model sees
 	// In the order in which they were stored, never by the clock.
@@ -130,33 +139,31 @@ func gooseSight(raw json.RawMessage) (only, hid bool) {
 // gooseEntries makes messages of a row, at least one: goose keeps the results
 // of tools in messages of the user. The other columns of the row go into the first.
 func gooseEntries(row fieldSet) (list []entry, err error) {
-	e := fieldSet{"role": row["role"], "content": row["content"]}
-	at := moment(row["created_timestamp"])
-	if at.IsZero() {
-		at = moment(row["timestamp"])
+	f := fieldSet{"role": row["role"]}
+	if raw := row["content"]; raw != nil && row["content_json"] == nil {
+		f["content"] = raw
 	}
 	var text string
 	if take(row, "tool_calls", &text) && strings.TrimSpace(text) != "" {
-		e["tool_calls"] = json.RawMessage(text)
+		f["tool_calls"] = json.RawMessage(text)
+	}
+	said, err := entryOf(f)
+	if err != nil {
+		return nil, err
 	}
 	if take(row, "content_json", &text) {
 		var parts []json.RawMessage
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
 			return nil, fmt.Errorf("%w: its content is not a list: %w", ErrFormat, err)
 		}
-		if list, err = gooseParts(e, parts); err != nil {
-			return nil, err
-		}
+		list = said.gooseParts(parts)
 	}
-	if e["content"] != nil || e["tool_calls"] != nil || len(list) == 0 {
-		said, err := entryOf(e)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, said) // behind the results in the same row: they end the turn before
+	if said.Content != "" || len(said.ToolCalls) > 0 || len(list) == 0 {
+		list = append(list, said) // after the results in the same row: they end the turn before
 	}
+	at := moment(row["created_timestamp"])
 	for i := range list {
-		list[i].At = at
+		list[i].At = cmp.Or(at, moment(row["timestamp"]))
 	}
 	first := &list[0]
 	for name, value := range row {
@@ -164,12 +171,16 @@ func gooseEntries(row fieldSet) (list []entry, err error) {
 		case "id", "session_id", "role", "content":
 			continue
 		}
-		if first.Extra == nil {
-			first.Extra = fieldSet{}
-		}
-		first.Extra["goose_"+name] = value
+		first.extra("goose_"+name, value)
 	}
 	return list, nil
+}
+
+func (e *entry) extra(name string, value json.RawMessage) {
+	if e.Extra == nil {
+		e.Extra = fieldSet{}
+	}
+	e.Extra[name] = value
 }
 
 // goosePart is one part of a message's content.
@@ -188,52 +199,39 @@ type goosePart struct {
 	} `json:"toolResult"`
 }
 
-// gooseParts puts the texts and calls of a row of goose's own into e, and makes
-// messages of its results. Other parts stay in the content of e.
-func gooseParts(e fieldSet, parts []json.RawMessage) (results []entry, err error) {
+// gooseParts gives e the texts and calls of a row of goose's own, and makes
+// messages of its results. If there are other parts, the original stays.
+func (e *entry) gooseParts(parts []json.RawMessage) (results []entry) {
 	var said []json.RawMessage
-	var texts []string
-	var calls []map[string]any
+	plain := true
 	for _, item := range parts {
 		var p goosePart
 		_ = json.Unmarshal(item, &p) // what is no part stays as it is
 		switch p.Type {
 		case "toolRequest":
-			name, args := p.ToolCall.Value.Name, p.ToolCall.Value.Arguments
-			if name == "" { // a call that goose could not understand
-				name, said = "unknown", append(said, item)
+			asked := p.ToolCall.Value
+			if asked.Name == "" { // a call that goose could not understand
+				said, plain = append(said, item), false
 			}
+			args := asked.Arguments
 			if args == nil {
 				args = json.RawMessage("{}")
 			}
-			calls = append(calls, map[string]any{"id": p.ID, "name": name, "arguments": args})
+			e.ToolCalls = append(e.ToolCalls, wireCall{ID: p.ID, Name: cmp.Or(asked.Name, "unknown"), Args: args}.ours())
 		case "toolResponse":
 			r := entry{told: "tool"}
 			r.Role, r.ToolCallID = sessions.RoleTool, p.ID
 			r.Content = resultText(p.ToolResult.Error, p.ToolResult.Value)
 			results = append(results, r)
-		case "text":
-			texts = append(texts, partText(item))
-			fallthrough
 		default:
-			said = append(said, item)
+			said, plain = append(said, item), plain && p.Type == "text"
 		}
 	}
-	delete(e, "content")
-	switch {
-	case len(said) == 0:
-	case len(said) == len(texts):
-		e["content"], err = encode(strings.Join(texts, "\n"))
-	default:
-		e["content"], err = encode(said)
+	e.Content = partsText(said)
+	if raw, err := encode(said); err == nil && !plain {
+		e.extra("content", raw)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if len(calls) > 0 {
-		e["tool_calls"], err = encode(calls)
-	}
-	return results, err
+	return results
 }
 
 // resultText is the text of a tool's result: an error, a list of parts, or an object
@@ -248,9 +246,5 @@ func resultText(failure string, value json.RawMessage) string {
 	if json.Unmarshal(value, &object.Content) != nil && (json.Unmarshal(value, &object) != nil || object.Content == nil) {
 		return string(value)
 	}
-	texts := make([]string, len(object.Content))
-	for i, item := range object.Content {
-		texts[i] = partText(item)
-	}
-	return strings.Join(texts, "\n")
+	return partsText(object.Content)
 }

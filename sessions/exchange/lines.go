@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 // errLong: a line is longer than it may be.
-var errLong = errors.New("the line is too long")
+var errLong = fmt.Errorf("%w: more than %d MiB", ErrFormat, MaxLine>>20)
 
 // readLine reads one line, its end included, of any length up to most. The
 // last line may lack its end: then the error is io.EOF beside the bytes. A
@@ -41,102 +42,92 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 type lines struct {
 	in     *bufio.Reader
 	number int // of the line that was read last, from 1
-	ended  bool
+	// whole says that it was ended by a line break: one that is not may have been
+	// cut off by a crash.
+	whole bool
 }
 
-// next returns the next line that is not blank, and whether it was ended by a
-// line break: one that is not may have been cut off by a crash.
-func (l *lines) next() (line []byte, whole bool, err error) {
-	for !l.ended {
-		line, err = readLine(l.in, MaxLine)
+func newLines(in io.Reader) lines { return lines{in: bufio.NewReaderSize(in, 64<<10), whole: true} }
+
+// each calls f for every line that is not blank. Errors name the line.
+func (l *lines) each(f func(line []byte) error) error {
+	for l.whole {
+		line, err := readLine(l.in, MaxLine)
 		l.number++
-		switch {
-		case err == io.EOF:
-			l.ended = true
-		case errors.Is(err, errLong):
-			return nil, false, fmt.Errorf("exchange: read line %d: %w: more than %d MiB", l.number, ErrFormat, MaxLine>>20)
-		case err != nil:
-			return nil, false, fmt.Errorf("exchange: read line %d: %w", l.number, err)
+		if err == io.EOF {
+			l.whole, err = false, nil
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return line, !l.ended, nil
+		if line = bytes.TrimSpace(line); err == nil && len(line) > 0 {
+			err = f(line)
+		}
+		if err != nil {
+			return fmt.Errorf("exchange: read line %d: %w", l.number, err)
 		}
 	}
-	return nil, false, io.EOF
+	return nil
 }
 
 // log reads the append-only logs of PicoClaw and of Sentinel: a message a line,
 // perhaps with metadata of the conversation in the first line or in a file next to
 // it.
 type log struct {
-	lines  lines
-	reader *Reader
-	done   bool
+	*Reader
+	lines   lines
+	meta    bool // there was metadata
+	skip    int  // lines that were summarised
+	written int  // lines with messages
 }
 
-func (g *log) next() (*talk, error) {
-	if g.done {
-		return nil, io.EOF
+func (g *log) read(emit Emit) error {
+	return g.talk(emit, func(t *talk) error {
+		t.joins = g.format == Sentinel
+		if meta := g.opts.Meta; meta != nil {
+			var err error
+			if g.skip, err = t.meta(meta); err != nil {
+				return fmt.Errorf("exchange: read the file beside the log: %w", err)
+			}
+			g.meta = true
+		}
+		err := g.lines.each(func(line []byte) error { return g.line(t, line) })
+		if err == nil && t.raw == 0 && g.written > 0 {
+			err = fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, g.written)
+		}
+		return err
+	})
+}
+
+func (g *log) line(t *talk, line []byte) error {
+	if g.written == 0 && !g.meta {
+		var f fieldSet
+		if json.Unmarshal(line, &f) == nil && f["role"] == nil && isMeta(f) {
+			var err error
+			if g.skip, err = t.meta(line); err == nil {
+				g.meta = true
+				return nil
+			}
+		}
 	}
-	g.done = true
-	t, meta := g.reader.newTalk(), g.reader.opts.Meta
+	g.written++
 	decode := decodeEntry
-	if t.joins = g.reader.format == Sentinel; t.joins {
+	if t.joins {
 		decode = t.decodeSentinel
 	}
-	skip, written := 0, 0 // lines that were summarised, and lines with messages
-	if meta != nil {
-		var err error
-		if skip, err = t.meta(meta); err != nil {
-			return nil, fmt.Errorf("exchange: read the file beside the log: %w", err)
-		}
+	e, err := decode(line)
+	switch {
+	case err == nil:
+		err = t.add(e)
+	case json.Valid(line): // whole, but no message
+	case !g.lines.whole:
+		t.note("line %d, the last, is cut off and was left out", g.lines.number)
+		err = nil
+	default: // PicoClaw appends to a line that a crash cut off
+		t.note("line %d is damaged and was left out", g.lines.number)
+		err = nil
 	}
-	for {
-		line, whole, err := g.lines.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n, ok := t.metaLine(line, written == 0 && meta == nil); ok {
-			meta, skip = line, n
-			continue
-		}
-		written++
-		e, err := decode(line)
-		switch {
-		case err == nil:
-			err = t.add(e)
-		case json.Valid(line): // whole, but no message
-		case !whole:
-			t.note("line %d, the last, is cut off and was left out", g.lines.number)
-			err = nil
-		default: // PicoClaw appends to a line that a crash cut off
-			t.note("line %d is damaged and was left out", g.lines.number)
-			err = nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
-		}
-		if written <= skip || e.is(t.until) {
-			t.covered = t.kept
-		}
+	if g.written <= g.skip || e.is(t.until) {
+		t.covered = t.kept
 	}
-	if t.raw == 0 && written > 0 {
-		return nil, fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, written)
-	}
-	return t, nil
-}
-
-// metaLine takes the first line as metadata if it is no message.
-func (t *talk) metaLine(line []byte, first bool) (skip int, ok bool) {
-	var fields map[string]json.RawMessage
-	if !first || json.Unmarshal(line, &fields) != nil || fields["role"] != nil || !isMeta(fields) {
-		return 0, false
-	}
-	skip, err := t.meta(line)
-	return skip, err == nil
+	return err
 }
 
 // meta takes the metadata of a log.
@@ -148,9 +139,10 @@ func (t *talk) meta(data []byte) (skip int, err error) {
 	take(f, "skip", &skip) // so many lines were summarised
 	delete(f, "count")
 	if t.joins {
-		t.sentinel(f)
+		take(f, "sessionId", &t.name)
+		take(f, "lastSummarizedMessageId", &t.until)
 	}
-	return max(0, skip), t.fields(f)
+	return skip, t.fields(f)
 }
 
 // ownLines reads Dragoman's own lines. They are taken as they are, because they
@@ -161,55 +153,60 @@ type ownLines struct {
 	seen  channels.Key
 }
 
-func (s *ownLines) next() (sessions.Record, error) {
-	line, _, err := s.lines.next()
-	if err != nil {
-		return sessions.Record{}, err
-	}
-	rec, err := decodeRecord(line)
+func (s *ownLines) read(emit Emit) error {
+	var refused error // by emit, which has nothing to do with the line
+	err := s.lines.each(func(line []byte) error {
+		rec, err := s.record(line)
+		if err == nil {
+			refused = emit(rec)
+		}
+		return cmp.Or(err, refused)
+	})
+	return cmp.Or(refused, err)
+}
+
+// record reads one record. Names that this version does not know are refused:
+// their meaning in a later version would be lost.
+func (s *ownLines) record(line []byte) (rec sessions.Record, err error) {
 	if !utf8.Valid(line) {
-		err = errEncoding
+		return rec, errEncoding
 	}
-	if err != nil {
-		return rec, fmt.Errorf("exchange: read line %d: %w", s.lines.number, err)
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&rec); err != nil {
+		return rec, refusal(line, err)
+	}
+	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
+		return rec, fmt.Errorf("%w: something follows its record", ErrFormat)
 	}
 	if n := parts(rec); n != 1 {
-		return rec, fmt.Errorf("exchange: read line %d: %w: it holds %d records, not one", s.lines.number, ErrFormat, n)
+		return rec, fmt.Errorf("%w: it holds %d records, not one", ErrFormat, n)
 	}
-	k, has := KeyOf(rec)
-	if has && k.IsZero() {
-		return rec, fmt.Errorf("exchange: read line %d: %w", s.lines.number, ErrNoKey)
-	}
-	if !has || s.key.IsZero() {
+	k := keyIn(rec)
+	switch {
+	case k == nil:
 		return rec, nil
+	case k.IsZero():
+		return rec, ErrNoKey
+	case s.key.IsZero():
+		return rec, nil
+	case !s.seen.IsZero() && s.seen != *k:
+		return rec, errManyKeys
 	}
-	if !s.seen.IsZero() && s.seen != k {
-		return rec, fmt.Errorf("exchange: read line %d: %w: the file holds more than one conversation, a key names only one", s.lines.number, ErrNoKey)
-	}
-	s.seen = k
-	*keyIn(rec) = s.key
+	s.seen, *k = *k, s.key
 	return rec, nil
 }
 
-// decodeRecord reads one record. Names that this version does not know are
-// refused: their meaning in a later version would be lost.
-func decodeRecord(line []byte) (rec sessions.Record, err error) {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err = dec.Decode(&rec); err == nil {
-		if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
-			return rec, fmt.Errorf("%w: something follows its record", ErrFormat)
-		}
-		return rec, nil
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(line, &fields) == nil && isArchive(fields) {
-		return rec, errOwnStore
+// refusal says why a line of ours is refused.
+func refusal(line []byte, err error) error {
+	var f fieldSet
+	if json.Unmarshal(line, &f) == nil && isArchive(f) {
+		return errOwnStore
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return rec, fmt.Errorf("%w: %s is a name that this version does not know", ErrFormat, sessions.OneLine(name, 40))
+		return fmt.Errorf("%w: %s is a name that this version does not know", ErrFormat, sessions.OneLine(name, 40))
 	}
-	return rec, fmt.Errorf("%w: %w", ErrFormat, err)
+	return fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
 // parts counts the fields that are set.

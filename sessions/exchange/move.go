@@ -49,24 +49,28 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	if tell == nil {
 		tell = func(Progress) {}
 	}
-	source, copied, counted := digest{}, digest{}, Counts{}
+	source, copied := digest{}, digest{}
+	var done, read Counts
 	// First everything is counted, and the records of no conversation are copied,
 	// because a message may name the occurrence that fired it. Then come the others.
 	for _, belongs := range []bool{false, true} {
-		err := inParts(only(belongs, dumped(ctx, from, func(r sessions.Record) {
-			_, has := KeyOf(r)
-			if !belongs {
-				all.add(r)
-				tell(Progress{Counting, all.Messages, 0})
-			}
-			if has != belongs {
-				return
-			}
-			source.add(r)
-			if counted.add(r); r.Messages != nil {
-				tell(Progress{Copying, counted.Messages, all.Messages})
-			}
-		})), func(next func() (sessions.Record, error)) error { _, err := to.Restore(ctx, next); return err })
+		err := inParts(func(emit Emit) error {
+			return from.Dump(ctx, nil, func(r sessions.Record) error {
+				_, has := KeyOf(r)
+				if !belongs {
+					all.add(r)
+					tell(Progress{Counting, all.Messages, 0})
+				}
+				if has != belongs {
+					return nil
+				}
+				source.add(r)
+				if done.add(r); has {
+					tell(Progress{Copying, done.Messages, all.Messages})
+				}
+				return emit(r)
+			})
+		}, func(next func() (sessions.Record, error)) error { _, err := to.Restore(ctx, next); return err })
 		if errors.Is(err, sessions.ErrConflict) {
 			return all, fmt.Errorf("exchange: move: the target was not empty: %w", err)
 		}
@@ -74,35 +78,16 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 			return all, fmt.Errorf("exchange: move: %w", err)
 		}
 	}
-	var read Counts
 	err = to.Dump(ctx, nil, func(r sessions.Record) error {
 		copied.add(r)
-		if read.add(r); r.Messages != nil {
-			tell(Progress{Comparing, min(read.Messages, all.Messages), all.Messages})
-		}
+		read.add(r)
+		tell(Progress{Comparing, min(read.Messages, all.Messages), all.Messages})
 		return nil
 	})
 	if err != nil {
 		return all, fmt.Errorf("exchange: compare: %w", err)
 	}
 	return all, source.compare(copied)
-}
-
-// dumped are the records of a store, each seen by see.
-func dumped(ctx context.Context, s sessions.Copies, see func(sessions.Record)) records {
-	return func(yield func(sessions.Record, error) bool) {
-		stopped := false
-		err := s.Dump(ctx, nil, func(r sessions.Record) error {
-			if see(r); !yield(r, nil) {
-				stopped = true
-				return context.Canceled
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			yield(sessions.Record{}, err)
-		}
-	}
 }
 
 // digest has one hash of all that belongs to a conversation, and of all records

@@ -1,10 +1,9 @@
 package exchange
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -36,15 +35,11 @@ type Plan struct {
 	// Notes name everything that is left out or changed within conversations.
 	Notes []string `json:"notes,omitempty"`
 
-	opts   Options
-	chosen []chosen
-}
-
-// chosen is a file of which something is imported, be it only records that
-// belong to no conversation.
-type chosen struct {
-	file string
-	keys map[channels.Key]bool
+	opts Options
+	// files are those of which something is imported, be it only records that
+	// belong to no conversation; from is the one that each conversation is in.
+	files []string
+	from  map[channels.Key]string
 }
 
 // Survey reads everything at path, a file or the files of a folder, and
@@ -65,8 +60,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			return nil, fmt.Errorf("exchange: open %s: no file in it could hold conversations (.json, .jsonl, .db)", path)
 		}
 	}
-	p := &Plan{opts: o, Files: len(files)}
-	owner := map[channels.Key]string{}
+	p := &Plan{opts: o, Files: len(files), from: map[channels.Key]string{}}
 	for _, file := range files {
 		items, others, err := p.survey(ctx, file)
 		if err != nil && (!info.IsDir() || ctx.Err() != nil) {
@@ -76,22 +70,24 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			p.Items = append(p.Items, Item{File: file, LeftOut: strings.TrimPrefix(err.Error(), "exchange: ")})
 			continue
 		}
-		c := chosen{file, map[channels.Key]bool{}}
+		wanted := others > 0
 		for _, it := range items {
-			if other, ok := owner[it.Key]; ok {
-				it.LeftOut = "the same key as in " + other
-			} else if there, err := exists(ctx, it.Key); err != nil {
+			there, err := exists(ctx, it.Key)
+			if err != nil {
 				return nil, err
-			} else if there {
+			}
+			switch {
+			case p.from[it.Key] != "":
+				it.LeftOut = "the same key as in " + p.from[it.Key]
+			case there:
 				it.LeftOut = "there is already a conversation with this key, or the rest of one (dragoman sessions erase removes it)"
-			} else {
-				owner[it.Key] = file
-				c.keys[it.Key] = true
+			default:
+				p.from[it.Key], wanted = file, true
 			}
 			p.Items = append(p.Items, it)
 		}
-		if p.Others += others; others+len(c.keys) > 0 {
-			p.chosen = append(p.chosen, c)
+		if p.Others += others; wanted {
+			p.files = append(p.files, file)
 		}
 	}
 	return p, nil
@@ -105,22 +101,15 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 	}
 	defer r.Close()
 	seen, headed := map[channels.Key]bool{}, false
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, 0, err
-		}
+	err = r.Each(func(rec sessions.Record) error {
 		k, has := KeyOf(rec)
 		if !has {
 			others++
-			continue
+			return ctx.Err()
 		}
 		if n := len(items); n == 0 || items[n-1].Key != k {
 			if seen[k] {
-				return nil, 0, fmt.Errorf("exchange: read %s: %w: the records of %s do not follow one another", file, ErrFormat, k)
+				return fmt.Errorf("exchange: read %s: %w: the records of %s do not follow one another", file, ErrFormat, k)
 			}
 			seen[k], headed = true, false
 			items = append(items, Item{File: file, Format: r.Format(), Key: k})
@@ -128,7 +117,7 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 		it := &items[len(items)-1]
 		if rec.Conversation != nil {
 			if headed {
-				return nil, 0, fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
+				return fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
 			}
 			headed = true
 			it.Summary = len(rec.Conversation.Summaries) > 0
@@ -139,53 +128,58 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 				it.Calls += len(m.ToolCalls)
 			}
 		}
-	}
+		return ctx.Err()
+	})
 	for _, n := range r.Notes() {
 		p.Notes = append(p.Notes, file+": "+n)
 	}
-	return items, others, nil
+	return items, others, err
 }
 
 // Count is how many conversations will be imported, and how many items are
 // left out.
-func (p *Plan) Count() (imported, leftOut int) {
-	for _, it := range p.Items {
-		if it.LeftOut == "" {
-			imported++
-		} else {
-			leftOut++
-		}
-	}
-	return imported, leftOut
-}
+func (p *Plan) Count() (imported, leftOut int) { return len(p.from), len(p.Items) - len(p.from) }
 
-// records reads all files again and yields the records to restore.
-func (p *Plan) records(ctx context.Context) records {
-	return func(yield func(sessions.Record, error) bool) {
-		for _, c := range p.chosen {
-			if !p.read(ctx, c, yield) {
-				return
+// Take hands the chosen records to take, in parts. Like [sessions.Copies.Restore],
+// take stores a part whole or not at all. Records of no conversation come first,
+// because a message may name the job that it came from, then a few whole
+// conversations at a time, to bound memory and the time for which other writers wait.
+// Take counts the new records, also when it returns an error: these are stored, and a
+// second import continues after them.
+func (p *Plan) Take(ctx context.Context, take Restore) (all sessions.Restored, err error) {
+	for _, belongs := range []bool{false, true} {
+		if err != nil || !belongs && p.Others == 0 {
+			continue
+		}
+		err = inParts(func(emit Emit) error { return p.read(ctx, belongs, emit) }, func(next func() (sessions.Record, error)) error {
+			got, err := take(ctx, next)
+			if err == nil {
+				all.Conversations += got.Conversations
+				all.Others += got.Others
 			}
-		}
+			return err
+		})
 	}
+	return all, err
 }
 
-// read hands the chosen records of one file to yield. It is false if yield was.
-func (p *Plan) read(ctx context.Context, c chosen, yield func(sessions.Record, error) bool) bool {
-	r, err := Open(ctx, c.file, p.opts)
-	if err != nil {
-		yield(sessions.Record{}, err)
-		return false
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			return true
+// read reads the files again and emits the chosen records of conversations, or
+// those of none.
+func (p *Plan) read(ctx context.Context, belongs bool, emit Emit) error {
+	for _, file := range p.files {
+		r, err := Open(ctx, file, p.opts)
+		if err != nil {
+			return err
 		}
-		k, has := KeyOf(rec)
-		if (err != nil || !has || c.keys[k]) && (!yield(rec, err) || err != nil) {
-			return false
+		err = r.Each(func(rec sessions.Record) error {
+			if k, has := KeyOf(rec); has != belongs || has && p.from[k] != file {
+				return nil
+			}
+			return emit(rec)
+		})
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -95,16 +95,14 @@ func readRecords(r io.Reader, o exchange.Options) (all []sessions.Record, format
 	if err != nil {
 		return nil, "", err
 	}
-	for {
-		rec, err := reader.Next()
-		if err == io.EOF {
-			return all, reader.Format(), nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
+	err = reader.Each(func(rec sessions.Record) error {
 		all = append(all, rec)
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
 	}
+	return all, reader.Format(), nil
 }
 
 // restoreTwice stores records if a store takes them, and what that store holds

@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions/spool"
 )
 
-// talk is one conversation of an input: add takes its messages one by one, finish
-// makes its record, and next returns the records.
+// talk is one conversation of an input: add takes its messages one by one, and
+// finish emits its records.
 type talk struct {
 	note func(string, ...any)
 	key  string // as the input writes it, or ""
@@ -50,27 +50,21 @@ type talk struct {
 	checkpoints, joins bool
 	turns              []int
 	until              string
-	// calls are those of the assistant's last message that have no result yet,
-	// while only results follow it. made counts calls that got their id here.
-	calls []sessions.ToolCall
+	// asked is the last call of the message before. made counts calls that got
+	// their id here.
+	asked sessions.ToolCall
 	made  int
-	// foreign: the messages get their seqs here. told: the summary is a message before
-	// them. finish sets both.
-	foreign, told bool
-	// step counts the records that were handed out; seq and at are those of the
-	// message before.
-	step int
-	seq  int64
-	at   time.Time
 }
 
-// newTalk begins a conversation and frees the previous one.
-func (r *Reader) newTalk() *talk {
-	if r.current != nil {
-		_ = r.current.said.Close() // it is only read from here on
+// talk has fill read a conversation, and emits it.
+func (r *Reader) talk(emit Emit, fill func(*talk) error) error {
+	t := &talk{note: r.note, said: spool.New[[]sessions.Message](func() (*os.File, error) { return spool.Temp("") })}
+	defer func() { _ = t.said.Close() }() // nothing in it is needed any more
+	if err := fill(t); err != nil {
+		return err
 	}
-	r.current = &talk{note: r.note, said: spool.New[[]sessions.Message](func() (*os.File, error) { return spool.Temp("") })}
-	return r.current
+	r.talks++
+	return t.finish(r.opts, r.talks, emit)
 }
 
 // How many messages travel in one record, and about how many bytes end it
@@ -79,6 +73,14 @@ const (
 	stretchMessages = 100
 	stretchBytes    = 256 << 10
 )
+
+// put adds a decoded message.
+func (t *talk) put(e entry, err error) error {
+	if err != nil {
+		return fmt.Errorf("message %d: %w", t.raw+1, err)
+	}
+	return t.add(e)
+}
 
 // add takes the next message and makes one of ours of it.
 func (t *talk) add(e entry) error {
@@ -101,10 +103,12 @@ func (t *talk) add(e entry) error {
 		t.note("message %d names files, which are not copied", t.raw)
 	}
 	if n := len(t.open); t.joins && n > 0 && join(&t.open[n-1], e.Message) {
-		t.calls = slices.Clone(t.open[n-1].ToolCalls)
 		return nil
 	}
-	t.follow(e.Message)
+	t.asked = sessions.ToolCall{}
+	if n := len(e.ToolCalls); n > 0 {
+		t.asked = e.ToolCalls[n-1]
+	}
 	return t.keep(e.Message)
 }
 
@@ -115,15 +119,8 @@ func (t *talk) keep(m sessions.Message) error {
 			return err
 		}
 	}
-	t.open, t.kept = append(t.open, m), t.kept+1
+	t.open, t.kept, t.size = append(t.open, m), t.kept+1, t.size+bytesOf(m)
 	t.span = [2]time.Time{rules.Earliest(t.span[0], m.At), rules.Latest(t.span[1], m.At)}
-	t.size += len(m.Content) + 200
-	for _, c := range m.ToolCalls {
-		t.size += len(c.Arguments)
-	}
-	for _, raw := range m.Extra {
-		t.size += len(raw)
-	}
 	return nil
 }
 
@@ -133,50 +130,37 @@ func (t *talk) flush() error {
 	return err
 }
 
+// bytesOf is how many bytes m is, about.
+func bytesOf(m sessions.Message) int {
+	n := len(m.Content) + 200
+	for _, c := range m.ToolCalls {
+		n += len(c.Arguments)
+	}
+	for _, raw := range m.Extra {
+		n += len(raw)
+	}
+	return n
+}
+
 // settle makes a message of ours of e: old function calls become tool calls,
 // and messages of other roles become notes.
 func (t *talk) settle(e *entry) error {
 	switch {
 	case e.ofSystem():
-		e.Message = noted("system message", e.Message)
+		e.noted("system message")
 		t.note("message %d, a system message, became a note, because only those at the start become the prompt", t.raw)
+	case e.told == "function" && t.asked.ID != "" && t.asked.Name == e.Name:
+		e.Role, e.ToolCallID = sessions.RoleTool, t.asked.ID
 	case e.told == "function":
-		if id := t.openCall(e.Name); id != "" {
-			e.Role, e.ToolCallID = sessions.RoleTool, id
-		} else {
-			e.Message = noted("result of "+sessions.OneLine(cmp.Or(e.Name, "a function"), 60), e.Message)
-		}
+		e.noted("result of " + sessions.OneLine(cmp.Or(e.Name, "a function"), 60))
 	case !known(e.told):
 		return fmt.Errorf("%w: message %d has the role %.40q", ErrFormat, t.raw, e.told)
 	case e.call != nil && e.Role == sessions.RoleAssistant:
 		t.made++
 		e.call.ID = "call_" + strconv.Itoa(t.made)
-		e.ToolCalls = append(slices.Clip(e.ToolCalls), *e.call)
+		e.ToolCalls = append(e.ToolCalls, *e.call)
 	}
 	return nil
-}
-
-// follow remembers the calls to which results of functions may belong.
-func (t *talk) follow(m sessions.Message) {
-	switch m.Role {
-	case sessions.RoleAssistant:
-		t.calls = slices.Clone(m.ToolCalls)
-	case sessions.RoleTool:
-		t.calls = slices.DeleteFunc(t.calls, func(c sessions.ToolCall) bool { return c.ID == m.ToolCallID })
-	default:
-		t.calls = nil
-	}
-}
-
-// openCall finds the newest call of the function called name in the last
-// assistant message that has no result yet.
-func (t *talk) openCall(name string) string {
-	for _, c := range slices.Backward(t.calls) {
-		if c.Name == name {
-			return c.ID
-		}
-	}
-	return ""
 }
 
 // summaryHead begins the message in which some programs put their summary
@@ -189,33 +173,31 @@ const turnsOfMolf = 4
 // summarized looks for a summary in e, which did not come out of a store of
 // ours. One under summaryHead stays as a message. A person can write that line
 // as well, so of user messages only the first counts. The pair of messages that
-// Molf makes does not stay, which it reports.
+// Molf makes does not stay.
 func (t *talk) summarized(e *entry) (gone bool) {
 	text, headed := strings.CutPrefix(strings.TrimSpace(e.Content), summaryHead)
 	text = strings.TrimPrefix(strings.TrimLeft(text, " \t"), ":") // of the head's line only
 	text = strings.TrimSpace(text)
 	switch {
+	case t.checkpoints && e.Summary && e.Synthetic && e.told != "assistant":
+		return true // the question of the pair
 	case t.checkpoints && e.Summary && e.Synthetic:
-		if gone = true; e.told == "assistant" {
-			t.among, t.amongAfter = e.Content, t.kept
-			if len(t.turns) == turnsOfMolf {
-				t.amongAfter = t.turns[0]
-			}
-			t.turns = nil
+		gone, t.among, t.amongAfter = true, e.Content, t.kept
+		if len(t.turns) == turnsOfMolf {
+			t.amongAfter = t.turns[0]
 		}
+		t.turns = nil
 	case headed && text != "" && (e.ofSystem() || e.told == "user" && t.kept == 0) && len(e.Attachments) == 0:
 		t.among, t.amongAfter = strings.TrimSpace(t.among+"\n\n"+text), t.kept+1
 		e.told, e.Role, e.Content, e.Synthetic, e.Summary = "user", sessions.RoleUser, text, true, true
+	case e.told == "user" && !e.Synthetic:
+		t.turns = append(t.turns, t.kept)
+		t.turns = t.turns[max(0, len(t.turns)-turnsOfMolf):]
+		return false
 	default:
-		if e.told == "user" && !e.Synthetic {
-			t.turns = append(t.turns, t.kept)
-			t.turns = t.turns[max(0, len(t.turns)-turnsOfMolf):]
-		}
 		return false
 	}
-	if !gone || e.told == "assistant" {
-		t.note("message %d is a summary of the messages before it, and became the conversation's summary", t.raw)
-	}
+	t.note("message %d is a summary of the messages before it, and became the conversation's summary", t.raw)
 	return gone
 }
 
@@ -234,13 +216,4 @@ func (t *talk) set(name string, value any) error {
 
 func known(role string) bool {
 	return slices.Contains([]string{string(sessions.RoleUser), string(sessions.RoleAssistant), string(sessions.RoleTool)}, role)
-}
-
-func (e *entry) ofSystem() bool { return e.told == "system" || e.told == "developer" }
-
-// noted is a message of another role as a note that names its kind.
-func noted(what string, m sessions.Message) sessions.Message {
-	m.Role, m.Content, m.Synthetic = sessions.RoleUser, "["+what+"] "+m.Content, true
-	m.Name, m.ToolCalls = "", nil
-	return m
 }

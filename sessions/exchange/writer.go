@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -122,10 +123,9 @@ func (d *document) message(m sessions.Message) error {
 		return fmt.Errorf("exchange: write message %d of %s: %w", m.Seq, d.head.Key, err)
 	}
 	var b bytes.Buffer
-	if d.messages > 0 {
+	if d.messages++; d.messages > 1 {
 		b.WriteByte(',')
 	}
-	d.messages++
 	b.WriteString("\n    ")
 	if err := json.Indent(&b, raw, "    ", "  "); err != nil {
 		return fmt.Errorf("exchange: write message %d of %s: %w", m.Seq, d.head.Key, err)
@@ -139,48 +139,41 @@ func (d *document) end() error {
 	if d.head == nil {
 		return nil
 	}
-	h := d.head
+	h := *d.head
 	d.head = nil
+	h.Created, h.Updated = h.Created.UTC(), h.Updated.UTC()
+	theirs := rules.Foreign(h.Settings)
+	rules.SetForeign(&h.Settings, nil)
 	tail := struct {
-		Summary     string                `json:"summary"`
-		Created     time.Time             `json:"created"`
-		Updated     time.Time             `json:"updated"`
-		Title       string                `json:"title,omitempty"`
-		Settings    sessions.Settings     `json:"settings,omitzero"`
-		Seq         int64                 `json:"seq,omitempty"`
-		MessageSeq  int64                 `json:"message_seq,omitempty"`
-		Generations []sessions.Generation `json:"generations,omitempty"`
-		Summaries   []sessions.Summary    `json:"summaries,omitempty"`
-	}{"", h.Created.UTC(), h.Updated.UTC(), h.Title, h.Settings, h.Seq, h.MessageSeq, h.Generations, h.Summaries}
+		Key     any       `json:"key,omitempty"` // is written already
+		Summary string    `json:"summary"`
+		Created time.Time `json:"created"`
+		Updated time.Time `json:"updated"`
+		sessions.ConversationRecord
+	}{Created: h.Created, Updated: h.Updated, ConversationRecord: h}
 	if n := len(h.Summaries); n > 0 {
 		tail.Summary = h.Summaries[n-1].Text
 	}
-	rules.SetForeign(&tail.Settings, nil)
 	raw, err := encode(tail)
-	if all := rules.Foreign(h.Settings); len(all) > 0 && err == nil { // back to their places, except under names of ours
-		delete(all, "key")
-		delete(all, "messages")
-		if err = json.Unmarshal(raw, &all); err == nil {
-			raw, err = encode(all)
+	if len(theirs) > 0 && err == nil { // back to their places, except under names of ours
+		delete(theirs, "key")
+		delete(theirs, "messages")
+		if err = json.Unmarshal(raw, &theirs); err == nil {
+			raw, err = encode(theirs)
 		}
+	}
+	var b bytes.Buffer
+	if err == nil {
+		err = json.Indent(&b, raw, "", "  ")
 	}
 	if err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
 	}
-	var b bytes.Buffer
+	end := "],"
 	if d.messages > 0 {
-		b.WriteString("\n  ")
+		end = "\n  ],"
 	}
-	b.WriteString("],")
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
-	}
-	// The document begins with the object's "{" already.
-	text := bytes.Replace(b.Bytes(), []byte("],{\n"), []byte("],\n"), 1)
-	if _, err := d.w.Write(text); err != nil {
-		return err
-	}
-	return d.text("\n")
+	return d.text(end + strings.TrimPrefix(b.String(), "{") + "\n") // the object's "{" is the document's
 }
 
 // outCall is a call as OpenAI writes it.
