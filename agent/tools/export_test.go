@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,8 +16,11 @@ import (
 // CheckAddr is the guard's verdict on a resolved address.
 func CheckAddr(a netip.Addr) error { return checkAddr(a) }
 
+// CheckTarget is the guard's verdict on what a socket is about to connect to.
+func CheckTarget(target netip.AddrPort) error { return checkTarget(target) }
+
 // CheckURL is the guard's verdict on an address as it is written.
-func CheckURL(u *url.URL) error { return (&guard{ports: []uint16{80, 443}}).checkURL(u) }
+func CheckURL(u *url.URL) error { return checkURL(u) }
 
 // ReadPage makes text of a body.
 func ReadPage(base *url.URL, contentType string, body []byte) (title, text, binary string) {
@@ -52,14 +56,24 @@ type FetchOptions struct {
 	Ports                []uint16 // beside the usual ones
 	Resolver             *net.Resolver
 
-	loopback *exemption
+	// exempt are servers on loopback that running lets pass.
+	exempt  []netip.AddrPort
+	running func() bool
 }
 
 // WebFetchWith is web_fetch with these bounds.
 func WebFetchWith(o FetchOptions) agent.Tool {
 	f := newFetcher(o.Resolver)
 	f.timeout, f.bodyBytes, f.textBytes = cmp.Or(o.Timeout, f.timeout), cmp.Or(o.BodyBytes, f.bodyBytes), cmp.Or(o.TextBytes, f.textBytes)
-	f.guard.ports, f.guard.loopback = append(f.guard.ports, o.Ports...), o.loopback
+	f.check = func(target netip.AddrPort) error {
+		switch {
+		case o.running != nil && o.running() && slices.Contains(o.exempt, target):
+			return nil
+		case slices.Contains(o.Ports, target.Port()):
+			target = netip.AddrPortFrom(target.Addr(), 80)
+		}
+		return checkTarget(target)
+	}
 	return f.tool()
 }
 
@@ -68,7 +82,7 @@ func WebFetchWith(o FetchOptions) agent.Tool {
 func (o FetchOptions) OnLoopback(t testing.TB, servers ...string) FetchOptions {
 	t.Helper()
 	ctx := t.Context() // canceled just before the test's cleanup
-	o.loopback = &exemption{running: func() bool { return ctx.Err() == nil }}
+	o.running = func() bool { return ctx.Err() == nil }
 	for _, server := range servers {
 		u, err := url.Parse(server)
 		if err != nil {
@@ -78,7 +92,7 @@ func (o FetchOptions) OnLoopback(t testing.TB, servers ...string) FetchOptions {
 		if err != nil || !addr.Addr().IsLoopback() {
 			t.Fatalf("%q is not a server on loopback", server)
 		}
-		o.loopback.servers = append(o.loopback.servers, addr)
+		o.exempt = append(slices.Clip(o.exempt), addr)
 	}
 	return o
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -35,8 +37,9 @@ func (f *fetcher) tool() agent.Tool {
 
 // fetcher is the client behind web_fetch.
 type fetcher struct {
-	guard  *guard
 	client *http.Client
+	// check decides on an address that a socket is about to connect to.
+	check func(netip.AddrPort) error
 	// timeout bounds one call, redirects included.
 	timeout time.Duration
 	// bodyBytes is how much of a page is read, counted after decompression, and
@@ -46,11 +49,11 @@ type fetcher struct {
 
 // newFetcher looks names up with resolver; nil is the usual one.
 func newFetcher(resolver *net.Resolver) *fetcher {
-	f := &fetcher{guard: &guard{ports: []uint16{80, 443}}, timeout: 20 * time.Second, bodyBytes: 2 << 20, textBytes: 24 << 10}
+	f := &fetcher{check: checkTarget, timeout: 20 * time.Second, bodyBytes: 2 << 20, textBytes: 24 << 10}
 	dialer := &net.Dialer{
 		Timeout:        10 * time.Second,
 		Resolver:       resolver,
-		ControlContext: f.guard.control,
+		ControlContext: f.control,
 	}
 	f.client = &http.Client{
 		Transport: &http.Transport{
@@ -67,6 +70,16 @@ func newFetcher(resolver *net.Resolver) *fetcher {
 	return f
 }
 
+// control is the hook of [net.Dialer]: address is what the kernel is about to
+// connect to.
+func (f *fetcher) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return refusef("%q is not an address", address)
+	}
+	return f.check(target)
+}
+
 // checkRedirect is asked before each redirect is followed.
 func (f *fetcher) checkRedirect(next *http.Request, via []*http.Request) error {
 	if len(via) > redirects {
@@ -77,7 +90,7 @@ func (f *fetcher) checkRedirect(next *http.Request, via []*http.Request) error {
 	}
 	// The page that redirects must not learn who else was asked before.
 	next.Header.Del("Referer")
-	return f.guard.checkURL(next.URL)
+	return checkURL(next.URL)
 }
 
 const (
@@ -95,7 +108,7 @@ func (f *fetcher) fetch(ctx context.Context, address string, offset int) (string
 	if err != nil {
 		return "", errors.New("that is not a web address")
 	}
-	if err := f.guard.checkURL(u); err != nil {
+	if err := checkURL(u); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("no answer within %s", f.timeout))

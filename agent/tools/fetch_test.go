@@ -41,10 +41,14 @@ func TestFetchRefusesLoopback(t *testing.T) {
 	u, err := url.Parse(srv.URL)
 	ok(t, err)
 	number := uint16(netip.MustParseAddrPort(u.Host).Port())
-	// The port is allowed, so that only the address can be why.
-	fetch := tools.WebFetchWith(tools.FetchOptions{Ports: []uint16{number}})
-	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "2130706433", "0x7f.1", "017700000001", "127.1", "①②⑦.⓪.⓪.①", "LOCALHOST"} {
+	// The port is allowed, so that only the address can be why. Some programs read
+	// odd spellings as addresses, as the resolver here does.
+	fetch := tools.WebFetchWith(tools.FetchOptions{Ports: []uint16{number}, Resolver: allLead(t, "127.0.0.1")})
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "0x7f.1", "①②⑦.⓪.⓪.①", "LOCALHOST"} {
 		refuse(t, fetch, m{"url": "http://" + host + ":" + port + "/"}, "not allowed")
+	}
+	for _, host := range []string{"2130706433", "017700000001", "127.1"} {
+		refuse(t, fetch, m{"url": "http://" + host + ":" + port + "/"}, "could not be looked up")
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the server on loopback was asked %d times", n)
@@ -90,14 +94,14 @@ func TestFetchChecksRedirects(t *testing.T) {
 			fmt.Fprintf(w, "arrived, referer %q", r.Referer())
 		}
 	})
-	fetch := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{Resolver: allLead(t, "127.0.0.1")}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL + "/5"}); !strings.Contains(got, srv.URL+"/0, HTTP 200") || !strings.Contains(got, `arrived, referer ""`) {
 		t.Errorf("five redirects: %q", got)
 	}
 	refuse(t, fetch, m{"url": srv.URL + "/loop"}, "more than 5 redirects")
 	for _, target = range []string{
 		secret.URL, strings.Replace(secret.URL, "127.0.0.1", "localhost", 1), "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/", "file:///etc/passwd",
-		"ftp://example.com/", "http://user:pw@example.com/", "http://2130706433/", "gopher://127.0.0.1/", "http://example.com:6379/x", "http://①②⑦.⓪.⓪.①/",
+		"ftp://example.com/", "http://user:pw@example.com/", "http://0x7f.1/", "gopher://127.0.0.1/", "http://example.com:6379/x", "http://①②⑦.⓪.⓪.①/",
 	} {
 		got, err := call(t, fetch, m{"url": srv.URL + "/to"})
 		if err == nil || !strings.Contains(err.Error(), "not allowed") {
@@ -144,6 +148,11 @@ func resolver(t *testing.T, answers func(question int32) []netip.Addr) *net.Reso
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp4", pc.LocalAddr().String())
 	}}
+}
+
+// allLead resolves every name to address.
+func allLead(t *testing.T, address string) *net.Resolver {
+	return resolver(t, func(int32) []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} })
 }
 
 func answerQuestions(pc net.PacketConn, answers func(int32) []netip.Addr) {
@@ -229,7 +238,7 @@ func TestFetchIgnoresProxies(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	fetch := tools.WebFetchWith(tools.FetchOptions{
-		Resolver: resolver(t, func(int32) []netip.Addr { return []netip.Addr{netip.MustParseAddr("10.0.0.1")} }),
+		Resolver: allLead(t, "10.0.0.1"),
 	}.OnLoopback(t, srv.URL, proxy.URL))
 	refuse(t, fetch, m{"url": "http://intranet.example/"}, "not allowed")
 	must(t, fetch, m{"url": srv.URL})

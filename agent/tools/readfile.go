@@ -81,8 +81,9 @@ const filePage = 32 << 10
 const pageRest = 2 * utf8.UTFMax
 
 // renderPage puts a line in front of a page that says what it is. page begins
-// at offset and holds up to pageRest bytes more than limit. One whole rune is
-// shown also if it is longer than limit.
+// at offset and holds up to pageRest bytes more than limit. A page that goes on
+// ends after its last line break if that lies in its second half, else before the
+// rune that the limit cuts, or after it if it is the only one.
 func renderPage(path string, page []byte, offset int64, limit int, size int64) (string, error) {
 	begin := 0
 	if offset > 0 {
@@ -91,10 +92,18 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 		}
 	}
 	end := min(max(limit, begin+1), len(page))
-	atEnd := offset+int64(end) >= size
-	if !atEnd {
-		end = cutPage(page[:end], page[end:], begin)
-		atEnd = offset+int64(end) >= size
+	before := end
+	for before > begin && before < len(page) && !utf8.RuneStart(page[before]) {
+		before--
+	}
+	if before > begin {
+		end = before
+	}
+	for end < len(page) && !utf8.RuneStart(page[end]) {
+		end++
+	}
+	if i := bytes.LastIndexByte(page[:end], '\n'); offset+int64(end) < size && i >= (begin+end)/2 {
+		end = i + 1
 	}
 	text := page[begin:end]
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
@@ -102,34 +111,12 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 	}
 	from, to := offset+int64(begin), offset+int64(end)
 	switch {
-	case from == 0 && atEnd:
+	case from == 0 && to >= size:
 		return string(text), nil
-	case atEnd:
+	case to >= size:
 		return fmt.Sprintf("[%s: bytes %d to %d of %d, the end]\n%s", path, from, to, size, text), nil
 	}
 	return fmt.Sprintf("[%s: bytes %d to %d of %d; go on with offset %d]\n%s", path, from, to, size, to, text), nil
-}
-
-// cutPage is where a page that goes on should end: after its last line break
-// if that lies in its second half, else before the rune that the limit cuts, or
-// after it if it is the only one.
-func cutPage(page, rest []byte, begin int) int {
-	if i := bytes.LastIndexByte(page, '\n'); i >= (begin+len(page))/2 {
-		return i + 1
-	}
-	end := len(page)
-	if len(rest) == 0 || utf8.RuneStart(rest[0]) {
-		return end
-	}
-	for back := 1; back < utf8.UTFMax && end-back > begin; back++ {
-		if utf8.RuneStart(page[end-back]) {
-			return end - back
-		}
-	}
-	for i := 0; i < len(rest) && i < utf8.UTFMax-1 && !utf8.RuneStart(rest[i]); i++ {
-		end++
-	}
-	return end
 }
 
 // ReadFile reads a whole file of w for the program itself, under the same
