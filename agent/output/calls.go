@@ -204,7 +204,7 @@ func (r *Reader) bareCall(raw string, final bool) bool {
 func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 	rest := raw[r.at:]
 	_, body, _ := strings.Cut(rest, "\n")
-	if body = strings.TrimLeft(body, " \t\r\n"); callLike(body) {
+	if body = strings.TrimLeft(body, " \t\r\n"); body != "" && callLike(body) {
 		if !final {
 			return false
 		}
@@ -238,29 +238,13 @@ func nothingBut(rest string) bool {
 	return m != nil && (m.kind == ends || m.kind == begins)
 }
 
-// callKeys are the fields with which a call begins.
-var callKeys = []string{"name", "function", "arguments", "parameters", "type", "id"}
+// callStart is how a call begins, with one of its fields, and shortCall the
+// length below which more must come to tell.
+var callStart = lazily.Compile(`^\[?\s*\{\s*"(?:name|function|arguments|parameters|type|id)"`)
 
-// callLike reports whether s, of which more may come, begins like a call.
+const shortCall = 40
+
+// callLike reports whether s, of which more may come, may begin with a call.
 func callLike(s string) bool {
-	s, braced := strings.CutPrefix(s, "{")
-	if !braced {
-		s, braced = strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(s, "["), " \t\r\n"), "{")
-		if !braced {
-			return false
-		}
-	}
-	if s = strings.TrimLeft(s, " \t\r\n"); s == "" {
-		return true
-	}
-	s, quoted := strings.CutPrefix(s, `"`)
-	if !quoted {
-		return false
-	}
-	for _, key := range callKeys {
-		if strings.HasPrefix(s, key+`"`) || strings.HasPrefix(key+`"`, s) {
-			return true
-		}
-	}
-	return false
+	return len(s) < shortCall && (s[0] == '{' || s[0] == '[') || callStart.Regexp().MatchString(s)
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,12 +126,14 @@ func (m *Model) remember(learnt []Learned) {
 // learn notes what t changes for its next request. It reports whether that is
 // anything new: a server that contradicts itself is not asked for ever.
 func (t *try) learn(what string, said *wire.Said) bool {
-	if slices.ContainsFunc(t.learnt, func(l Learned) bool { return l.What == what }) {
-		return false
-	}
-	if !t.know.apply(what) {
+	known := t.know
+	if !known.apply(what) {
 		panic(fmt.Sprintf("provider: %q is not a lesson", what))
 	}
+	if reflect.DeepEqual(known, t.know) || slices.ContainsFunc(t.learnt, func(l Learned) bool { return l.What == what }) {
+		return false
+	}
+	t.know = known
 	t.learnt = append(t.learnt, Learned{Name: t.m.o.Name, What: what, Said: said.Quote(t.r), At: time.Now().UTC()})
 	return true
 }

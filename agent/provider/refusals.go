@@ -43,8 +43,54 @@ func (t *try) adapt(err error) bool {
 
 // refusals are in order: what names two things is about the first.
 var refusals = []func(t *try, said *wire.Said) bool{
-	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures, (*try).noTools, (*try).oneCall, (*try).onlyTurns, (*try).owesThoughts, (*try).owesSignature,
-	(*try).badSignature, (*try).noEffort, (*try).noTemperature, (*try).tokensName, (*try).noUsage, (*try).noFormat,
+	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures,
+	teaches("tools=no", (*try).tools, (*wire.Said).RefusesTools),
+	// Templates that take one call in a message: those of Llama 3.1 to 3.3. The
+	// history has more where another model made them.
+	teaches("parallel_calls=no", always, says(`only supports? (?:a )?single tool[- ]calls?\b`)),
+	// Templates without tools that want user and assistant in turn. So they are in
+	// our requests, but for what tools answered.
+	teaches("tools=no", (*try).answered, says(`roles must alternate`)),
+	teaches("own_thoughts=yes", always, says(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)),
+	teaches("signatures=yes", always, says(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)),
+	(*try).badSignature, (*try).noEffort,
+	teaches("temperature=no", func(t *try) bool { return t.r.Temperature != nil }, refuses("temperature")),
+	(*try).tokensName,
+	teaches("usage=no", always, refuses("stream_options", "include_usage")),
+	teaches("response_format=no", func(t *try) bool { return len(t.r.Format) > 0 }, refuses("response_format", "json_schema", "text.format")),
+}
+
+// teaches is a refusal in such words of a request that has what they are about.
+func teaches(lesson string, about func(*try) bool, words func(*wire.Said) bool) func(*try, *wire.Said) bool {
+	return func(t *try, said *wire.Said) bool { return about(t) && words(said) && t.learn(lesson, said) }
+}
+
+func always(*try) bool { return true }
+
+// tools reports whether the request has any.
+func (t *try) tools() bool { return len(t.r.Tools) > 0 && !t.know.traits.NoTools }
+
+// answered reports whether the request has results of tools.
+func (t *try) answered() bool {
+	return slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
+}
+
+// says are words of that form.
+func says(form string) func(*wire.Said) bool {
+	words := lazily.Compile(form)
+	return func(said *wire.Said) bool { return words.Regexp().MatchString(said.Words) }
+}
+
+// unsupported is how servers say that they do not know or take a field.
+var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
+
+// refuses are words about one of these fields of the body.
+func refuses(fields ...string) func(*wire.Said) bool {
+	return func(said *wire.Said) bool {
+		return slices.ContainsFunc(fields, func(field string) bool {
+			return said.Param == field || strings.Contains(said.Words, field) && unsupported.Regexp().MatchString(said.Words)
+		})
+	}
 }
 
 var (
@@ -88,44 +134,6 @@ func (t *try) noSuchAPI(said *wire.Said) bool {
 	return t.switchTo(wire.APIChat, said)
 }
 
-// tools reports whether the request has any.
-func (t *try) tools() bool { return len(t.r.Tools) > 0 && !t.know.traits.NoTools }
-
-func (t *try) noTools(said *wire.Said) bool {
-	return t.tools() && said.RefusesTools() && t.learn("tools=no", said)
-}
-
-var (
-	// singleCall is in the templates of Llama 3.1 to 3.3.
-	singleCall = lazily.Compile(`only supports? (?:a )?single tool[- ]calls?\b`)
-	inTurn     = lazily.Compile(`roles must alternate`)
-)
-
-// oneCall is a template that takes one call in a message. The history has more
-// where another model made them.
-func (t *try) oneCall(said *wire.Said) bool {
-	return !t.know.traits.OneCall && singleCall.Regexp().MatchString(said.Words) && t.learn("parallel_calls=no", said)
-}
-
-// onlyTurns is a template without tools that wants user and assistant in turn.
-// So they are in our requests, but for what tools answered.
-func (t *try) onlyTurns(said *wire.Said) bool {
-	answered := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
-	return answered && !t.know.traits.NoTools && inTurn.Regexp().MatchString(said.Words) && t.learn("tools=no", said)
-}
-
-// unsupported is how servers say that they do not know or take a field.
-var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
-
-// refuses reports whether said is about a field of the body.
-func refuses(said *wire.Said, field string) bool {
-	return said.Param == field || strings.Contains(said.Words, field) && unsupported.Regexp().MatchString(said.Words)
-}
-
-func (t *try) noTemperature(said *wire.Said) bool {
-	return t.r.Temperature != nil && !t.know.traits.NoTemperature && refuses(said, "temperature") && t.learn("temperature=no", said)
-}
-
 // tokensName is about the two names that the bound of an answer has.
 func (t *try) tokensName(said *wire.Said) bool {
 	const old, current = "max_tokens", "max_completion_tokens"
@@ -134,18 +142,9 @@ func (t *try) tokensName(said *wire.Said) bool {
 		return false
 	}
 	if !k.CompletionTokens {
-		return strings.Contains(said.Words, current) && refuses(said, old) && t.learn("max_tokens="+current, said)
+		return strings.Contains(said.Words, current) && refuses(old)(said) && t.learn("max_tokens="+current, said)
 	}
-	return refuses(said, current) && t.learn("max_tokens="+old, said)
-}
-
-func (t *try) noUsage(said *wire.Said) bool {
-	return !t.know.traits.NoUsage && (refuses(said, "stream_options") || refuses(said, "include_usage")) && t.learn("usage=no", said)
-}
-
-func (t *try) noFormat(said *wire.Said) bool {
-	about := refuses(said, "response_format") || refuses(said, "json_schema") || refuses(said, "text.format")
-	return len(t.r.Format) > 0 && t.know.traits.Formats && about && t.learn("response_format=no", said)
+	return refuses(current)(said) && t.learn("max_tokens="+old, said)
 }
 
 var (
@@ -177,18 +176,6 @@ func (t *try) noEffort(said *wire.Said) bool {
 		known = nil // that was sent; it is about something else
 	}
 	return t.learn("efforts="+strings.Join(known, " "), said)
-}
-
-var thoughtsMissing = lazily.Compile(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
-
-func (t *try) owesThoughts(said *wire.Said) bool {
-	return !t.know.traits.OwnThoughts && thoughtsMissing.Regexp().MatchString(said.Words) && t.learn("own_thoughts=yes", said)
-}
-
-var signatureMissing = lazily.Compile(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
-
-func (t *try) owesSignature(said *wire.Said) bool {
-	return !t.know.traits.Signatures && signatureMissing.Regexp().MatchString(said.Words) && t.learn("signatures=yes", said)
 }
 
 var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +

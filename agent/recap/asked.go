@@ -58,11 +58,11 @@ func (s *Summaries) Ask(ctx context.Context, m channels.Inbound, answered <-chan
 	case s.writer.Level(h) == Nothing:
 		return sayNothing, nil
 	}
-	switch o := s.later(m.Key, onlyAsked, &m, answered); {
-	case o.busy:
+	switch busy, rests := s.later(m.Key, onlyAsked, &m, answered); {
+	case busy:
 		return sayBusy, nil
-	case o.any():
-		return fmt.Sprintf(sayRests, int(math.Ceil(o.rests.Seconds()))), nil
+	case rests > 0:
+		return fmt.Sprintf(sayRests, int(math.Ceil(rests.Seconds()))), nil
 	}
 	return saySummary, nil
 }

@@ -15,124 +15,116 @@ const (
 	briefPause = 10 * time.Second
 )
 
-// state is kept while a summary is queued or being made, and after failures.
-type state struct {
-	queued   bool     // a background task waits for a slot
-	running  *running // nil: none
+// job is the summary of one conversation that waits for a slot or is being made.
+type job struct {
+	queued  bool  // a background task comes for it
+	least   Level // that the conversation must have reached then
+	running bool
+	// asker is the newest command that wants it, to answer if it fails; nil:
+	// nobody asked.
+	asker *channels.Inbound
+	ended chan struct{} // closed when it is over
+	err   error         // why it failed, once ended is closed
+}
+
+// pause is kept after failures.
+type pause struct {
 	failures int
 	failed   time.Time // when the last one did
-	notUntil time.Time // the next one by itself
-	// asker is the newest command that wants the summary which is queued or being
-	// made, to answer if it fails; nil: nobody asked.
-	asker *channels.Inbound
+	until    time.Time // the next one by itself
 }
 
-// running is a summary that is being made. Its err may be read once ended is
-// closed.
-type running struct {
-	ended chan struct{}
-	err   error
-}
-
-// obstacle is why no summary is begun. The zero value is none.
-type obstacle struct {
-	busy bool // one of the conversation waits or runs already
-	// rests is how long none is begun after one that failed.
-	rests time.Duration
-}
-
-func (o obstacle) any() bool { return o != obstacle{} }
-
-// obstacle is what keeps a summary from being begun, under the lock. A person
-// who asks for one does not wait as long after a failure.
-func (st *state) obstacle(now time.Time, asked bool) obstacle {
-	until := st.notUntil
-	if again := st.failed.Add(askedPause); asked && again.Before(until) {
+// left is how long none is begun. A person who asks for one does not wait as long.
+func (p pause) left(now time.Time, asked bool) time.Duration {
+	until := p.until
+	if again := p.failed.Add(askedPause); asked && again.Before(until) {
 		until = again
 	}
-	return obstacle{busy: st.running != nil, rests: max(until.Sub(now), 0)}
+	return max(until.Sub(now), 0)
 }
 
-// change calls f under the lock with what is known of k, and forgets what need
-// not be known.
-func (s *Summaries) change(k channels.Key, f func(*state)) {
+// queue notes that a background task comes for a summary of k, or returns what
+// keeps it from that: one is on its way, or they rest. Who asks for one that is
+// on its way hears of its failure too.
+func (s *Summaries) queue(k channels.Key, least Level, asker *channels.Inbound) (busy bool, rests time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.state[k]
-	if st == nil {
-		st = &state{}
+	j, busy := s.jobs[k]
+	if !busy {
+		if rests = s.pauses[k].left(s.opts.Now(), asker != nil); rests > 0 {
+			return false, rests
+		}
+		j = &job{queued: true, least: least, ended: make(chan struct{})}
+		s.jobs[k] = j
 	}
-	f(st)
-	if st.queued || st.running != nil || st.failures > 0 {
-		s.state[k] = st
-	} else {
-		delete(s.state, k)
+	if asker != nil {
+		j.asker = asker
 	}
+	return busy, 0
 }
 
-// queue notes that a background task waits for a slot for k, or returns why
-// none should. Who asks for one that is on its way hears of its failure too.
-func (s *Summaries) queue(k channels.Key, now time.Time, asker *channels.Inbound) (o obstacle) {
-	s.change(k, func(st *state) {
-		o = st.obstacle(now, asker != nil)
-		o.busy = o.busy || st.queued
-		if asker != nil && (o.busy || !o.any()) {
-			st.asker = asker
-		}
-		st.queued = st.queued || !o.any()
-	})
-	return o
+// come begins the queued summary of k, unless a turn has overtaken it.
+func (s *Summaries) come(k channels.Key) (least Level, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[k]
+	if j == nil || !j.queued {
+		return Nothing, false
+	}
+	j.queued = false
+	if j.running {
+		return Nothing, false
+	}
+	j.running = true
+	return j.least, true
 }
 
-// wanted reports whether a person wants the summary of k and was not answered yet.
-func (s *Summaries) wanted(k channels.Key) (yes bool) {
-	s.change(k, func(st *state) { yes = st.asker != nil })
-	return yes
+// overtake begins a summary of k for a turn that waits, whether one is queued or
+// not. If one is running, that is j; if they rest, it is nil.
+func (s *Summaries) overtake(k channels.Key) (j *job, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j = s.jobs[k]
+	switch {
+	case j != nil && j.running:
+		return j, false
+	case j == nil && s.pauses[k].left(s.opts.Now(), false) > 0:
+		return nil, false
+	case j == nil:
+		j = &job{ended: make(chan struct{})}
+		s.jobs[k] = j
+	}
+	j.running = true
+	return j, true
 }
 
-// leave ends the waiting of a background task. It returns who had asked for the
-// summary and was not answered yet.
-func (s *Summaries) leave(k channels.Key) (asker *channels.Inbound) {
-	s.change(k, func(st *state) {
-		st.queued = false
-		if st.running == nil {
-			asker, st.asker = st.asker, nil
-		}
-	})
-	return asker
-}
-
-// begin reports whether k may be summarised now, and marks it as running. If
-// another summary of k is running, that is busy. One that is queued is
-// overtaken.
-func (s *Summaries) begin(k channels.Key, now time.Time, asked bool) (ok bool, busy *running) {
-	s.change(k, func(st *state) {
-		if st.obstacle(now, asked).any() {
-			busy = st.running
-			return
-		}
-		st.running, ok = &running{ended: make(chan struct{})}, true
-	})
-	return ok, busy
+// wanted reports whether a person wants the summary of k that is being made.
+func (s *Summaries) wanted(k channels.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs[k].asker != nil
 }
 
 // end says what the running summary of k came to: err, which need not be a
-// failure of k's summaries. It returns who had asked for that summary.
-func (s *Summaries) end(k channels.Key, now time.Time, err error, failed bool) (asker *channels.Inbound) {
-	s.change(k, func(st *state) {
-		st.running.err = err
-		close(st.running.ended)
-		st.running = nil
-		if failed || err == nil || !st.queued { // what was cancelled may still be made by the task that waits
-			asker, st.asker = st.asker, nil
-		}
-		if !failed {
-			st.failures, st.failed, st.notUntil = 0, time.Time{}, time.Time{}
-			return
-		}
-		st.failures++
-		st.failed, st.notUntil = now, now.Add(pauseAfter(err, st.failures))
-	})
+// failure of k's summaries. It returns who had asked for it.
+func (s *Summaries) end(k channels.Key, err error, failed bool) (asker *channels.Inbound) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[k]
+	j.err = err
+	close(j.ended)
+	if err != nil && !failed && j.queued { // what was cancelled may still be made by the task that comes
+		s.jobs[k] = &job{queued: true, least: j.least, asker: j.asker, ended: make(chan struct{})}
+	} else {
+		asker = j.asker
+		delete(s.jobs, k)
+	}
+	if !failed {
+		delete(s.pauses, k)
+		return asker
+	}
+	now, failures := s.opts.Now(), s.pauses[k].failures+1
+	s.pauses[k] = pause{failures, now, now.Add(pauseAfter(err, failures))}
 	return asker
 }
 

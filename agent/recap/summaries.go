@@ -32,7 +32,8 @@ type Summaries struct {
 	ctx        context.Context // ends in Wait; a background task has no caller's context
 	stop       context.CancelFunc
 	mu         sync.Mutex
-	state      map[channels.Key]*state
+	jobs       map[channels.Key]*job
+	pauses     map[channels.Key]pause
 }
 
 // Writer decides about summaries and writes them: see [Summarizer].
@@ -93,7 +94,10 @@ func (r Report) Savings() int { return (r.Before - r.After) * 100 / max(r.Before
 
 // NewSummaries returns the owner of t's summaries. Call Wait when it is over.
 func NewSummaries(w Writer, t Transcript, host Host) *Summaries {
-	s := &Summaries{writer: w, transcript: t, opts: host, slots: make(chan struct{}, host.Slots), state: make(map[channels.Key]*state)}
+	s := &Summaries{
+		writer: w, transcript: t, opts: host, slots: make(chan struct{}, host.Slots),
+		jobs: make(map[channels.Key]*job), pauses: make(map[channels.Key]pause),
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -128,36 +132,31 @@ func (s *Summaries) AfterTurn(k channels.Key, h sessions.History) {
 const onlyAsked = Due + 1
 
 // later summarises k in the background if that has still reached least when its
-// turn comes, or if a person wants it, and returns what keeps it from that.
+// turn comes, or if a person wants it, or returns what keeps it from that.
 // asker is the command of that person, and answered is closed when they have
 // been told that it is being made: what comes of it is not to be said before.
 // nil: nobody asks yet.
-func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) obstacle {
-	if o := s.queue(k, s.opts.Now(), asker); o.any() {
-		return o
+func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, rests time.Duration) {
+	if busy, rests = s.queue(k, least, asker); busy || rests > 0 {
+		return busy, rests
 	}
 	s.wg.Go(func() {
-		came := context.Canceled // by the end of the process
-		defer func() {
-			if asker := s.leave(k); asker != nil && came != nil {
-				s.tell(s.ctx, *asker, came)
-			}
-		}()
 		if answered != nil {
 			<-answered
 		}
 		select {
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
-			if ok, _ := s.begin(k, s.opts.Now(), asker != nil); ok {
-				came = s.once(s.ctx, k, nil, nil, backgroundLimit, least) // it is logged and tried again
-			} else {
-				came = nil // a turn has overtaken it
+			if least, ok := s.come(k); ok {
+				_ = s.once(s.ctx, k, nil, nil, backgroundLimit, least) // it is logged and tried again
 			}
 		case <-s.ctx.Done():
+			if _, ok := s.come(k); ok {
+				s.over(s.ctx, k, context.Canceled, false, context.Canceled)
+			}
 		}
 	})
-	return obstacle{}
+	return false, 0
 }
 
 // Now summarises k for a turn that waits for it and found the conversation as
@@ -166,19 +165,19 @@ func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, 
 // nothing left to do. A turn needs no slot: turns that run at once are bounded,
 // and a person waits.
 func (s *Summaries) Now(ctx context.Context, k channels.Key, known sessions.History, keep *window.Keep) (sessions.History, error) {
-	ok, busy := s.begin(k, s.opts.Now(), false)
+	j, ok := s.overtake(k)
 	switch {
-	case busy != nil:
+	case j == nil:
+		return sessions.History{}, fmt.Errorf("recap: summary of %s: %w", k, ErrRests)
+	case !ok:
 		select {
-		case <-busy.ended:
-			if busy.err != nil {
-				return sessions.History{}, fmt.Errorf("recap: the summary of %s that this waited for: %w", k, busy.err)
+		case <-j.ended:
+			if j.err != nil {
+				return sessions.History{}, fmt.Errorf("recap: the summary of %s that this waited for: %w", k, j.err)
 			}
 		case <-ctx.Done():
 			return sessions.History{}, context.Cause(ctx)
 		}
-	case !ok:
-		return sessions.History{}, fmt.Errorf("recap: summary of %s: %w", k, ErrRests)
 	default:
 		if err := s.once(ctx, k, &known, keep, waitingLimit, Nothing); err != nil {
 			return sessions.History{}, err
@@ -187,7 +186,7 @@ func (s *Summaries) Now(ctx context.Context, k channels.Key, known sessions.Hist
 	return s.transcript.Loaded(ctx, k)
 }
 
-// once makes the summary that begin has marked as running, and ends that mark.
+// once makes the summary that is marked as running, and ends that mark.
 // With known, one that was added since then is as good.
 func (s *Summaries) once(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, limit time.Duration, least Level) error {
 	lctx, cancel := context.WithTimeout(ctx, limit)
@@ -210,10 +209,15 @@ func (s *Summaries) once(ctx context.Context, k channels.Key, known *sessions.Hi
 			s.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
-	if asker := s.end(k, s.opts.Now(), err, failed); asker != nil && came != nil {
+	s.over(ctx, k, err, failed, came)
+	return err
+}
+
+// over ends the running summary of k, and tells who asked for it what came of it.
+func (s *Summaries) over(ctx context.Context, k channels.Key, err error, failed bool, came error) {
+	if asker := s.end(k, err, failed); asker != nil && came != nil {
 		s.tell(ctx, *asker, came)
 	}
-	return err
 }
 
 // summarize makes one summary if k has reached least, or a person asked for it.

@@ -33,13 +33,10 @@ var errGarbage = errors.New("the stream has a data line that is not a JSON objec
 type frames struct {
 	body io.ReadCloser
 	in   *bufio.Reader
-	got  []byte // a frame that was not handed out yet
 	part []byte // the lines so far of a frame that has several
 	line []byte // a line longer than the buffer of in
-	err  error  // ends the stream once got is handed out
 	// event is the type of the current event, last the newest that there was.
 	event, last string
-	end         byte // of lines: a line feed, or a carriage return alone
 	begun       bool
 	done        bool // [DONE] was seen, or the answer was one document
 }
@@ -58,143 +55,101 @@ func (f *frames) release() {
 	if f.in != nil {
 		f.in.Reset(nil)
 		readers.Put(f.in)
-		f.in, f.got, f.err = nil, nil, io.ErrClosedPipe
+		f.in = nil
 	}
 }
 
 // next returns one frame, which is valid until the next call. The end of a
 // whole stream is io.EOF, and then done is set.
 func (f *frames) next() (event string, frame []byte, err error) {
-	for f.got == nil {
-		switch {
-		case f.err != nil:
-			return "", nil, f.err
-		case f.done:
+	if !f.begun {
+		f.begun = true
+		frame, err = f.begin()
+	}
+	for frame == nil && err == nil {
+		if f.done {
 			return "", nil, io.EOF
-		case f.begun:
-			f.step()
-		default:
-			f.begun = true
-			f.begin()
+		}
+		line, end := f.readLine()
+		if end != nil && !errors.Is(end, io.EOF) {
+			return "", nil, end
+		}
+		frame, err = f.take(bytes.TrimSpace(line))
+		if frame == nil && err == nil && end != nil {
+			if frame, f.part = f.part, nil; frame == nil {
+				err = end
+			}
 		}
 	}
-	event, frame = f.event, f.got
-	f.event, f.got = "", nil
-	return event, frame, nil
+	if err == nil {
+		err = failureIn(frame)
+	}
+	event, f.event = f.event, ""
+	return event, frame, err
 }
 
-// begin looks at the first byte that matters: it tells an event stream from
-// a document.
-func (f *frames) begin() {
+// begin looks at the first byte that matters, which tells an event stream from
+// a document, and returns a document.
+func (f *frames) begin() (document []byte, err error) {
 	for {
 		c, err := f.in.ReadByte()
 		if err != nil {
-			f.err = err
-			return
+			return nil, err
 		}
 		switch c {
 		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, or a byte order mark
 		case '<':
-			f.err = &agent.ModelError{Kind: agent.ErrorRefused, Status: 200, Cause: agent.CauseURL, Err: errors.New(prefix + "the server answered with a web page; does the base URL end where the API begins (often /v1)?")}
-			return
+			return nil, &agent.ModelError{Kind: agent.ErrorRefused, Status: 200, Cause: agent.CauseURL, Err: errors.New(prefix + "the server answered with a web page; does the base URL end where the API begins (often /v1)?")}
 		case '{', '[', 'n', '"':
 			_ = f.in.UnreadByte()
-			f.document()
-			return
+			body, err := io.ReadAll(f.in)
+			if err != nil {
+				return nil, err
+			}
+			var line bytes.Buffer
+			if json.Compact(&line, body) != nil {
+				return nil, io.ErrUnexpectedEOF
+			}
+			f.done = true
+			return line.Bytes(), nil
 		default:
-			_ = f.in.UnreadByte()
-			f.end = f.lineEnd()
-			return
+			return nil, f.in.UnreadByte()
 		}
 	}
 }
 
-// lineEnd looks at how the first line ends. A line feed after it means that
-// carriage returns are only blanks; one that ends all lines is rare, and has no
-// line feed after it.
-func (f *frames) lineEnd() byte {
-	for n := 1; ; n++ {
-		if _, err := f.in.Peek(n); err != nil {
-			return '\n' // the line is the whole stream, or longer than the buffer
-		}
-		seen, _ := f.in.Peek(f.in.Buffered())
-		n = len(seen)
-		i := bytes.IndexAny(seen, "\r\n")
-		switch {
-		case i >= 0 && seen[i] == '\n':
-			return '\n'
-		case i >= 0 && i+1 < len(seen) && seen[i+1] != '\n':
-			return '\r'
-		case i >= 0 && i+1 < len(seen):
-			return '\n'
-		}
-	}
-}
-
-// document reads a body that is not a stream.
-func (f *frames) document() {
-	body, err := io.ReadAll(f.in)
-	if err != nil {
-		f.err = err
-		return
-	}
-	var line bytes.Buffer
-	if json.Compact(&line, body) != nil {
-		f.err = io.ErrUnexpectedEOF
-		return
-	}
-	f.done = true
-	f.frame(line.Bytes())
-}
-
-// step reads one line.
-func (f *frames) step() {
-	line, err := f.readLine()
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-		return
-	}
-	f.take(bytes.TrimSpace(line))
-	if err != nil && f.err == nil {
-		f.complete()
-		if f.err == nil {
-			f.err = err
-		}
-	}
-}
-
-// take handles one line. The last one may be cut; then its JSON is cut, too,
-// and whoever decodes it fails.
-func (f *frames) take(line []byte) {
+// take handles one line, and returns the frame that ends with it. The last line
+// may be cut; then its JSON is cut, too, and whoever decodes it fails.
+func (f *frames) take(line []byte) (frame []byte, err error) {
+	data, isData := bytes.CutPrefix(line, dataField)
+	data = bytes.TrimSpace(data)
 	switch {
 	case len(line) == 0:
-		f.complete()
-		if f.got == nil {
+		if frame, f.part = f.part, nil; frame == nil {
 			f.event = ""
 		}
+		return frame, nil
 	case bytes.HasPrefix(line, eventField):
 		if event := bytes.TrimSpace(line[len(eventField):]); string(event) != f.last {
 			f.last = string(event)
 		}
 		f.event = f.last
 	case bytes.HasPrefix(line, errorField):
-		f.fail(line[len(errorField):])
-	case bytes.HasPrefix(line, dataField):
-		data := bytes.TrimSpace(line[len(dataField):])
-		switch {
-		case f.event == errorEvent:
-			f.fail(data)
-		case f.part != nil:
-			f.part = append(append(f.part, '\n'), data...)
-		case bytes.Equal(data, doneMark):
-			f.done = true
-		case len(data) == 0:
-		case data[0] != '{' || f.whole(data):
-			f.frame(data)
-		default:
-			f.part = append(make([]byte, 0, 2*len(data)), data...)
-		}
+		return nil, failure(line[len(errorField):])
+	case !isData:
+	case f.event == errorEvent:
+		return nil, failure(data)
+	case f.part != nil:
+		f.part = append(append(f.part, '\n'), data...)
+	case bytes.Equal(data, doneMark):
+		f.done = true
+	case len(data) == 0:
+	case data[0] != '{' || f.whole(data):
+		return data, nil
+	default:
+		f.part = append(make([]byte, 0, 2*len(data)), data...)
 	}
+	return nil, nil
 }
 
 // whole reports whether data is all that its event has. Mostly the blank line
@@ -208,51 +163,40 @@ func (f *frames) whole(data []byte) bool {
 	return json.Valid(data)
 }
 
-// complete hands out a frame of several lines.
-func (f *frames) complete() {
-	if f.part != nil {
-		data := f.part
-		f.part = nil
-		f.frame(data)
-	}
-}
-
-// frame passes one JSON object on, unless it is an error.
-func (f *frames) frame(data []byte) {
-	if data[0] != '{' {
-		f.err = errGarbage
-		if _, known := readError(data); known {
-			f.fail(data)
+// failureIn is what is wrong with a frame: it is no object, or an error.
+func failureIn(frame []byte) error {
+	if frame[0] != '{' {
+		if _, known := readError(frame); known {
+			return failure(frame)
 		}
-		return
+		return errGarbage
 	}
-	if bytes.Contains(data, errorKey) {
+	if bytes.Contains(frame, errorKey) {
 		// Answers may have that key further down, and then an error of null.
 		var top struct {
 			Error json.RawMessage `json:"error"`
 		}
-		if json.Unmarshal(data, &top) == nil && failed(top.Error) {
-			f.fail(data)
-			return
+		if json.Unmarshal(frame, &top) == nil && failed(top.Error) {
+			return failure(frame)
 		}
 	}
-	f.got = data
+	return nil
 }
+
+// failure is an error that the server describes so.
+func failure(data []byte) error { return &Failure{bytes.Clone(bytes.TrimSpace(data))} }
 
 // readLine returns a line without allocating for those that fit the buffer.
 // It is valid until the next call.
 func (f *frames) readLine() ([]byte, error) {
-	line, err := f.in.ReadSlice(f.end)
+	line, err := f.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return line, err
 	}
 	f.line = append(f.line[:0], line...)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		line, err = f.in.ReadSlice(f.end)
+		line, err = f.in.ReadSlice('\n')
 		f.line = append(f.line, line...)
 	}
 	return f.line, err
 }
-
-// fail ends the stream with an error that the server describes so.
-func (f *frames) fail(data []byte) { f.err = &Failure{bytes.Clone(bytes.TrimSpace(data))} }

@@ -98,11 +98,9 @@ func TestEvents(t *testing.T) {
 	several := "event: x\ndata: " + lines.Replace(well) + "\n\ndata: " + lines.Replace(stop) + "\n\n"
 	for name, body := range map[string]string{
 		"usual":                   usual,
-		"carriage returns alone":  strings.ReplaceAll(usual, "\n", "\r"),
 		"both":                    strings.ReplaceAll(usual, "\n", "\r\n"),
 		"several lines":           several,
 		"several, both":           strings.ReplaceAll(several, "\n", "\r\n"),
-		"several, returns alone":  strings.ReplaceAll(several, "\n", "\r"),
 		"several, no end":         strings.TrimRight(several, "\n"),
 		"no blank lines":          strings.ReplaceAll(usual, "\n\n", "\n"),
 		"a comment of 9000 bytes": ": " + strings.Repeat("x", 9000) + "\n\n" + usual,
