@@ -107,10 +107,9 @@ func (e *env) maybeText(p erasure.Plan) string {
 	for _, m := range p.Maybe {
 		where := ""
 		if len(m.Chats) > 0 {
-			where = " in " + keyLine(m.Chats)
+			where = ", in " + keyLine(m.Chats)
 		}
-		fmt.Fprintf(&b, "\n  %s: %s%s, %s\n    %s", oneLine(m.Person),
-			count(m.Messages, "message", "messages"), where, count(m.Facts, "fact", "facts"), e.command("sessions erase", m.Person))
+		fmt.Fprintf(&b, "\n  %s%s\n    %s", oneLine(m.Person), where, e.command("sessions erase", m.Person))
 	}
 	return b.String()
 }

@@ -107,7 +107,7 @@ func TestEraseOfANickOfTwo(t *testing.T) {
 			w.wrote("irc:#go", "ann", "other words", false, "mask:ann!a@x")
 			_, out, _ := w.run("sessions", "erase", "irc:hank")
 			for _, who := range []string{"one", "two"} {
-				want := "  irc:mask:hank!" + who + "@x: "
+				want := "  irc:mask:hank!" + who + "@x, in irc:#go"
 				if command := "    dragoman sessions erase 'irc:mask:hank!" + who + "@x'"; !strings.Contains(out, want) || !strings.Contains(out, command) {
 					t.Errorf("the plan lacks %q or %q:\n%s", want, command, out)
 				}
@@ -134,8 +134,8 @@ func TestEraseTakesNoStranger(t *testing.T) {
 	w.wrote("irc:#go", "ann", "whose words", false, "mask:ann!a@gate")
 	w.wrote("irc:#go", "ann", "strange words", false, "mask:ann!other@else")
 	out := w.want([]string{
-		"in irc:#go: what the person wrote, 2 messages", "  irc:account:bob: 1 message in irc:#go", "  irc:mask:ann!a@gate: 1 message in irc:#go",
-		"  irc:mask:ann!other@else: 1 message in irc:#go",
+		"in irc:#go: what the person wrote, 2 messages", "  irc:account:bob, in irc:#go\n", "  irc:mask:ann!a@gate, in irc:#go, irc:ann\n",
+		"  irc:mask:ann!other@else, in irc:#go\n",
 	}, "sessions", "erase", "irc:ann", "--yes")
 	if strings.Count(out, "dragoman sessions erase ") != 3 {
 		t.Errorf("the plan lists others:\n%s", out)

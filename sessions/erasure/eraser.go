@@ -94,11 +94,7 @@ func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions
 	if again && before.covers(what) {
 		return got, nil
 	}
-	got, known, err := e.begin(ctx, what)
-	if err == nil && got.Empty() && !known {
-		err = fmt.Errorf("erasure: %w", sessions.ErrNotFound)
-	}
-	return got, err
+	return e.begin(ctx, what)
 }
 
 // Finish finishes an erasure that was cut off, and reports whether there was
@@ -124,38 +120,36 @@ func (e *Eraser) CutOff() bool {
 	return before != nil || err != nil
 }
 
-// begin notes the intention to erase what, and carries it out. known says that
-// the store has something of it, perhaps only a name, which is not counted, or
-// that a copy of the store may have something.
-func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions.Erased, known bool, err error) {
+// begin notes the intention to erase what, and carries it out.
+func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions.Erased, err error) {
 	i := intention{ID: rand.Text(), At: e.Now().UTC(), Erasure: what}
-	if err := e.survey(ctx, &i); err != nil {
-		return got, false, err
+	known, err := e.survey(ctx, &i)
+	if err != nil {
+		return got, err
 	}
 	if err := e.intend(i); err != nil {
-		return got, i.Logged, fmt.Errorf("nothing was erased, because the plan for it could not be saved first: %w", err)
+		return got, fmt.Errorf("nothing was erased, because the plan for it could not be saved first: %w", err)
 	}
-	if i.Logged {
-		if err := e.logBegun(i); err != nil {
-			return got, true, errors.Join(fmt.Errorf("nothing was erased, because the audit log could not be written: %w", err), e.forget())
-		}
+	if err := e.logBegun(i); err != nil {
+		return got, errors.Join(fmt.Errorf("nothing was erased, because the audit log could not be written: %w", err), e.forget())
 	}
-	got, err = e.carryOut(ctx, i, false)
-	if err != nil && got.Empty() { // nothing has changed, and the caller is told
+	switch got, err = e.carryOut(ctx, i, false); {
+	case err != nil && got.Empty(): // nothing has changed, and the caller is told
 		err = errors.Join(err, e.forget())
+	case err == nil && got.Empty() && !known:
+		err = fmt.Errorf("erasure: %w", sessions.ErrNotFound)
 	}
-	return got, i.Logged, err
+	return got, err
 }
 
 // finish carries out i again. again is false if i was complete and only its
 // file was left.
 func (e *Eraser) finish(ctx context.Context, i *intention) (again bool, got sessions.Erased, err error) {
-	switch states := e.Log.states(i.ID); {
-	case slices.Contains(states, done):
+	states := e.Log.states(i.ID)
+	if slices.Contains(states, done) {
 		return false, got, e.forget()
-	case len(states) > 0:
-		i.Logged = true // a first line needs a second
-	case i.Logged:
+	}
+	if len(states) == 0 {
 		if err := e.logBegun(*i); err != nil {
 			return false, got, err
 		}
@@ -182,15 +176,9 @@ func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got ses
 			e.Gone(k)
 		}
 	}
-	if !i.Logged && !got.Empty() { // only channels had something, which the survey does not see
-		i.Logged = true
-		err = errors.Join(err, e.logBegun(i))
-	}
-	if i.Logged {
-		second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: &counts{Erased: got, Files: len(got.Files)}}
-		if line := e.Log.write(second); line != nil {
-			return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
-		}
+	second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: &counts{Erased: got, Files: len(got.Files)}}
+	if line := e.Log.write(second); line != nil {
+		return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
 	}
 	switch {
 	case err == nil:

@@ -18,11 +18,8 @@ import (
 // intention is an erasure that may not be complete. Its file names people, so
 // it is removed as soon as the erasure is complete.
 type intention struct {
-	ID string    `json:"id"`
-	At time.Time `json:"at"`
-	// Logged says that the audit log has a line about the beginning, or is to
-	// have one.
-	Logged  bool             `json:"told"`
+	ID      string           `json:"id"`
+	At      time.Time        `json:"at"`
 	Erasure sessions.Erasure `json:"erasure"`
 	// Deletes are the Keys of Erasure that were conversations. Only of these
 	// Options.Gone is told.

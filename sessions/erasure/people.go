@@ -102,15 +102,25 @@ func (e *Eraser) read(ctx context.Context, p *people, keys ...channels.Key) erro
 // readOf adds to p the conversations in which somebody with one of ids wrote,
 // those that have an id for a name, and that of the target.
 func (e *Eraser) readOf(ctx context.Context, p *people, ids []string) error {
-	keys := []channels.Key{p.target}
+	keys := append(p.chatsOf(ids), p.target)
 	for _, id := range ids {
-		keys = slices.AppendSeq(keys, maps.Keys(p.where[id]))
 		if k, err := channels.NewKey(p.target.Channel(), id); err == nil { // else no chat can have that name
 			keys = append(keys, k)
 		}
 	}
 	return e.read(ctx, p, keys...)
 }
+
+// chatsOf are the conversations in which somebody with one of ids wrote, sorted.
+func (p *people) chatsOf(ids []string) []channels.Key {
+	all := map[channels.Key]bool{}
+	for _, id := range ids {
+		maps.Copy(all, p.where[id])
+	}
+	return slices.SortedFunc(maps.Keys(all), byChat)
+}
+
+func byChat(a, b channels.Key) int { return cmp.Compare(a.Chat(), b.Chat()) }
 
 // add notes that the network gave ids for one person, who is called name.
 func (p *people) add(ids []string, name string) {
@@ -156,7 +166,7 @@ func (p *people) keys() (keys []channels.Key) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b channels.Key) int { return cmp.Compare(a.Chat(), b.Chat()) })
+	slices.SortFunc(keys, byChat)
 	return keys
 }
 

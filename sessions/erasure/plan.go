@@ -44,10 +44,9 @@ type SharedPart struct {
 // Namesake is somebody who may be the person.
 type Namesake struct {
 	// Person is a channel and an id, as an erasure takes it.
-	Person   string         `json:"person"`
-	Messages int            `json:"messages"`
-	Chats    []channels.Key `json:"chats,omitempty"` // where those are
-	Facts    int            `json:"facts"`
+	Person string `json:"person"`
+	// Chats are the conversations in which they wrote.
+	Chats []channels.Key `json:"chats,omitempty"`
 }
 
 // Empty reports whether nothing was found to erase.
@@ -89,7 +88,10 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
 	target := seen.target
 	ids, maybe := seen.identities()
-	if err := e.readOf(ctx, seen, slices.Concat(ids, slices.Concat(maybe...))); err != nil {
+	for _, group := range maybe {
+		p.Maybe = append(p.Maybe, Namesake{target.Channel() + ":" + group[0], seen.chatsOf(group)})
+	}
+	if err := e.readOf(ctx, seen, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -121,35 +123,6 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
 				return err
 			}
 			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: mine, Facts: facts})
-		}
-	}
-	return e.planNamesakes(ctx, p, seen, maybe)
-}
-
-// planNamesakes adds to p those who may be the person, if they have anything.
-func (e *Eraser) planNamesakes(ctx context.Context, p *Plan, seen *people, maybe [][]string) (err error) {
-	channel := seen.target.Channel()
-	for _, ids := range maybe {
-		one := Namesake{Person: channel + ":" + ids[0]}
-		var scopes []string
-		for _, id := range ids {
-			if scope := sessions.PersonScope(channel, id); seen.facts[scope] {
-				scopes = append(scopes, scope)
-			}
-		}
-		if one.Facts, err = e.countFacts(ctx, scopes...); err != nil {
-			return err
-		}
-		queued := 0
-		for _, k := range seen.keys() {
-			mine, _ := seen.chats[k].wrote(ids)
-			queued += seen.chats[k].queued(ids)
-			if one.Messages += mine; mine > 0 {
-				one.Chats = append(one.Chats, k)
-			}
-		}
-		if one.Messages+one.Facts+queued > 0 {
-			p.Maybe = append(p.Maybe, one)
 		}
 	}
 	return nil

@@ -4,51 +4,35 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
 
-// survey notes in i whether the store knows anything of what is to be erased,
-// which conversations will be deleted, and the files of people's messages, whose
-// names are lost with the messages.
-func (e *Eraser) survey(ctx context.Context, i *intention) error {
+// survey notes in i which conversations will be deleted, and the files of people's
+// messages, whose names are lost with the messages. known: the store has something
+// of the keys, perhaps only a name, which no erasure counts.
+func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err error) {
 	what := &i.Erasure
 	keys, err := e.wroteIn(ctx, what.Senders)
 	if err != nil {
-		return err
-	}
-	people, err := e.Store.Pairings(ctx, time.Time{}) // expired requests, too
-	if err != nil {
-		return err
-	}
-	for _, p := range people {
-		i.Logged = i.Logged || slices.Contains(what.Senders, sessions.Sender{Channel: p.Channel, ID: p.PersonID})
+		return false, err
 	}
 	if keys = append(keys, what.Keys...); len(keys) > 0 { // no keys would mean all of them
 		err = e.Store.Dump(ctx, keys, func(r sessions.Record) error {
-			known, files := e.in(what, r)
-			i.Logged, what.Files = i.Logged || known, append(what.Files, files...)
-			if c := r.Conversation; c != nil && known && !c.Created.IsZero() {
-				i.Deletes = append(i.Deletes, c.Key)
+			if c := r.Conversation; c != nil && slices.Contains(what.Keys, c.Key) {
+				known = true
+				if !c.Created.IsZero() {
+					i.Deletes = append(i.Deletes, c.Key)
+				}
 			}
+			what.Files = append(what.Files, e.files(what, r)...)
 			return nil
 		})
-		if err != nil {
-			return err
-		}
 	}
 	slices.Sort(what.Files)
 	what.Files = slices.Compact(what.Files)
-	if !i.Logged {
-		facts, err := e.countFacts(ctx, what.Scopes...)
-		if err != nil {
-			return err
-		}
-		i.Logged = facts > 0
-	}
-	return nil
+	return known, err
 }
 
 // wroteIn are the conversations in which one of senders wrote something that is
@@ -73,39 +57,27 @@ func (e *Eraser) wroteIn(ctx context.Context, senders []sessions.Sender) (keys [
 	return slices.Collect(maps.Keys(found)), nil
 }
 
-// in reports whether r has something of what, and names the files of people's
-// messages in it.
-func (e *Eraser) in(what *sessions.Erasure, r sessions.Record) (found bool, files []string) {
-	switch {
-	case r.Conversation != nil:
-		return slices.Contains(what.Keys, r.Conversation.Key), nil
-	case r.Outbox != nil:
-		return slices.Contains(what.Keys, r.Outbox.Key), nil
-	case r.Inbox != nil:
+// files are those of messages in r that senders of what wrote.
+func (e *Eraser) files(what *sessions.Erasure, r sessions.Record) (files []string) {
+	mine := func(k channels.Key, id string) bool {
+		return slices.Contains(what.Senders, sessions.Sender{Channel: k.Channel(), ID: id})
+	}
+	if r.Inbox != nil && e.FileName != nil {
 		m := r.Inbox.Inbound
-		wrote := slices.ContainsFunc(m.Sender.IDs, func(id string) bool {
-			return slices.Contains(what.Senders, sessions.Sender{Channel: m.Key.Channel(), ID: id})
-		})
-		if wrote && e.FileName != nil {
+		if slices.ContainsFunc(m.Sender.IDs, func(id string) bool { return mine(m.Key, id) }) {
 			for i := range m.Attachments {
 				files = append(files, e.FileName(m, i))
 			}
 		}
-		return wrote || slices.Contains(what.Keys, m.Key), files
-	case r.Messages != nil:
-		k := r.Messages.Key
+	}
+	if r.Messages != nil {
 		for _, m := range r.Messages.Messages {
-			if !slices.Contains(what.Senders, sessions.Sender{Channel: k.Channel(), ID: m.Sender}) {
-				continue
-			}
-			found = true
 			for _, a := range m.Attachments {
-				if a.File != "" {
+				if a.File != "" && mine(r.Messages.Key, m.Sender) {
 					files = append(files, a.File)
 				}
 			}
 		}
-		return found || slices.Contains(what.Keys, k), files
 	}
-	return false, nil
+	return files
 }
