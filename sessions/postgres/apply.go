@@ -19,7 +19,7 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 	}
 	for _, k := range c.Fenced {
 		if r := t.keys[k]; r.known {
-			t.tellHolder(r, isFence)
+			t.tellHolder(r, note{Kind: isFence, Key: k, Epoch: r.live})
 			t.queue(`UPDATE keys SET live = 0, rest = 0, failures = 0 WHERE id = $1`, r.id)
 			r.rest = 0
 		}
@@ -32,7 +32,7 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 	for _, ch := range c.Chats { // when all rows are where they belong
 		if !ch.Gone {
 			if !slices.Contains(c.Fenced, ch.Key) {
-				t.tellHolder(t.keys[ch.Key], isChange)
+				t.tellHolder(t.keys[ch.Key], changeOf(ch.Key))
 			}
 			t.save(ch)
 		}
@@ -45,13 +45,10 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 }
 
 // tellHolder tells another node what becomes of a key that it has claimed.
-func (t *tx) tellHolder(r *keyRow, what kind) {
-	if r.live == 0 || r.node == t.b.id {
-		return
+func (t *tx) tellHolder(r *keyRow, n note) {
+	if n.From = t.b.id; r.live != 0 && r.node != n.From {
+		t.queue(notifyQuery, channelOf(r.node), n.parts(n.Data))
 	}
-	n := t.b.note(what)
-	n.Key, n.Epoch = r.head.Key, r.live
-	t.queue(notifyQuery, channelOf(r.node), n.parts(nil))
 }
 
 // lockAll locks what c changes and its step has not read, in order.
@@ -254,18 +251,16 @@ const dueQuery = `SELECT least(
 	(SELECT min(i.due) FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND i.beat),
 	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
 
-// How the head of a key is set. saveQuery also sets when the key has something to
-// do. wakeQuery is for one that has no wake-up on its way: if it is due, the node
-// $8 claims it, if that lives, or River gets a job. heldQuery is for one that this
-// node has claimed: it looks for more to do when it lets go, and whoever takes over
-// has to look, too.
+// How the head of a key is set. wakeQuery is for one that has no wake-up on its way: it
+// also sets when the key has something to do, and if that is now the node
+// $8 claims it, if that lives, or River gets a job. heldQuery is for the others:
+// whoever works on the key looks for more to do before it lets go.
 const (
 	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = `
 	nextQuery = `SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1`
 	heldQuery = headQuery + `$7 WHERE id = $1 RETURNING due, wake, live, version`
 	// guessQuery fails, with everything that goes with it, if the row is another.
 	guessQuery = `WITH u AS (` + headQuery + `$7 WHERE id = $1 AND version = $8 AND live = $9 RETURNING due, wake, live, version) SELECT max(due), max(wake), max(live), max(version) * (1 / count(*)) FROM u`
-	saveQuery  = `WITH n AS (` + nextQuery + `) ` + headQuery + `n.due FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
 	wakeQuery  = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
 		u AS (` + headQuery + `n.due, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
 			rest = CASE WHEN mine AND n.wake > 0 THEN 0 ELSE rest END FROM n WHERE keys.id = n.id RETURNING keys.id AS key, n.due, keys.wake, live, version),
@@ -286,21 +281,20 @@ func (t *tx) save(ch *rows.Chat) {
 	}
 	r.known = true
 	now := t.b.now()
-	query, args := saveQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text}
+	query, args := heldQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, int64(never)}
 	switch {
 	case t.known != nil:
-		query, args = guessQuery, append(args, never, r.version, r.live)
-	case r.node == t.b.id:
-		query, args = heldQuery, append(args, never)
+		query, args = guessQuery, append(args, r.version, r.live)
 	case r.wake == 0:
-		node := ""
 		if t.run == nil {
 			t.run = t.b.enter()
 		}
+		node := ""
 		if t.run != nil {
 			node = t.b.id
 		}
-		query, args = wakeQuery, append(args, nanos(now), node)
+		args[6] = nanos(now)
+		query, args = wakeQuery, append(args, node)
 	}
 	t.queue(query, args...).QueryRow(func(row pgx.Row) error {
 		var due *int64
@@ -308,19 +302,14 @@ func (t *tx) save(ch *rows.Chat) {
 		if err := row.Scan(&due, &wake, &live, &version); err != nil {
 			return err
 		}
-		if t.saved[ch.Key] = version; due == nil {
-			return nil
-		}
-		switch at := timeOf(*due); {
-		case wake == r.wake:
-			if at.After(now) && (t.due.IsZero() || at.Before(t.due)) {
-				t.due = at
-			}
-		case live > 0:
-			mine, ctx := t.b.begin(t.run.ctx, sessions.Claim{Key: ch.Key, Epoch: live}, version)
-			t.claims = append(t.claims, begun{wakeUp{r.id, wake}, mine, ctx})
-		default:
+		t.saved[ch.Key] = version
+		switch {
+		case wake != r.wake && live > 0:
+			t.claims = append(t.claims, t.b.begin(t.run.ctx, wakeUp{r.id, wake}, sessions.Claim{Key: ch.Key, Epoch: live}, version))
+		case wake != r.wake:
 			t.woken = true
+		case due != nil && *due > nanos(now) && (t.due.IsZero() || *due < nanos(t.due)):
+			t.due = timeOf(*due)
 		}
 		return nil
 	})

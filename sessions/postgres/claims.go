@@ -18,8 +18,10 @@ import (
 // claim is one of this process.
 type claim struct {
 	sessions.Claim
-	began, version int64 // of the row when it began, and as this process knows it
+	job            wakeUp // by which it came
+	began, version int64  // of the row when it began, and as this process knows it
 	known          *known
+	ctx            context.Context //nolint:containedctx // of the handler
 	cancel         context.CancelCauseFunc
 }
 
@@ -75,7 +77,7 @@ func (b *backend) Live(c sessions.Claim) error {
 // letGo ends a claim whose handler succeeded, if nothing is left to do. It sees
 // every change of the key: one that came after those of this process has given the
 // row another version.
-func (r *running) letGo(job wakeUp, last *claim) bool {
+func (r *running) letGo(last *claim) bool {
 	b := r.b
 	b.mu.Lock()
 	version := last.version
@@ -84,7 +86,7 @@ func (r *running) letGo(job wakeUp, last *claim) bool {
 		return false
 	}
 	tag, err := b.pool.Exec(context.WithoutCancel(r.ctx), `UPDATE keys k SET live = 0, node = '', wake = 0, rest = 0, failures = 0, due = NULL
-		WHERE id = $1 AND wake = $2 AND live = $3 AND version = $4 AND (`+dueQuery+`) IS NULL`, job.Key, job.Wake, last.Epoch, version)
+		WHERE id = $1 AND wake = $2 AND live = $3 AND version = $4 AND (`+dueQuery+`) IS NULL`, last.job.Key, last.job.Wake, last.Epoch, version)
 	if err != nil || tag.RowsAffected() == 0 {
 		return false
 	}
@@ -95,24 +97,22 @@ func (r *running) letGo(job wakeUp, last *claim) bool {
 // turn ends the claim before, if there was one, which ended with an error or
 // nil, and begins the next one, if the key has something to do now. If not, the
 // wake-up is over: all in one transaction, under the lock of the key.
-func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx context.Context, err error) {
+func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, err error) {
 	err = r.b.change(context.WithoutCancel(r.ctx), nil, func(ctx context.Context, t *tx) (func(), error) {
 		r.b.forget(next) // of a try that failed
 		next = nil
-		var row *keyRow
-		t.queue(`SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key).Query(func(list pgx.Rows) (err error) {
-			row, err = pgx.CollectOneRow(list, scanKey)
-			return err
-		})
+		var found []*keyRow
+		gather(t, &found, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key)
 		// A statement sees what was committed before it: this one begins under the lock.
 		due, err := ask(ctx, t, pgx.RowTo[*int64], `SELECT due FROM (`+nextQuery+`) n`, job.Key)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && row.wake != job.Wake {
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && found[0].wake != job.Wake {
 			r.b.forget(last)
 			return nil, nil // an old one
 		}
 		if err != nil {
 			return nil, err
 		}
+		row := found[0]
 		row.due = due
 		s, epoch := r.judge(row, last, failed), int64(0)
 		if s.now {
@@ -124,7 +124,7 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx
 			}
 		}
 		if epoch != 0 {
-			next, hctx = r.b.begin(r.ctx, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
+			next = r.b.begin(r.ctx, job, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
 			return func() { r.b.forget(last) }, nil
 		}
 		var later time.Time
@@ -140,9 +140,9 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx
 	})
 	if err != nil {
 		r.b.forget(next)
-		return nil, nil, err
+		return nil, err
 	}
-	return next, hctx, nil
+	return next, nil
 }
 
 // verdict is what comes of a key when its claim ends.
@@ -179,13 +179,13 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 
 // begin notes a claim of this process before it is committed: a fence may come
 // right after.
-func (b *backend) begin(ctx context.Context, c sessions.Claim, version int64) (*claim, context.Context) {
-	hctx, cancel := context.WithCancelCause(ctx)
-	mine := &claim{Claim: c, began: version, version: version, cancel: cancel}
+func (b *backend) begin(ctx context.Context, job wakeUp, c sessions.Claim, version int64) *claim {
+	mine := &claim{Claim: c, job: job, began: version, version: version}
+	mine.ctx, mine.cancel = context.WithCancelCause(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claims[c.Key] = mine
-	return mine, hctx
+	return mine
 }
 
 // forget ends a claim of this process.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -91,34 +92,17 @@ func (b *backend) guess(ctx context.Context, k channels.Key, f func(rows.Reader)
 // know reads what is known of a key; nil if that is too much. What changes
 // meanwhile changes the version.
 func (t *tx) know(ctx context.Context, k channels.Key) (*known, error) {
-	n := &known{}
-	collect := func(query string, scan func(pgx.CollectableRow) error, args ...any) {
-		t.queue(query, append([]any{k.String()}, args...)...).Query(func(list pgx.Rows) error {
-			_, err := pgx.CollectRows(list, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, scan(row) })
-			return err
-		})
-	}
-	collect(`SELECT `+keyColumns+` FROM keys WHERE key = $1`, func(row pgx.CollectableRow) error {
-		r, err := scanKey(row)
-		if err == nil {
-			n.row = *r
-		}
-		return err
-	})
-	key := &keyRow{head: rows.Head{Key: k}}
-	collect(`SELECT seq, state, data, '' FROM inbox WHERE key_id = `+theKey+` AND state = 'waiting' ORDER BY seq LIMIT $2`, func(row pgx.CollectableRow) error {
-		in, err := scanIn(key, row)
-		n.in = append(n.in, in)
-		return err
-	}, knownMost)
-	collect(`SELECT seq, data FROM outbox WHERE key_id = `+theKey+unsent+` ORDER BY seq LIMIT $2`, func(row pgx.CollectableRow) error {
-		o, err := scanOut(key, row)
-		n.out = append(n.out, o)
-		return err
-	}, knownMost)
-	if err := t.flush(ctx); err != nil || !n.row.known || n.row.node != t.b.id || max(len(n.in), len(n.out)) == knownMost {
+	n, row := &known{}, []*keyRow{}
+	name := k.String()
+	gather(t, &row, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`, name)
+	gather(t, &n.in, func(row pgx.CollectableRow) (rows.In, error) { return scanIn(k, row) },
+		`SELECT '', seq, state, data, '' FROM inbox WHERE key_id = `+theKey+` AND state = 'waiting' ORDER BY seq LIMIT $2`, name, knownMost)
+	gather(t, &n.out, func(row pgx.CollectableRow) (rows.Out, error) { return scanOut(k, row) },
+		`SELECT '', seq, data FROM outbox WHERE key_id = `+theKey+unsent+` ORDER BY seq LIMIT $2`, name, knownMost)
+	if err := t.flush(ctx); err != nil || len(row) == 0 || !row[0].known || row[0].node != t.b.id || max(len(n.in), len(n.out)) == knownMost {
 		return nil, err
 	}
+	n.row = *row[0]
 	return n, nil
 }
 
@@ -139,32 +123,30 @@ func small(k channels.Key, c rows.Changes) bool {
 func (n *known) with(row keyRow, ch *rows.Chat, node string) *known {
 	next := &known{row, slices.Clone(n.in), slices.Clone(n.out)}
 	for _, p := range ch.In {
-		i, found := slices.BinarySearchFunc(next.in, p.Seq, func(r rows.In, seq int64) int { return int(r.Seq - seq) })
-		switch waits := p.State == rules.InWaiting; {
-		case found && waits:
-			next.in[i] = p.In
-		case found:
-			next.in = slices.Delete(next.in, i, i+1)
-		case waits:
-			next.in = slices.Insert(next.in, i, p.In)
-		}
+		next.in = put(next.in, p.In, p.State == rules.InWaiting, func(r rows.In) int64 { return r.Seq })
 	}
 	for _, o := range ch.Out {
-		i, found := slices.BinarySearchFunc(next.out, o.Seq, func(r rows.Out, seq int64) int { return int(r.Seq - seq) })
 		r := *o
 		if r.Fresh = false; r.State == sessions.DeliverySending {
 			r.Node = node
 		}
-		switch waits := rules.Unsent(o.State); {
-		case found && waits:
-			next.out[i] = r
-		case found:
-			next.out = slices.Delete(next.out, i, i+1)
-		case waits:
-			next.out = slices.Insert(next.out, i, r)
-		}
+		next.out = put(next.out, r, rules.Unsent(r.State), func(r rows.Out) int64 { return r.Seq })
 	}
 	return next
+}
+
+// put has list, which is sorted by seq, hold v if it is open, else nothing with its seq.
+func put[T any](list []T, v T, open bool, seq func(T) int64) []T {
+	i, found := slices.BinarySearchFunc(list, seq(v), func(r T, at int64) int { return cmp.Compare(seq(r), at) })
+	switch {
+	case found && open:
+		list[i] = v
+	case found:
+		list = slices.Delete(list, i, i+1)
+	case open:
+		list = slices.Insert(list, i, v)
+	}
+	return list
 }
 
 // inbox and outbox serve a step from what is known.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"dragoman/channels"
 )
 
 // node is this process among those that share the database.
@@ -18,7 +20,8 @@ type node struct {
 	joined  bool
 	stop    context.CancelFunc
 	renewal sync.WaitGroup
-	lost    chan struct{} // closed when it may not work any more
+	lost    context.Context //nolint:containedctx // it ends when this node may not work any more
+	lose    context.CancelFunc
 	renewed atomic.Pointer[time.Time]
 }
 
@@ -36,7 +39,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if !n.joined {
 			_ = ear.Close(ctx)
 		}
 	}()
@@ -49,17 +52,12 @@ func (b *backend) join(ctx context.Context) (err error) {
 	if err = b.takeOver(ctx); err != nil {
 		return err
 	}
-	conn, err := b.connection(ctx)
-	if err != nil {
-		return err
-	}
 	n.joined = true
 	now := time.Now()
 	n.renewed.Store(&now)
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
-	n.renewal.Go(func() { b.renew(ctx, conn) })
+	n.renewal.Go(func() { b.live(ctx, ear) })
 	n.renewal.Go(func() { b.watch(ctx) })
-	n.renewal.Go(func() { b.listen(ctx, ear) })
 	return nil
 }
 
@@ -86,61 +84,68 @@ func (b *backend) leave() {
 	_ = b.takeOver(ctx)
 }
 
-// renew keeps this node alive. It has a connection for itself, since those of the
-// pool may all be in use or broken, and gives up well before its peers take over from it.
-func (b *backend) renew(ctx context.Context, conn *pgx.Conn) {
+// live keeps this node alive and does what others tell it, until ctx ends or the node is
+// lost: on a connection of its own, since those of the pool may all be in use or
+// broken. It gives up well before its peers take over from it.
+func (b *backend) live(ctx context.Context, conn *pgx.Conn) {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	timer := time.NewTimer(b.ttl / 4)
-	defer timer.Stop()
+	defer b.wire.deaf()
+	b.wire.hears()
 	failing := false
-	for renewed := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
+	for renewed, pause := time.Now(), b.ttl/4; ; {
+		if conn.IsClosed() {
+			channels.Sleep(ctx, pause)
+		} else {
+			b.hearAll(ctx, conn, pause)
 		}
 		began := time.Now()
 		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, max(b.grace()-time.Since(renewed), b.ttl/12)))
-		alive, err := b.renewOnce(bound, &conn)
+		alive, err := b.renew(bound, &conn)
 		cancel()
-		pause, lost := b.ttl/4, true
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && !alive:
-			b.log.Error("the other nodes have taken this one for dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
-		case err == nil:
-			renewed, failing, lost = began, false, false
+		case err == nil && alive:
+			renewed, pause, failing = began, b.ttl/4, false
 			b.node.renewed.Store(&began)
-		case time.Since(renewed) < b.grace():
-			if pause = b.ttl / 20; !failing {
+			continue
+		case err != nil && time.Since(renewed) < b.grace():
+			if !failing {
 				b.log.Warn("could not renew this node; trying again", "err", b.explain(err))
 			}
-			failing, lost = true, false
+			failing, pause = true, b.ttl/20
+			continue
+		case err == nil:
+			b.log.Error("the other nodes have taken this one for dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
 		default:
 			b.log.Error("the database could not be reached in time, so this node stops before others take over its work", "for", time.Since(renewed).Round(time.Millisecond), "err", b.explain(err))
 		}
-		if lost {
-			close(b.node.lost)
-			b.sockets.cut() // nothing waits for a server that is silent
-			return
-		}
-		timer.Reset(pause)
+		b.node.lose()
+		return
 	}
 }
 
 // grace is how long a node works that cannot renew its row.
 func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
 
-// renewOnce reports whether this node is believed to live. A connection that is
-// broken is replaced.
-func (b *backend) renewOnce(ctx context.Context, conn **pgx.Conn) (alive bool, err error) {
+// renew reports whether this node is believed to live. A connection that is broken is
+// replaced: what others said meanwhile is lost, so whoever waits for this node is
+// told, and every claim of this node may have changed.
+func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err error) {
 	if (*conn).IsClosed() {
-		fresh, err := b.connection(ctx)
+		b.wire.deaf()
+		fresh, err := b.ear(ctx)
 		if err != nil {
 			return false, err
 		}
 		*conn = fresh
+		if _, err = fresh.Exec(ctx, tellQuery, b.everybody(), b.note(isDeaf).parts(nil)); err != nil {
+			return false, errors.Join(err, fresh.Close(ctx))
+		}
+		b.wire.hears()
+		for _, k := range b.claimed() {
+			b.changedElsewhere(k)
+		}
 	}
 	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
 	return err == nil && tag.RowsAffected() > 0, err
@@ -161,7 +166,7 @@ func (b *backend) watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-b.node.lost:
+		case <-b.node.lost.Done():
 			return
 		case <-timer.C:
 		}
@@ -258,16 +263,8 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 			return err
 		}
 		held, cancel := context.WithCancelCause(ctx)
-		var watch sync.WaitGroup
-		watch.Go(func() {
-			select {
-			case <-b.node.lost:
-				cancel(errLost)
-			case <-held.Done():
-			}
-		})
-		defer watch.Wait()
 		defer cancel(nil)
+		defer context.AfterFunc(b.node.lost, func() { cancel(errLost) })()
 		err := run(held)
 		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.ttl)
 		defer done()
@@ -297,7 +294,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-b.node.lost:
+		case <-b.node.lost.Done():
 			return errors.Join(errLost, err)
 		case <-free:
 		case <-time.After(pause):

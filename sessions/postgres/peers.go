@@ -60,11 +60,15 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	if deadline, has := ctx.Deadline(); has {
 		n.Left = time.Until(deadline)
 	}
-	a := &asked{answer: make(chan result, 1)}
-	if err := b.wire.asks(ctx, n.ID, a); err != nil {
-		return nil, err
+	w, a := &b.wire, &asked{answer: make(chan result, 1)}
+	var ready chan struct{}
+	w.do(func() { ready, w.asked[n.ID] = w.ready, a })
+	defer w.do(func() { delete(w.asked, n.ID) })
+	select {
+	case <-ready: // the answer can be heard
+	case <-ctx.Done():
+		return nil, &channels.NotSent{Err: ctx.Err()}
 	}
-	defer b.wire.asksNoMore(n.ID)
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return nil, &channels.NotSent{Err: err}
@@ -83,7 +87,7 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	case len(called) == 0:
 		return nil, sessions.ErrNoPeer
 	}
-	b.wire.asksOf(a, called[0])
+	w.do(func() { a.node = called[0] })
 	return b.await(ctx, n.ID, a)
 }
 
@@ -98,7 +102,7 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 		case <-ctx.Done():
 			b.giveUp(id, channelOf(a.node))
 			return nil, context.Cause(ctx)
-		case <-b.node.lost:
+		case <-b.node.lost.Done():
 			return nil, errLost
 		case <-ticker.C:
 			lives, err := value[bool](ctx, b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND expires > clock_timestamp())`, a.node)
@@ -117,39 +121,6 @@ func (b *backend) giveUp(id, channel string) {
 	_ = b.tell(channel, n, nil)
 }
 
-// asks notes a call, once its answer can be heard.
-func (w *wire) asks(ctx context.Context, id string, a *asked) error {
-	for {
-		w.mu.Lock()
-		ready := w.ready
-		select {
-		case <-ready:
-			w.asked[id] = a
-			w.mu.Unlock()
-			return nil
-		default:
-		}
-		w.mu.Unlock()
-		select {
-		case <-ready:
-		case <-ctx.Done():
-			return &channels.NotSent{Err: ctx.Err()}
-		}
-	}
-}
-
-func (w *wire) asksOf(a *asked, node string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	a.node = node
-}
-
-func (w *wire) asksNoMore(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.asked, id)
-}
-
 // Serve is sessions.Peers's. It makes this process a node.
 func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error {
 	b := s.b
@@ -163,82 +134,62 @@ func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method st
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	defer cancel()
-	b.wire.serves(func(n note) {
-		c := b.wire.serving(ctx, n)
-		calls.Go(func() { b.answer(c, f) })
+	w := &b.wire
+	w.do(func() {
+		w.serve = func(n note) func() {
+			ctx, end := context.WithCancel(ctx)
+			calls.Go(func() {
+				defer end()
+				b.answer(ctx, n, f)
+			})
+			return end
+		}
 	})
-	defer b.wire.serves(nil)
+	defer w.do(func() { w.serve = nil })
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-b.node.lost:
+	case <-b.node.lost.Done():
 		return fmt.Errorf("postgres: %w", errLost)
 	}
 }
 
-// serves has f called for each call, or nobody.
-func (w *wire) serves(f func(note)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.serve = f
-}
-
 // begins begins the call n of another node. A node that was frozen does not begin
-// what was asked of it before.
+// what was asked of it before. The lock of the wire is held.
 func (b *backend) begins(n note) {
 	w := &b.wire
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.serve != nil && !b.stale() {
-		w.serve(n)
-	} else if !n.Quiet {
+	if w.serve == nil || b.stale() {
 		b.node.renewal.Go(func() { b.reply(n, nil, sessions.ErrNoPeer) })
+		return
 	}
+	w.calls[[2]string{n.From, n.ID}] = w.serve(n)
 }
 
 // changedElsewhere has this node look at a claim of its own.
 func (b *backend) changedElsewhere(k channels.Key) {
-	b.begins(note{Kind: isChange, Method: sessions.MethodChanged, Quiet: true, Data: []byte(k.String())})
-}
-
-// served is a call that another node has made.
-type served struct {
-	note
-	ctx context.Context //nolint:containedctx // it ends when the caller gives up
-	end context.CancelFunc
-}
-
-// serving begins a call. Its context ends with ctx, or when the caller gives up.
-func (w *wire) serving(ctx context.Context, n note) served {
-	c := served{note: n}
-	c.ctx, c.end = context.WithCancel(ctx)
-	if n.Left > 0 {
-		c.ctx, c.end = context.WithTimeout(ctx, n.Left)
-	}
-	if !n.Quiet {
-		w.calls[[2]string{n.From, n.ID}] = c.end
-	}
-	return c
+	b.wire.do(func() { b.begins(changeOf(k)) })
 }
 
 // answer serves one call.
-func (b *backend) answer(c served, f func(context.Context, string, []byte) ([]byte, error)) {
-	data, err := guard(func() ([]byte, error) { return f(c.ctx, c.Method, c.Data) })
-	c.end()
-	if c.Quiet {
-		if err != nil {
-			b.log.Warn("what another node told this one failed", "method", c.Method, "err", err)
-		}
-		return
+func (b *backend) answer(ctx context.Context, n note, f func(context.Context, string, []byte) ([]byte, error)) {
+	if n.Left > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, n.Left)
+		defer end()
 	}
-	b.wire.mu.Lock()
-	delete(b.wire.calls, [2]string{c.From, c.ID})
-	b.wire.mu.Unlock()
-	b.reply(c.note, data, err)
+	data, err := guard(func() ([]byte, error) { return f(ctx, n.Method, n.Data) })
+	b.wire.do(func() { delete(b.wire.calls, [2]string{n.From, n.ID}) })
+	if n.Quiet && err != nil {
+		b.log.Warn("what another node told this one failed", "method", n.Method, "err", err)
+	}
+	b.reply(n, data, err)
 }
 
-// reply tells a caller how its call ended.
+// reply tells a caller how its call ended, if it waits.
 func (b *backend) reply(to note, data []byte, err error) {
+	if to.Quiet {
+		return
+	}
 	n := b.note(isAnswer)
 	n.ID = to.ID
 	if err == nil && len(data) > sessions.MaxAnswer {

@@ -32,7 +32,7 @@
 //   - A newer version changed the tables: Open says so.
 //
 // The goroutines are those of the pool of connections and, from Run or Hold on,
-// those that renew the row, look after other nodes and listen to them, all of which
+// those that keep this node alive and look after others, both of which
 // Close ends, those of River in Run, and one for each call in Serve.
 package postgres
 
@@ -95,17 +95,16 @@ type Store struct {
 // backend keeps rows in a database.
 type backend struct {
 	reader
-	now     func() time.Time
-	log     *slog.Logger
-	pool    *pgxpool.Pool
-	sockets *sockets
-	river   *river.Client[pgx.Tx]
-	id      string // of this node
-	host    string
-	schema  string
-	ttl     time.Duration
-	prefix  string       // of delivery ids
-	fault   func() error // a test's, before each commit
+	now    func() time.Time
+	log    *slog.Logger
+	pool   *pgxpool.Pool
+	river  *river.Client[pgx.Tx]
+	id     string // of this node
+	host   string
+	schema string
+	ttl    time.Duration
+	prefix string       // of delivery ids
+	fault  func() error // a test's, before each commit
 
 	version string
 	roles   []string
@@ -175,11 +174,9 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if most < 5 {
 		return nil, fmt.Errorf("%d connections are too few; at least five are needed", most)
 	}
-	config.MaxConns = int32(most - 2) // one renews the node, and one listens to others
+	config.MaxConns = int32(most - 1) // one keeps the node alive
 	// A machine that has lost its power refuses nothing: the next of the url's is tried.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
-	socks := &sockets{dial: config.ConnConfig.DialFunc, open: map[*socket]bool{}}
-	config.ConnConfig.DialFunc = socks.connect
 	params := config.ConnConfig.RuntimeParams
 	schema, ttl := cmp.Or(params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
@@ -189,7 +186,8 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
 		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, at: map[int64]bool{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks, jobsCame: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: wire{ready: make(chan struct{}), asked: map[string]*asked{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
+		jobsCame: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	if b.now == nil {
 		b.now = time.Now
@@ -198,7 +196,8 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	b.host = cmp.Or(b.host, b.id)
-	b.node.lost = make(chan struct{})
+	b.node.lost, b.node.lose = context.WithCancel(context.Background())
+	config.ConnConfig.DialFunc = ending(b.node.lost, config.ConnConfig.DialFunc)
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
@@ -222,20 +221,14 @@ func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 
 // Stats is sessions.Store's.
 func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
-	now := nanos(b.now())
-	var oldest, oldestSend *int64
-	list, err := b.pool.Query(ctx, `SELECT w.n, w.late, w.oldest, o.n, o.unknown, o.oldest, o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
+	var oldest, oldestSend int64
+	err = b.pool.QueryRow(ctx, `SELECT w.n, w.late, coalesce(w.oldest, $2), o.n, o.unknown, coalesce(o.oldest, $2), o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
 		(SELECT count(*) AS n, count(*) FILTER (WHERE due > $1) AS late, min(accepted) AS oldest FROM inbox WHERE state = 'waiting') w,
 		(SELECT count(*) FILTER (WHERE state <> 'dead') AS n, count(*) FILTER (WHERE state <> 'dead' AND uncertain) AS unknown,
-		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+undone+`) o`, now)
+		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+undone+`) o`, nanos(b.now()), int64(never)).
+		Scan(&st.Waiting, &st.Postponed, &oldest, &st.Unsent, &st.Unknown, &oldestSend, &st.Dead, &st.Quarantined)
 	if err == nil {
-		_, err = pgx.ForEachRow(list, []any{&st.Waiting, &st.Postponed, &oldest, &st.Unsent, &st.Unknown, &oldestSend, &st.Dead, &st.Quarantined}, func() error { return nil })
-	}
-	if oldest != nil {
-		st.Oldest = timeOf(*oldest)
-	}
-	if oldestSend != nil {
-		st.OldestSend = timeOf(*oldestSend)
+		st.Oldest, st.OldestSend = timeOf(oldest), timeOf(oldestSend)
 	}
 	return st, err
 }

@@ -50,19 +50,22 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 	if q.Open {
 		where += ` AND state = 'waiting'`
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT seq, state, data, `+inbound+` FROM inbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanIn,
+	return bySeq(ctx, r, k, queued(q), `SELECT '', seq, state, data, `+inbound+` FROM inbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanIn,
 		func(row rows.In) int64 { return row.Seq })
 }
 
-func scanIn(key *keyRow, row pgx.CollectableRow) (in rows.In, err error) {
-	var data, inbound string
-	if err = row.Scan(&in.Seq, &in.State, &data, &inbound); err == nil {
+// scanIn reads a row: the name of its key, or ” for k, and its columns.
+func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
+	var name, data, inbound string
+	if err = row.Scan(&name, &in.Seq, &in.State, &data, &inbound); err == nil {
 		err = decode(data, &inData{In: &in})
 	}
 	if err == nil && inbound != "" {
 		err = decode(inbound, &in.Inbound)
 	}
-	in.Inbound.Key = key.head.Key
+	if in.Inbound.Key = k; err == nil && name != "" {
+		in.Inbound.Key, err = channels.ParseKey(name)
+	}
 	return in, err
 }
 
@@ -88,44 +91,27 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 	case len(q.Seqs) > 0:
 		where, args = where+` AND seq = ANY($5)`, []any{q.Seqs}
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT seq, data FROM outbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
+	return bySeq(ctx, r, k, queued(q), `SELECT '', seq, data FROM outbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
 		func(o rows.Out) int64 { return o.Seq })
 }
 
-func scanOut(key *keyRow, row pgx.CollectableRow) (o rows.Out, err error) {
+// scanOut is scanIn for the outbox.
+func scanOut(k channels.Key, row pgx.CollectableRow) (o rows.Out, err error) {
+	var name, text string
 	var seq int64
-	var text string
 	var data outData
-	if err = row.Scan(&seq, &text); err == nil {
+	if err = row.Scan(&name, &seq, &text); err == nil {
 		err = decode(text, &data)
 	}
 	o.OutboxRecord = data.OutboxRecord
-	o.Key, o.Seq, o.Node = key.head.Key, seq, data.Node
+	o.Seq, o.Node = seq, data.Node
+	if o.Key = k; err == nil && name != "" {
+		o.Key, err = channels.ParseKey(name)
+	}
 	return o, err
 }
 
-// anyKey yields rows of all keys: each has the name of its key first.
-func anyKey[T any](ctx context.Context, r reader, query string, scan func(*keyRow, pgx.CollectableRow) (T, error), args ...any) iter.Seq2[T, error] {
-	return given(all(ctx, r.q, func(row pgx.CollectableRow) (v T, err error) {
-		key, named := &keyRow{}, &after{CollectableRow: row}
-		named.parse = func() (err error) {
-			key.head.Key, err = channels.ParseKey(named.name)
-			return err
-		}
-		return scan(key, named)
-	}, query, args...))
-}
-
-// after scans the name of a key before those that it is asked for.
-type after struct {
-	pgx.CollectableRow
-	name  string
-	parse func() error
-}
-
-func (a *after) Scan(dest ...any) error {
-	if err := a.CollectableRow.Scan(append([]any{&a.name}, dest...)...); err != nil {
-		return err
-	}
-	return a.parse()
+// anyKey yields rows of all keys.
+func anyKey[T any](ctx context.Context, r reader, query string, scan func(channels.Key, pgx.CollectableRow) (T, error), args ...any) iter.Seq2[T, error] {
+	return given(all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(channels.Key{}, row) }, query, args...))
 }

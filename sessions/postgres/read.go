@@ -24,20 +24,20 @@ type reader struct {
 
 var _ rows.Reader = reader{}
 
-// errNoKey says that nothing is stored of a key.
-var errNoKey = errors.New("no such key")
-
-// key finds the row of a key. Errors: errNoKey.
+// key finds the row of a key; nil if nothing is stored of it.
 func (r reader) key(ctx context.Context, k channels.Key) (row *keyRow, err error) {
 	if r.t != nil {
 		row, err = r.t.key(ctx, k)
 	} else {
 		row, err = one(ctx, r.q, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`, k.String())
 	}
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && !row.known {
-		return nil, errNoKey
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil
+	case err != nil || !row.known:
+		return nil, err
 	}
-	return row, err
+	return row, nil
 }
 
 // pageFirst and pageMost are how many rows are read at once: few at first, since
@@ -53,13 +53,8 @@ func pages[T, C any](at C, read func(at C, most int) ([]T, error), next func(v T
 	return func(yield func(T, error) bool) {
 		for most := pageFirst; ; most = min(4*most, pageMost) {
 			list, err := read(at, most)
-			if err != nil && !errors.Is(err, errNoKey) {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, v := range list {
-				if !yield(v, nil) {
+			for v, err := range given(list, err) {
+				if !yield(v, err) {
 					return
 				}
 			}
@@ -74,10 +69,7 @@ func pages[T, C any](at C, read func(at C, most int) ([]T, error), next func(v T
 // Head: see rows.Reader.
 func (r reader) Head(ctx context.Context, k channels.Key) (rows.Head, bool, error) {
 	row, err := r.key(ctx, k)
-	if err != nil {
-		if errors.Is(err, errNoKey) {
-			err = nil
-		}
+	if row == nil {
 		return rows.Head{}, false, err
 	}
 	return row.head, true, nil
@@ -151,20 +143,20 @@ const theKey = `(SELECT id FROM keys WHERE key = $1 AND known)`
 
 // bySeq yields rows of k in pages, by a query for those of theKey. scan reads a
 // row of the key that it is told.
-func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query string, args []any, scan func(*keyRow, pgx.CollectableRow) (T, error), seq func(T) int64) iter.Seq2[T, error] {
+func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query string, args []any, scan func(channels.Key, pgx.CollectableRow) (T, error), seq func(T) int64) iter.Seq2[T, error] {
 	return pages(s, func(at span, most int) ([]T, error) {
 		if at.from > at.to {
 			return nil, nil
 		}
-		key, query, id := &keyRow{head: rows.Head{Key: k}}, query, any(k.String())
+		query, id := query, any(k.String())
 		if r.t != nil {
-			var err error
-			if key, err = r.key(ctx, k); err != nil {
+			key, err := r.key(ctx, k)
+			if key == nil {
 				return nil, err
 			}
 			query, id = strings.Replace(query, theKey, `$1`, 1), key.id
 		}
-		return all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(key, row) },
+		return all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(k, row) },
 			query+at.order(), append([]any{id, at.from, at.to, most}, args...)...)
 	}, func(v T) span { return s.after(seq(v)) })
 }
@@ -176,7 +168,7 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 		content = `''`
 	}
 	return bySeq(ctx, r, k, said(q), `SELECT seq, data, `+content+` FROM messages WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`, nil,
-		func(_ *keyRow, row pgx.CollectableRow) (sessions.Message, error) { return scanMessage(row) },
+		func(_ channels.Key, row pgx.CollectableRow) (sessions.Message, error) { return scanMessage(row) },
 		func(m sessions.Message) int64 { return m.Seq })
 }
 
@@ -209,14 +201,10 @@ func scanJSON[T any](row pgx.CollectableRow) (v T, err error) {
 // Journal: see rows.Reader.
 func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error) {
 	key, err := r.key(ctx, k)
-	if errors.Is(err, errNoKey) {
-		return nil, nil
-	}
-	if err != nil {
+	if key == nil {
 		return nil, err
 	}
-	list, err := all(ctx, r.q, scanJSON[sessions.Step], `SELECT data FROM steps WHERE key_id = $1 AND turn = $2 ORDER BY id`, key.id, rules.Hash(turn))
-	return list, err
+	return all(ctx, r.q, scanJSON[sessions.Step], `SELECT data FROM steps WHERE key_id = $1 AND turn = $2 ORDER BY id`, key.id, rules.Hash(turn))
 }
 
 // Accepted: see rows.Reader.
@@ -224,10 +212,8 @@ func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok
 	hash := rules.Hash(rules.Dedupe(m))
 	var found *int64
 	var marked bool
-	list, err := r.q.Query(ctx, `SELECT (SELECT seq FROM inbox WHERE dedupe = $1), EXISTS (SELECT 1 FROM marks WHERE hash = $1)`, hash)
-	if err == nil {
-		_, err = pgx.ForEachRow(list, []any{&found, &marked}, func() error { return nil })
-	}
+	_, err = one(ctx, r.q, func(row pgx.CollectableRow) (bool, error) { return true, row.Scan(&found, &marked) },
+		`SELECT (SELECT seq FROM inbox WHERE dedupe = $1), EXISTS (SELECT 1 FROM marks WHERE hash = $1)`, hash)
 	if err != nil || found == nil {
 		if r.t != nil && err == nil && !marked {
 			r.t.unmarked = hash

@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,36 +43,6 @@ func nameOf(r rows.Record) name {
 	return name{"quarantined", r.Quarantined.Channel, r.Quarantined.ID, 0, !r.Quarantined.Dropped, r.Quarantined}
 }
 
-// record reads what nameOf wrote.
-func record(kind, data string) (r rows.Record, err error) {
-	var v any
-	switch kind {
-	case "fact":
-		r.Fact = &sessions.FactRecord{}
-		v = r.Fact
-	case "pairing":
-		r.Pairing = &sessions.Pairing{}
-		v = r.Pairing
-	case "job":
-		r.Job = &sessions.JobRecord{}
-		v = r.Job
-	case "occurrence":
-		r.Occurrence = &sessions.Occurrence{}
-		v = r.Occurrence
-	default:
-		r.Quarantined = &sessions.QuarantineRecord{}
-		v = r.Quarantined
-	}
-	return r, decode(data, v)
-}
-
-// place is where a list of records goes on.
-type place struct {
-	a, b []byte
-	n    int64
-	rec  rows.Record
-}
-
 // Records: see rows.Reader. Inside of an update the kind is locked.
 func (r reader) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.Record, error] {
 	switch {
@@ -84,27 +56,20 @@ func (r reader) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.Re
 		return r.marks(ctx, *like.Mark)
 	}
 	l := nameOf(like)
-	list := pages(place{a: []byte{}, b: []byte{}, n: math.MinInt64}, func(at place, most int) ([]place, error) {
+	return pages(name{n: math.MinInt64}, func(at name, most int) ([]rows.Record, error) {
 		if err := r.lock(ctx, l.kind); err != nil {
 			return nil, err
 		}
-		return all(ctx, r.q, func(row pgx.CollectableRow) (p place, err error) {
-			var data string
-			if err = row.Scan(&p.a, &p.b, &p.n, &data); err == nil {
-				p.rec, err = record(l.kind, data)
+		return all(ctx, r.q, func(row pgx.CollectableRow) (rec rows.Record, err error) {
+			data, err := pgx.RowTo[string](row)
+			if err == nil {
+				err = decode(`{"`+l.kind+`":`+data+`}`, &rec)
 			}
-			return p, err
-		}, `SELECT a, b, n, data FROM records WHERE kind = $1 AND (a, b, n) > ($2, $3, $4)
+			return rec, err
+		}, `SELECT data FROM records WHERE kind = $1 AND (a, b, n) > ($2, $3, $4)
 			AND ($6 OR a = $7) AND ($8 OR b = $9) AND ($10 OR n = $11) AND (kept OR NOT $12) ORDER BY a, b, n LIMIT $5`,
-			l.kind, at.a, at.b, at.n, most, l.a == "", []byte(l.a), l.b == "", []byte(l.b), l.n == 0, l.n, like.Kept)
-	}, func(p place) place { return p })
-	return func(yield func(rows.Record, error) bool) {
-		for p, err := range list {
-			if !yield(p.rec, err) {
-				return
-			}
-		}
-	}
+			l.kind, []byte(at.a), []byte(at.b), at.n, most, l.a == "", []byte(l.a), l.b == "", []byte(l.b), l.n == 0, l.n, like.Kept)
+	}, nameOf)
 }
 
 // generations are those of a key, or the one called id.
@@ -138,22 +103,19 @@ func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Re
 
 // marks are all, or the one that is given.
 func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, error] {
-	read := func(at string, most int) ([]rows.Record, error) {
-		return all(ctx, r.q, func(row pgx.CollectableRow) (rows.Record, error) {
-			mark := ""
-			err := row.Scan(&mark)
-			return rows.Record{Mark: &mark}, err
-		}, `SELECT hash FROM marks WHERE hash > $1 ORDER BY hash LIMIT $2`, at, most)
-	}
 	if r.t != nil && mark != "" && mark == r.t.unmarked {
 		return given[rows.Record](nil, nil)
 	}
-	if mark != "" {
-		return given(all(ctx, r.q, func(row pgx.CollectableRow) (rows.Record, error) {
-			return rows.Record{Mark: &mark}, row.Scan(&mark)
-		}, `SELECT hash FROM marks WHERE hash = $1`, mark))
+	scan := func(row pgx.CollectableRow) (rows.Record, error) {
+		mark, err := pgx.RowTo[string](row)
+		return rows.Record{Mark: &mark}, err
 	}
-	return pages("", read, func(r rows.Record) string { return *r.Mark })
+	if mark != "" {
+		return given(all(ctx, r.q, scan, `SELECT hash FROM marks WHERE hash = $1`, mark))
+	}
+	return pages("", func(at string, most int) ([]rows.Record, error) {
+		return all(ctx, r.q, scan, `SELECT hash FROM marks WHERE hash > $1 ORDER BY hash LIMIT $2`, at, most)
+	}, func(r rows.Record) string { return *r.Mark })
 }
 
 // given yields what was read.
@@ -184,36 +146,22 @@ func (r reader) lock(ctx context.Context, kind string) error {
 // store is what is known of the whole store, with the counters of some days or
 // of all.
 func (r reader) store(ctx context.Context, some map[string]int64) iter.Seq2[rows.Record, error] {
-	about, err := r.about(ctx, some)
-	return given([]rows.Record{{Store: about}}, err)
-}
-
-func (r reader) about(ctx context.Context, some map[string]int64) (*rows.Store, error) {
 	about := &rows.Store{Days: map[string]int64{}}
-	days := []string{}
-	for day := range some {
-		days = append(days, day)
-	}
 	if err := r.lock(ctx, "store"); err != nil {
-		return about, err
+		return given[rows.Record](nil, err)
 	}
-	list, err := r.q.Query(ctx, `SELECT name, facts FROM meta`)
-	if err == nil {
-		_, err = pgx.ForEachRow(list, []any{&about.Name, &about.LastFact}, func() error { return nil })
-	}
-	if err != nil {
-		return about, err
-	}
-	list, err = r.q.Query(ctx, `SELECT day, begun FROM days WHERE cardinality($1::text[]) = 0 OR day = ANY($1)`, days)
+	list, err := r.q.Query(ctx, `SELECT name, facts, coalesce(day, ''), coalesce(begun, 0) FROM meta LEFT JOIN days ON cardinality($1::text[]) = 0 OR day = ANY($1)`, slices.AppendSeq([]string{}, maps.Keys(some)))
 	if err == nil {
 		var day string
 		var begun int64
-		_, err = pgx.ForEachRow(list, []any{&day, &begun}, func() error {
-			about.Days[day] = begun
+		_, err = pgx.ForEachRow(list, []any{&about.Name, &about.LastFact, &day, &begun}, func() error {
+			if day != "" {
+				about.Days[day] = begun
+			}
 			return nil
 		})
 	}
-	return about, err
+	return given([]rows.Record{{Store: about}}, err)
 }
 
 // records queues what c changes of them.

@@ -36,7 +36,7 @@ func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 	w.b.mu.Lock()
 	run := w.b.run
 	w.b.mu.Unlock()
-	return run.work(job.Args, nil, nil)
+	return run.work(job.Args, nil)
 }
 
 func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {

@@ -67,10 +67,7 @@ const score = `(SELECT count(*) FROM unnest($2::text[]) q WHERE m.words @@ q::ts
 // Match: see rows.Reader.
 func (r reader) Match(ctx context.Context, w rows.Words) (whole, some []sessions.Message, err error) {
 	key, err := r.key(ctx, w.Key)
-	if err != nil {
-		if errors.Is(err, errNoKey) {
-			err = nil
-		}
+	if key == nil {
 		return nil, nil, err
 	}
 	words := queries(w.Query)

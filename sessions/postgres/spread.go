@@ -98,16 +98,6 @@ func (b *backend) enter() *running {
 	return run
 }
 
-// begun is a claim that a transaction made together with the wake-up.
-type begun struct {
-	job  wakeUp
-	mine *claim
-	ctx  context.Context //nolint:containedctx // of the handler
-}
-
-// start begins to work on a key that was claimed when it was woken.
-func (r *running) start(c begun) { r.own.Go(func() { _ = r.work(c.job, c.mine, c.ctx) }) }
-
 // nudge tells another node that River has jobs.
 func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 	b.mu.Lock()

@@ -83,7 +83,7 @@ type tx struct {
 	known *known
 	// run is where it may claim keys that it wakes, and claims are those.
 	run    *running
-	claims []begun
+	claims []*claim
 }
 
 // Update runs a step: see rows.Backend. Its keys are locked as it reads them. A
@@ -176,7 +176,7 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	}
 	after()
 	for _, c := range t.claims {
-		t.run.start(c)
+		t.run.own.Go(func() { _ = t.run.work(c.job, c) })
 	}
 	t.claims = nil
 	return nil
@@ -207,7 +207,7 @@ func (t *tx) leave(ctx context.Context, want map[channels.Key]bool) {
 		_, _ = t.conn.Exec(ctx, `ROLLBACK`) // or the pool ends the connection
 	}
 	for _, c := range t.claims {
-		t.b.forget(c.mine)
+		t.b.forget(c)
 	}
 	if t.run != nil {
 		t.run.own.Done()
@@ -302,13 +302,24 @@ func (t *tx) Exec(ctx context.Context, query string, args ...any) (pgconn.Comman
 	return t.conn.Exec(ctx, query, args...)
 }
 
-// ask is one that goes with what waits.
-func ask[T any](ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (v T, err error) {
-	t.queue(query, args...).Query(func(list pgx.Rows) (err error) {
-		v, err = pgx.CollectOneRow(list, scan)
+// gather adds a query to the batch, whose rows go into list.
+func gather[T any](t *tx, list *[]T, scan func(pgx.CollectableRow) (T, error), query string, args ...any) {
+	t.queue(query, args...).Query(func(got pgx.Rows) (err error) {
+		*list, err = pgx.CollectRows(got, scan)
 		return err
 	})
-	err = t.flush(ctx)
+}
+
+// ask is one that goes with what waits.
+func ask[T any](ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (v T, err error) {
+	var list []T
+	gather(t, &list, scan, query, args...)
+	if err = t.flush(ctx); err == nil && len(list) == 0 {
+		err = pgx.ErrNoRows
+	}
+	if err == nil {
+		v = list[0]
+	}
 	return v, err
 }
 

@@ -28,9 +28,10 @@ type note struct {
 	Method string        `json:"m,omitempty"`
 	Left   time.Duration `json:"l,omitempty"`
 	Quiet  bool          `json:"q,omitempty"` // nobody waits for an answer
-	Key    channels.Key  `json:"key,omitzero"`
-	Epoch  int64         `json:"e,omitempty"`
-	Data   []byte        `json:"d,omitempty"`
+	// Key and Epoch are the claim of a fence.
+	Key   channels.Key `json:"key,omitzero"`
+	Epoch int64        `json:"e,omitempty"`
+	Data  []byte       `json:"d,omitempty"`
 }
 
 // kind says what a note is.
@@ -42,19 +43,14 @@ const (
 	isFailure kind = "failure" // the answer to a call that failed
 	isGiveUp  kind = "give up" // the caller does not wait any more
 	isFence   kind = "fence"   // the claim of Key with Epoch is over
-	isChange  kind = "change"  // somebody has changed Key
 	isJobs    kind = "jobs"    // River has some
 	isFree    kind = "free"    // a lease is
 	isDeaf    kind = "deaf"    // the sender missed what it was told; calls to it are lost
 )
 
-const (
-	// partMost is how many bytes of data fit into a notification, of which
-	// PostgreSQL takes 7,999 bytes, beside the rest of a note.
-	partMost = 5400
-	// relistenEvery is the pause before a broken connection is made again.
-	relistenEvery = 500 * time.Millisecond
-)
+// partMost is how many bytes of data fit into a notification, of which
+// PostgreSQL takes 7,999 bytes, beside the rest of a note.
+const partMost = 5400
 
 // parts are the payloads of a note with data.
 func (n note) parts(data []byte) (list []string) {
@@ -77,6 +73,11 @@ func (b *backend) everybody() string { return channelOf("all_" + rules.Hash(b.sc
 
 func (b *backend) note(k kind) note { return note{Kind: k, From: b.id} }
 
+// changeOf tells a node that k, which it has claimed, was changed.
+func changeOf(k channels.Key) note {
+	return note{Kind: isCall, Method: sessions.MethodChanged, Quiet: true, Data: []byte(k.String())}
+}
+
 // tellQuery is notifyQuery by itself: no disk is waited for. Nothing of it would be
 // left after a crash of the database anyway.
 const (
@@ -95,15 +96,11 @@ func (b *backend) tell(channel string, n note, data []byte) error {
 // wire is this node's end of the calls between nodes.
 type wire struct {
 	mu    sync.Mutex
-	ready chan struct{}        // closed while this node listens
-	asked map[string]*asked    // calls of this node, by id
-	parts map[[2]string][]byte // of what has come in part, by sender and id
-	calls map[[2]string]func() // of others: each ends its context
-	serve func(note)           // begins a call; nil: nobody serves
-}
-
-func newWire() wire {
-	return wire{ready: make(chan struct{}), asked: map[string]*asked{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}}
+	ready chan struct{}           // closed while this node listens
+	asked map[string]*asked       // calls of this node, by id
+	parts map[[2]string][]byte    // of what has come in part, by sender and id
+	calls map[[2]string]func()    // of others: each ends its context
+	serve func(note) (end func()) // begins a call; nil: nothing does
 }
 
 // asked is a call of this node that waits for its answer.
@@ -128,8 +125,7 @@ func (a *asked) end(data []byte, err error) {
 // errDeaf: what was asked of a node was lost, or its answer.
 var errDeaf = errors.New("a connection between two nodes and the database broke; the call is lost")
 
-// ear is a connection on which this node hears what others tell it. It does not
-// come from the pool, all of which may be in use.
+// ear is a connection on which this node hears what others tell it.
 func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := b.connection(ctx)
 	if err != nil {
@@ -144,45 +140,14 @@ func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// listen hears what others tell this node, until ctx ends. What they say while
-// there is no connection is lost: then whoever waits for this node is told, and
-// every claim of this node may have changed.
-func (b *backend) listen(ctx context.Context, conn *pgx.Conn) {
-	for {
-		err := b.hearAll(ctx, conn)
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn("cannot listen to other nodes, will retry", "err", b.explain(err))
-		}
-		for err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-b.node.lost:
-				return
-			case <-time.After(relistenEvery):
-			}
-			if conn, err = b.ear(ctx); err == nil {
-				err = b.tell(b.everybody(), b.note(isDeaf), nil)
-			}
-		}
-		for _, k := range b.claimed() {
-			b.changedElsewhere(k)
-		}
-	}
-}
-
-// hearAll does so as long as one connection lasts.
-func (b *backend) hearAll(ctx context.Context, conn *pgx.Conn) error {
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	b.wire.hears()
-	defer b.wire.deaf()
+// hearAll does what others say, for so long or until the connection breaks.
+func (b *backend) hearAll(ctx context.Context, conn *pgx.Conn, long time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
 	for {
 		got, err := conn.WaitForNotification(ctx)
 		if err != nil {
-			return err
+			return
 		}
 		var n note
 		if err := json.Unmarshal([]byte(got.Payload), &n); err != nil {
@@ -193,18 +158,25 @@ func (b *backend) hearAll(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// hears opens the way for calls.
-func (w *wire) hears() {
+// do runs f under the lock.
+func (w *wire) do(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	close(w.ready)
+	f()
 }
+
+// hears opens the way for calls.
+func (w *wire) hears() { w.do(func() { close(w.ready) }) }
 
 // deaf ends the calls whose answers will not be heard.
 func (w *wire) deaf() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ready = make(chan struct{})
+	select {
+	case <-w.ready:
+		w.ready = make(chan struct{})
+	default:
+	}
 	clear(w.parts)
 	for _, a := range w.asked {
 		a.end(nil, errDeaf)
@@ -212,10 +184,8 @@ func (w *wire) deaf() {
 }
 
 // whole puts n together with what came of it before. It reports whether n is the
-// last part, and drops what grows too large.
+// last part, and drops what grows too large. The lock is held.
 func (w *wire) whole(n *note) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	at := [2]string{n.From, n.ID}
 	before, begun := w.parts[at]
 	delete(w.parts, at)
@@ -231,6 +201,8 @@ func (w *wire) whole(n *note) bool {
 // hear does what a note says.
 func (b *backend) hear(n note) {
 	w := &b.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if !w.whole(&n) {
 		return
 	}
@@ -238,24 +210,18 @@ func (b *backend) hear(n note) {
 	case isCall:
 		b.begins(n)
 	case isGiveUp:
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		if end := w.calls[[2]string{n.From, n.ID}]; end != nil {
 			end()
 		}
-	case isAnswer, isFailure:
-		w.mu.Lock()
-		defer w.mu.Unlock()
+	case isAnswer:
 		if a := w.asked[n.ID]; a != nil {
-			if n.Kind == isFailure {
-				a.end(nil, failure(n.Data))
-			} else {
-				a.end(n.Data, nil)
-			}
+			a.end(n.Data, nil)
+		}
+	case isFailure:
+		if a := w.asked[n.ID]; a != nil {
+			a.end(nil, failure(n.Data))
 		}
 	case isDeaf:
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		for _, a := range w.asked {
 			if a.node == n.From {
 				a.end(nil, errDeaf)
@@ -263,8 +229,6 @@ func (b *backend) hear(n note) {
 		}
 	case isFence:
 		b.fence(n.Key, n.Epoch)
-	case isChange:
-		b.changedElsewhere(n.Key)
 	case isJobs:
 		select {
 		case b.jobsCame <- struct{}{}:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 )
@@ -70,7 +71,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	var err error
 	select {
 	case <-ctx.Done():
-	case <-b.node.lost:
+	case <-b.node.lost.Done():
 		err = errLost
 		// What River does to end in order is in vain.
 		var done context.CancelFunc
@@ -137,8 +138,8 @@ func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 }
 
 // work claims the key of a job, unless that is done, and calls the handler as long
-// as there is something to do.
-func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error) {
+// as there is something to do. mine, if not nil, is the claim that came with the job.
+func (r *running) work(job wakeUp, mine *claim) (err error) {
 	b := r.b
 	b.mu.Lock()
 	b.at[job.Wake] = true
@@ -152,34 +153,22 @@ func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error
 	for {
 		last := mine
 		if last != nil {
-			if failed = dispatch.Call(hctx, r.handler, last.Claim); failed == nil && r.letGo(job, last) {
+			if failed = dispatch.Call(last.ctx, r.handler, last.Claim); failed == nil && r.letGo(last) {
 				return nil
 			}
 		}
 		for {
-			if mine, hctx, err = r.turn(job, last, failed); err == nil {
+			if mine, err = r.turn(job, last, failed); err == nil {
 				break
 			}
 			// Nobody else may begin before this is written, or the node is dead.
 			b.log.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
-			if !r.wait(time.Second) {
+			if channels.Sleep(b.node.lost, time.Second); b.node.lost.Err() != nil {
 				return err
 			}
 		}
 		if mine == nil {
 			return nil
 		}
-	}
-}
-
-// wait pauses, unless the node is lost.
-func (r *running) wait(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.b.node.lost:
-		return false
 	}
 }
