@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,11 +42,11 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 		answer chan inquiry
 	)
 	if !s.do(ctx, func() {
-		switch prefix, name := s.splitStatus(m.Key.Chat()); {
+		switch name := m.Key.Chat(); {
 		case s.phase != ready:
 			err = &channels.NotSent{Err: errNotConnected}
 		case s.isChannel(name):
-			target, r, err = s.aimRoom(prefix, name)
+			target, r, err = s.aimRoom(name)
 		case !validTarget(name):
 			err = fmt.Errorf("irc: send to %s: %w: that cannot be a nick", m.Key, channels.ErrPermanent)
 		default:
@@ -81,7 +80,7 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 	}
 }
 
-func (s *session) aimRoom(prefix, name string) (string, *room, error) {
+func (s *session) aimRoom(name string) (string, *room, error) {
 	r := s.rooms[s.net.fold.fold(name)]
 	switch {
 	case r == nil:
@@ -91,7 +90,7 @@ func (s *session) aimRoom(prefix, name string) (string, *room, error) {
 	case !r.joined:
 		return "", nil, notSent("send to %s: not in the channel: %s", name, r.whyNot())
 	}
-	return prefix + r.name, r, nil
+	return r.name, r, nil
 }
 
 // aimPerson returns the nick to write to, or "" and whom to look up. Somebody
@@ -262,19 +261,8 @@ func (s *session) onSendRefused(e *girc.Event) {
 }
 
 // onFail is the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
-// If a message of several lines was refused, there are no more of them.
 func (s *session) onFail(e *girc.Event) {
-	switch what := strings.ToUpper(param(e, 0)); {
-	case what == "BATCH":
-		i := slices.IndexFunc(s.pending, func(d *delivery) bool { return len(d.lines) > 1 && d.state.Load() == begun })
-		if i < 0 {
-			return
-		}
-		s.log.Warn("the network refused a message of several lines; sending the lines one by one from now on", "code", param(e, 1), "reason", plain(e.Last()))
-		s.ch.multi.Store(nil)
-		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
-		return
-	case what != "PRIVMSG":
+	if !strings.EqualFold(param(e, 0), "PRIVMSG") {
 		return
 	}
 	d := s.refusedLine("", true)

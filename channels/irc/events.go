@@ -128,12 +128,8 @@ func (s *session) onSupport(e *girc.Event) {
 			if value != "" {
 				s.net.chanTypes = value
 			}
-		case "STATUSMSG":
-			s.net.statusMsg = value
 		case "WHOX":
 			s.net.whox = true
-		case "CLIENTTAGDENY":
-			s.net.tagDeny = value
 		case "MONITOR":
 			s.net.monitor = true
 		case "BOT":
@@ -149,22 +145,16 @@ func (s *session) onMotdEnd(*girc.Event) {
 	}
 }
 
-// onBatch notes batches of old messages, which are not for us, and of the lines
-// of one message.
+// onBatch notes batches of old messages, which are not for us.
 func (s *session) onBatch(e *girc.Event) {
 	ref := param(e, 0)
 	switch {
 	case strings.HasPrefix(ref, "-"):
 		delete(s.batches, ref[1:])
-		s.ends(ref[1:])
 	case strings.HasPrefix(ref, "+"):
 		_, nested := s.batches[e.Tags["batch"]]
-		kind := param(e, 1)
-		switch {
-		case nested, strings.HasSuffix(kind, "chathistory"), strings.HasSuffix(kind, "playback"):
+		if kind := param(e, 1); nested || strings.HasSuffix(kind, "chathistory") || strings.HasSuffix(kind, "playback") {
 			s.batches[ref[1:]] = true
-		case kind == multilineCap:
-			s.begins(ref[1:], e)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package irc
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -33,23 +34,21 @@ func (c *Channel) Age(d time.Duration) {
 	})
 }
 
-// Scram is one login, message by message.
-func Scram(user, password, nonce string) func(said string) (string, error) {
-	return (&scram{user: user, password: password, nonce: nonce}).next
-}
-
 // For tests of the pure parts.
 var (
 	Addressed = func(text, nick string) (string, bool) { return addressed(text, []string{nick}, foldRFC) }
 	Plain     = plain
 )
 
-// Wire is what markdown looks like on IRC, line by line.
-func Wire(markdown string, budget int) []string {
-	var out []string
-	for _, r := range parse(markdown) {
-		for _, p := range r.wrap(budget) {
-			out = append(out, p.wire())
+// Wire is what markdown, or a piece of an answer, looks like on IRC, line by line.
+func Wire(markdown string, budget int) (out []string) {
+	lines := []string{strings.TrimPrefix(markdown, rendered)}
+	if lines[0] == markdown {
+		lines = render(markdown)
+	}
+	for _, line := range lines {
+		for _, part := range wrap(line, budget) {
+			out = append(out, strings.TrimPrefix(part, verbatim))
 		}
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 func (s *session) onMessage(e *girc.Event) {
 	src := source(e)
 	switch {
-	case s.partOf(e), len(e.Params) < 2, src.Name == "":
+	case len(e.Params) < 2, src.Name == "":
 		return
 	case s.fromMe(e):
 		s.confirmEcho(param(e, 0), e.Last())
@@ -47,8 +47,8 @@ func (s *session) onMessage(e *girc.Event) {
 	if action {
 		text = "* " + src.Name + " " + text
 	}
-	if prefix, name := s.splitStatus(param(e, 0)); s.isChannel(name) {
-		s.fromRoom(e, m, prefix, name, text, action)
+	if name := param(e, 0); s.isChannel(name) {
+		s.fromRoom(e, m, name, text, action)
 	} else if s.net.fold.same(name, s.me.nick) {
 		s.fromPerson(e, m, id, text)
 	}
@@ -80,15 +80,6 @@ func spoken(raw string) (text string, action, ok bool) {
 	return text, action, text != ""
 }
 
-// splitStatus takes apart "@#go", a message to the operators of #go only. It
-// is a conversation of its own: its answer is not for the whole channel.
-func (s *session) splitStatus(target string) (prefix, name string) {
-	if len(target) > 1 && strings.IndexByte(s.net.statusMsg, target[0]) >= 0 && s.isChannel(target[1:]) {
-		return target[:1], target[1:]
-	}
-	return "", target
-}
-
 // old reports whether e was said before since, by the same clock.
 func old(e *girc.Event, since time.Time) bool {
 	_, tagged := e.Tags["time"]
@@ -98,7 +89,7 @@ func old(e *girc.Event, since time.Time) bool {
 // talks is how long after a line of ours "!stop" needs no name before it.
 const talks = 10 * time.Second
 
-func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text string, action bool) {
+func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string, action bool) {
 	r := s.rooms[s.net.fold.fold(name)]
 	if r == nil || !r.joined || old(e, r.since) {
 		return
@@ -109,7 +100,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 		m.Prefix = m.Sender.Name + ": "
 	}
 	m.Addressed = r.goesOn(m, text, m.Addressed || s.ch.opts.Everything)
-	chat := prefix + s.net.fold.fold(name)
+	chat := s.net.fold.fold(name)
 	if strings.EqualFold(text, "!more") && s.more(chat, m.MessageID) {
 		return
 	}

@@ -11,7 +11,7 @@ const cutLine = 300
 
 // Interleaves implements [channels.Interleaver]: answers take turns in rooms,
 // where a line every two seconds is a long wait for the next person.
-func (c *Channel) Interleaves(k channels.Key) bool { return c.isRoom(k.Chat()) }
+func (c *Channel) Interleaves(k channels.Key) bool { return isRoom(k.Chat()) }
 
 // Asker implements [channels.Interleaver]: who wrote the message with that
 // handle, by account where they have one.
@@ -27,12 +27,8 @@ func (c *Channel) Asker(handle string) string {
 }
 
 // Continues implements [channels.Interleaver]: a line of code stays with the one
-// before it, as does the mark of its end, and what follows a line that was
-// probably cut, because it is so long.
+// before it, and so does what follows a line that was probably cut, because it is
+// so long.
 func (c *Channel) Continues(before, piece string) bool {
-	if len(before) >= cutLine {
-		return true
-	}
-	rows := parse(strings.TrimPrefix(piece, restMark))
-	return len(rows) > 0 && (rows[0].verbatim || textOf(rows[0].cells) == "```")
+	return len(before) >= cutLine || strings.HasPrefix(strings.TrimPrefix(piece, restMark), rendered+verbatim)
 }

@@ -73,7 +73,6 @@ type Channel struct {
 	opts        Options
 	log         *slog.Logger
 	longestNick string
-	multi       atomic.Pointer[limits]
 	nonce       string // makes our message ids unlike those of other runs
 	counter     atomic.Uint64
 	commands    map[string]bool
@@ -204,7 +203,6 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	s := newSession(c, conn, q)
 	c.current.Store(s)
 	defer c.current.Store(nil)
-	defer c.multi.Store(nil)
 	return s.run(ctx)
 }
 
@@ -277,12 +275,8 @@ func sentence(err error) string {
 }
 
 // isRoom reports whether the chat part of a key is a channel rather than a
-// person: its first character says so, after the "@" of a message to the
-// operators only.
-func (c *Channel) isRoom(chat string) bool {
-	chat = strings.TrimLeft(chat, "@%~")
-	return chat != "" && strings.ContainsRune("#&!+", rune(chat[0]))
-}
+// person: its first character says so.
+func isRoom(chat string) bool { return chat != "" && strings.ContainsRune("#&!+", rune(chat[0])) }
 
 // newID makes a message id that no other message of any run has.
 func (c *Channel) newID() string {

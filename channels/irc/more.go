@@ -13,8 +13,8 @@ import (
 )
 
 // restMark begins the last piece of an answer that is longer than a room is
-// shown: instead of that piece only a hint is said. [row.markdown] never
-// writes it.
+// shown: the pieces that it has not seen, one a line. Instead of them only a hint
+// is said.
 const restMark = "<!-- more -->\n"
 
 // moreTime bounds how long one line of a rest may wait to be said.
@@ -22,7 +22,7 @@ const moreTime = time.Minute
 
 // hint says that there is more, and how to see it.
 func hint(rest string) string {
-	return fmt.Sprintf("%d more lines (more: !more)", len(parse(rest)))
+	return fmt.Sprintf("%d more lines (more: !more)", 1+strings.Count(rest, "\n"))
 }
 
 // rests are the ends of answers that rooms have not asked for yet: the newest
@@ -127,22 +127,21 @@ func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done f
 		done("")
 		return
 	}
-	rows := parse(rest)
-	now, left := rows, ""
-	if most := s.ch.opts.MaxLines; len(rows) > most+fewLines {
-		now, left = rows[:most], markdownOf(rows[most:])
+	left := strings.Split(rest, "\n")
+	most := len(left)
+	if most > s.ch.opts.MaxLines+fewLines {
+		most = s.ch.opts.MaxLines
 	}
-	for i := 0; i < len(now) && err == nil; {
-		n := min(max(1, s.ch.limits().lines), len(now)-i)
-		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: markdownOf(now[i : i+n]), ReplyTo: handle, GoesOn: i > 0}); err != nil {
-			left = markdownOf(rows[i:])
+	for i := 0; i < most && err == nil; i++ {
+		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: left[0], ReplyTo: handle, GoesOn: i > 0}); err == nil {
+			left = left[1:]
 		}
-		i += n
 	}
 	stopped := ctx.Err() != nil
-	done(left)
-	if err == nil && left != "" && !stopped {
-		err = s.sayNow(context.Background(), channels.Outbound{Key: k, Text: hint(left), ReplyTo: handle, GoesOn: true})
+	unseen := strings.Join(left, "\n")
+	done(unseen)
+	if err == nil && unseen != "" && !stopped {
+		err = s.sayNow(context.Background(), channels.Outbound{Key: k, Text: hint(unseen), ReplyTo: handle, GoesOn: true})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn("could not send the rest of an answer", "key", k.String(), "err", err)
@@ -155,12 +154,4 @@ func (s *session) sayNow(ctx context.Context, m channels.Outbound) error {
 	defer cancel()
 	_, err := s.ch.Send(ctx, m)
 	return err
-}
-
-func markdownOf(rows []row) string {
-	var out []string
-	for _, r := range rows {
-		out = append(out, r.markdown())
-	}
-	return strings.Join(out, "\n")
 }

@@ -226,7 +226,7 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	// What the gateway knows nothing of came between.
 	say(other, "too", false)
 	say(asked, "The last one.", true)
-	want := []string{"anna: Look:", "```", "for {", "}", "```", pieces[5], pieces[6], "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
+	want := []string{"anna: Look:", "```", "for {", "}", "```", strings.TrimSpace(pieces[5]), strings.TrimSpace(pieces[6]), "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
 	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
 	}

@@ -1,145 +1,186 @@
 package irc
 
 import (
-	"slices"
+	"math"
+	"strconv"
 	"strings"
 
 	"dragoman/channels/markup"
-	"dragoman/internal/lazily"
 )
 
-// parse reads Markdown into rows. It follows what models write rather than the
-// whole of CommonMark: a line break is a line break, since IRC has no
-// paragraphs, and emphasis does not cross it. Only code has empty rows.
-func parse(markdown string) []row {
-	var (
-		rows []row
-		code *codeBlock // that we are in
-	)
-	for line := range strings.SplitSeq(markup.Tidy(markdown), "\n") {
-		switch mark, isFence := fenceOf(line); {
-		case code != nil && isFence && closes(line, code.fence):
-			rows, code = code.rows(rows), nil
-		case code != nil:
-			code.lines = append(code.lines, cutIndent(line, code.indent))
-		case isFence:
-			indent := len(line) - len(strings.TrimLeft(line, " "))
-			code = &codeBlock{fence: mark, indent: indent, info: strings.TrimSpace(line[indent+len(mark):])}
-		default:
-			if r := (row{cells: block(strings.ReplaceAll(line, "\t", " "))}).tidy(); !r.blank() {
-				rows = append(rows, r)
-			}
+// The codes that switch a style on and off. A line ends all of them.
+const (
+	codeBold   = "\x02"
+	codeItalic = "\x1d"
+	codeStruck = "\x1e"
+	styles     = codeBold + codeItalic + codeStruck
+)
+
+// verbatim begins a line of code, whose spaces matter. It is IRC's code for
+// monospace, which is not sent: many clients show it as garbage.
+const verbatim = "\x11"
+
+// render turns Markdown into lines as IRC shows them, of any length. An empty line
+// shows only in code. Should the parser panic, the text is shown as it was written.
+func render(md string) (lines []string) {
+	defer func() {
+		if recover() != nil {
+			lines = shownLines(markup.Tidy(md))
 		}
+	}()
+	p := &pen{}
+	for _, piece := range markup.Split(md, markup.Ruler{Most: math.MaxInt}) { // one piece, with every address where it is used
+		markup.Walk(piece, p)
 	}
-	if code != nil {
-		rows = code.rows(rows)
-	}
-	return rows
+	return shownLines(p.out.String())
 }
 
-// lineOfCode is what follows the fence of one line of code that a cut answer
-// is stored in: the lines around it show where the code begins and ends.
-const lineOfCode = "irc-line"
-
-// codeBlock is code between fences.
-type codeBlock struct {
-	fence, info string
-	indent      int
-	lines       []string
-}
-
-// rows appends the code to out, between two rows that show where it begins and
-// ends. One line alone is shown as a code span, in one row instead of three.
-func (b *codeBlock) rows(out []row) []row {
-	blank := func(line string) bool { return row{cells: cellsOf(line, 0, nil)}.blank() }
-	lines := b.lines
-	if b.info != lineOfCode {
-		if b.info != "" && (!markup.IsLanguage(b.info) || !slices.ContainsFunc(lines, func(l string) bool { return !blank(l) })) {
-			lines, b.info = append([]string{strings.ReplaceAll(b.info, "\t", " ")}, lines...), "" // text, and no language
-		}
-		for len(lines) > 0 && blank(lines[0]) {
-			lines = lines[1:]
-		}
-		for len(lines) > 0 && blank(lines[len(lines)-1]) {
-			lines = lines[:len(lines)-1]
-		}
+// shownLines are the lines of text in which there is something to see. A style
+// goes on over the end of a line.
+func shownLines(text string) (lines []string) {
+	on := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		begins := on
+		on = switched(on, line)
 		switch {
-		case len(lines) == 0:
-			return out
-		case len(lines) == 1 && !strings.Contains(lines[0], "`"):
-			return append(out, row{cells: cellsOf("`"+strings.TrimSpace(lines[0])+"`", code1, nil)})
-		}
-		out = append(out, row{cells: cellsOf("```"+b.info, 0, nil)}.tidy())
-	}
-	for _, line := range lines {
-		if blank(line) {
-			line = " " // IRC has no empty line, and this looks like one.
-		}
-		out = append(out, row{cells: cellsOf(line, 0, nil), verbatim: true})
-	}
-	if b.info != lineOfCode {
-		out = append(out, row{cells: cellsOf("```", 0, nil)})
-	}
-	return out
-}
-
-// turnsAround reports whether r makes what follows it run in another direction,
-// over the end of the text: with it a line can show other words than it has.
-func turnsAround(r rune) bool {
-	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
-}
-
-// fenceOf returns the run of backticks or tildes that opens or closes a code
-// block on this line.
-func fenceOf(line string) (mark string, ok bool) {
-	s := strings.TrimLeft(line, " ")
-	for _, ch := range []string{"`", "~"} {
-		rest := strings.TrimLeft(s, ch)
-		if n := len(s) - len(rest); n >= 3 && (ch == "~" || !strings.Contains(rest, "`")) {
-			return s[:n], true
+		case strings.HasPrefix(line, verbatim):
+			lines = append(lines, line)
+		case !blank(line):
+			lines = append(lines, begins+strings.TrimRight(line, " "+styles))
 		}
 	}
-	return "", false
+	return lines
 }
 
-// closes reports whether line, which has a fence, ends the block that opened
-// with open: the same character, at least as many, and nothing after it.
-func closes(line, open string) bool {
-	s := strings.Trim(line, " \t")
-	return s[0] == open[0] && len(s) >= len(open) && strings.Trim(s, open[:1]) == ""
-}
-
-// cutIndent takes away what the fence itself was indented by, and lays out
-// tabs, which many clients do not show.
-func cutIndent(line string, most int) string {
-	line = strings.ReplaceAll(line, "\t", "    ")
-	n := 0
-	for n < most && n < len(line) && line[n] == ' ' {
-		n++
+// switched is which styles are on after text if those in on are before it.
+func switched(on, text string) string {
+	for i := range len(text) {
+		code := text[i : i+1]
+		switch {
+		case !strings.Contains(styles, code):
+		case strings.Contains(on, code):
+			on = strings.ReplaceAll(on, code, "")
+		default:
+			on += code
+		}
 	}
-	return line[n:]
+	return on
 }
 
-var (
-	headingLine = lazily.Compile(`^ {0,3}#{1,6}[ ]+(.*?)[ ]*#*[ ]*$`)
-	ruleLine    = lazily.Compile(`^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$`)
-	bulletLine  = lazily.Compile(`^([ ]*)[*+-][ ]+(.*)$`)
-	tableRule   = lazily.Compile(`^[ ]*\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)+\|?[ ]*$`)
-)
+// pen writes IRC's codes. lead is what every new line begins with, inside quotes
+// and lists.
+type pen struct {
+	out      strings.Builder
+	lead, on string // on are the styles that are on
+}
 
-// block renders one source line outside code blocks.
-func block(line string) []cell {
+// Words adds visible text. A tab is one space, because many clients show none.
+func (p *pen) Words(s string) {
+	s = strings.ReplaceAll(s, "\t", " ")
+	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+p.lead))
+}
+
+// Gap begins a new line: IRC has no paragraphs.
+func (p *pen) Gap(markup.Gap) { p.Words("\n") }
+
+var codes = map[markup.Kind]string{markup.Heading: codeBold, markup.Bold: codeBold, markup.Italic: codeItalic, markup.Struck: codeStruck}
+
+// Within writes body in its style.
+func (p *pen) Within(m markup.Mark, body markup.Body) {
+	switch m.Kind {
+	case markup.Quote:
+		p.indented("> ", "> ", body)
+	case markup.Item:
+		mark := "- "
+		if m.Ordered {
+			mark = strconv.Itoa(m.Number) + ". "
+		}
+		p.indented(mark, "  ", body)
+	case markup.Link:
+		p.link(m.To, body)
+	default:
+		p.styled(codes[m.Kind], body)
+	}
+}
+
+// mostLead keeps deep lists readable; what is deeper stays there.
+const mostLead = 16
+
+func (p *pen) indented(first, rest string, body markup.Body) {
+	p.Words(first)
+	outer := p.lead
+	if len(p.lead) < mostLead {
+		p.lead += rest
+	}
+	body(p)
+	p.lead = outer
+}
+
+func (p *pen) styled(code string, body markup.Body) {
+	if strings.Contains(p.on, code) {
+		body(p)
+		return
+	}
+	outer := p.on
+	p.on += code
+	p.out.WriteString(code)
+	body(p)
+	p.out.WriteString(code)
+	p.on = outer
+}
+
+// link writes the words and where they point: IRC has no hidden links.
+func (p *pen) link(to string, body markup.Body) {
+	before := p.out.Len()
+	body(p)
+	switch said := strings.TrimSpace(stripCodes(p.out.String()[before:])); {
+	case to == "" || said == to || "http://"+said == to || "https://"+said == to || "mailto:"+said == to:
+	case said == "":
+		p.Words(to)
+	default:
+		p.Words(" (" + to + ")")
+	}
+}
+
+// Code keeps its backticks in sight, which people on IRC write themselves. A
+// block of one line is shown as a span, in one line instead of three.
+func (p *pen) Code(c markup.Code) {
+	if !c.Block {
+		p.Words("`" + c.Text + "`")
+		return
+	}
+	lines := strings.Split(strings.ReplaceAll(c.Text, "\t", "    "), "\n")
+	for len(lines) > 0 && blank(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
 	switch {
-	case ruleLine.Regexp().MatchString(line):
-		return cellsOf("---", 0, nil)
-	case tableRule.Regexp().MatchString(line):
-		return nil // It only separates; the rows around it are shown.
+	case len(lines) == 0:
+	case len(lines) == 1 && !strings.Contains(lines[0], "`"):
+		p.Words("`" + strings.TrimSpace(lines[0]) + "`")
+	default:
+		for _, line := range append(append([]string{"```" + c.Language}, lines...), "```") {
+			if blank(line) {
+				line = " " // IRC has no empty line, and this looks like one
+			}
+			p.out.WriteString("\n" + verbatim + line)
+		}
 	}
-	if m := headingLine.Regexp().FindStringSubmatch(line); m != nil {
-		return inline(m[1], bold, nil, 0)
+}
+
+// Table writes the rows as Markdown has them.
+func (p *pen) Table(rows [][]markup.Body) {
+	for i, row := range rows {
+		if i > 0 {
+			p.Words("\n")
+		}
+		for _, cell := range row {
+			p.Words("| ")
+			cell(p)
+			p.Words(" ")
+		}
+		p.Words("|")
 	}
-	if m := bulletLine.Regexp().FindStringSubmatch(line); m != nil {
-		return inline(m[2], 0, cellsOf(m[1]+"- ", 0, nil), 0)
-	}
-	return inline(line, 0, nil, 0)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,22 +22,13 @@ func notSent(format string, a ...any) error {
 	return &channels.NotSent{Err: fmt.Errorf("irc: "+format, a...)}
 }
 
-// line is one line of a message.
-type line struct {
-	text   string // as a message of its own
-	glued  string // as a part of one of several lines
-	goesOn bool   // on the line before it, in such a one
-}
-
-// delivery is one message on its way: mostly a line, several where the network
-// takes that.
+// delivery is one line on its way.
 type delivery struct {
 	target string
 	room   *room // nil for a person
 	kicks  int32 // how often we had been kicked out of it when this began
 	goesOn bool  // on what was said last
-	lines  []line
-	text   string // as its echo shows it
+	text   string
 	about  string // the handle of the message that it answers
 	shown  bool   // and that this is shown
 	seq    uint64
@@ -68,8 +58,7 @@ func (d *delivery) finish(err error) {
 }
 
 // Send says m and returns when the server has confirmed it. A piece made by
-// [Channel.Split] is one line, or as many as the network took at once then;
-// longer texts are said whole, message by message.
+// [Channel.Split] is one line; Markdown is said whole, line by line.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
 	s := c.current.Load()
 	if s == nil {
@@ -94,10 +83,9 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	parts := c.limits().parts(lines)
-	for i, part := range parts {
+	for i, line := range lines {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, text: line, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -105,7 +93,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 		if err != nil {
 			if i > 0 {
-				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(parts), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
+				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(lines), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
 			}
 			return channels.Receipt{}, err
 		}
@@ -124,23 +112,17 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 var errPlain = notSent("the channel takes no formatting")
 
 // stripCodes is text without our formatting codes.
-func stripCodes(text string) string {
-	return strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace(text)
-}
+var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
-// sayLine says one line, or several as one message.
+// sayLine says one line.
 func (s *session) sayLine(ctx context.Context, d *delivery) error {
 	isPlain := false
 	if d.room != nil && !s.do(ctx, func() { isPlain = d.room.plain }) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
 	if isPlain {
-		d.lines = slices.Clone(d.lines)
-		for i, l := range d.lines {
-			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
-		}
+		d.text = stripCodes(d.text)
 	}
-	d.text = echoOf(d.lines)
 	return s.say(ctx, d)
 }
 
@@ -171,28 +153,30 @@ func (s *session) cameBetween(r *room, handle string) bool {
 // repeatMark is what the gateway puts before what may have arrived already.
 const repeatMark = "↻ "
 
-// opening is m's text as rows. Where an answer begins in a room, or goes on after
+// opening is m's text in lines. Where an answer begins in a room, or goes on after
 // something else, the name of who asked comes first, unless the model has
 // written it already.
-func (s *session) opening(m channels.Outbound, begins bool) []row {
+func (s *session) opening(m channels.Outbound, begins bool) []string {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
-	rows := parse(text)
+	var lines []string
+	if line, isLine := strings.CutPrefix(text, rendered); isLine {
+		lines = []string{line}
+	} else if lines = render(text); len(lines) == 0 {
+		return nil
+	}
 	before := ""
 	if repeated {
 		before = repeatMark
 	}
-	if len(rows) == 0 {
-		return nil
-	}
 	if begins {
-		if nick := s.nameOf(m.ReplyTo); nick != "" && !calls(textOf(rows[0].cells), nick) {
+		if nick := s.nameOf(m.ReplyTo); nick != "" && !calls(stripCodes(lines[0]), nick) {
 			before = nick + ": " + before
 		}
 	}
 	if before != "" {
-		rows[0].cells = append(cellsOf(before, 0, nil), rows[0].cells...)
+		lines[0] = before + strings.TrimPrefix(lines[0], verbatim)
 	}
-	return rows
+	return lines
 }
 
 // calls reports whether line begins with nick as a name that is spoken to.
@@ -201,23 +185,18 @@ func calls(line, nick string) bool {
 	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
 }
 
-// lines renders rows for target within the budget that our name leaves now.
-func (s *session) lines(ctx context.Context, target string, rows []row) ([]line, error) {
+// lines cuts lines for target within the budget that our name leaves now.
+func (s *session) lines(ctx context.Context, target string, whole []string) ([]string, error) {
 	room := 0
 	if !s.do(ctx, func() {
 		room = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
 	}) {
 		return nil, &channels.NotSent{Err: errNotConnected}
 	}
-	if s.ch.limits().bytes > 0 {
-		room -= forGlue
-	}
-	var out []line
-	for _, r := range rows {
-		goesOn := false
-		for _, piece := range r.wrap(max(room, 100)) {
-			out = append(out, line{text: piece.wire(), glued: piece.glued(), goesOn: goesOn})
-			goesOn = piece.cut
+	var out []string
+	for _, line := range whole {
+		for _, part := range wrap(line, max(room, 100)) {
+			out = append(out, strings.TrimPrefix(part, verbatim))
 		}
 	}
 	if len(out) == 0 {
@@ -228,7 +207,7 @@ func (s *session) lines(ctx context.Context, target string, rows []row) ([]line,
 
 // say waits for the flood budget, hands d to the loop and waits for the end.
 func (s *session) say(ctx context.Context, d *delivery) error {
-	if err := s.pace(ctx, 1+len(d.text)/maxLine); err != nil {
+	if err := s.pace(ctx); err != nil {
 		return err
 	}
 	var err error
@@ -249,10 +228,10 @@ func (s *session) say(ctx context.Context, d *delivery) error {
 	}
 }
 
-// pace takes n lines from the flood budget, or all of it. Lines wait in the order
-// in which they asked. If ctx would end first it says when to come back instead.
-func (s *session) pace(ctx context.Context, n int) error {
-	r := s.limiter.ReserveN(time.Now(), min(n, s.limiter.Burst()))
+// pace takes a line from the flood budget. Lines wait in the order in which they
+// asked. If ctx would end first it says when to come back instead.
+func (s *session) pace(ctx context.Context) error {
+	r := s.limiter.Reserve()
 	delay := r.Delay()
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
 		r.Cancel()
@@ -306,9 +285,6 @@ func (s *session) wire(d *delivery) string {
 	var tags girc.Tags
 	if d.shown {
 		tags = s.replyTag(d.about)
-	}
-	if len(d.lines) > 1 {
-		return batch(strconv.FormatUint(d.seq, 10), d, tags)
 	}
 	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}, Tags: tags}
 	return e.String()

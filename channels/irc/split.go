@@ -2,8 +2,12 @@ package irc
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"dragoman/channels"
+
+	"github.com/rivo/uniseg"
 )
 
 // A line of the protocol has 512 bytes with its CR LF, and the server puts
@@ -20,74 +24,102 @@ const roomForName = 34
 // fewLines are shown beyond Options.MaxLines rather than asked for.
 const fewLines = 2
 
+// rendered begins a piece of an answer: it is a line as IRC shows it, and no
+// Markdown. It is not sent.
+const rendered = "\v"
+
 // budget is how many bytes of text fit into a line to target when we are
 // called nick!user@host there.
 func budget(nick, user, host, target string) int {
 	return maxLine - len(":!@ PRIVMSG  :") - len(nick) - len(user) - len(host) - len(target)
 }
 
-// piece is one line of an answer.
-type piece struct {
-	text   string // Markdown
-	size   int    // in bytes, on the wire
-	of     row    // whose part it is
-	n, all int    // which one, and of how many
-}
-
-// Split cuts an answer into pieces of one line each: by lines, then by bytes
-// at the borders of graphemes, at spaces where it can. It assumes the longest
-// name that we may have by then, so a piece still fits after a change of nick
-// or host, and the first piece also leaves room for the name of who asked.
-// Code keeps its indentation and its empty lines. However long the answer is,
-// all of it is in the pieces: what a room is not shown unasked is in the last
-// one (see [restMark]). Where the network takes messages of several lines now,
-// a piece is one of those.
+// Split cuts an answer into pieces of one line each, as IRC shows it. It assumes
+// the longest name that we may have by then, so a piece still fits after a change
+// of nick or host, and the first piece also leaves room for the name of who asked.
+// However long the answer is, all of it is in the pieces: what a room is not shown
+// unasked is in the last one (see [restMark]).
 func (c *Channel) Split(k channels.Key, markdown string) []string {
-	room := budget(c.longestNick, "~"+c.opts.User, strings.Repeat("h", maxHost), k.Chat())
-	if !c.isRoom(k.Chat()) {
-		room = min(room, budget(c.longestNick, "~"+c.opts.User, strings.Repeat("h", maxHost), strings.Repeat("n", 30)))
+	target, inRoom := k.Chat(), isRoom(k.Chat())
+	if !inRoom && len(target) < 30 {
+		target = strings.Repeat("n", 30)
 	}
-	var out []piece
-	for i, r := range parse(markdown) {
+	room := budget(c.longestNick, "~"+c.opts.User, strings.Repeat("h", maxHost), target)
+	var out []string
+	for i, line := range render(markdown) {
 		most := max(room, 100)
-		if i == 0 && c.isRoom(k.Chat()) {
+		if i == 0 && inRoom {
 			most -= roomForName
 		}
-		parts := r.wrap(most)
-		for n, part := range parts {
-			out = append(out, piece{text: part.markdown(), size: len(part.wire()), of: r, n: n, all: len(parts)})
+		for _, part := range wrap(line, most) {
+			out = append(out, rendered+part)
 		}
 	}
 	if len(out) == 0 {
-		return []string{"…"} // Nothing that could be seen was left.
+		return []string{"…"} // nothing that could be seen was left
 	}
-	l := c.limits()
-	if most := c.opts.MaxLines; c.isRoom(k.Chat()) && most > 0 && len(out) > most+fewLines {
-		return append(l.join(out[:most]), restMark+strings.Join(limits{}.join(out[most:]), "\n"))
-	}
-	return l.join(out)
-}
-
-// join is pieces as Markdown, as many of them together as a message may have. A
-// line that was cut and is in one message with all of its parts is whole there.
-func (l limits) join(pieces []piece) (out []string) {
-	lines, size := 0, 0
-	for len(pieces) > 0 {
-		n, text := 1, pieces[0].text
-		if all := pieces[0].all; pieces[0].n == 0 && all > 1 && all <= min(l.lines, len(pieces)) {
-			n, text = all, pieces[0].of.markdown()
-		}
-		bytes := 0
-		for _, p := range pieces[:n] {
-			bytes += 1 + p.size
-		}
-		if lines += n; len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
-			out, lines, size = append(out, text), n, 0
-		} else {
-			out[len(out)-1] += "\n" + text
-		}
-		size += bytes
-		pieces = pieces[n:]
+	if most := c.opts.MaxLines; inRoom && most > 0 && len(out) > most+fewLines {
+		return append(out[:most:most], restMark+strings.Join(out[most:], "\n"))
 	}
 	return out
+}
+
+// wrap cuts a line into lines of at most budget bytes, at spaces where that does
+// not leave less than half a line, else between graphemes, what people take for
+// one character. Spaces at the cut vanish, except in code. Each line begins with
+// the codes of the styles that go on.
+func wrap(line string, budget int) (out []string) {
+	line, isCode := strings.CutPrefix(line, verbatim)
+	mark, on := "", ""
+	if isCode {
+		mark = verbatim
+	}
+	for line != "" {
+		if !isCode && len(out) > 0 {
+			rest := strings.TrimLeft(line, " "+styles)
+			on, line = switched(on, line[:len(line)-len(rest)]), rest
+		}
+		n := fitting(line, budget-len(on))
+		part := on + line[:n]
+		on, line = switched(on, line[:n]), line[n:]
+		if !isCode {
+			part = strings.TrimRight(part, " "+styles)
+		}
+		if isCode || !blank(part) {
+			out = append(out, mark+part)
+		}
+	}
+	return out
+}
+
+// fitting is how many bytes of line make a line of at most so many.
+func fitting(line string, most int) int {
+	if len(line) <= most {
+		return len(line)
+	}
+	n, space := 0, 0
+	for rest, state := line, -1; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		switch {
+		case n+len(cluster) > most && n == 0: // a letter with a hundred accents, say
+			for n = max(most, 1); n > 1 && !utf8.RuneStart(line[n]); {
+				n--
+			}
+			return n
+		case n+len(cluster) > most && (cluster == " " || space == 0):
+			return n
+		case n+len(cluster) > most:
+			return space
+		}
+		if n += len(cluster); cluster == " " && n > most/2 {
+			space = n
+		}
+	}
+	return n
+}
+
+// blank reports whether there is nothing to see in s.
+func blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) < 0
 }

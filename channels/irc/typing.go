@@ -17,12 +17,12 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 		return nil
 	}
 	s.do(ctx, func() {
-		if s.phase != ready || !s.net.caps["message-tags"] || deniesTag(s.net.tagDeny, "typing") || s.limiter.Tokens() < 2 {
+		if s.phase != ready || !s.net.caps["message-tags"] || s.limiter.Tokens() < 2 {
 			return
 		}
 		var target string
-		if prefix, name := s.splitStatus(k.Chat()); s.isChannel(name) {
-			target, _, _ = s.aimRoom(prefix, name)
+		if name := k.Chat(); s.isChannel(name) {
+			target, _, _ = s.aimRoom(name)
 		} else if validTarget(name) {
 			target, _ = s.aimPerson("", name)
 		}
@@ -35,25 +35,11 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 	return nil
 }
 
-// deniesTag reads CLIENTTAGDENY: "*" forbids all tags but those after a "-".
-func deniesTag(deny, tag string) bool {
-	denied := false
-	for t := range strings.SplitSeq(deny, ",") {
-		switch t {
-		case "*", tag:
-			denied = true
-		case "-" + tag:
-			return false
-		}
-	}
-	return denied
-}
-
 // replyTag says which message a line in a room answers, so that clients show
 // the two together, or is nil where that does not travel.
 func (s *session) replyTag(replyTo string) girc.Tags {
 	fields := strings.Fields(replyTo)
-	if len(fields) != 3 || !s.net.caps["message-tags"] || deniesTag(s.net.tagDeny, "draft/reply") {
+	if len(fields) != 3 || !s.net.caps["message-tags"] {
 		return nil
 	}
 	id, known := strings.CutPrefix(fields[2], msgidPrefix)

@@ -18,6 +18,9 @@ func TestNothingIsDropped(t *testing.T) {
 		for _, piece := range ch.Split(channels.MustKey("irc:alice"), a.Markdown) {
 			shown = append(shown, irc.Wire(piece, 500)...)
 		}
-		a.EveryWord(t, strings.Join(shown, "\n"), channeltest.But{Lost: []channeltest.Place{channeltest.Title, channeltest.Language}})
+		a.EveryWord(t, strings.Join(shown, "\n"), channeltest.But{
+			Lost:  []channeltest.Place{channeltest.Surplus},
+			Moved: []channeltest.Place{channeltest.Definition},
+		})
 	}
 }

@@ -23,7 +23,7 @@ var markdown = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(
 		goldmark.WithParser(parser.NewParser(
 			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(stars{}, beforeEmphasis))...),
+			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(stars{}, beforeEmphasis), util.Prioritized(bareAddress{}, beforeEmphasis))...),
 		)),
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
 	).Parser()

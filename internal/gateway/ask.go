@@ -156,8 +156,9 @@ func answerPrefix(turn string) string {
 	return fmt.Sprintf("turn:%x.", sum[:8])
 }
 
-// ofChannel begins a reply that its channel treats in a way of its own.
-var ofChannel = lazily.Compile(`^<!-- \w+ -->\n`)
+// ofChannel is what only its channel understands in a reply: a mark at its
+// beginning, and codes.
+var ofChannel = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
 
 // sentFor is what turn answered with, or "" if not all of it is in items.
 func sentFor(turn string, items []sessions.FeedItem) string {

@@ -1,0 +1,34 @@
+package markup
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// bareAddress keeps the underscores of a web address from being marks, as in
+// https://a.example/__init__.py.
+type bareAddress struct{}
+
+// Trigger implements [parser.InlineParser]. The space is the start of a line, too.
+func (bareAddress) Trigger() []byte { return []byte{' ', '('} }
+
+// Parse implements [parser.InlineParser]; nil leaves it to the others.
+func (bareAddress) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, segment := block.PeekLine()
+	from := 0
+	if line[0] == ' ' || line[0] == '(' {
+		from = 1
+	}
+	if rest := line[from:]; !bytes.HasPrefix(rest, []byte("http://")) && !bytes.HasPrefix(rest, []byte("https://")) {
+		return nil
+	}
+	n := bytes.IndexAny(line[from:], " \t\r\n<>`*()[]|~\\&")
+	if n < 0 {
+		n = len(line) - from
+	}
+	block.Advance(from + n)
+	return ast.NewTextSegment(segment.WithStop(segment.Start + from + n))
+}
