@@ -46,9 +46,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
 		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.metrics.LoginFailed, Logger: d.log,
-	}
-	if o.Proxies, err = d.cfg.HTTP.Proxies(); err != nil {
-		return fmt.Errorf("app: http.trusted_proxies: %w", err)
+		Proxies: d.cfg.HTTP.Proxies(),
 	}
 	if text := d.cfg.HTTP.PublicURL; text != "" {
 		if o.PublicURL, err = url.Parse(text); err != nil {

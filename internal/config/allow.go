@@ -13,7 +13,7 @@ func foldIRC(allow []string) {
 		if mask, isMask := strings.CutPrefix(entry, "mask:"); isMask {
 			nick, rest, _ := strings.Cut(mask, "!")
 			user, host, _ := strings.Cut(rest, "@")
-			if ircMask.Regexp().MatchString(entry) {
+			if ircMask.Matches(entry) {
 				allow[i] = "mask:" + lower(nick) + "!" + user + "@" + strings.ToLower(host)
 			}
 			continue
@@ -41,6 +41,7 @@ var allowChecks = map[string]func(entry string) (what, want string){
 }
 
 var (
+	botToken     = lazily.Compile(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`)
 	telegramUser = lazily.Compile(`^[1-9][0-9]{0,15}$`)
 	telegramChat = lazily.Compile(`^chat:-[1-9][0-9]{0,15}$`)
 	ircAccount   = lazily.Compile(`^account:[^\s*?!@:,]+$`)
@@ -48,6 +49,11 @@ var (
 	ircChannel   = lazily.Compile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
 	ircNick      = lazily.Compile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
 	ircUser      = lazily.Compile("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$")
+
+	whatsappNumber  = lazily.Compile(`^\+[1-9][0-9]{6,14}$`)
+	whatsappLID     = lazily.Compile(`^[1-9][0-9]{3,20}@lid$`)
+	whatsappGroup   = lazily.Compile(`^[0-9-]{5,40}@g\.us$`)
+	whatsappVersion = lazily.Compile(`^auto$|^[0-9]{1,3}\.[0-9]{1,6}\.[0-9]{1,9}$|^[0-9]{1,3}\.[0-9]{1,6}\.[1-3][0-9]{9}$`)
 )
 
 // sharedTelegramIDs are ids that many people send under.
@@ -61,7 +67,7 @@ func allowTelegram(entry string) (what, want string) {
 	switch shared, isShared := sharedTelegramIDs[entry]; {
 	case isShared:
 		return shared, "allow the group instead, like chat:-1001234567890"
-	case telegramUser.Regexp().MatchString(entry), telegramChat.Regexp().MatchString(entry):
+	case telegramUser.Matches(entry), telegramChat.Matches(entry):
 		return "", ""
 	case strings.HasPrefix(entry, "@"):
 		return "is a username; its owner can change it, and then somebody else can take it",
@@ -74,9 +80,9 @@ func allowTelegram(entry string) (what, want string) {
 
 func allowIRC(entry string) (what, want string) {
 	switch {
-	case ircAccount.Regexp().MatchString(entry), ircMask.Regexp().MatchString(entry):
+	case ircAccount.Matches(entry), ircMask.Matches(entry):
 		return "", ""
-	case strings.HasPrefix(entry, "chat:") && ircChannel.Regexp().MatchString(entry[5:]):
+	case strings.HasPrefix(entry, "chat:") && ircChannel.Matches(entry[5:]):
 		return "", ""
 	case strings.HasPrefix(entry, "mask:"):
 		return "is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches",
@@ -89,4 +95,18 @@ func allowIRC(entry string) (what, want string) {
 
 func allowLocal(string) (what, want string) {
 	return "is not an entry for this type of channel", `write "*" (everybody who can reach it may talk) or [] (nobody)`
+}
+
+func allowWhatsApp(entry string) (what, want string) {
+	chat, isChat := strings.CutPrefix(entry, "chat:")
+	switch {
+	case isChat && (whatsappGroup.Matches(chat) || whatsappNumber.Matches(chat) || whatsappLID.Matches(chat)),
+		whatsappNumber.Matches(entry), whatsappLID.Matches(entry):
+		return "", ""
+	case whatsappGroup.Matches(entry):
+		return "is a group", "write chat:" + entry
+	case strings.Trim(entry, "0123456789 +-()") == "":
+		return "is not a complete phone number", `write + and the country code, digits only: "+491701234567"`
+	}
+	return "is not an identity on WhatsApp", `write a phone number like "+491701234567", 123…@lid, chat:123…@g.us for a group, or "*"`
 }

@@ -30,9 +30,6 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 			return
 		}
 		d.marks[at] = mark{line: key.Line}
-		for value.Kind == yaml.AliasNode {
-			value = value.Alias
-		}
 		kind, ok := d.channelType(name, value, key.Line, at)
 		if !ok {
 			return
@@ -50,11 +47,7 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 // there, or not one word.
 func ahead(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		value := n.Content[i+1]
-		for value.Kind == yaml.AliasNode {
-			value = value.Alias
-		}
-		if n.Content[i].Value == key && value.Kind == yaml.ScalarNode {
+		if value := n.Content[i+1]; n.Content[i].Value == key && value.Kind == yaml.ScalarNode {
 			return value
 		}
 	}
@@ -154,7 +147,7 @@ func (d *decoder) syntax(data []byte, err error) {
 	case len(tabs) > 0:
 	case strings.Contains(text, "mapping values are not allowed"):
 		d.problem(line, "", "a colon is in the wrong place", "put values that contain \": \" in quotes, and check the indentation")
-	case syntaxPhrases.Regexp().MatchString(text):
+	case syntaxPhrases.Matches(text):
 		d.problem(line, "", "not readable as YAML: "+text, "")
 	default:
 		d.problem(line, "", "not readable as YAML", "check quotes, brackets and indentation here and in the line above")

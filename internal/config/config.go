@@ -14,6 +14,7 @@
 package config
 
 import (
+	"net/netip"
 	"slices"
 
 	"dragoman/channels"
@@ -31,10 +32,10 @@ const (
 type Config struct {
 	StateDir       string             `yaml:"state_dir" doc:"The folder for everything that must survive a restart. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
 	Workspace      string             `yaml:"workspace" doc:"The only folder that the file tools can reach. Default: workspace inside state_dir."`
-	WorkspaceMode  string             `yaml:"workspace_mode" doc:"shared: all conversations see the whole workspace. per_chat: each conversation sees only its own folder, chats/NAME; jobs and the operator see everything."`
-	WorkspaceQuota Size               `yaml:"workspace_quota" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
+	WorkspaceMode  string             `yaml:"workspace_mode" default:"shared" oneof:"shared per_chat" doc:"shared: all conversations see the whole workspace. per_chat: each conversation sees only its own folder, chats/NAME; jobs and the operator see everything."`
+	WorkspaceQuota Size               `yaml:"workspace_quota" default:"1GiB" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
 	Store          Store              `yaml:"store"`
-	Roles          []string           `yaml:"roles" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
+	Roles          []string           `yaml:"roles,flow" default:"channels turns jobs" oneof:"channels turns jobs" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
 	HTTP           HTTP               `yaml:"http"`
 	Log            Log                `yaml:"log"`
 	Model          Model              `yaml:"model"`
@@ -76,48 +77,64 @@ var (
 
 // Store says where conversations and queues are kept.
 type Store struct {
-	Type     string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database; memory keeps nothing after the daemon stops."`
-	URL      Secret `yaml:"url" example:"${file:/run/credentials/postgres}" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
-	MaxConns int    `yaml:"max_conns" doc:"Maximum connections of this process to the database, 5 or more. Only for the type postgres."`
+	Type     string `yaml:"type" default:"sqlite" oneof:"store types" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database; memory keeps nothing after the daemon stops."`
+	URL      Secret `yaml:"url,omitempty" is:"postgres" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
+	MaxConns int    `yaml:"max_conns" default:"16" range:"5..10000" doc:"Maximum connections of this process to the database, 5 or more. Only for the type postgres."`
 }
 
 // HTTP is the chat page, health and metrics.
 type HTTP struct {
-	Listen string `yaml:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
-	Token  Secret `yaml:"token" doc:"The secret that browsers and scrapers must send, at least 16 characters. Empty is allowed on loopback only; then only same-origin requests are answered."`
+	Listen string `yaml:"listen" default:"127.0.0.1:8787" is:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
+	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The secret that browsers and scrapers must send, at least 16 characters. Empty is allowed on loopback only; then only same-origin requests are answered."`
 	// TrustedProxies are checked to be addresses or networks.
-	TrustedProxies []string `yaml:"trusted_proxies" example:"[127.0.0.1]" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
-	PublicURL      string   `yaml:"public_url" example:"https://chat.example.org" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
+	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
+	PublicURL      string   `yaml:"public_url,omitempty" is:"url" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
+}
+
+// Proxies are TrustedProxies as networks.
+func (h HTTP) Proxies() (list []netip.Prefix) {
+	for _, text := range h.TrustedProxies {
+		p, _ := network(text) // it was checked
+		list = append(list, p)
+	}
+	return list
+}
+
+// Private reports whether only people of this machine can open the page: it
+// listens on loopback, and no proxy is configured that leads there.
+func (h HTTP) Private() bool {
+	host, _, ok := hostPort(h.Listen)
+	return ok && loopbackHost(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
 }
 
 // Log says what the daemon writes to standard error.
 type Log struct {
-	Level  string `yaml:"level" doc:"debug, info, warn or error."`
-	Format string `yaml:"format" doc:"text or json."`
+	Level  string `yaml:"level" default:"info" oneof:"debug info warn error" doc:"debug, info, warn or error."`
+	Format string `yaml:"format" default:"text" oneof:"text json" doc:"text or json."`
 }
 
 // Model says which model answers and how long to wait for it.
 type Model struct {
-	Type             string   `yaml:"type" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
-	BaseURL          string   `yaml:"base_url" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
-	API              string   `yaml:"api" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
-	APIKey           Secret   `yaml:"api_key" empty:"ok" doc:"Its key. Local servers need none."`
+	Type             string   `yaml:"type" default:"auto" oneof:"auto openai demo" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
+	BaseURL          string   `yaml:"base_url" is:"server" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
+	API              string   `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
+	APIKey           Secret   `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
 	Name             string   `yaml:"name" doc:"The model's name on that server."`
-	ContextWindow    int      `yaml:"context_window" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
-	Encoding         string   `yaml:"encoding" example:"o200k_base" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
-	MaxTokens        int      `yaml:"max_tokens" doc:"Maximum tokens in one answer; 0 leaves it to the server."`
-	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
-	Reasoning        string   `yaml:"reasoning" doc:"How much the model should think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
-	ShowReasoning    string   `yaml:"show_reasoning" doc:"folded shows the model's thoughts on the page, folded above the answer, until the page is reloaded. They are not stored, and other channels never show them. off hides them everywhere."`
-	TextTools        string   `yaml:"text_tools" doc:"auto runs tool calls that the model wrote as text because its server has no parser for them; off shows them as text."`
-	Fallback         []string `yaml:"fallback" example:"[other]" doc:"Other models on the same server, in order, that answer while the configured one cannot."`
-	ExtraBody        Body     `yaml:"extra_body" example:"{top_p: 0.9}" doc:"Fields added to every request. They override Dragoman's own; null removes one."`
-	ExtraHeaders     Headers  `yaml:"extra_headers" example:"{x-portkey-provider: openai}" doc:"HTTP headers added to every request. Their values are treated as secrets."`
-	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
-	IdleTimeout      Duration `yaml:"idle_timeout" doc:"How long a stream may be silent before Dragoman treats it as broken."`
-	CallTimeout      Duration `yaml:"call_timeout" doc:"Maximum duration of one call."`
-	Vision           string   `yaml:"vision" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and goes by the model's name elsewhere."`
-	Retries          int      `yaml:"retries" doc:"How often Dragoman repeats a failed call within one turn."`
+	ContextWindow    int      `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
+	Encoding         string   `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
+	MaxTokens        int      `yaml:"max_tokens" range:"0..1000000" doc:"Maximum tokens in one answer; 0 leaves it to the server."`
+	Temperature      *float64 `yaml:"temperature,omitempty" range:"0..2" doc:"0 to 2; unset leaves it to the server."`
+	Reasoning        string   `yaml:"reasoning" default:"auto" oneof:"efforts" doc:"How much the model should think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
+	ShowReasoning    string   `yaml:"show_reasoning" default:"off" oneof:"off folded" doc:"folded shows the model's thoughts on the page, folded above the answer, until the page is reloaded. They are not stored, and other channels never show them. off hides them everywhere."`
+	TextTools        string   `yaml:"text_tools" default:"auto" oneof:"auto off" doc:"auto runs tool calls that the model wrote as text because its server has no parser for them; off shows them as text."`
+	Fallback         []string `yaml:"fallback,flow,omitempty" is:"name" doc:"Other models on the same server, in order, that answer while the configured one cannot."`
+	ExtraBody        Body     `yaml:"extra_body,omitempty" doc:"Fields added to every request. They override Dragoman's own; null removes one."`
+	ExtraHeaders     Headers  `yaml:"extra_headers,omitempty" doc:"HTTP headers added to every request. Their values are treated as secrets."`
+	FirstByteTimeout Duration `yaml:"first_byte_timeout" default:"2m" range:"1s..1h" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
+	IdleTimeout      Duration `yaml:"idle_timeout" default:"1m" range:"1s..1h" doc:"How long a stream may be silent before Dragoman treats it as broken."`
+	CallTimeout      Duration `yaml:"call_timeout" default:"30m" range:"1s..24h" doc:"Maximum duration of one call."`
+	Vision           string   `yaml:"vision" default:"auto" oneof:"auto yes no" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and goes by the model's name elsewhere."`
+	Retries          int      `yaml:"retries" default:"3" range:"0..20" doc:"How often Dragoman repeats a failed call within one turn."`
 	Prices           Prices   `yaml:"prices"`
 	Others           []Other  `yaml:"others"`
 }
@@ -125,49 +142,49 @@ type Model struct {
 // Other is a model beside the configured one: conversations and the section
 // summary name it.
 type Other struct {
-	Name          string `yaml:"name" example:"small" doc:"The name of another model, as used by conversations (sessions set KEY model=…) and by summary.model."`
-	ContextWindow int    `yaml:"context_window" doc:"Its context window in tokens, answer included. 0: the same as model.context_window."`
+	Name          string `yaml:"name,omitempty" once:"yes" doc:"The name of another model, as used by conversations (sessions set KEY model=…) and by summary.model."`
+	ContextWindow int    `yaml:"context_window" range:"0,2048..10000000" doc:"Its context window in tokens, answer included. 0: the same as model.context_window."`
 	Prices        Prices `yaml:"prices"`
 }
 
 // Prices are what a model costs.
 type Prices struct {
-	Input  float64 `yaml:"input" doc:"Price of a million input tokens, in any currency. Without any price, the cost is what the provider says (OpenRouter does)."`
-	Output float64 `yaml:"output" doc:"Price of a million output tokens."`
-	Cached float64 `yaml:"cached" doc:"Price of a million input tokens from the provider's cache. 0: the same as input."`
+	Input  float64 `yaml:"input" range:"0..1000000" doc:"Price of a million input tokens, in any currency. Without any price, the cost is what the provider says (OpenRouter does)."`
+	Output float64 `yaml:"output" range:"0..1000000" doc:"Price of a million output tokens."`
+	Cached float64 `yaml:"cached" range:"0..1000000" doc:"Price of a million input tokens from the provider's cache. 0: the same as input."`
 }
 
 // Agent bounds the loop of model and tools.
 type Agent struct {
-	MaxSteps     int      `yaml:"max_steps" doc:"Maximum model calls in one turn."`
-	MaxTurns     int      `yaml:"max_turns" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
+	MaxSteps     int      `yaml:"max_steps" default:"10" range:"1..1000" doc:"Maximum model calls in one turn."`
+	MaxTurns     int      `yaml:"max_turns" range:"0..10000" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: providers cache a stable prompt."`
-	TimeZone     string   `yaml:"time_zone" example:"Europe/Rome" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
-	PromptFacts  int      `yaml:"prompt_facts" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
-	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Maximum duration of one tool call."`
-	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
-	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
+	TimeZone     string   `yaml:"time_zone,omitempty" is:"zone" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
+	PromptFacts  int      `yaml:"prompt_facts" range:"0..50" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
+	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
+	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
+	Tools        []string `yaml:"tools,flow" oneof:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
 }
 
 // Queue says what happens to messages that come while an answer is written.
 type Queue struct {
-	Mode            string `yaml:"mode" doc:"What happens to messages that arrive during an answer. collect: they are answered together in the next turn (in a channel of IRC, those of each person). each: one by one. steer: they join the running turn. interrupt: the turn starts over with them."`
-	MaxWaiting      int    `yaml:"max_waiting" doc:"Maximum waiting messages of one chat. When it is reached, people are told."`
-	MaxMessageBytes Size   `yaml:"max_message_bytes" doc:"Maximum size of one message. A longer one is refused with a reply."`
-	RatePerMinute   int    `yaml:"rate_per_minute" doc:"Maximum messages from one person in a minute; 0 turns the limit off."`
+	Mode            string `yaml:"mode" default:"collect" oneof:"collect each steer interrupt" doc:"What happens to messages that arrive during an answer. collect: they are answered together in the next turn (in a channel of IRC, those of each person). each: one by one. steer: they join the running turn. interrupt: the turn starts over with them."`
+	MaxWaiting      int    `yaml:"max_waiting" default:"20" range:"1..100000" doc:"Maximum waiting messages of one chat. When it is reached, people are told."`
+	MaxMessageBytes Size   `yaml:"max_message_bytes" default:"256KiB" range:"1KiB..64MiB" doc:"Maximum size of one message. A longer one is refused with a reply."`
+	RatePerMinute   int    `yaml:"rate_per_minute" default:"30" range:"0..100000" doc:"Maximum messages from one person in a minute; 0 turns the limit off."`
 }
 
 // Media says where files that come with messages are kept, and bounds them.
 type Media struct {
-	Type          string `yaml:"type" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
-	Path          string `yaml:"path" example:"/srv/dragoman/media" doc:"The folder of the type folder."`
-	URL           string `yaml:"url" example:"https://s3.example.org/dragoman" doc:"The bucket of the type s3: https://HOST/BUCKET or https://BUCKET.HOST, perhaps with a prefix for the names in it. While files are there, keep it, even with another type."`
-	Region        string `yaml:"region" doc:"The region of the bucket."`
-	AccessKey     string `yaml:"access_key" example:"GK31c2f218a2e44f485b94239e" doc:"The id of the key to the bucket."`
-	SecretKey     Secret `yaml:"secret_key" example:"${file:/run/credentials/bucket}" empty:"ok" doc:"The key to the bucket. It signs requests and is not sent."`
-	MaxBytes      Size   `yaml:"max_bytes" doc:"Maximum size of a file that Dragoman downloads. The model learns only the name of a larger one."`
-	MaxTotal      Size   `yaml:"max_total" doc:"Maximum size of all files together. When it is reached, the model learns only the names of new ones; no file is removed to make room. 0: no limit."`
-	MaxImageBytes Size   `yaml:"max_image_bytes" doc:"Maximum size of a picture that is shown to the model."`
+	Type          string `yaml:"type" oneof:"local folder postgres s3" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
+	Path          string `yaml:"path,omitempty" doc:"The folder of the type folder."`
+	URL           string `yaml:"url,omitempty" is:"private url" doc:"The bucket of the type s3: https://HOST/BUCKET or https://BUCKET.HOST, perhaps with a prefix for the names in it. While files are there, keep it, even with another type."`
+	Region        string `yaml:"region" default:"us-east-1" doc:"The region of the bucket."`
+	AccessKey     string `yaml:"access_key,omitempty" doc:"The id of the key to the bucket."`
+	SecretKey     Secret `yaml:"secret_key,omitempty" empty:"ok" doc:"The key to the bucket. It signs requests and is not sent."`
+	MaxBytes      Size   `yaml:"max_bytes" default:"20MiB" range:"1KiB..2GiB" doc:"Maximum size of a file that Dragoman downloads. The model learns only the name of a larger one."`
+	MaxTotal      Size   `yaml:"max_total" default:"5GiB" doc:"Maximum size of all files together. When it is reached, the model learns only the names of new ones; no file is removed to make room. 0: no limit."`
+	MaxImageBytes Size   `yaml:"max_image_bytes" default:"5MiB" range:"1KiB..20MiB" doc:"Maximum size of a picture that is shown to the model."`
 }
 
 // The values of Media.Type.
@@ -180,34 +197,34 @@ const (
 
 // Delivery says how long an answer is tried to be delivered.
 type Delivery struct {
-	GiveUpAfter Duration `yaml:"give_up_after" doc:"After this time an undelivered answer is given up and marked dead (see dragoman queue)."`
+	GiveUpAfter Duration `yaml:"give_up_after" default:"24h" range:"1m..720h" doc:"After this time an undelivered answer is given up and marked dead (see dragoman queue)."`
 }
 
 // Pairing bounds the requests of people who ask to be let in.
 type Pairing struct {
-	Expires    Duration `yaml:"expires" doc:"How long a pairing code is valid."`
-	MaxPending int      `yaml:"max_pending" doc:"Maximum open requests of one channel. Other strangers are told to ask the operator."`
+	Expires    Duration `yaml:"expires" default:"1h" range:"1m..168h" doc:"How long a pairing code is valid."`
+	MaxPending int      `yaml:"max_pending" default:"3" range:"1..100" doc:"Maximum open requests of one channel. Other strangers are told to ask the operator."`
 }
 
 // Heartbeat is what runs by the clock.
 type Heartbeat struct {
-	Target      string   `yaml:"target" example:"telegram:123456789" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
-	Every       Duration `yaml:"every" doc:"How often HEARTBEAT.md is run."`
-	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
-	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"HEARTBEAT.md runs only within these hours. Empty: always."`
+	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
+	Every       Duration `yaml:"every" default:"30m" range:"1m..8784h" is:"whole seconds" doc:"How often HEARTBEAT.md is run."`
+	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
+	ActiveHours string   `yaml:"active_hours,omitempty" doc:"HEARTBEAT.md runs only within these hours. Empty: always."`
 	Jobs        []Job    `yaml:"jobs"`
 }
 
 // Job is one scheduled prompt.
 type Job struct {
-	Name        string   `yaml:"name" example:"morning" doc:"The job's name, unique, 1 to 64 characters."`
-	Every       Duration `yaml:"every" example:"2h" doc:"Run at this interval. Set either every or cron."`
-	Cron        string   `yaml:"cron" example:"0 8 * * *" doc:"Run at these times: minute hour day month weekday."`
-	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of cron and active_hours."`
-	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"Outside of these hours the job is skipped."`
-	Target      string   `yaml:"target" example:"telegram:123456789" doc:"The conversation that receives the result."`
-	Prompt      string   `yaml:"prompt" example:"What is on today?" doc:"The prompt for the model. If the model answers HEARTBEAT_OK, nothing is sent."`
-	CatchUp     string   `yaml:"catch_up" example:"once" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed. Default: once."`
+	Name        string   `yaml:"name,omitempty" once:"yes" doc:"The job's name, unique, 1 to 64 characters."`
+	Every       Duration `yaml:"every,omitempty" range:"1m..8784h" is:"whole seconds" doc:"Run at this interval. Set either every or cron."`
+	Cron        string   `yaml:"cron,omitempty" doc:"Run at these times: minute hour day month weekday."`
+	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" doc:"Time zone of cron and active_hours."`
+	ActiveHours string   `yaml:"active_hours,omitempty" doc:"Outside of these hours the job is skipped."`
+	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result."`
+	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK, nothing is sent."`
+	CatchUp     string   `yaml:"catch_up" default:"once" oneof:"once skip" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed."`
 }
 
 // FileJob is the job that runs HEARTBEAT.md, and whether it is wanted. Its

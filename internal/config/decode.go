@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -14,14 +13,13 @@ import (
 // maxNodes bounds what aliases can blow a file up to.
 const maxNodes = 100_000
 
-// decoder puts YAML into a Config. It goes on after a problem, so that all of
-// them are found at once.
+// decoder puts YAML into a Config and checks each value by the tags of its
+// setting. It goes on after a problem, so that all of them are found at once.
 type decoder struct {
 	file, base string
 	opts       Options
 	problems   Problems
 	marks      map[string]mark // by path: where each value stands
-	nodes      int
 	// absent are the secrets that are not there and need not be.
 	absent Problems
 	// off: what is being read belongs to a channel that is turned off.
@@ -45,64 +43,56 @@ func (d *decoder) problem(line int, path, what, want string) {
 	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, What: what, Want: want})
 }
 
-func (d *decoder) config(n *yaml.Node, c *Config) {
-	d.value(n, "", reflect.ValueOf(c).Elem(), field{})
-	if d.nodes > maxNodes {
-		d.problems = Problems{{File: d.file, What: "its aliases (*name) make it too large", Want: "write the values out"}}
-		d.fatal = true
+// settle puts what they stand for in the place of aliases below n, and returns
+// how many nodes there are then, or maxNodes and more if they are too many. known has
+// the nodes that were counted; one that is inside itself is too many.
+func settle(n *yaml.Node, known map[*yaml.Node]int) int {
+	if size, seen := known[n]; seen {
+		return size
 	}
+	known[n] = maxNodes
+	size := 1
+	for i, child := range n.Content {
+		if line := child.Line; child.Kind == yaml.AliasNode {
+			size = min(size+settle(child.Alias, known), maxNodes)
+			instead := *child.Alias
+			instead.Line = line
+			n.Content[i] = &instead
+		} else {
+			size = min(size+settle(child, known), maxNodes)
+		}
+	}
+	known[n] = size
+	return size
 }
-
-var (
-	secretType   = reflect.TypeFor[Secret]()
-	durationType = reflect.TypeFor[Duration]()
-	sizeType     = reflect.TypeFor[Size]()
-	threshType   = reflect.TypeFor[Threshold]()
-	channelsType = reflect.TypeFor[map[string]Channel]()
-)
 
 // value decodes n into v, which stands at path and is described by f.
 func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
-	if d.nodes++; d.nodes > maxNodes {
-		return
-	}
-	line := n.Line
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	if _, seen := d.marks[path]; !seen {
-		d.marks[path] = mark{line: line}
+		d.marks[path] = mark{line: n.Line}
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		d.problem(line, path, "YAML tags (!name) are not supported here", "remove the tag")
+		d.problem(n.Line, path, "YAML tags (!name) are not supported here", "remove the tag")
 		return
 	}
 	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
-	switch t := v.Type(); {
+	t := v.Type()
+	switch main := shortForm(v); {
+	case main.name != "" && n.Kind == yaml.ScalarNode && !null:
+		d.scalar(n, path, main.value, main)
+	case main.name == "" && null && (isSection(t) || t.Kind() == reflect.Map):
 	case t == channelsType:
-		if !null {
-			d.channels(n, path, v)
-		}
+		d.channels(n, path, v)
 	case t == promptsType:
-		if !null {
-			d.prompts(n, path, v)
-		}
-	case t == headersType || t == bodyType:
-		switch {
-		case null:
-		case t == headersType:
-			d.headers(n, path, v)
-		default:
-			d.body(n, path, v)
-		}
-	case t.Kind() == reflect.Struct && t != secretType:
-		if f.scalar && n.Kind == yaml.ScalarNode && !null {
-			d.scalarStruct(n, path, v)
-		} else if !null || f.scalar {
-			d.mapping(n, path, v)
-		}
+		d.prompts(n, path, v, f)
+	case t == headersType:
+		d.headers(n, path, v)
+	case t == bodyType:
+		d.body(n, path, v)
+	case isSection(t):
+		d.mapping(n, path, v)
 	case t.Kind() == reflect.Slice:
-		d.sequence(n, path, v)
+		d.sequence(n, path, v, f)
 	case t.Kind() == reflect.Pointer:
 		fresh := reflect.New(t.Elem())
 		before := len(d.problems)
@@ -110,8 +100,21 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 			v.Set(fresh)
 		}
 	default:
-		d.scalar(n, line, path, v, f)
+		d.scalar(n, path, v, f)
 	}
+}
+
+// shortForm is the setting in v that stands for all of v if it is written
+// alone; without a name, there is none.
+func shortForm(v reflect.Value) (main field) {
+	if isSection(v.Type()) {
+		for _, f := range fieldsOf(v) {
+			if f.tag.Get("short") == "yes" {
+				return f
+			}
+		}
+	}
+	return main
 }
 
 // mapping decodes the keys of a struct.
@@ -148,13 +151,12 @@ func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Nod
 			seen[key.Value] = key.Line
 			each(key, value, join(path, showKey(key.Value)))
 		}
-		if d.nodes++; d.nodes > maxNodes {
-			return
-		}
 	}
 }
 
-func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value) {
+// sequence decodes a list. An entry that is there already is a problem: it has
+// no effect, and something else was meant.
+func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) {
 	if n.Kind != yaml.SequenceNode {
 		what, want := "expected a list, like [a, b]", "put it in brackets"
 		if n.Tag == "!!null" {
@@ -163,32 +165,33 @@ func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value) {
 		d.problem(n.Line, path, what, want)
 		return
 	}
-	list := reflect.MakeSlice(v.Type(), 0, min(len(n.Content), 1024))
+	list, seen := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)), map[string]bool{}
 	for i, item := range n.Content {
-		element := reflect.New(v.Type().Elem()).Elem()
-		d.value(item, fmt.Sprintf("%s[%d]", path, i), element, field{scalar: scalarForm(element.Type())})
-		list = reflect.Append(list, element)
-		if d.nodes > maxNodes {
-			return
+		at, element := fmt.Sprintf("%s[%d]", path, i), list.Index(i)
+		same, name, instead := element, at, "keep one"
+		if isSection(element.Type()) {
+			setDefaults(element)
+			for _, setting := range fieldsOf(element) {
+				if setting.tag.Get("once") == "yes" {
+					same, name, instead = setting.value, join(at, setting.name), "keep one, or give it another name"
+				}
+			}
+		}
+		d.value(item, at, element, f)
+		if same.Kind() == reflect.String && f.tag.Get("repeat") != "ok" {
+			if seen[same.String()] {
+				d.problem(item.Line, name, "appears twice", instead)
+			}
+			seen[same.String()] = true
 		}
 	}
 	v.Set(list)
 }
 
-// scalarStruct decodes the short form of a struct: its one main field.
-func (d *decoder) scalarStruct(n *yaml.Node, path string, v reflect.Value) {
-	for _, f := range fieldsOf(v) {
-		if f.scalar {
-			d.scalar(n, n.Line, path, f.value, f)
-			return
-		}
-	}
-}
-
 // scalar decodes one value. Text in messages is shown only if it was written
 // literally and is not a secret.
-func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f field) {
-	kind := kinds[kindOf(v.Type())]
+func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
+	kind, line := kinds[kindOf(v.Type())], n.Line
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		d.problem(line, path, "expected "+kind.want, "")
@@ -205,6 +208,7 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 			return // nothing will use it
 		case d.opts.NoSecrets && v.Type() == secretType:
 			d.absent = append(d.absent, Problem{File: d.file, Line: line, Path: path, What: err.Error()})
+			v.Set(reflect.ValueOf(absentSecret))
 			return
 		}
 	}
@@ -223,89 +227,23 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 			what = strconv.Quote(text) + " " + what
 		}
 		d.problem(line, path, what, "write "+kind.want)
+		return
 	}
+	d.check(line, path, v, f, text)
 }
 
 func (d *decoder) secret(line int, path string, v reflect.Value, f field, text string, used bool) {
 	switch {
-	case text == "" && !f.emptyOK:
+	case text == "" && f.tag.Get("empty") == "ok":
+	case text == "":
 		d.problem(line, path, "is empty", "give it a value, or remove the line")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		d.problem(line, path, "has a line break or a control character inside", "keep the secret on one line")
 	default:
-		d.literalSecret = d.literalSecret || (!used && text != "")
+		d.literalSecret = d.literalSecret || !used
 		v.Set(reflect.ValueOf(NewSecret(text)))
+		d.check(line, path, v, f, text)
 	}
-}
-
-// scalarKind is how one kind of value is written and read.
-type scalarKind struct {
-	want string
-	set  func(v reflect.Value, text string) error
-}
-
-var kinds = map[string]scalarKind{
-	"text":          {"text", parsed(func(s string) (string, error) { return s, nil })},
-	"secret":        {"text", nil},
-	"true or false": {"true or false", parsed(parseBool)},
-	"whole number": {"a whole number, like 10", parsed(func(s string) (int, error) {
-		n, err := strconv.ParseInt(s, 10, 32)
-		return int(n), err
-	})},
-	"number": {"a number, like 0.7", parsed(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })},
-	"duration": {"a time span, like 30s, 10m or 24h", parsed(func(s string) (Duration, error) {
-		n, err := time.ParseDuration(s)
-		return Duration(n), err
-	})},
-	"whole number or none": {"a whole number, like 10, or none", parsed(parseThreshold)},
-	"size":                 {"a size, like 4096 or 256KiB", parsed(parseSize)},
-}
-
-// parsed sets a value only if its text could be read, so that no half-read
-// value causes a second, misleading problem.
-func parsed[T any](parse func(string) (T, error)) func(reflect.Value, string) error {
-	return func(v reflect.Value, text string) error {
-		value, err := parse(text)
-		if err == nil {
-			v.Set(reflect.ValueOf(value))
-		}
-		return err
-	}
-}
-
-// parseBool knows two words only: that "yes" or "1" count elsewhere is a trap.
-func parseBool(s string) (bool, error) {
-	if s != "true" && s != "false" {
-		return false, strconv.ErrSyntax
-	}
-	return s == "true", nil
-}
-
-// kindOf names the kind of a type, for the decoder and the reference.
-func kindOf(t reflect.Type) string {
-	switch {
-	case t == secretType:
-		return "secret"
-	case t == durationType:
-		return "duration"
-	case t == sizeType:
-		return "size"
-	case t == threshType:
-		return "whole number or none"
-	case t.Kind() == reflect.Bool:
-		return "true or false"
-	case t.Kind() == reflect.Int:
-		return "whole number"
-	case t.Kind() == reflect.Float64:
-		return "number"
-	case t.Kind() == reflect.Pointer:
-		return kindOf(t.Elem())
-	case t.Kind() == reflect.Slice:
-		return "list"
-	case t.Kind() == reflect.Map:
-		return "names and values"
-	}
-	return "text"
 }
 
 // join adds a key to a path.

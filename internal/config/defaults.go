@@ -2,7 +2,7 @@ package config
 
 import (
 	"path/filepath"
-	"time"
+	"reflect"
 
 	"dragoman/agent/window"
 )
@@ -14,57 +14,30 @@ var BuiltinTools = []string{
 
 // defaults is the configuration of an empty file.
 func defaults(o Options) *Config {
-	return &Config{
-		StateDir: o.stateDir(), WorkspaceMode: WorkspaceShared, WorkspaceQuota: 1 << 30,
-		Store: Store{Type: "sqlite", MaxConns: 16},
-		Roles: []string{RoleChannels, RoleTurns, RoleJobs},
-		HTTP:  HTTP{Listen: "127.0.0.1:8787"},
-		Log:   Log{Level: "info", Format: "text"},
-		Model: Model{
-			Type: "auto", API: "auto", Vision: "auto", Reasoning: "auto", ShowReasoning: "off", TextTools: "auto", Retries: 3,
-			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),
-			CallTimeout: Duration(30 * time.Minute),
-		},
-		Agent: Agent{
-			MaxSteps:    10,
-			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
-		},
-		Summary:  presetSummary(window.DefaultPreset),
-		Prune:    presetPrune(window.DefaultPrunePreset),
-		Queue:    Queue{Mode: "collect", MaxWaiting: 20, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
-		Media:    Media{Region: "us-east-1", MaxBytes: 20 << 20, MaxTotal: 5 << 30, MaxImageBytes: 5 << 20},
-		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
-		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},
-		Channels: map[string]Channel{},
-		Heartbeat: Heartbeat{
-			Every: Duration(30 * time.Minute),
-		},
-		Sessions: Sessions{Reset: Reset{Mode: ResetNever, At: "04:00", After: Duration(8 * time.Hour)}},
-		Alerts:   Alerts{After: Duration(5 * time.Minute)},
+	c := &Config{
+		StateDir: o.stateDir(), Channels: map[string]Channel{},
+		Summary: presetSummary(window.DefaultPreset), Prune: presetPrune(window.DefaultPrunePreset),
 	}
+	setDefaults(reflect.ValueOf(c).Elem())
+	return c
 }
 
 // defaultChannel is what a channel of that type is before its keys are read.
 // The page and the terminal are guarded by who can reach them, so there the
 // default is everybody; a network's default is nobody.
 func defaultChannel(kind string) Channel {
-	ch := Channel{Type: kind, Access: Access{Enabled: true, Groups: GroupsAddressed}}
+	ch := Channel{Type: kind}
 	switch kind {
 	case TypeTelegram:
-		ch.Telegram = &Telegram{APIURL: "https://api.telegram.org", PollTimeout: Duration(30 * time.Second), Preview: true}
+		ch.Telegram = &Telegram{}
 	case TypeWhatsApp:
-		ch.WhatsApp = &WhatsApp{
-			Names: []string{"dragoman"}, DeviceName: "Dragoman", Typing: true, ReadMarks: true, SelfChat: true,
-		}
+		ch.WhatsApp = &WhatsApp{}
 	case TypeIRC:
-		ch.IRC = &IRC{
-			TLS: true, Nick: "dragoman", RealName: "Dragoman", SASL: SASL{Required: true},
-			MaxLines: 12,
-			Flood:    Flood{Burst: 4, Every: Duration(2 * time.Second)},
-		}
+		ch.IRC = &IRC{}
 	case TypeWeb, TypeCLI:
 		ch.Allow = []string{"*"}
 	}
+	setDefaults(reflect.ValueOf(&ch).Elem())
 	return ch
 }
 
@@ -72,11 +45,7 @@ func defaultChannel(kind string) Channel {
 // are turned off with enabled: false.
 func (c *Config) addDefaultChannels() {
 	for _, kind := range []string{TypeWeb, TypeCLI} {
-		found := false
-		for _, ch := range c.Channels {
-			found = found || ch.Type == kind
-		}
-		if _, taken := c.Channels[kind]; !found && !taken {
+		if _, taken := c.Channels[kind]; !taken && len(c.OfType(kind)) == 0 {
 			c.Channels[kind] = defaultChannel(kind)
 		}
 	}

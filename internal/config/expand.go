@@ -10,7 +10,14 @@ import (
 	"dragoman/internal/lazily"
 )
 
-var variableName = lazily.Compile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var (
+	variableName = lazily.Compile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// reference is what stands for something else in a value: "$$" for a plain
+	// "$", ${…} for a variable or a file.
+	reference = lazily.Compile(`\$\$|\$\{[^}]*\}?`)
+	// wholeFile is a value that is a file and nothing else.
+	wholeFile = lazily.Compile(`^\s*\$\{file:[^}]*\}\s*$`)
+)
 
 // missingError is a reference to what is not there: a variable or a file.
 type missingError struct{ error }
@@ -21,8 +28,7 @@ func (e *missingError) Unwrap() error { return e.error }
 // textOf is what value says at the key f. Where "$" means nothing to the
 // configuration, only a value that is a file as a whole is replaced.
 func (d *decoder) textOf(value string, f field) (text string, used bool, err error) {
-	whole := strings.TrimSpace(value)
-	if f.verbatim && (!strings.HasPrefix(whole, "${file:") || strings.IndexByte(whole, '}') != len(whole)-1) {
+	if f.tag.Get("verbatim") == "yes" && !wholeFile.Matches(value) {
 		return value, false, nil
 	}
 	return d.expand(value)
@@ -33,44 +39,30 @@ func (d *decoder) textOf(value string, f field) (text string, used bool, err err
 // plain "$". used reports whether anything was taken from outside. Errors name
 // the variable or the file and never a value.
 func (d *decoder) expand(text string) (out string, used bool, err error) {
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(text, '$')
-		if i < 0 || i+1 == len(text) {
-			b.WriteString(text)
-			return b.String(), used, nil
-		}
-		b.WriteString(text[:i])
-		text = text[i:]
-		switch text[1] {
-		case '$':
-			b.WriteByte('$')
-			text = text[2:]
-		case '{':
-			end := strings.IndexByte(text, '}')
-			if end < 0 {
-				return "", used, errors.New("${ without its }; write $${ for a plain ${")
-			}
-			value, err := d.lookUp(text[2:end])
-			if err != nil {
-				return "", true, err
-			}
-			used = true
-			b.WriteString(value)
-			text = text[end+1:]
+	out = reference.Regexp().ReplaceAllStringFunc(text, func(found string) string {
+		switch {
+		case found == "$$":
+			return "$"
+		case err != nil:
+		case !strings.HasSuffix(found, "}"):
+			err = errors.New("${ without its }; write $${ for a plain ${")
 		default:
-			b.WriteByte('$')
-			text = text[1:]
+			var value string
+			used = true
+			value, err = d.lookUp(found[2 : len(found)-1])
+			return value
 		}
-	}
+		return ""
+	})
+	return out, used, err
 }
 
-func (d *decoder) lookUp(reference string) (string, error) {
-	if path, found := strings.CutPrefix(reference, "file:"); found {
+func (d *decoder) lookUp(place string) (string, error) {
+	if path, found := strings.CutPrefix(place, "file:"); found {
 		return d.secretFile(path)
 	}
-	name, fallback, hasDefault := strings.Cut(reference, ":-")
-	if !variableName.Regexp().MatchString(name) {
+	name, fallback, hasDefault := strings.Cut(place, ":-")
+	if !variableName.Matches(name) {
 		return "", errors.New("${…} wants the name of a variable, or file:/path; write $${ for a plain ${")
 	}
 	value, ok := d.opts.Env(name)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -171,10 +172,10 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 	}
 	d := &decoder{file: src.Path, base: base, opts: o, marks: map[string]mark{}}
 	if root := d.document(data); root != nil {
-		d.config(root, c)
+		d.value(root, "", reflect.ValueOf(c).Elem(), field{})
 	}
 	c.addDefaultChannels()
-	if len(d.problems) == 0 || !d.fatal {
+	if !d.fatal {
 		v := &validator{decoder: d, c: c}
 		v.run()
 		if d.literalSecret && !private {
@@ -182,7 +183,7 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 		}
 		c.warnings, c.absent = v.warnings.sorted(), d.absent
 	}
-	if d.problems = d.withoutSecrets(); len(d.problems) > 0 {
+	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
 	return c, nil
@@ -193,9 +194,11 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 func (d *decoder) document(data []byte) *yaml.Node {
 	d.fatal = true
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if line := firstInvalid(data); line > 0 {
-		d.problem(line, "", "this is not UTF-8 text", "save the file as UTF-8")
-		return nil
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) {
+			d.problem(i+1, "", "this is not UTF-8 text", "save the file as UTF-8")
+			return nil
+		}
 	}
 	docs, err := readYAML(data)
 	switch {
@@ -204,6 +207,9 @@ func (d *decoder) document(data []byte) *yaml.Node {
 		return nil
 	case len(docs) > 1:
 		d.problem(docs[1].Line, "", "a second YAML document begins here", "keep one, without --- between parts")
+		return nil
+	case len(docs) == 1 && settle(docs[0], map[*yaml.Node]int{}) >= maxNodes:
+		d.problem(0, "", "its aliases (*name) make it too large", "write the values out")
 		return nil
 	}
 	d.fatal = false
@@ -232,21 +238,6 @@ func readYAML(data []byte) (docs []*yaml.Node, err error) {
 		docs = append(docs, &n)
 	}
 	return docs, nil
-}
-
-// firstInvalid is the line of the first byte that is not UTF-8, or 0.
-func firstInvalid(data []byte) int {
-	for line, rest := 1, data; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 {
-			return line
-		}
-		if r == '\n' {
-			line++
-		}
-		rest = rest[size:]
-	}
-	return 0
 }
 
 // readLimited reads a regular file of at most limit bytes and reports whether

@@ -11,7 +11,7 @@ func TestPostgres(t *testing.T) {
 	for text, want := range map[string]string{
 		"store: {type: postgres}":                                   "1 store.url: is empty, but postgres needs it",
 		"store: {type: postgres, url: 'mysql://u:hidden@h/d'}":      "1 store.url: does not begin with postgres://",
-		"store: {max_conns: 4}":                                     "1 store.max_conns: is too few connections",
+		"store: {max_conns: 4}":                                     "1 store.max_conns: 4 is out of range; write 5 to 10000",
 		"store: {type: postgres, url: 'postgres://u:hidden@h:1/d'}": "",
 		"roles: [turns]":                                            "1 roles: a store of type sqlite has one daemon",
 		"roles: []":                                                 "1 roles: is empty",

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 )
@@ -59,20 +58,6 @@ func (ps Problems) Error() string {
 		lines = append(lines, "  "+p.String())
 	}
 	return strings.Join(lines, "\n")
-}
-
-// withoutSecrets are the problems that are none of a secret that may be absent:
-// neither its own nor those of the section that asks for it.
-func (d *decoder) withoutSecrets() Problems {
-	return slices.DeleteFunc(d.problems, func(p Problem) bool {
-		return slices.ContainsFunc(d.absent, func(secret Problem) bool {
-			return secret.Path == p.Path || strings.HasPrefix(secret.Path, p.Path+".")
-		})
-	})
-}
-
-func (d *decoder) isAbsent(path string) bool {
-	return slices.ContainsFunc(d.absent, func(p Problem) bool { return p.Path == path })
 }
 
 func (ps Problems) sorted() Problems {

@@ -26,15 +26,13 @@ const (
 	promptGroup   = "group"
 )
 
-var promptsType = reflect.TypeFor[Prompts]()
-
 // prompts decodes a mapping of texts.
-func (d *decoder) prompts(n *yaml.Node, path string, v reflect.Value) {
+func (d *decoder) prompts(n *yaml.Node, path string, v reflect.Value, f field) {
 	all := Prompts{}
 	d.keys(n, path, func(key, value *yaml.Node, _ string) {
-		var text string
-		d.value(value, promptPath(path, key.Value), reflect.ValueOf(&text).Elem(), field{})
-		all[key.Value] = text
+		text := reflect.New(reflect.TypeFor[string]()).Elem()
+		d.value(value, promptPath(path, key.Value), text, f)
+		all[key.Value] = text.String()
 	})
 	if len(all) > 0 {
 		v.Set(reflect.ValueOf(all))
@@ -44,13 +42,17 @@ func (d *decoder) prompts(n *yaml.Node, path string, v reflect.Value) {
 // promptPath is where the prompt for a chat stands. What does not look like a
 // chat is not repeated, as of every other key.
 func promptPath(path, chat string) string {
-	if shownChat.Regexp().MatchString(chat) {
+	if shownChat.Matches(chat) {
 		return path + "." + chat
 	}
 	return join(path, showKey(chat))
 }
 
-var shownChat = lazily.Compile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
+var (
+	shownChat = lazily.Compile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
+	// telegramPattern is what a key of prompts or models on Telegram can be.
+	telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
+)
 
 // isChat reports whether s can be the id of a chat, or a pattern of such.
 func isChat(s string) bool {
@@ -67,17 +69,14 @@ func (ch Channel) System(chat string, private bool) string {
 	if private {
 		kind, room = promptPrivate, "a private chat"
 	}
+	all := []string{ch.SystemPrompt, ch.Prompts[kind]}
+	for _, pattern := range ch.Prompts.matching(chat) {
+		all = append(all, ch.Prompts[pattern])
+	}
 	var parts []string
-	add := func(text string) {
+	for _, text := range all {
 		if text = strings.TrimSpace(text); text != "" {
 			parts = append(parts, ch.fill(text, room, chat))
-		}
-	}
-	add(ch.SystemPrompt)
-	add(ch.Prompts[kind])
-	for _, pattern := range ch.Prompts.patterns() {
-		if matches(pattern, chat) {
-			add(ch.Prompts[pattern])
 		}
 	}
 	return strings.Join(parts, "\n\n")
@@ -85,47 +84,26 @@ func (ch Channel) System(chat string, private bool) string {
 
 // Model is the model for a chat of the channel; "" is the configured one.
 func (ch Channel) Model(chat string) (name string) {
-	for _, pattern := range ch.Models.patterns() {
-		if matches(pattern, chat) {
-			name = strings.TrimSpace(ch.Models[pattern])
-		}
+	for _, pattern := range ch.Models.matching(chat) {
+		name = strings.TrimSpace(ch.Models[pattern])
 	}
 	return name
 }
 
-// models checks the models for chats of one channel.
-func (v *validator) models(path string, ch Channel) {
-	for _, chat := range sortedKeys(ch.Models) {
-		at := promptPath(path+".models", chat)
-		switch {
-		case chat == promptPrivate || chat == promptGroup:
-			v.bad(at, "is not a chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
-		case !isChat(chat) || ch.Type == TypeTelegram && !telegramPattern.Regexp().MatchString(chat):
-			v.bad(at, "is not a chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
-		case strings.TrimSpace(ch.Models[chat]) == "":
-			v.bad(at, "is empty", "write the model's name as its server knows it, or remove the line")
-		case v.c.Model.Type == "demo":
-			v.bad(at, "the built-in demo has no other models", "name a server in model.base_url, or remove the line")
-		}
-	}
-}
-
 // patterns are the keys that are no kinds, the shortest first.
 func (p Prompts) patterns() []string {
-	return slices.SortedFunc(func(yield func(string) bool) {
-		for pattern := range p {
-			if pattern != promptPrivate && pattern != promptGroup && !yield(pattern) {
-				return
-			}
-		}
-	}, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	all := slices.DeleteFunc(sortedKeys(p), func(key string) bool { return key == promptPrivate || key == promptGroup })
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	return all
 }
 
-// matches reports whether pattern, in which * is any text, is chat. Case does not
-// count.
-func matches(pattern, chat string) bool {
-	expression := "(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$"
-	return regexp.MustCompile(expression).MatchString(chat)
+// matching are the patterns that chat matches, in which * is any text. Case does
+// not count.
+func (p Prompts) matching(chat string) []string {
+	return slices.DeleteFunc(p.patterns(), func(pattern string) bool {
+		expression := "(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$"
+		return !regexp.MustCompile(expression).MatchString(chat)
+	})
 }
 
 // placeholder is one in a prompt, or one that is doubled to be plain text.
@@ -148,6 +126,17 @@ func (ch Channel) fill(text, room, chat string) string {
 		}
 		return p[1 : len(p)-1] // a doubled one
 	})
+}
+
+// unknownPlaceholder is the first in text that fill does not know; "" if it
+// knows all.
+func unknownPlaceholder(text string) string {
+	for _, p := range placeholder.Regexp().FindAllString(text, -1) {
+		if !strings.HasPrefix(p, "{{") && !slices.Contains(placeholders, p) {
+			return p
+		}
+	}
+	return ""
 }
 
 func (ch Channel) network() string {
@@ -177,60 +166,25 @@ func (ch Channel) nick() string {
 	return "Dragoman"
 }
 
-// prompts checks the parts of the system prompt on one channel.
-func (v *validator) prompts(path string, ch Channel) {
-	v.placeholders(path+".system_prompt", ch.SystemPrompt)
-	for _, chat := range sortedKeys(ch.Prompts) {
-		at := promptPath(path+".prompts", chat)
-		switch name, prefixed := strings.CutPrefix(chat, "chat:"); {
-		case prefixed:
-			v.bad(at, "has chat: in front of the chat's id", fmt.Sprintf("write %q", name))
-		case !isChat(chat):
-			v.bad(at, "is not a chat", `write private, group, or a chat's id like "#go", which may have a *`)
-		case ch.Type == TypeTelegram && !telegramPattern.Regexp().MatchString(chat):
-			v.bad(at, "is not a Telegram chat", `write private, group, or a chat's id like "-1001234567890", which may have a *`)
-		case strings.TrimSpace(ch.Prompts[chat]) == "":
-			v.bad(at, "is empty", "write a prompt, or remove the line")
-		}
-		v.placeholders(at, ch.Prompts[chat])
-	}
-}
-
-var telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
-
-func (v *validator) placeholders(path, text string) {
-	for _, p := range placeholder.Regexp().FindAllString(text, -1) {
-		if strings.HasPrefix(p, "{{") || slices.Contains(placeholders, p) {
-			continue
-		}
-		shown := p
-		if v.marks[path].expanded {
-			shown = "{…}"
-		}
-		v.bad(path, "has an unknown placeholder, "+shown, "the placeholders are "+strings.Join(placeholders, ", ")+", and {{name}} is a plain {name}")
-		return
-	}
-}
-
 // Prompted says for each active channel with prompts of its own which chats get
 // which, with its names filled in as far as they are the same for all of them.
 func (c *Config) Prompted() (lines []string) {
 	for _, name := range c.Active() {
 		ch := c.Channels[name]
-		say := func(who, text string) {
-			if text = strings.Join(strings.Fields(text), " "); text != "" {
+		say := func(who, text, room, chat string) {
+			if text = strings.Join(strings.Fields(ch.fill(text, room, chat)), " "); text != "" {
 				lines = append(lines, fmt.Sprintf("%s, %s: %s", name, who, text))
 			}
 		}
-		say("every chat", ch.fill(ch.SystemPrompt, "{channel}", "{chat}"))
-		say("private chats", ch.fill(ch.Prompts[promptPrivate], "a private chat", "{chat}"))
-		say("groups", ch.fill(ch.Prompts[promptGroup], "{channel}", "{chat}"))
+		say("every chat", ch.SystemPrompt, "{channel}", "{chat}")
+		say("private chats", ch.Prompts[promptPrivate], "a private chat", "{chat}")
+		say("groups", ch.Prompts[promptGroup], "{channel}", "{chat}")
 		for _, pattern := range ch.Prompts.patterns() {
 			room := pattern
 			if strings.Contains(pattern, "*") {
 				room = "{channel}"
 			}
-			say(pattern, ch.fill(ch.Prompts[pattern], room, room))
+			say(pattern, ch.Prompts[pattern], room, room)
 		}
 	}
 	return lines

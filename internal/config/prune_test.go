@@ -58,7 +58,7 @@ func TestPruneProblems(t *testing.T) {
 		"prune: {hard_percent: 20}\n":                       "prune.hard_percent: is less than prune.soft_percent, so results would never be shortened, only replaced; write 30 or more",
 		"prune: {min_result: 3000}\n":                       "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 3000",
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
-		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
+		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write a name",
 		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
 		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not a known value; write dragoman, openclaw, sentinel or sparing`,
 		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",

@@ -153,9 +153,9 @@ func TestMaxMessages(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"summary: {keep: {max_messages: 12}}\n":               "summary.keep.n: is too close to summary.keep.max_messages",
+		"summary: {keep: {max_messages: 12}}\n":               "summary.keep.n: keeps at least 12 messages, too close to summary.keep.max_messages",
 		"summary: {keep: {max_messages: 15}}\n":               "write at most 11, or a max_messages of at least 16",
-		"summary: {preset: molf, keep: {max_messages: 8}}\n":  "summary.keep.n: this many turns have 8 messages or more",
+		"summary: {preset: molf, keep: {max_messages: 8}}\n":  "summary.keep.n: keeps at least 8 messages",
 		"summary: {preset: molf, keep: {max_messages: 11}}\n": "write at most 3, or a max_messages of at least 12",
 		"summary: {keep: {max_messages: 5}}\n":                "summary.keep.max_messages: 5 is out of range",
 		"summary: {keep: {max_messages: -1}}\n":               "summary.keep.max_messages: -1 is out of range",

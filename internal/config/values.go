@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +16,10 @@ import (
 type Secret struct{ text *string }
 
 const hidden = "<secret>"
+
+// absentSecret is one that is not there and need not be: see
+// [Options.NoSecrets].
+var absentSecret = Secret{new(string)}
 
 // NewSecret hides text.
 func NewSecret(text string) Secret {
@@ -35,19 +37,16 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// Empty reports whether there is no secret.
-func (s Secret) Empty() bool { return s.text == nil }
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.text == nil }
 
 // String hides the text.
 func (s Secret) String() string {
-	if s.Empty() {
+	if s.IsZero() {
 		return ""
 	}
 	return hidden
 }
-
-// GoString hides the text from %#v.
-func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
 // Format hides the text from every verb of package fmt, %x and %d included.
 func (s Secret) Format(f fmt.State, verb rune) {
@@ -58,17 +57,8 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, out)
 }
 
-// MarshalJSON hides the text.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(strconv.Quote(s.String())), nil }
-
-// MarshalText hides the text, also from encoders that look for no other method.
+// MarshalText hides the text from JSON, YAML and logs.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML hides the text.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
-
-// LogValue hides the text.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // Duration is a time span, written like "30m" or "1h30m".
 type Duration time.Duration
@@ -91,33 +81,12 @@ func (d Duration) String() string {
 // MarshalYAML writes the form of String.
 func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
 
-// Threshold is a number that something starts at, or "none". Its zero value is
-// one that was not written, which a preset may fill in.
+// Threshold is a number that something starts at, or 0, which is written "none".
 type Threshold int
-
-// noThreshold is "none". No whole number in a file is as small.
-const noThreshold Threshold = math.MinInt64
-
-// threshold is n as the rest of the program has it, as one that was written: a
-// preset that does without it says so.
-func threshold(n int) Threshold {
-	if n == 0 {
-		return noThreshold
-	}
-	return Threshold(n)
-}
-
-// N is t as the rest of the program has it: 0 stands for none.
-func (t Threshold) N() int {
-	if t == noThreshold {
-		return 0
-	}
-	return int(t)
-}
 
 // String is the form in which t is written.
 func (t Threshold) String() string {
-	if t.N() == 0 {
+	if t == 0 {
 		return "none"
 	}
 	return strconv.Itoa(int(t))
@@ -125,15 +94,15 @@ func (t Threshold) String() string {
 
 // MarshalYAML writes a number, or the word for none.
 func (t Threshold) MarshalYAML() (any, error) {
-	if n := t.N(); n != 0 {
-		return n, nil
+	if t == 0 {
+		return t.String(), nil
 	}
-	return t.String(), nil
+	return int(t), nil
 }
 
 func parseThreshold(text string) (Threshold, error) {
-	if text == noThreshold.String() {
-		return noThreshold, nil
+	if text == Threshold(0).String() {
+		return 0, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	return Threshold(n), err

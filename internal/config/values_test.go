@@ -41,7 +41,7 @@ func TestSecretHides(t *testing.T) {
 			t.Errorf("%s is shown in\n%s", form, out.String())
 		}
 	}
-	if s.Reveal() != canary || config.NewSecret("").String() != "" || !config.NewSecret("").Empty() {
+	if s.Reveal() != canary || config.NewSecret("").String() != "" || !config.NewSecret("").IsZero() {
 		t.Error("Reveal, String or Empty is wrong")
 	}
 }

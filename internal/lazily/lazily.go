@@ -26,3 +26,6 @@ func (e *Expression) Regexp() *regexp.Regexp {
 	e.once.Do(func() { e.compiled = regexp.MustCompile(e.text) })
 	return e.compiled
 }
+
+// Matches reports whether something in text matches the expression.
+func (e *Expression) Matches(text string) bool { return e.Regexp().MatchString(text) }

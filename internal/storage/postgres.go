@@ -32,7 +32,7 @@ func checkPostgres(ctx context.Context, p Location) error {
 
 // openPostgres opens the store in the database that the configuration names.
 func openPostgres(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
-	if p.db.url.Empty() {
+	if p.db.url.IsZero() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
 	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version, Roles: p.db.roles})

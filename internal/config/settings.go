@@ -1,0 +1,165 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// field is one setting. Its tags say all that there is to know about it:
+//
+//	yaml     its key
+//	doc      what it means
+//	default  what it is unless the file says otherwise; of a list, words
+//	range    the numbers that it may be: "1..10", or "0,64..1000"
+//	oneof    the words that it may be, or the name of a list in lists
+//	is       the form that it must have, a name in forms
+//	empty    "ok": a secret that may be empty
+//	repeat   "ok": a list that may have an entry twice
+//	once     "yes": no two entries of the list around it may have the same one
+//	short    "yes": an entry of a list may be written as this value alone
+//	verbatim "yes": "$" means nothing in it, but the whole may be ${file:…}
+type field struct {
+	name  string
+	tag   reflect.StructTag
+	value reflect.Value
+}
+
+// fieldsOf lists the settings of v in the order of the source, with inlined
+// structs taken apart. A channel's depend on which of its pointers is set.
+func fieldsOf(v reflect.Value) (fields []field) {
+	for i := range v.NumField() {
+		t := v.Type().Field(i)
+		name, options, _ := strings.Cut(t.Tag.Get("yaml"), ",")
+		switch {
+		case options == "inline":
+			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
+				fields = append(fields, fieldsOf(inner)...)
+			}
+		case name != "":
+			fields = append(fields, field{name, t.Tag, v.Field(i)})
+		}
+	}
+	return fields
+}
+
+// isSection reports whether a type has settings in it.
+func isSection(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != secretType }
+
+// setDefaults gives every setting in v its default.
+func setDefaults(v reflect.Value) {
+	for _, f := range fieldsOf(v) {
+		text, has := f.tag.Lookup("default")
+		switch {
+		case isSection(f.value.Type()):
+			setDefaults(f.value)
+		case has && f.value.Kind() == reflect.Slice:
+			f.value.Set(reflect.ValueOf(strings.Fields(text)))
+		case has:
+			if err := kinds[kindOf(f.value.Type())].set(f.value, text); err != nil {
+				panic(fmt.Sprintf("config: the default of %s: %v", f.name, err))
+			}
+		}
+	}
+}
+
+// Entry describes one key for documentation.
+type Entry struct {
+	// Path is where the key stands: "agent.max_steps",
+	// "channels.<telegram>.token", "heartbeat.jobs[].name".
+	Path    string
+	Kind    string // "text", "whole number, 1 to 10", "duration", …
+	Default string // as in YAML; "" if there is none
+	Doc     string
+}
+
+// Reference lists every key there is, in the order of the example file.
+func Reference() (entries []Entry) {
+	var list func(path string, v reflect.Value)
+	list = func(path string, v reflect.Value) {
+		for _, f := range fieldsOf(v) {
+			at, t := join(path, f.name), f.value.Type()
+			switch {
+			case t == channelsType:
+				for _, kind := range channelTypes {
+					ch := defaultChannel(kind)
+					list(at+".<"+kind+">", reflect.ValueOf(&ch).Elem())
+				}
+			case isSection(t):
+				list(at, f.value)
+			case t.Kind() == reflect.Slice && isSection(t.Elem()):
+				element := reflect.New(t.Elem()).Elem()
+				setDefaults(element)
+				list(at+"[]", element)
+			default:
+				kind := kindOf(t)
+				if numbers := f.tag.Get("range"); numbers != "" {
+					kind += ", " + rangeText(numbers)
+				}
+				entries = append(entries, Entry{Path: at, Kind: kind, Default: plain(f.value), Doc: f.tag.Get("doc")})
+			}
+		}
+	}
+	o := Options{Home: "~", Env: func(string) (string, bool) { return "", false }}
+	list("", reflect.ValueOf(defaults(o)).Elem())
+	return entries
+}
+
+// plain is a default as text, "" for a zero value.
+func plain(v reflect.Value) string {
+	switch {
+	case v.IsZero() && v.Kind() != reflect.Bool:
+		return ""
+	case v.Kind() == reflect.Slice:
+		return strings.ReplaceAll(fmt.Sprintf("%q", v.Interface()), `" "`, `", "`)
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// Effective is the whole configuration as YAML, defaults filled in and secrets
+// hidden. It shows what counts, not what was written; what is unset and has no
+// default is left out, so that the text can be loaded again.
+func (c *Config) Effective() string {
+	shown := *c
+	shown.Summary.MaxTokens = c.summaryTokens()
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Effective configuration. Source: %s\n", c.source)
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	var root yaml.Node
+	err := root.Encode(&shown)
+	if unquoteKeys(&root); err == nil {
+		err = enc.Encode(&root)
+	}
+	if err != nil {
+		return "# cannot be shown: " + err.Error() + "\n"
+	}
+	return b.String()
+}
+
+// unquoteKeys lets keys be plain words as far as they can: an encoder quotes
+// "n", which YAML took for "no" once.
+func unquoteKeys(n *yaml.Node) {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			child.Style = 0
+		}
+		unquoteKeys(child)
+	}
+}
+
+// fill sets each key below path that was not written to what the preset says.
+func (v *validator) fill(path string, section, preset reflect.Value) {
+	from := fieldsOf(preset)
+	for i, f := range fieldsOf(section) {
+		at := join(path, f.name)
+		switch {
+		case isSection(f.value.Type()):
+			v.fill(at, f.value, from[i].value)
+		case !v.written(at):
+			f.value.Set(from[i].value)
+		}
+	}
+}
