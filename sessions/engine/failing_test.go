@@ -86,15 +86,8 @@ func (f *failing) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.
 	return failed(f, f.r.Records(ctx, like))
 }
 
-func (f *failing) Match(ctx context.Context, w rows.Words) (all, some []sessions.Message, err error) {
-	if f.fails() {
-		return nil, nil, errDisk
-	}
-	return f.r.Match(ctx, w)
-}
-
-func (f *failing) Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error] {
-	return failed(f, f.r.Scored(ctx, query, key))
+func (f *failing) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
+	return failed(f, f.r.Search(ctx, w))
 }
 
 // Update is done with the reads of its step, and never commits: a method is

@@ -17,42 +17,39 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 	if len(words) == 0 || l.Limit <= 0 {
 		return hits, nil
 	}
-	all, some, err := s.back.Match(ctx, rows.Words{
-		Query: words, Key: k, Said: rows.Said{After: l.After, Before: l.Before, Newest: !l.Oldest, Once: true},
-		Most: max(sessions.MostCounted, l.Limit), Enough: l.Limit,
-	})
-	if err != nil {
-		return hits, s.wrap("search", err)
+	v := s.view(ctx)
+	w := rows.Words{Query: words, All: true, Key: k, Said: rows.Said{After: l.After, Before: l.Before, Newest: !l.Oldest, Once: true}}
+	found := v.search(w, func(sessions.Found) bool { return true })
+	hits.All = len(found)
+	if hits.All < l.Limit && len(words) > 1 {
+		w.All = false
+		some := v.search(w, func(f sessions.Found) bool { return f.Words < len(words) })
+		slices.SortStableFunc(some, func(a, b sessions.Found) int { return cmp.Compare(b.Words, a.Words) })
+		hits.Some, found = len(some), append(found, some...)
 	}
-	hits.All, hits.Some = min(len(all), sessions.MostCounted), min(len(some), sessions.MostCounted)
-	byAge := func(a, b sessions.Message) int { return cmp.Compare(a.Seq, b.Seq) }
-	slices.SortFunc(all, byAge)
-	slices.SortFunc(some, byAge) // Best prefers the later ones
-	if l.Oldest {
-		slices.Reverse(some)
-	} else {
-		slices.Reverse(all)
+	for _, f := range v.whole(found[:min(l.Limit, len(found))]) {
+		hits.Messages = append(hits.Messages, f.Message)
 	}
-	all = all[:min(l.Limit, len(all))]
-	hits.Messages = append(all, rules.Best(words, some, func(m sessions.Message) string { return m.Content }, l.Limit-len(all))...)
-	for i, m := range hits.Messages {
-		hits.Messages[i] = rules.Clone(m)
-	}
-	return hits, nil
+	return hits, s.wrap("search", v.err)
 }
 
-// SearchAll finds messages by words: see sessions.Catalog.
-func (s *Store) SearchAll(ctx context.Context, search sessions.Search) (found []sessions.Found, err error) {
-	words, ranking := rules.Query(search.Query), ranking{search: search}
-	if len(words) == 0 || search.Limit <= 0 {
-		return nil, nil
+// search are the first messages that w finds and keep wants.
+func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sessions.Found) {
+	for f := range each(v, v.r.Search(v.ctx, w)) {
+		if keep(f) {
+			list = append(list, f)
+		}
+		if len(list) == sessions.MostCounted {
+			break
+		}
 	}
-	v := s.view(ctx)
-	for f := range each(v, v.r.Scored(ctx, words, search.Key)) {
-		ranking.add(f)
-	}
-	for _, f := range ranking.page() {
-		if f.Message.Role != "" { // it was read whole
+	return list
+}
+
+// whole are the messages of list that are still there, with all that they say.
+func (v *view) whole(list []sessions.Found) (found []sessions.Found) {
+	for _, f := range list {
+		if f.Message.Role != "" {
 			f.Message = rules.Clone(f.Message)
 			found = append(found, f)
 			continue
@@ -62,6 +59,20 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) (found []
 			found = append(found, f)
 		}
 	}
+	return found
+}
+
+// SearchAll finds messages by words: see sessions.Catalog.
+func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
+	words, ranking := rules.Query(search.Query), ranking{search: search}
+	if len(words) == 0 || search.Limit <= 0 {
+		return nil, nil
+	}
+	v := s.view(ctx)
+	for f := range each(v, v.r.Search(ctx, rows.Words{Query: words, Key: search.Key, Said: rows.Said{Once: true}})) {
+		ranking.add(f)
+	}
+	found := v.whole(ranking.page())
 	return found, s.wrap("search all", v.err)
 }
 

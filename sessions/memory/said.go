@@ -76,33 +76,15 @@ func (r reader) newestFirst(ctx context.Context, k channels.Key, q rows.Said, yi
 	}
 }
 
-// Match: see rows.Reader. It compares every message.
-func (r reader) Match(ctx context.Context, w rows.Words) (all, some []sessions.Message, err error) {
-	said, err := r.said(ctx, w.Key, w.Said, never)
-	for _, m := range said {
-		switch n := rules.Score(w.Query, m.Content); {
-		case n == 0 || !rules.Searched(m):
-		case n == len(w.Query):
-			all = append(all, m)
-		default:
-			some = append(some, m)
-		}
-	}
-	if len(all) >= w.Enough {
-		some = nil
-	}
-	return all, some, err
-}
-
 // never is content with what is in memory: what is on the disk may be damaged,
 // and a search is told.
 func never(*chat) bool { return false }
 
-// Scored: see rows.Reader. It compares every message.
-func (r reader) Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error] {
+// Search: see rows.Reader. It compares every message.
+func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
 	return func(yield func(sessions.Found, error) bool) {
-		keys := []channels.Key{key}
-		if key.IsZero() {
+		keys := []channels.Key{w.Key}
+		if w.Key.IsZero() {
 			keys = nil
 			for h, err := range r.Heads(ctx, rows.Newest, nil) {
 				if err != nil {
@@ -113,13 +95,21 @@ func (r reader) Scored(ctx context.Context, query []string, key channels.Key) it
 			}
 		}
 		for _, k := range keys {
-			said, err := r.said(ctx, k, rows.Said{Once: true}, never)
+			said, err := r.said(ctx, k, w.Said, never)
 			if err != nil {
 				yield(sessions.Found{}, err)
 				return
 			}
+			if w.Newest {
+				said = slices.Clone(said)
+				slices.Reverse(said)
+			}
 			for _, m := range said {
-				if n := rules.Score(query, m.Content); n > 0 && rules.Searched(m) && !yield(sessions.Found{Key: k, Message: m, Words: n}, nil) {
+				n := rules.Score(w.Query, m.Content)
+				if n == 0 || w.All && n < len(w.Query) || !rules.Searched(m) {
+					continue
+				}
+				if !yield(sessions.Found{Key: k, Message: m, Words: n}, nil) {
 					return
 				}
 			}

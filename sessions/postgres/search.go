@@ -61,43 +61,23 @@ func queries(words []string) []string {
 	return list
 }
 
-// score counts the queries of an array that find a message.
-const score = `(SELECT count(*) FROM unnest($2::text[]) q WHERE m.words @@ q::tsquery)`
+// searchQuery finds messages, and counts the queries of an array that find each.
+const searchQuery = `SELECT k.key, m.seq, m.at, (SELECT count(*) FROM unnest($2::text[]) q WHERE m.words @@ q::tsquery)
+	FROM messages m JOIN keys k ON k.id = m.key_id
+	WHERE m.words @@ $1::text::tsquery AND ($3 = '' OR k.key = $3) AND m.seq BETWEEN $4 AND $5 ORDER BY m.seq`
 
-// Match: see rows.Reader.
-func (r reader) Match(ctx context.Context, w rows.Words) (whole, some []sessions.Message, err error) {
-	key, err := r.key(ctx, w.Key)
-	if key == nil {
-		return nil, nil, err
-	}
-	words := queries(w.Query)
-	if whole, err = r.match(ctx, key, w, strings.Join(words, " & "), "", words); err != nil || len(whole) >= w.Enough || len(words) == 1 {
-		return whole, nil, err
-	}
-	some, err = r.match(ctx, key, w, strings.Join(words, " | "), ` AND NOT m.words @@ (array_to_string($2::text[], ' & '))::tsquery`, words)
-	return whole, some, err
-}
-
-// match finds messages of a key. Those after the first w.Enough are only
-// counted: they have a seq and nothing more.
-func (r reader) match(ctx context.Context, key *keyRow, w rows.Words, query, but string, words []string) ([]sessions.Message, error) {
-	order, s := ` ASC`, said(w.Said)
-	if w.Newest {
-		order = ` DESC`
-	}
-	return all(ctx, r.q, scanMessage, `SELECT seq, CASE WHEN n <= $7 THEN data ELSE '{}' END, CASE WHEN n <= $7 THEN content ELSE '' END FROM (
-		SELECT m.seq, m.data, m.content, row_number() OVER (ORDER BY `+score+` DESC, m.seq`+order+`) AS n
-		FROM messages m WHERE m.key_id = $1 AND m.words @@ $3::text::tsquery`+but+` AND m.seq BETWEEN $4 AND $5
-		ORDER BY m.seq`+order+` LIMIT $6) f ORDER BY n`, key.id, words, query, s.from, s.to, w.Most, w.Enough)
-}
-
-// Scored: see rows.Reader. Of each message the time is read, and not what it
+// Search: see rows.Reader. Of each message the time is read, and not what it
 // says.
-func (r reader) Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error] {
-	words := queries(query)
+func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
+	words, s, query, how := queries(w.Query), said(w.Said), searchQuery, " | "
+	if w.Newest {
+		query += ` DESC`
+	}
+	if w.All {
+		how = " & "
+	}
 	return func(yield func(sessions.Found, error) bool) {
-		list, err := r.q.Query(ctx, `SELECT k.key, m.seq, m.at, `+score+` FROM messages m JOIN keys k ON k.id = m.key_id
-			WHERE m.words @@ $1::text::tsquery AND ($3 = '' OR k.key = $3)`, strings.Join(words, " | "), words, key.String())
+		list, err := r.q.Query(ctx, query, strings.Join(words, how), words, w.Key.String(), s.from, s.to)
 		if err == nil {
 			var name string
 			var f sessions.Found

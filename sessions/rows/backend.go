@@ -59,12 +59,11 @@ const (
 type Words struct {
 	// Query are the words, as rules.Query has them.
 	Query []string
-	// Key is the conversation to search.
+	// All leaves out messages without one of them.
+	All bool
+	// Key is the conversation to search; zero: all of them.
 	Key channels.Key
 	Said
-	// Most bounds how many are returned of each kind. Enough is how many with
-	// all words make it needless to look for others.
-	Most, Enough int
 }
 
 // Reader reads rows. Outside [Backend.Update] and [Backend.Snapshot] each call
@@ -95,14 +94,10 @@ type Reader interface {
 	// occurrence's Job and Due, a quarantined message's Channel and ID. There is one
 	// Store; it has the Days that like names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
-	// Match finds messages of a key by words: those with all of them, and, if these
-	// are fewer than Enough, those with some. Of each kind only the best Enough need
-	// more than a Seq; of equals, the first in the order of Said are better.
-	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
-	// Scored finds messages with some of the words, in no order, in all
-	// conversations if key is zero. At least Seq and At of a message are set; one with
-	// a Role is complete.
-	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
+	// Search finds messages with some of the words, in the order of Said in one
+	// conversation, in no order in all. At least Seq and At of a message are set; one
+	// with a Role is complete.
+	Search(ctx context.Context, w Words) iter.Seq2[sessions.Found, error]
 }
 
 // Backend keeps rows and changes them.

@@ -338,11 +338,13 @@ func messages(t *testing.T, b rows.Backend) {
 			t.Errorf("Messages(%+v) = %d from %v", test.q, len(got), got[:min(3, len(got))])
 		}
 	}
-	all, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word300"}, Key: k1, Most: 9, Enough: 9})
-	must(t, err)
-	if len(all) != 1 || all[0].Seq != 300 {
-		t.Errorf("Match = %+v", all)
-	}
+	same(t, "what is found", found(t, b, k1, "word300"), []int64{300})
+}
+
+// found are the seqs of the messages of k with all of words.
+func found(t *testing.T, b rows.Backend, k channels.Key, words ...string) []int64 {
+	t.Helper()
+	return list(t, b.Search(t.Context(), rows.Words{Query: words, All: true, Key: k}), func(f sessions.Found) int64 { return f.Message.Seq })
 }
 
 // largeChanges: messages that are handed out in stretches are all stored or none,
@@ -378,10 +380,7 @@ func largeChanges(t *testing.T, b rows.Backend) {
 	if n := len(got); n != stretches*each+1 || got[0] != "word1" || got[n-1] != fmt.Sprint("word", n) {
 		t.Errorf("%d messages are there, from %q", n, got[:min(2, n)])
 	}
-	all, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word700"}, Key: k1, Most: 9, Enough: 9})
-	if must(t, err); len(all) != 1 {
-		t.Errorf("Match = %+v, want one message", all)
-	}
+	same(t, "what is found", found(t, b, k1, "word700"), []int64{700})
 }
 
 func rewritten(t *testing.T, b rows.Backend) {
@@ -394,9 +393,8 @@ func rewritten(t *testing.T, b rows.Backend) {
 	same(t, "messages before", before, []string{"word3", "word2", "word1"})
 	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{Newest: true}), content), []string{"word3", "other", "word1"})
 	for word, want := range map[string]int{"word2": 0, "other": 1} {
-		found, _, err := b.Match(t.Context(), rows.Words{Query: []string{word}, Key: k1, Most: 9, Enough: 9})
-		if must(t, err); len(found) != want {
-			t.Errorf("%d messages with %q, want %d", len(found), word, want)
+		if n := len(found(t, b, k1, word)); n != want {
+			t.Errorf("%d messages with %q, want %d", n, word, want)
 		}
 	}
 }
@@ -416,10 +414,7 @@ func moves(t *testing.T, b rows.Backend) {
 	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.Said{}), messageSeq), []int64{3, 4, 5, 6})
 	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.Queued{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
 	same(t, "what is left", inboxOf(t, b, rows.Queued{}), []int64(nil))
-	found, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word1"}, Key: k2, Most: 9, Enough: 9})
-	if must(t, err); len(found) != 2 {
-		t.Errorf("%d messages are found, want 2", len(found))
-	}
+	same(t, "what is found", found(t, b, k2, "word1"), []int64{3, 5})
 }
 
 func heads(t *testing.T, b rows.Backend) {

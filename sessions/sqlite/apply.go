@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 
-	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
@@ -181,10 +180,12 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) {
 	if t.err != nil || last < first {
 		return
 	}
-	t.fail(t.reader().readMessages(context.Background(), false, r.id, seqOf(first+by), seqOf(last+by), false, func(m sessions.Message) error {
+	for m, err := range t.reader().said(context.Background(), first+by, last+by, rows.Said{}) {
+		if t.fail(err); t.err != nil {
+			return
+		}
 		if words := searchable(m); words != "" {
 			t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, rowID(r.id, m.Seq), words)
 		}
-		return t.err
-	}))
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
 
 	driver "modernc.org/sqlite"
 )
@@ -188,11 +189,8 @@ func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
 	if err != nil {
 		return err
 	}
-	var rows []sessions.Message
-	err = s.b.readMessages(ctx, false, id, 1, maxSeq, false, func(r sessions.Message) error {
-		rows = append(rows, r)
-		return nil
-	})
+	from, to := span(id)
+	rows, err := collect(s.b.said(ctx, from, to, rows.Said{}))
 	f()
 	s.b.recent.put(id, rows, changes)
 	return err

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"iter"
 	"slices"
 
@@ -13,104 +11,85 @@ import (
 	"dragoman/sessions/rules"
 )
 
-const (
-	messageColumns = `id, role, rest, content`
-	messageRange   = ` FROM messages WHERE id BETWEEN ? AND ? ORDER BY id`
-)
-
 // Messages: see rows.Reader. The newest ones of a conversation that was read
 // lately come from memory.
 func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
-	return func(yield func(sessions.Message, error) bool) {
-		err := r.messages(ctx, k, q, func(m sessions.Message) bool { return yield(m, nil) })
-		if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, sql.ErrNoRows) {
-			yield(sessions.Message{}, explain(err))
-		}
-	}
-}
-
-func (r reader) messages(ctx context.Context, k channels.Key, q rows.Said, yield func(sessions.Message) bool) error {
 	changes := r.b.recent.now() // before anything is read
 	key, err := r.keyID(ctx, k)
 	if err != nil {
-		return err
+		return none[sessions.Message](err)
 	}
-	first, last := max(q.After, 0)+1, int64(maxSeq)
-	if q.Before > 0 {
-		last = q.Before - 1
-	}
+	from, to := between(key, q)
 	if r.pooled() && q.Newest && !q.Once {
-		return r.newest(ctx, key, first, last, changes, yield)
+		return r.newest(ctx, key, seqOf(from), seqOf(to), changes)
 	}
-	return r.readMessages(ctx, q.Light, key, first, last, q.Newest, func(m sessions.Message) error { return give(m, yield) })
+	return r.said(ctx, from, to, q)
 }
 
-func give(m sessions.Message, yield func(sessions.Message) bool) error {
-	if !yield(m) {
-		return errEnough
+// between are the ids of the messages of a key that q chooses.
+func between(key int64, q rows.Said) (from, to int64) {
+	from, to = rowID(key, max(q.After, 0)+1), rowID(key, maxSeq)
+	if q.Before > 0 {
+		to = rowID(key, min(q.Before-1, maxSeq))
 	}
-	return nil
+	return from, to
 }
 
-func (r reader) readMessages(ctx context.Context, light bool, key, first, last int64, newest bool, f func(sessions.Message) error) error {
-	query := `SELECT ` + messageColumns + messageRange
-	if light {
-		query = `SELECT id, role, rest, ''` + messageRange
+// said reads the messages with ids from one to another from the file.
+func (r reader) said(ctx context.Context, from, to int64, q rows.Said) iter.Seq2[sessions.Message, error] {
+	columns := `SELECT id, role, rest, content`
+	if q.Light {
+		columns = `SELECT id, role, rest, ''`
 	}
-	if newest {
-		query += ` DESC`
-	}
-	scan := newRowScan()
-	return r.src.each(ctx, func(row scanner) error {
-		m, err := scan.message(row)
-		if err == nil {
-			err = f(m)
-		}
-		return err
-	}, query, rowID(key, first), rowID(key, last))
+	return stream(ctx, r.src, newRowScan().message, columns+` FROM messages WHERE id BETWEEN ? AND ?`+orderBy(`id`, q.Newest), from, to)
 }
 
 // newest yields messages from the newest on: those that came since the last read
 // of the same conversation, then those that are known from it, then the rest.
 // What was yielded is known to the next one.
-func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64, yield func(sessions.Message) bool) error {
-	known := r.b.recent.stretch(key)
-	for len(known) > 0 && known[len(known)-1].Seq > last {
-		known = known[:len(known)-1]
-	}
-	read := func(first, last int64) (list []sessions.Message, err error) {
-		if first <= last {
-			err = r.readMessages(ctx, false, key, first, last, true, func(m sessions.Message) error {
-				list = append(list, m)
-				return give(rules.Clone(m), yield)
-			})
+func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64) iter.Seq2[sessions.Message, error] {
+	return func(yield func(sessions.Message, error) bool) {
+		known := r.b.recent.stretch(key)
+		for len(known) > 0 && known[len(known)-1].Seq > last {
+			known = known[:len(known)-1]
 		}
-		slices.Reverse(list)
-		return list, err
+		more, failed := true, false
+		read := func(first, last int64) (list []sessions.Message) {
+			if !more || first > last {
+				return nil
+			}
+			for m, err := range r.said(ctx, rowID(key, first), rowID(key, last), rows.Said{Newest: true}) {
+				if failed = err != nil; failed {
+					yield(m, err)
+					more = false
+				} else {
+					list = append(list, m)
+					more = yield(rules.Clone(m), nil)
+				}
+				if !more {
+					break
+				}
+			}
+			slices.Reverse(list)
+			return list
+		}
+		after, before := first, first-1
+		if n := len(known); n > 0 {
+			after, before = max(first, known[n-1].Seq+1), known[0].Seq-1
+		}
+		newer := read(after, last)
+		from := len(known)
+		for more && from > 0 && known[from-1].Seq >= first {
+			from--
+			more = yield(rules.Clone(known[from]), nil)
+		}
+		older := read(first, before)
+		used := known[from:]
+		if len(newer)+len(older) > 0 {
+			used = slices.Concat(older, used, newer)
+		}
+		if !failed && (len(newer)+len(older) > 0 || from > 0) {
+			r.b.recent.put(key, used, changes)
+		}
 	}
-	after, before := first, first-1
-	if n := len(known); n > 0 {
-		after, before = max(first, known[n-1].Seq+1), known[0].Seq-1
-	}
-	newer, err := read(after, last)
-	from := len(known)
-	for err == nil && from > 0 && known[from-1].Seq >= first {
-		from--
-		err = give(rules.Clone(known[from]), yield)
-	}
-	var older []sessions.Message
-	if err == nil {
-		older, err = read(first, before)
-	}
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	used := known[from:]
-	if len(newer)+len(older) > 0 {
-		used = slices.Concat(older, used, newer)
-	}
-	if len(newer)+len(older) > 0 || from > 0 {
-		r.b.recent.put(key, used, changes)
-	}
-	return err
 }

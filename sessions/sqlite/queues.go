@@ -76,13 +76,17 @@ func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, 
 }
 
 func order(k channels.Key, newest bool) string {
-	switch {
-	case k.IsZero():
+	if k.IsZero() {
 		return ``
-	case newest:
-		return ` ORDER BY r.id DESC`
 	}
-	return ` ORDER BY r.id`
+	return orderBy(`r.id`, newest)
+}
+
+func orderBy(column string, newest bool) string {
+	if newest {
+		return ` ORDER BY ` + column + ` DESC`
+	}
+	return ` ORDER BY ` + column
 }
 
 // Inbox: see rows.Reader. What is open and short is in memory.

@@ -56,15 +56,6 @@ func collect[T any](seq iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
-// ints collects the numbers that a query finds.
-func ints(ctx context.Context, src *statements, query string, args ...any) (list []int64, err error) {
-	err = src.each(ctx, func(row scanner) error {
-		list = append(list, 0)
-		return row.Scan(&list[len(list)-1])
-	}, query, args...)
-	return list, err
-}
-
 // none is a stream of nothing, or of an error.
 func none[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
