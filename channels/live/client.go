@@ -197,27 +197,15 @@ func readEvents(r io.Reader, on func(Event)) error {
 	return io.ErrUnexpectedEOF
 }
 
+// fields says which field of an Event has what comes with its kind.
+var fields = map[string]string{"hello": "Hello", "message": "Item", "preview": "Preview", "delta": "Preview", "end": "Preview", "state": "State"}
+
 func decode(kind string, data []byte) (Event, error) {
 	e := Event{Kind: kind}
-	var into any
-	switch kind {
-	case "hello":
-		e.Hello = &Hello{}
-		into = e.Hello
-	case "message":
-		e.Item = &Item{}
-		into = e.Item
-	case "preview", "delta", "end":
-		e.Preview = &Preview{}
-		into = e.Preview
-	case "state":
-		e.State = &State{}
-		into = e.State
-	default:
-		return e, nil
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return e, fmt.Errorf("live: read events: a %q that is not what was expected: %w", kind, err)
+	if field := fields[kind]; field != "" {
+		if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, field, data), &e); err != nil {
+			return e, fmt.Errorf("live: read events: a %q that is not what was expected: %w", kind, err)
+		}
 	}
 	return e, nil
 }

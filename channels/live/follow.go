@@ -77,7 +77,7 @@ func (r *room) advance(items []Item, sent *Item, now time.Time) {
 	if sent != nil {
 		r.typing = false
 		if r.preview != nil && r.preview.Turn == sent.Replaces {
-			r.over, r.preview, r.thought = sent.Replaces, nil, channels.Thoughts{} // the message event has told it
+			r.over, r.preview, r.thought, r.thoughts = sent.Replaces, nil, channels.Thoughts{}, 0 // the message event has told it
 		}
 	}
 	if had && len(r.waiting) == 0 {

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -15,8 +14,10 @@ import (
 // so a word that is lost costs a moment and no message.
 
 const (
-	// tellEvery is how often other nodes are told how far answers are.
+	// tellEvery is how often other nodes are told how far answers are, and tellByte how
+	// much later for each byte of it: they are told all of an answer each time.
 	tellEvery = 200 * time.Millisecond
+	tellByte  = 10 * time.Microsecond
 	// tellWithin bounds telling them.
 	tellWithin = 2 * time.Second
 	// watchLife is how long another node's viewers are believed in. They are told
@@ -30,20 +31,18 @@ const (
 type word struct {
 	Kind wordKind     `json:"kind"`
 	Key  channels.Key `json:"key"`
-	// New, of watch: the room's viewers know nothing of an answer that is being
-	// written.
+	// New, of watch: the room's viewers know nothing of it yet.
 	New bool `json:"new,omitempty"`
 	// ID, of news, is the answer that is being delivered; "" if it is something else.
 	ID string `json:"id,omitempty"`
 	// Turn is whose preview it is, or ends.
 	Turn string `json:"turn,omitempty"`
-	// Whole, of signs: they have all of the preview. Else Text and Thoughts are new,
-	// and At is how many bytes of text come before.
-	Whole    bool   `json:"whole,omitempty"`
-	At       int    `json:"at,omitempty"`
+	// Text and Note, of signs, are the whole preview, Thoughts those that are kept, and
+	// Thought is how many bytes of them there ever were.
 	Text     string `json:"text,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Thoughts string `json:"thoughts,omitempty"`
+	Thought  int    `json:"thought,omitempty"`
 }
 
 type wordKind string
@@ -54,13 +53,6 @@ const (
 	signWord  wordKind = "sign"
 	overWord  wordKind = "over" // a preview comes to nothing
 )
-
-// told is what other nodes know of the answer in a room.
-type told struct {
-	turn, text string
-	thoughts   channels.Thoughts // those that they do not know
-	stale      bool              // they do not know all
-}
 
 // Hear takes what the hub of another node told: see [Options.Others].
 func (h *Hub) Hear(ctx context.Context, words []byte) {
@@ -77,7 +69,7 @@ func (h *Hub) Hear(ctx context.Context, words []byte) {
 		r := h.enter(w.Key)
 		switch {
 		case w.Kind == watchWord:
-			r.watchedElsewhere(now, w.New)
+			r.watchedElsewhere(now)
 			if w.New { // what was committed before we heard of it was not told
 				h.tell(ctx, word{Kind: newsWord, Key: w.Key})
 				h.stir()
@@ -89,59 +81,41 @@ func (h *Hub) Hear(ctx context.Context, words []byte) {
 			h.follow(ctx, r, nil)
 		case w.Kind == overWord:
 			r.retract(w.Turn)
-		case w.Kind == signWord && !r.hear(w, now):
-			h.tell(ctx, word{Kind: watchWord, Key: w.Key, New: true})
+		case w.Kind == signWord:
+			r.hear(w, now)
 		}
 		h.leave(r)
 	}
 }
 
 // watchedElsewhere notes that a viewer of the room is attached to another node.
-func (r *room) watchedElsewhere(now time.Time, anew bool) {
+func (r *room) watchedElsewhere(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.elsewhere = now
-	if anew || r.told.turn == "" {
-		r.told = told{stale: true}
-	}
+	r.elsewhere, r.stale = now, true
 }
 
-// hear shows a sign from another node. It reports false if something before it
-// was not heard.
-func (r *room) hear(w word, now time.Time) (fits bool) {
+// hear shows a sign from another node.
+func (r *room) hear(w word, now time.Time) {
 	if w.Turn == "" {
 		r.sign(now)
-		return true
+		return
 	}
 	p := channels.Preview{Turn: w.Turn, Text: w.Text, Note: w.Note, Thoughts: w.Thoughts}
 	r.mu.Lock()
 	r.remote = true
-	known := r.preview != nil && r.preview.Turn == w.Turn
-	switch {
-	case w.Whole && known:
-		p.Thoughts = strings.TrimPrefix(w.Thoughts, r.thought.String())
-	case w.Whole:
-	case !known || w.At > len(r.preview.Text):
-		fits = w.Turn == r.over
-		r.mu.Unlock()
-		return fits
-	case w.At < len(r.preview.Text): // an old one that was overtaken
-		r.mu.Unlock()
-		return true
-	default:
-		p.Text = r.preview.Text + w.Text
+	if r.preview != nil && r.preview.Turn == w.Turn {
+		p.Thoughts = w.Thoughts[min(max(0, len(w.Thoughts)-(w.Thought-r.thoughts)), len(w.Thoughts)):]
 	}
 	r.mu.Unlock()
 	r.show(p, now)
-	return true
 }
 
 // signed notes that this node has a sign of the answer in the room.
-func (r *room) signed(thoughts string) {
+func (r *room) signed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remote, r.told.stale = false, true
-	r.told.thoughts.Add(thoughts)
+	r.remote, r.stale = false, true
 }
 
 // stir has other nodes told of a sign soon.
@@ -168,8 +142,13 @@ func (h *Hub) tellSigns(ctx context.Context) {
 			return
 		case <-h.stirred:
 		}
-		h.tell(ctx, h.signs(time.Now())...)
-		pause.Reset(tellEvery)
+		list := h.signs(time.Now())
+		h.tell(ctx, list...)
+		size := 0
+		for _, w := range list {
+			size += len(w.Text) + len(w.Thoughts)
+		}
+		pause.Reset(tellEvery + time.Duration(size)*tellByte)
 	}
 }
 
@@ -185,28 +164,20 @@ func (h *Hub) signs(now time.Time) (list []word) {
 	return list
 }
 
-// untold is what other nodes do not know of the answer in the room, if they want
-// to.
+// untold is how far the answer in the room is, if other nodes want to know and do not.
 func (r *room) untold(now time.Time) (w word, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := &r.told
-	if !r.awaited(now) || !t.stale || r.remote {
+	if !r.awaited(now) || !r.stale || r.remote {
 		return w, false
 	}
-	t.stale = false
+	r.stale = false
 	w = word{Kind: signWord, Key: r.key}
 	if r.preview == nil {
 		return w, r.typing
 	}
-	p := *r.preview
-	w.Turn, w.Text, w.Note = p.Turn, p.Text, p.Note
-	if w.Whole = p.Turn != t.turn || !strings.HasPrefix(p.Text, t.text); w.Whole {
-		w.Thoughts = r.thought.String()
-	} else {
-		w.At, w.Text, w.Thoughts = len(t.text), p.Text[len(t.text):], t.thoughts.String()
-	}
-	*t = told{turn: p.Turn, text: p.Text}
+	p := r.soFar()
+	w.Turn, w.Text, w.Note, w.Thoughts, w.Thought = p.Turn, p.Text, p.Note, p.Thoughts, r.thoughts
 	return w, true
 }
 

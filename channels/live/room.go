@@ -21,18 +21,19 @@ type room struct {
 	// items are published in their order. Capacity 1.
 	tail chan struct{}
 
-	mu      sync.Mutex
-	viewers map[*viewer]struct{}
-	last    int64             // Seq of the newest published item
-	waiting []string          // ids of the messages without an answer
-	preview *Preview          // the answer that is being written
-	thought channels.Thoughts // the model's, for that answer
-	typing  bool
-	heard   time.Time // the last sign of a running turn
-	over    string    // the turn whose preview ended last: late previews of it are ignored
-	state   State     // as published last
+	mu       sync.Mutex
+	viewers  map[*viewer]struct{}
+	last     int64             // Seq of the newest published item
+	waiting  []string          // ids of the messages without an answer
+	preview  *Preview          // the answer that is being written
+	thought  channels.Thoughts // the model's, for that answer
+	thoughts int               // how many bytes of them there ever were
+	typing   bool
+	heard    time.Time // the last sign of a running turn
+	over     string    // the turn whose preview ended last: late previews of it are ignored
+	state    State     // as published last
 
-	told      told      // about the answer, to other nodes
+	stale     bool      // other nodes do not know how far the answer is
 	remote    bool      // the last sign came from another node
 	elsewhere time.Time // when another node last said that somebody watches there
 	renewed   time.Time // when other nodes were last told that somebody watches here
@@ -102,6 +103,7 @@ func (r *room) show(p channels.Preview, now time.Time) {
 	}
 	r.preview = &Preview{Turn: p.Turn, Text: p.Text, Note: p.Note}
 	r.thought.Add(p.Thoughts)
+	r.thoughts += len(p.Thoughts)
 	if old == nil {
 		r.tell()
 	}
@@ -122,7 +124,7 @@ func (r *room) endPreview() {
 	}
 	r.over = r.preview.Turn
 	r.publish(frame("end", 0, Preview{Turn: r.over}))
-	r.preview, r.thought = nil, channels.Thoughts{}
+	r.preview, r.thought, r.thoughts = nil, channels.Thoughts{}, 0
 }
 
 // retract takes the preview of a turn away before its time.

@@ -40,7 +40,7 @@ func (h *Hub) Typing(_ context.Context, k channels.Key) error {
 	r := h.enter(k)
 	defer h.leave(r)
 	r.sign(time.Now())
-	r.signed("")
+	r.signed()
 	h.stir()
 	return nil
 }
@@ -53,7 +53,7 @@ func (h *Hub) Preview(_ context.Context, p channels.Preview) (string, error) {
 	r := h.enter(p.Key)
 	defer h.leave(r)
 	r.show(p, time.Now())
-	r.signed(p.Thoughts)
+	r.signed()
 	h.stir()
 	return previewPrefix + p.Turn, nil
 }

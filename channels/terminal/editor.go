@@ -81,9 +81,9 @@ func (e *editor) remember(text string) {
 	e.shown, e.draft = len(e.history), ""
 }
 
-// press does what an editing key does. It reports false for the others, and
-// returns the candidates if Tab found several.
-func (e *editor) press(k key) (candidates []string, done bool) {
+// press does what an editing key does, and returns the candidates if Tab found
+// several.
+func (e *editor) press(k key) (candidates []string) {
 	switch k.name {
 	case keyText, keyPaste:
 		e.insert(k.text)
@@ -100,15 +100,15 @@ func (e *editor) press(k key) (candidates []string, done bool) {
 	case keyKillRest:
 		e.cut(e.at, len(e.line))
 	case keyTab:
-		return e.complete(), true
+		return e.complete()
 	default:
-		return nil, e.move(k.name)
+		e.move(k.name)
 	}
-	return nil, true
+	return nil
 }
 
 // move is press for the keys that change no text.
-func (e *editor) move(name keyName) bool {
+func (e *editor) move(name keyName) {
 	switch name {
 	case keyLeft:
 		e.at = max(0, e.at-1)
@@ -131,10 +131,7 @@ func (e *editor) move(name keyName) bool {
 		e.browse(-1)
 	case keyDown:
 		e.browse(+1)
-	default:
-		return false
 	}
-	return true
 }
 
 func blank(cluster string) bool { return strings.TrimSpace(cluster) == "" }

@@ -77,7 +77,7 @@ func (s *session) press(k key) {
 	case keyClear:
 		s.screen.clear()
 	default:
-		if candidates, _ := s.editor.press(k); candidates != nil && !s.waiting() {
+		if candidates := s.editor.press(k); candidates != nil && !s.waiting() {
 			s.say(indent + strings.Join(candidates, "  "))
 		}
 	}
