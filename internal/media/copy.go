@@ -14,7 +14,6 @@ type File struct {
 	Name string // also of uploads
 	Size int64
 	At   time.Time
-	Mode fs.FileMode // as it has in a directory
 }
 
 // Each calls f for every file, which reads it to its end. One that goes meanwhile
@@ -52,14 +51,10 @@ func (s *Store) one(name string, e entry, f func(File, io.Reader) error) error {
 	if err != nil {
 		return fmt.Errorf("media: read a file: %w", bare(err))
 	}
-	mode := fs.FileMode(0o600)
-	if e.marked {
-		mode = marked
-	}
-	return errors.Join(f(File{name, size, e.at, mode}, r), r.Close())
+	return errors.Join(f(File{name, size, e.at}, r), r.Close())
 }
 
-// Copy brings the files of s to another store, with their times and marks. Those
+// Copy brings the files of s to another store, with their times. Those
 // that are there are passed over, so that a copy that was cut off goes on. It
 // returns how many were brought.
 func (s *Store) Copy(ctx context.Context, to *Store) (n int, err error) {
@@ -67,7 +62,7 @@ func (s *Store) Copy(ctx context.Context, to *Store) (n int, err error) {
 		if size, err := to.shelf.size(f.Name); err == nil && size == f.Size {
 			return nil
 		}
-		if err := to.shelf.take(ctx, f.Name, r.(content), entry{size: f.Size, at: f.At, marked: f.Mode == marked}); err != nil {
+		if err := to.shelf.take(ctx, f.Name, r.(content), entry{size: f.Size, at: f.At}); err != nil {
 			return fmt.Errorf("media: copy a file: %w", bare(err))
 		}
 		n++

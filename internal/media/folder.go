@@ -19,8 +19,6 @@ const (
 	tempDir = "tmp"
 	// unfinished is how old such a file is that nobody writes any more.
 	unfinished = 24 * time.Hour
-	// marked is the mode of a file that a transcript is known to name.
-	marked = 0o400
 )
 
 // folder is a shelf in a directory: a folder for each conversation.
@@ -100,13 +98,13 @@ func (f tempFile) discard() {
 }
 
 func (s folder) rename(from, to string) error {
-	err := s.make(path.Dir(to))
-	if err == nil {
-		err = s.root.Rename(from, to)
-	}
-	if errors.Is(err, fs.ErrNotExist) { // unlink may have taken the folder away, which was empty
+	var err error
+	for range 2 { // unlink may take away the folder, which is empty
 		if err = s.make(path.Dir(to)); err == nil {
 			err = s.root.Rename(from, to)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 	}
 	if err == nil {
@@ -170,9 +168,6 @@ func (s folder) take(_ context.Context, name string, from content, e entry) erro
 	temp := d.(tempFile).name
 	if _, err = io.Copy(d, from); err == nil {
 		err = s.root.Chtimes(temp, e.at, e.at)
-	}
-	if err == nil && e.marked {
-		err = s.root.Chmod(temp, marked)
 	}
 	if err == nil {
 		err = d.publish(name)
@@ -264,7 +259,7 @@ func (s folder) list(dir string) ([]entry, error) {
 	for _, name := range names {
 		info, err := s.root.Lstat(dir + "/" + name)
 		if err == nil && info.Mode().IsRegular() {
-			all = append(all, entry{name, info.Size(), info.ModTime(), info.Mode().Perm() == marked})
+			all = append(all, entry{name, info.Size(), info.ModTime()})
 		}
 	}
 	return all, nil
@@ -295,16 +290,6 @@ func (s folder) drop(dir string) error {
 		return err
 	}
 	return s.sync(".")
-}
-
-func (s folder) mark(names ...string) error {
-	var errs []error
-	for _, name := range names {
-		if err := s.root.Chmod(name, marked); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func (s folder) used() (used int64, err error) {

@@ -50,11 +50,13 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		return a, nil
 	}
 	s.count()
-	if !s.room.fits(max(a.Bytes, 1)) {
+	least := max(a.Bytes, 1)
+	if !s.room.take(least) {
 		a.Missing = s.why(errNoRoom)
 		s.o.Logger.Warn("the files have reached media.max_total; this one is not downloaded", "channel", m.Key.Channel(), "msg_id", m.ID)
 		return a, nil
 	}
+	s.room.give(least)
 	size, err = s.attempts(ctx, file, fetch)
 	if ctx.Err() != nil {
 		return a, ctx.Err()

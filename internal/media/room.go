@@ -32,13 +32,6 @@ func (r *room) take(n int64) bool {
 	return true
 }
 
-// fits says whether n more bytes would fit.
-func (r *room) fits(n int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.most <= 0 || r.used+n <= r.most
-}
-
 // give returns bytes of what is not kept after all.
 func (r *room) give(n int64) {
 	r.mu.Lock()

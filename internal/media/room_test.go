@@ -136,14 +136,14 @@ func TestTidy(t *testing.T) {
 	if want := []bool{true, false, true, false, true, true, true}; !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
-	// What a transcript names is not looked for twice, until it is gone.
+	// After a week of that, transcripts are not read for what is left.
 	delete(l.files, "irc:broken")
 	l.reads = 0
-	if n, err := s.Tidy(t.Context(), before, l); n != 1 || err != nil || l.reads != 0 {
-		t.Errorf("Tidy again = %d, %v after reading %d transcripts, want 1 after none", n, err, l.reads)
+	if n, err := s.Tidy(t.Context(), before.Add(7*24*time.Hour), l); n != 3 || err != nil || l.reads != 1 {
+		t.Errorf("Tidy a week later = %d, %v after reading %d transcripts, want 3 after that of the young one", n, err, l.reads)
 	}
 	delete(l.files, "irc:#Go")
-	if n, err := s.Tidy(t.Context(), before, l); n != 1 || err != nil || there(wanted) || !there(young) {
+	if n, err := s.Tidy(t.Context(), before, l); n != 1 || err != nil || there(wanted) {
 		t.Errorf("Tidy of a conversation that is gone = %d, %v", n, err)
 	}
 }

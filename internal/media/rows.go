@@ -61,7 +61,6 @@ CREATE TABLE IF NOT EXISTS media_files (
 	blob text NOT NULL REFERENCES media_blobs,
 	size bigint NOT NULL,
 	written timestamptz NOT NULL,
-	marked boolean NOT NULL DEFAULT false,
 	PRIMARY KEY (folder, name));
 CREATE INDEX IF NOT EXISTS media_files_name ON media_files (name);
 CREATE INDEX IF NOT EXISTS media_files_blob ON media_files (blob);
@@ -213,8 +212,8 @@ func (s rows) keep(ctx context.Context, name string, from io.ReadSeeker, e entry
 		if err := loosen(ctx, tx, name); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written, marked) VALUES ($1, $2, $3, $4, $5, $6)`,
-			path.Dir(name), path.Base(name), id, e.size, e.at, e.marked)
+		_, err := tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written) VALUES ($1, $2, $3, $4, $5)`,
+			path.Dir(name), path.Base(name), id, e.size, e.at)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `UPDATE media_blobs SET unnamed = NULL WHERE id = $1`, id)
 		}
@@ -222,21 +221,15 @@ func (s rows) keep(ctx context.Context, name string, from io.ReadSeeker, e entry
 	})
 }
 
-// ofNames are the rows of names, $1 their folders and $2 what is after the slash.
-const ofNames = ` (folder, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
-
-// split is for ofNames.
-func split(names []string) (folders, files []string) {
-	for _, name := range names {
-		folders, files = append(folders, path.Dir(name)), append(files, path.Base(name))
-	}
-	return folders, files
-}
-
 // loosen takes names away, and notes which of their blobs have no other. Who
 // gives or takes names of one blob waits for each other.
 func loosen(ctx context.Context, tx *sql.Tx, names ...string) error {
-	folders, files := split(names)
+	// The rows of names, $1 their folders and $2 what is after the slash.
+	const ofNames = ` (folder, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+	var folders, files []string
+	for _, name := range names {
+		folders, files = append(folders, path.Dir(name)), append(files, path.Base(name))
+	}
 	ids, err := column(ctx, tx, `SELECT id FROM media_blobs WHERE id IN (SELECT blob FROM media_files WHERE`+ofNames+`) ORDER BY id FOR UPDATE`, folders, files)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -334,14 +327,14 @@ func (s rows) folders() ([]string, error) {
 func (s rows) list(folder string) (all []entry, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	list, err := s.db.QueryContext(ctx, `SELECT name, size, written, marked FROM media_files WHERE folder = $1`, folder)
+	list, err := s.db.QueryContext(ctx, `SELECT name, size, written FROM media_files WHERE folder = $1`, folder)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = list.Close() }()
 	for list.Next() {
 		var e entry
-		if err := list.Scan(&e.name, &e.size, &e.at, &e.marked); err != nil {
+		if err := list.Scan(&e.name, &e.size, &e.at); err != nil {
 			return nil, err
 		}
 		all = append(all, e)
@@ -373,8 +366,8 @@ func add(ctx context.Context, tx *sql.Tx, from, to string, replace bool) error {
 		err = loosen(ctx, tx, to)
 	}
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written, marked)
-			SELECT $3, $4, blob, size, written, marked FROM media_files WHERE folder = $1 AND name = $2 ON CONFLICT DO NOTHING`,
+		_, err = tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written)
+			SELECT $3, $4, blob, size, written FROM media_files WHERE folder = $1 AND name = $2 ON CONFLICT DO NOTHING`,
 			path.Dir(from), path.Base(from), path.Dir(to), path.Base(to))
 	}
 	return err
@@ -399,14 +392,6 @@ func (s rows) drop(folder string) error {
 	}
 	_, err = s.unlink(names...)
 	return err
-}
-
-func (s rows) mark(names ...string) error {
-	folders, files := split(names)
-	return s.do(func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE media_files SET marked = true WHERE`+ofNames, folders, files)
-		return err
-	})
 }
 
 func (s rows) used() (used int64, err error) {

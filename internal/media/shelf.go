@@ -31,8 +31,6 @@ type shelf interface {
 	unlink(names ...string) (gone []string, err error)
 	// drop takes away a folder and all in it. Having none is no error.
 	drop(folder string) error
-	// mark notes that a transcript names these files.
-	mark(names ...string) error
 	// used is what all files take.
 	used() (int64, error)
 	// collect removes what crashes left that has no name.
@@ -57,8 +55,7 @@ type content interface {
 
 // entry is a file of a folder.
 type entry struct {
-	name   string // within the folder
-	size   int64
-	at     time.Time // when it was written
-	marked bool
+	name string // within the folder
+	size int64
+	at   time.Time // when it was written
 }

@@ -173,8 +173,8 @@ func TestShelvesShare(t *testing.T) {
 			}
 			old := time.Now().Add(time.Hour)
 			l := &ledger{files: map[string][]string{"irc:b": {file}}}
-			for range 2 {
-				if n, err := s.Tidy(t.Context(), old, l); n != 0 || err != nil || l.reads != 1 {
+			for _, then := range []time.Time{old, old.Add(8 * 24 * time.Hour)} {
+				if n, err := s.Tidy(t.Context(), then, l); n != 0 || err != nil || l.reads != 1 {
 					t.Errorf("Tidy = %d, %v after reading %d transcripts", n, err, l.reads)
 				}
 			}

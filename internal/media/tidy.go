@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,15 @@ type Transcripts interface {
 	Files(ctx context.Context, k channels.Key) ([]string, error)
 }
 
-// Tidy removes what was last written before, and belongs to a conversation
-// that does not exist, or that does not name it: a crash between the removal
-// of a conversation and of its files leaves such, and so does a message that
-// was given up while its file was fetched. It returns how many it removed. A
-// transcript is read once for each file that it names.
+// lately is how long files are looked for in transcripts. Who tidies daily looks
+// for each a few times.
+const lately = 7 * 24 * time.Hour
+
+// Tidy removes what was last written before, and belongs to a conversation that
+// does not exist: a crash between the removal of a conversation and of its files
+// leaves such. What was written lately is also removed if its conversation does not
+// name it: a message may be given up while its file is fetched. Tidy returns how
+// many it removed.
 func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (removed int, err error) {
 	folders, err := s.shelf.folders()
 	if err != nil {
@@ -69,43 +74,35 @@ func (s *Store) tidyUploads(before time.Time) (removed int, err error) {
 
 // tidy is Tidy of one conversation's folder.
 func (s *Store) tidy(ctx context.Context, k channels.Key, before time.Time, all Transcripts) (removed int, err error) {
-	old, unsure, err := s.old(k.FileName(), before)
+	old, recent, err := s.old(k.FileName(), before)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
 	exists, err := all.Exists(ctx, k)
-	wanted := map[string]bool{}
-	if err == nil && exists && len(unsure) > 0 {
-		old = unsure
-		var files []string
-		files, err = all.Files(ctx, k)
-		for _, file := range files {
-			wanted[path.Base(file)] = true // a joined one's folder is another
+	if err == nil && exists {
+		if old = recent; len(old) == 0 {
+			return 0, nil
 		}
-	} else if exists {
-		return 0, nil
+		var wanted []string
+		wanted, err = all.Files(ctx, k)
+		for i, file := range wanted {
+			wanted[i] = path.Base(file) // a joined one's folder is another
+		}
+		old = slices.DeleteFunc(old, func(name string) bool { return slices.Contains(wanted, path.Base(name)) })
 	}
 	if err != nil {
 		return 0, fmt.Errorf("media: tidy %s: %w", k, err)
 	}
-	var named, rest []string
-	for _, name := range old {
-		if wanted[path.Base(name)] {
-			named = append(named, name)
-		} else {
-			rest = append(rest, name)
-		}
-	}
-	gone, err := s.shelf.unlink(rest...)
-	if err = errors.Join(err, s.shelf.mark(named...)); err != nil {
+	gone, err := s.shelf.unlink(old...)
+	if err != nil {
 		err = fmt.Errorf("media: tidy %s: %w", k, bare(err))
 	}
 	return len(gone), err
 }
 
-// old names the files of a folder that were last written before; unsure are
-// those that no transcript is known to name.
-func (s *Store) old(folder string, before time.Time) (all, unsure []string, err error) {
+// old names the files of a folder that were last written before; recent are
+// those of the days before that.
+func (s *Store) old(folder string, before time.Time) (all, recent []string, err error) {
 	list, err := s.shelf.list(folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("media: tidy: %w", bare(err))
@@ -115,11 +112,11 @@ func (s *Store) old(folder string, before time.Time) (all, unsure []string, err 
 			continue
 		}
 		all = append(all, folder+"/"+e.name)
-		if !e.marked {
-			unsure = append(unsure, folder+"/"+e.name)
+		if e.at.After(before.Add(-lately)) {
+			recent = append(recent, folder+"/"+e.name)
 		}
 	}
-	return all, unsure, nil
+	return all, recent, nil
 }
 
 // keyOf reads a folder's name. Those of very long keys end in a hash and

@@ -76,7 +76,7 @@ func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state 
 		return err
 	}
 	err = files.Each(ctx, func(f media.File, r io.Reader) error {
-		return b.File(to+"/"+f.Name, f.Mode, f.At, f.Size, r)
+		return b.File(to+"/"+f.Name, 0o600, f.At, f.Size, r)
 	})
 	return errors.Join(err, files.Close())
 }
