@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -59,11 +60,11 @@ func (p Plan) Empty() bool {
 func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation bool) (p Plan, err error) {
 	p = Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
 	p.Erasure.Keys = []channels.Key{target}
-	seen := newPeople(target)
+	var seen map[channels.Key]*chat
 	if onlyConversation {
-		err = e.read(ctx, seen, target)
-	} else if seen, err = e.people(ctx, target); err == nil {
-		err = e.planPerson(ctx, &p, seen)
+		seen, err = e.count(ctx, nil, p.Erasure.Keys)
+	} else {
+		seen, err = e.planPerson(ctx, &p, target)
 	}
 	if err == nil {
 		err = e.planKeys(ctx, &p, seen)
@@ -84,52 +85,60 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 	return p, err
 }
 
-// planPerson adds to p what the person has beyond the target's conversation.
-func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
-	target := seen.target
-	ids, maybe := seen.identities()
+// planPerson adds to p what the person has beyond the target's conversation, and
+// returns what was counted: the conversations in which the person wrote, those that
+// have an id for a name, and that of the target.
+func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (map[channels.Key]*chat, error) {
+	who, err := e.people(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	ids, maybe := who.identities()
 	for _, group := range maybe {
-		p.Maybe = append(p.Maybe, Namesake{target.Channel() + ":" + group[0], seen.chatsOf(group)})
+		p.Maybe = append(p.Maybe, Namesake{target.Channel() + ":" + group[0], who.chatsOf(group)})
 	}
-	if err := e.readOf(ctx, seen, ids); err != nil {
-		return err
-	}
+	keys := append(who.chatsOf(ids), target)
 	for _, id := range ids {
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
 		// A plan with a hundred masks need not name a hundred empty memories.
-		if scope := sessions.PersonScope(target.Channel(), id); id == target.Chat() || seen.facts[scope] {
+		if scope := sessions.PersonScope(target.Channel(), id); id == target.Chat() || who.facts[scope] {
 			p.Erasure.Scopes = append(p.Erasure.Scopes, scope)
 		}
+		if k, err := channels.NewKey(target.Channel(), id); err == nil { // else no chat can have that name
+			keys = append(keys, k)
+		}
 	}
-	for _, one := range seen.paired {
+	for _, one := range who.paired {
 		if slices.Contains(ids, one.PersonID) {
 			p.Pairings++
 		}
 	}
-	for _, k := range seen.keys() {
-		if k == target {
-			continue
-		}
-		c := seen.chats[k]
-		mine, others := c.wrote(ids)
-		if slices.Contains(ids, k.Chat()) || mine > 0 && others == 0 { // a private chat under another id, or as good as that
+	seen, err := e.count(ctx, ids, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(seen), byChat) {
+		c := seen[k]
+		switch {
+		case k == target || k.Channel() != target.Channel():
+		case slices.Contains(ids, k.Chat()) || c.mine > 0 && c.others == 0: // a private chat under another id, or as good as that
 			p.Erasure.Keys = append(p.Erasure.Keys, k)
-			continue
-		}
-		p.Queued += c.queued(ids)
-		if mine > 0 {
+		default:
+			if p.Queued += c.asked; c.mine == 0 {
+				continue
+			}
 			facts, err := e.countFacts(ctx, sessions.ChatScope(k))
 			if err != nil {
-				return err
+				return nil, err
 			}
-			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: mine, Facts: facts})
+			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: c.mine, Facts: facts})
 		}
 	}
-	return nil
+	return seen, nil
 }
 
 // planKeys adds to p what is removed with its keys, and counts facts.
-func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen *people) (err error) {
+func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*chat) (err error) {
 	for _, k := range p.Erasure.Keys {
 		p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.ChatScope(k))
 		c, err := e.Store.Conversation(ctx, k)
@@ -138,12 +147,8 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen *people) (err error
 		} else if !errors.Is(err, sessions.ErrNotFound) {
 			return err
 		}
-		if h := seen.chats[k]; h != nil {
-			p.Queued += h.out
-			for _, r := range h.queue {
-				p.Queued += r.all
-			}
-			if err != nil && h.out+len(h.queue) == 0 {
+		if c := seen[k]; c != nil {
+			if p.Queued += c.queued; err != nil && c.queued == 0 {
 				p.Names = append(p.Names, k)
 			}
 		}
