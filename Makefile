@@ -45,8 +45,8 @@ build:
 ## test: run all tests (installs ngircd, PostgreSQL, chromium and npm's aimock where it may)
 test: need
 	go test -timeout 20m ./...
-	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/config
-	go test -tags nopostgres -run WithoutPostgreSQL ./internal/config
+	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
+	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
 
 ## need: install what the tests need and lack
 need:

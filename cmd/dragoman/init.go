@@ -97,7 +97,7 @@ func (a *asking) configuration() string {
 	a.model(&b, a.choose(len(providers)))
 	a.e.say("\nTelegram: @BotFather gives you a token for a new bot (/newbot). Leave it empty to skip Telegram for now.")
 	if token := a.secret("Token"); token != "" {
-		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token_file: %s\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
+		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token: \"${file:%s}\"\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
 	}
 	return b.String()
 }

@@ -50,7 +50,6 @@ type Access struct {
 // Telegram is one bot.
 type Telegram struct {
 	Token       Secret   `yaml:"token,omitempty" is:"bot token" doc:"The bot's token from @BotFather."`
-	TokenFile   string   `yaml:"token_file,omitempty" doc:"A file with the token, instead of token."`
 	APIURL      string   `yaml:"api_url" default:"https://api.telegram.org" is:"url" doc:"The Bot API server."`
 	PollTimeout Duration `yaml:"poll_timeout" default:"30s" range:"1s..1m" doc:"How long a poll waits at the server when there are no messages."`
 	Preview     bool     `yaml:"preview" default:"true" doc:"Show the answer while it is written."`

@@ -43,6 +43,14 @@ func (d *decoder) problem(line int, path, what, want string) {
 	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, What: what, Want: want})
 }
 
+var (
+	secretType   = reflect.TypeFor[Secret]()
+	channelsType = reflect.TypeFor[map[string]Channel]()
+	promptsType  = reflect.TypeFor[Prompts]()
+	headersType  = reflect.TypeFor[Headers]()
+	bodyType     = reflect.TypeFor[Body]()
+)
+
 // settle puts what they stand for in the place of aliases below n, and returns
 // how many nodes there are then, or maxNodes and more if they are too many. known has
 // the nodes that were counted; one that is inside itself is too many.
@@ -191,7 +199,7 @@ func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) 
 // scalar decodes one value. Text in messages is shown only if it was written
 // literally and is not a secret.
 func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
-	kind, line := kinds[kindOf(v.Type())], n.Line
+	kind, line := kinds[v.Type()], n.Line
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		d.problem(line, path, "expected "+kind.want, "")

@@ -147,6 +147,17 @@ func (o Options) places() []string {
 // state is in systemStateDir unless it says otherwise.
 const systemStateDir = "/var/lib/dragoman"
 
+// stateDir follows systemd's StateDirectory=, then the XDG convention.
+func (o Options) stateDir() string {
+	if dir, ok := o.Env("STATE_DIRECTORY"); ok && filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir, ok := o.Env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "dragoman")
+	}
+	return filepath.Join(o.Home, ".local", "state", "dragoman")
+}
+
 // absolute resolves "~" and paths relative to base.
 func (o Options) absolute(path, base string) string {
 	if path == "~" || strings.HasPrefix(path, "~/") {
@@ -243,26 +254,21 @@ func readYAML(data []byte) (docs []*yaml.Node, err error) {
 // readLimited reads a regular file of at most limit bytes and reports whether
 // only its owner can read it. A pipe or a device is refused, not waited for.
 func readLimited(path string, limit int64) (data []byte, private bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
-	}
-	if !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
 		return nil, false, errors.New("is not a regular file")
+	case info.Size() > limit:
+		return nil, false, fmt.Errorf("has more than %s", Size(limit))
+	default:
+		data, err = os.ReadFile(path)
+		private = info.Mode().Perm()&0o077 == 0
 	}
-	data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
 	}
-	if int64(len(data)) > limit {
-		return nil, false, fmt.Errorf("has more than %s", Size(limit))
-	}
-	return data, info.Mode().Perm()&0o077 == 0, nil
+	return data, private, nil
 }
 
 // reason is the cause without the path, which stands next to it already.

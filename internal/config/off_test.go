@@ -10,7 +10,6 @@ import (
 func TestOffChannelNeedsNoSecrets(t *testing.T) {
 	for name, channel := range map[string]string{
 		"token in a file":     "telegram: {enabled: %s, allow: [1], token: \"${file:/nowhere/token}\"}",
-		"token_file":          "telegram: {enabled: %s, allow: [1], token_file: /nowhere/token}",
 		"token in a variable": "telegram: {enabled: %s, allow: [1], token: \"${NO_SUCH_VARIABLE}\"}",
 		"key after enabled":   "telegram: {allow: [1], token: \"${file:/nowhere/token}\", enabled: %s}",
 		"a prompt":            "web: {enabled: %s, system_prompt: \"${file:/nowhere/prompt}\"}",
@@ -39,7 +38,7 @@ func TestOffChannelNeedsNoSecrets(t *testing.T) {
 	// What can never be right is still said.
 	for _, text := range []string{
 		"channels: {telegram: {enabled: false, token: \"${file:}\"}}\n", "channels: {telegram: {enabled: false, token: \"${no\"}}\n",
-		"channels: {telegram: {enabled: false, token: \"1:abcdefgh\", token_file: /nowhere}}\n", "channels: {a: {enabled: false, type: \"${NO_SUCH_VARIABLE}\"}}\n",
+		"channels: {a: {enabled: false, type: \"${NO_SUCH_VARIABLE}\"}}\n",
 		"channels: {telegram: {enabled: false}, irc: {enabled: true, server: \"${NO_SUCH_VARIABLE}\", allow: [\"account:a\"]}}\n",
 	} {
 		if _, err := load(t, text); err == nil {

@@ -1,5 +1,3 @@
-//go:build !nopostgres
-
 package config_test
 
 import (

@@ -68,7 +68,7 @@ func (ps Problems) sorted() Problems {
 // nearest finds the candidate that word was probably meant to be, or "". It
 // forgives about one slip in three letters, and a word that merely goes on.
 func nearest(word string, candidates []string) string {
-	best, bestCost := "", len(word)/3+2
+	best, bestCost := "", min(len(word), 64)/3+2
 	for _, c := range candidates {
 		cost := distance(word, c)
 		if strings.HasPrefix(word, c) && len(c) >= 3 {
@@ -81,31 +81,25 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, remove, change or swap.
+// distance is the number of letters to insert, remove or change.
 func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
 	}
-	var before, previous []int
-	current := make([]int, len(b)+1)
-	for j := range current {
-		current[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, previous, current = previous, current, make([]int, len(b)+1)
-		current[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
+	for i := range min(len(a), 64) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
 			}
-			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				current[j] = min(current[j], before[j-2]+1)
-			}
+			corner = row[j+1]
+			row[j+1] = min(corner+1, row[j]+1, change)
 		}
 	}
-	return current[len(b)]
+	return row[len(b)]
 }
 
 // oneOf is the advice for a value that must be one of a few.

@@ -80,7 +80,8 @@ heartbeat:
 		`19 heartbeat.jobs[0].target: there is no channel "discord"; configured: cli, irc, telegram, web`,
 		`20 heartbeat.jobs[1].time_zone: "Mars/Base" is not a time zone; write one like Europe/Rome or UTC`,
 		`20 heartbeat.jobs[1].name: appears twice; keep one, or give it another name`,
-		`20 heartbeat.jobs[1]: a job needs either every or cron; write one of them, like every: 2h or cron: "0 8 * * *"`,
+		`20 heartbeat.jobs[1].target: "nowhere" is not a conversation; write channel:chat, like telegram:123456789`,
+		`20 heartbeat.jobs[1]: both every and cron say when: want one of them`,
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -124,7 +125,6 @@ func TestOneProblem(t *testing.T) {
 		{"our own field", "model: {extra_body: {messages: []}}\n", "1 model.extra_body.messages: is set by Dragoman itself; remove it"},
 		{"no header", "model: {extra_headers: {\"a b\": c}}\n", "1 model.extra_headers.(a key with unusual characters): is not a valid header name; write letters, digits and dashes"},
 		{"header's value", "model: {extra_headers: {a: \"ä\"}}\n", "1 model.extra_headers.a: has a character that is not allowed in a header; use plain characters only"},
-		{"fallback to itself", "model: {name: a, fallback: [a]}\n", "1 model.fallback[0]: is the configured model; write the name of another model of the same server"},
 		{"fallback twice", "model: {name: a, fallback: [b, b]}\n", "1 model.fallback[1]: appears twice; keep one"},
 		{"file URL", "model: {name: x, base_url: \"file:///etc/passwd\"}\n", "1 model.base_url: is not a web address; write one like https://host/path"},
 		{"no model name", "model: {base_url: \"http://127.0.0.1:1/v1\"}\n", "1 model.name: is needed with model.base_url; write the model's name as that server knows it"},
@@ -160,8 +160,8 @@ func TestOneProblem(t *testing.T) {
 		{"workspace around the state", "state_dir: /a/b\nworkspace: /a\n", "2 workspace: the state directory is inside it, so the model's tools could reach the database; name another folder"},
 		{"star and people", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\", 5]}}\n", "1 channels.telegram.allow: \"*\" lets everybody in, so the other entries have no effect; keep either \"*\" or the others"},
 		{"star and pairing", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\"], pairing: true}}\n", "1 channels.telegram.pairing: allow has \"*\", so nobody would ever be asked for a code; remove \"*\", or pairing"},
-		{"two tokens", "channels: {telegram: {token: \"1:abcdefgh\", token_file: x}}\n", "1 channels.telegram.token_file: token is set as well; keep one of the two"},
-		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\", or token_file"},
+		{"the setting of a token's file", "channels: {telegram: {enabled: false, token_file: x}}\n", "1 channels.telegram.token_file: unknown key; did you mean \"token\"?"},
+		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\""},
 		{"no server", "channels: {irc: {allow: [\"account:ann\"]}}\n", "1 channels.irc.server: is needed; write host:port, like irc.example.org:6697"},
 		{"off with an odd token", "channels: {telegram: {enabled: false, token: hello}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
 		{"user name", "channels: {irc: {enabled: false, user: a@b}}\n", "1 channels.irc.user: has a character that cannot be in a user name; write letters and digits"},
@@ -292,9 +292,10 @@ func TestSchedulesAreChecked(t *testing.T) {
 	want := []string{
 		`3 heartbeat.jobs[0]: active hours "8": want two times of day, like 08:00-22:00`,
 		`3 heartbeat.jobs[0]: cron "x": expected exactly 5 fields, found 1: [x]` + form,
-		`4 heartbeat.jobs[1].catch_up: "never" is not a known value; write once or skip`, `4 heartbeat.jobs[1].prompt: is empty; write what the model should do`,
+		`4 heartbeat.jobs[1].catch_up: "never" is not a known value; write once or skip`,
 		`4 heartbeat.jobs[1].target: "" is not a conversation; write channel:chat, like telegram:123456789`, `4 heartbeat.jobs[1]: cron "y": expected exactly 5 fields, found 1: [y]` + form,
-		"5 heartbeat.jobs[2]: its cron or active_hours (from a variable or a file) cannot be understood",
+		`4 heartbeat.jobs[1]: the prompt is missing: want what the model should do`,
+		"5 heartbeat.jobs[2]: its name, cron or active_hours (from a variable or a file) cannot be understood",
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Error(diff)

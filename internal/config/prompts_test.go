@@ -145,7 +145,6 @@ func TestModelsOfChats(t *testing.T) {
 		"a kind":   {server + "channels: {web: {models: {group: b}}}", `channels.web.models.group: is not a chat`},
 		"nothing":  {server + "channels: {web: {models: {tea: ' '}}}", "is empty; write the model's name"},
 		"Telegram": {server + "channels: {telegram: {token: '1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST', models: {ann: b}}}", "is not a chat"},
-		"the demo": {"model: {type: demo}\nchannels: {web: {models: {tea: b}}}", "the built-in demo has no other models"},
 	} {
 		if _, err := load(t, tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Load = %v, want %q", name, err, tt.want)

@@ -14,6 +14,11 @@ import (
 // Efforts are what model.reasoning and the setting of a conversation may say.
 var Efforts = []string{"auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
+// BuiltinTools are the names of the tools that come with Dragoman.
+var BuiltinTools = []string{
+	"forget", "list_dir", "read_attachment", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
+}
+
 // lists are the words that a setting may be, where code has them.
 var lists = map[string]func() []string{
 	"efforts": func() []string { return Efforts },
@@ -92,7 +97,7 @@ func within(v reflect.Value, ranges string) bool {
 	}
 	bound := func(text string) float64 {
 		b := reflect.New(v.Type()).Elem()
-		if err := kinds[kindOf(v.Type())].set(b, text); err != nil {
+		if err := kinds[v.Type()].set(b, text); err != nil {
 			panic(fmt.Sprintf("config: the range %s: %v", ranges, err))
 		}
 		return number(b)

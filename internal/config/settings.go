@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 
+	"dragoman/agent/window"
+
 	"gopkg.in/yaml.v3"
 )
 
@@ -58,7 +60,7 @@ func setDefaults(v reflect.Value) {
 		case has && f.value.Kind() == reflect.Slice:
 			f.value.Set(reflect.ValueOf(strings.Fields(text)))
 		case has:
-			if err := kinds[kindOf(f.value.Type())].set(f.value, text); err != nil {
+			if err := kinds[f.value.Type()].set(f.value, text); err != nil {
 				panic(fmt.Sprintf("config: the default of %s: %v", f.name, err))
 			}
 		}
@@ -160,6 +162,58 @@ func (v *validator) fill(path string, section, preset reflect.Value) {
 			v.fill(at, f.value, from[i].value)
 		case !v.written(at):
 			f.value.Set(from[i].value)
+		}
+	}
+}
+
+// kindOf names the kind of a type for people.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.Slice:
+		return "list"
+	case reflect.Map:
+		return "names and values"
+	}
+	return kinds[t].name
+}
+
+// defaults is the configuration of an empty file.
+func defaults(o Options) *Config {
+	c := &Config{
+		StateDir: o.stateDir(), Channels: map[string]Channel{},
+		Summary: presetSummary(window.DefaultPreset), Prune: presetPrune(window.DefaultPrunePreset),
+	}
+	setDefaults(reflect.ValueOf(c).Elem())
+	return c
+}
+
+// defaultChannel is what a channel of that type is before its keys are read.
+// The page and the terminal are guarded by who can reach them, so there the
+// default is everybody; a network's default is nobody.
+func defaultChannel(kind string) Channel {
+	ch := Channel{Type: kind}
+	switch kind {
+	case TypeTelegram:
+		ch.Telegram = &Telegram{}
+	case TypeWhatsApp:
+		ch.WhatsApp = &WhatsApp{}
+	case TypeIRC:
+		ch.IRC = &IRC{}
+	case TypeWeb, TypeCLI:
+		ch.Allow = []string{"*"}
+	}
+	setDefaults(reflect.ValueOf(&ch).Elem())
+	return ch
+}
+
+// addDefaultChannels gives every installation its page and its terminal. Both
+// are turned off with enabled: false.
+func (c *Config) addDefaultChannels() {
+	for _, kind := range []string{TypeWeb, TypeCLI} {
+		if _, taken := c.Channels[kind]; !taken && len(c.OfType(kind)) == 0 {
+			c.Channels[kind] = defaultChannel(kind)
 		}
 	}
 }

@@ -102,8 +102,6 @@ func (v *validator) store(s Store) {
 	switch {
 	case s.Type == "memory":
 		v.warn("store.type", "memory forgets everything when the daemon stops", "write sqlite or file to keep it")
-	case s.Type == "postgres" && !hasPostgres:
-		v.bad("store.type", "this program was built without PostgreSQL (-tags nopostgres)", "use the ordinary build")
 	case s.Type == "postgres" && s.URL.IsZero():
 		v.bad("store.url", "is empty, but postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
 	}
@@ -147,6 +145,46 @@ func (v *validator) http(h HTTP) {
 		v.warn("http.listen", "the page and its token cross the network unencrypted", "put a TLS proxy in front and listen on 127.0.0.1")
 	}
 }
+
+func (v *validator) model(m Model) {
+	v.plain("model.base_url", m.BaseURL, !m.APIKey.IsZero() || len(m.ExtraHeaders) > 0)
+	if m.Type == "openai" && m.BaseURL == "" {
+		v.bad("model.base_url", "is needed for model.type openai", "write the address of the API, like http://127.0.0.1:11434/v1")
+	}
+	if m.Type == "demo" && (m.BaseURL != "" || !m.APIKey.IsZero()) {
+		v.bad("model.type", "demo uses neither base_url nor api_key, but one of them is set", "remove them, or write openai")
+	}
+	if m.BaseURL != "" && m.Name == "" {
+		v.bad("model.name", "is needed with model.base_url", "write the model's name as that server knows it")
+	}
+	if m.MaxTokens >= m.ContextWindow && m.ContextWindow >= 2048 {
+		v.bad("model.max_tokens", "leaves no room in model.context_window for a question", fmt.Sprintf("write less than %d", m.ContextWindow))
+	}
+	for i, o := range m.Others {
+		path := fmt.Sprintf("model.others[%d].name", i)
+		switch {
+		case strings.TrimSpace(o.Name) == "":
+			v.bad(path, "is needed", "write the model's name as its server knows it")
+		case o.Name == m.Name:
+			v.bad(path, "is the configured model", "write its context_window and prices under model itself")
+		}
+	}
+}
+
+// plain warns of a key that everybody on the network could read.
+func (v *validator) plain(path, address string, withSecret bool) {
+	if withSecret && unencrypted(address) {
+		v.warn(path, "the key crosses the network unencrypted", "write https://")
+	}
+}
+
+// UnknownWindow is the context window of a model of which nobody says one, in
+// tokens.
+const UnknownWindow = 32768
+
+// window is model.context_window, or what stands in for it while the server is
+// not asked.
+func (m Model) window() int { return cmp.Or(m.ContextWindow, UnknownWindow) }
 
 func (v *validator) agent(a *Agent) {
 	if i := slices.IndexFunc(placeholders, func(p string) bool { return strings.Contains(a.SystemPrompt, p) }); i >= 0 {

@@ -2,11 +2,8 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 func (v *validator) channels() {
@@ -19,12 +16,11 @@ func (v *validator) channels() {
 		id, what := ch.Type, "there is one channel of this type already: %s"
 		switch ch.Type {
 		case TypeTelegram:
-			v.telegram(path, ch.Telegram, ch.Enabled)
+			if ch.Enabled && !v.written(path+".token") {
+				v.bad(path+".token", "is needed", "get one from @BotFather, and write token: \"${file:/path}\"")
+			}
 			id, what = ch.Telegram.Token.Reveal(), "has the same token as %s, and two pollers of one bot stop each other"
 		case TypeWhatsApp:
-			if !hasWhatsApp && ch.Enabled {
-				v.bad(path+".type", "this program was built without WhatsApp (-tags nowhatsapp)", "use the ordinary build, or turn the channel off with enabled: false")
-			}
 			continue
 		case TypeIRC:
 			v.irc(path, ch.IRC, ch.Enabled)
@@ -62,23 +58,6 @@ func (v *validator) access(path string, ch Channel) {
 		v.warn(path+".allow", "nobody may talk", "add people to allow, or set pairing: true")
 	case ch.Pairing && local:
 		v.bad(path+".pairing", "nobody can be paired on a channel of type "+ch.Type, "remove the line")
-	}
-}
-
-// telegram checks a bot's settings. One that is turned off needs none.
-func (v *validator) telegram(path string, t *Telegram, enabled bool) {
-	switch written := v.written(path + ".token"); {
-	case written && t.TokenFile != "":
-		v.bad(path+".token_file", "token is set as well", "keep one of the two")
-	case t.TokenFile != "" && enabled:
-		for _, f := range fieldsOf(reflect.ValueOf(t).Elem()) {
-			if f.name == "token" {
-				at := path + ".token_file"
-				v.scalar(&yaml.Node{Kind: yaml.ScalarNode, Value: "${file:" + t.TokenFile + "}", Line: v.line(at)}, at, f.value, f)
-			}
-		}
-	case !written && enabled:
-		v.bad(path+".token", "is needed", "get one from @BotFather, and write token: \"${file:/path}\", or token_file")
 	}
 }
 
@@ -139,8 +118,6 @@ func (v *validator) chats(path string, ch Channel, all Prompts) {
 			v.bad(at, "is not a chat of "+ch.network(), `write private, group, or a chat's id like "#go" or "-1001234567890", which may have a *`)
 		case strings.TrimSpace(all[chat]) == "":
 			v.bad(at, "is empty", "write "+value+", or remove the line")
-		case models && v.c.Model.Type == "demo":
-			v.bad(at, "the built-in demo has no other models", "name a server in model.base_url, or remove the line")
 		}
 	}
 }

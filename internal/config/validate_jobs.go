@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
@@ -14,52 +12,38 @@ import (
 
 func (v *validator) heartbeat(h *Heartbeat) {
 	if job, wanted := h.FileJob(); wanted {
-		v.schedule("heartbeat", job)
+		v.job("heartbeat", job)
 	}
 	for i := range h.Jobs {
-		job := &h.Jobs[i]
+		job, path := &h.Jobs[i], fmt.Sprintf("heartbeat.jobs[%d]", i)
 		job.TimeZone = cmp.Or(job.TimeZone, h.TimeZone)
-		v.job(fmt.Sprintf("heartbeat.jobs[%d]", i), *job)
+		if job.Name == FileJobName {
+			v.bad(path+".name", FileJobName+" is the name of the job that runs HEARTBEAT.md", "give it another name")
+		} else {
+			v.job(path, *job)
+		}
 	}
 }
 
+// job passes on what package heartbeat finds wrong. It gets right values for
+// what was said already.
 func (v *validator) job(path string, job Job) {
-	_, nameErr := channels.NewKey(heartbeatName, job.Name)
-	switch {
-	case nameErr != nil || utf8.RuneCountInString(job.Name) > 64 || strings.ContainsFunc(job.Name, unicode.IsSpace):
-		v.bad(path+".name", "a job needs a name of 1 to 64 characters without spaces", "")
-	case job.Name == FileJobName:
-		v.bad(path+".name", FileJobName+" is the name of the job that runs HEARTBEAT.md", "give it another name")
-	}
-	if strings.TrimSpace(job.Prompt) == "" {
-		v.bad(path+".prompt", "is empty", "write what the model should do")
-	}
-	if (job.Cron == "") == (job.Every == 0 && !v.written(path+".every")) {
-		v.bad(path, "a job needs either every or cron", "write one of them, like every: 2h or cron: \"0 8 * * *\"")
-		return
-	}
-	v.schedule(path, job)
-}
-
-// schedule checks what a job and HEARTBEAT.md share. Package heartbeat knows
-// what is wrong with times, and gets right values for what was said already.
-func (v *validator) schedule(path string, job Job) {
 	v.target(path+".target", job.Target)
-	only := job.Scheduled()
-	only.Name, only.Target, only.Prompt, only.CatchUp = "any", channels.MustKey("any:chat"), "any", ""
-	if only.Cron == "" {
-		only.Every = time.Minute
+	s := job.Scheduled()
+	s.Target, s.CatchUp = channels.MustKey("any:chat"), ""
+	if s.Every != 0 {
+		s.Every = time.Minute
 	}
-	if !isZone(only.TimeZone) {
-		only.TimeZone = ""
+	if !isZone(s.TimeZone) {
+		s.TimeZone = ""
 	}
-	err := heartbeat.Validate(only)
+	err := heartbeat.Validate(s)
 	if err == nil {
 		return
 	}
 	for what := range strings.SplitSeq(err.Error(), "\n") {
-		if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
-			what = "its cron or active_hours (from a variable or a file) cannot be understood"
+		if v.marks[path+".name"].expanded || v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
+			what = "its name, cron or active_hours (from a variable or a file) cannot be understood"
 		}
 		v.bad(path, what, "")
 	}

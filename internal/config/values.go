@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -145,4 +146,47 @@ func parseSize(text string) (Size, error) {
 		return Size(n * u.bytes), nil
 	}
 	return 0, errSize
+}
+
+// kind is how one type of value is called, written and read.
+type kind struct {
+	name, want string
+	set        func(v reflect.Value, text string) error
+}
+
+var kinds = map[reflect.Type]kind{
+	secretType:                   {"secret", "text", nil},
+	reflect.TypeFor[string]():    {"text", "text", parsed(func(s string) (string, error) { return s, nil })},
+	reflect.TypeFor[bool]():      {"true or false", "true or false", parsed(parseBool)},
+	reflect.TypeFor[float64]():   {"number", "a number, like 0.7", parsed(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })},
+	reflect.TypeFor[Size]():      {"size", "a size, like 4096 or 256KiB", parsed(parseSize)},
+	reflect.TypeFor[Threshold](): {"whole number or none", "a whole number, like 10, or none", parsed(parseThreshold)},
+	reflect.TypeFor[int](): {"whole number", "a whole number, like 10", parsed(func(s string) (int, error) {
+		n, err := strconv.ParseInt(s, 10, 32)
+		return int(n), err
+	})},
+	reflect.TypeFor[Duration](): {"duration", "a time span, like 30s, 10m or 24h", parsed(func(s string) (Duration, error) {
+		n, err := time.ParseDuration(s)
+		return Duration(n), err
+	})},
+}
+
+// parsed sets a value only if its text could be read, so that no half-read
+// value causes a second, misleading problem.
+func parsed[T any](parse func(string) (T, error)) func(reflect.Value, string) error {
+	return func(v reflect.Value, text string) error {
+		value, err := parse(text)
+		if err == nil {
+			v.Set(reflect.ValueOf(value))
+		}
+		return err
+	}
+}
+
+// parseBool knows two words only: that "yes" or "1" count elsewhere is a trap.
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, strconv.ErrSyntax
+	}
+	return s == "true", nil
 }

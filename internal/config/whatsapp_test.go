@@ -1,5 +1,3 @@
-//go:build !nowhatsapp
-
 package config_test
 
 import (
@@ -8,9 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// built says whether this program has WhatsApp.
-const built = true
 
 func TestWhatsApp(t *testing.T) {
 	c, err := load(t, `channels: {wa: {type: whatsapp, allow: [+15550000002, "chat:120363000000000001@g.us", 123456@lid], web_version: auto, typing: false}}`)

@@ -1,6 +1,0 @@
-//go:build nopostgres
-
-package config
-
-// hasPostgres: this program was built without PostgreSQL.
-const hasPostgres = false

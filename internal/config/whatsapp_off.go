@@ -1,6 +1,0 @@
-//go:build nowhatsapp
-
-package config
-
-// hasWhatsApp: this program was built without WhatsApp.
-const hasWhatsApp = false
