@@ -140,10 +140,6 @@ func (s *Scheduler) Target(job string) (channels.Key, bool) {
 	return e.job.Target, true
 }
 
-// Silent reports whether an answer means that there is nothing to tell, see
-// the function [Silent].
-func (s *Scheduler) Silent(answer string) bool { return Silent(answer) }
-
 // Run fires what comes due until ctx ends, then returns nil.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for failures := 0; ; {

@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"errors"
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 	_ "time/tzdata" // A small Debian has no zone files; a job's time zone must exist all the same.
@@ -91,7 +92,7 @@ func (c calendar) nextReal(t time.Time) time.Time {
 		_, end := stretch.ZoneBounds()
 		due := c.cron.Next(t.In(time.FixedZone("", offset)))
 		if due.IsZero() || end.IsZero() || due.Before(end) {
-			return utc(due)
+			return wholeSecond(due)
 		}
 		stretch, t = end.In(c.zone), end.Add(-time.Second)
 	}
@@ -108,7 +109,7 @@ func (c calendar) nextWall(t time.Time) time.Time {
 			return time.Time{}
 		}
 		if due := firstShown(wall, c.zone); due.After(t) {
-			return utc(due)
+			return wholeSecond(due)
 		}
 	}
 }
@@ -136,6 +137,9 @@ func firstShown(wall time.Time, zone *time.Location) time.Time {
 	return t
 }
 
+// countMost bounds how many missed occurrences are counted one by one.
+const countMost = 1000
+
 // last is the newest due time that is not after now, given due, one that is
 // not after now either, and how many there are from due up to it, at most
 // countMost.
@@ -144,46 +148,20 @@ func last(tt timetable, due, now time.Time) (newest time.Time, count int) {
 		n := now.Sub(due) / time.Duration(i)
 		return due.Add(n * time.Duration(i)), int(min(n, countMost-1)) + 1
 	}
+	ahead := func(t time.Time) bool { return t.IsZero() || t.After(now) }
 	newest, count = due, 1
-	for count < countMost {
+	for ; count < countMost; count++ {
 		after := tt.next(newest)
-		if after.IsZero() || after.After(now) {
+		if ahead(after) {
 			return newest, count
 		}
-		newest, count = after, count+1
+		newest = after
 	}
-	return newestBefore(tt, newest, now), count
+	// The newest is the first second after which nothing else is due.
+	more := sort.Search(int(now.Sub(newest)/time.Second), func(i int) bool { return ahead(tt.next(newest.Add(time.Duration(i) * time.Second))) })
+	return newest.Add(time.Duration(more) * time.Second), count
 }
 
-// countMost bounds how many missed occurrences are counted one by one.
-const countMost = 1000
-
-// newestBefore finds the newest due time that is not after now by looking
-// back further and further; known is one.
-func newestBefore(tt timetable, known, now time.Time) time.Time {
-	for back := time.Minute; now.Add(-back).After(known); back *= 2 {
-		due := tt.next(now.Add(-back))
-		if due.IsZero() || due.After(now) {
-			continue
-		}
-		for {
-			after := tt.next(due)
-			if after.IsZero() || after.After(now) {
-				return due
-			}
-			due = after
-		}
-	}
-	return known
-}
-
-// utc is t as the store keeps it; zero stays zero.
-func utc(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
-	return wholeSecond(t)
-}
-
-// wholeSecond drops what a due time's id cannot show.
+// wholeSecond is t as the store keeps it, without what a due time's id cannot
+// show. Zero stays zero.
 func wholeSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
