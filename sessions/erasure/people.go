@@ -103,3 +103,116 @@ func (p *people) addWriter(w sessions.Writer) {
 		}
 	}
 }
+
+// identities are the ids of the person whom the target means, sorted, and those
+// that may be theirs or somebody else's, in one group for each possible person.
+// Nowhere else is it decided who is one person.
+//
+// Ids that the network gave with one message are one person's, and so on from
+// each to the next, but not through an id that several people had (see shared).
+// A nick is no id. It leads to whoever wrote in the private chat of that name
+// or, if that chat is gone, to whoever has the nick in a mask; and in both
+// cases only if that is one person, and not several one after the other.
+func (p *people) identities() (mine []string, maybe [][]string) {
+	nick := p.target.Chat()
+	all := p.sameAs(nick)
+	var called []string // by that nick
+	for id := range p.aliases {
+		if nickIn(id) == nick || hasFold(p.names[id], nick) {
+			called = append(called, id)
+		}
+	}
+	lead := slices.Collect(maps.Keys(p.private))
+	perhaps := slices.Concat(called, lead)
+	if len(lead) == 0 {
+		lead = slices.DeleteFunc(called, func(id string) bool { return nickIn(id) != nick })
+	}
+	if groups := p.groups(slices.DeleteFunc(lead, p.shared), all); len(groups) == 1 {
+		for _, id := range groups[0] {
+			all[id] = true
+		}
+	}
+	for id := range all {
+		perhaps = slices.AppendSeq(perhaps, maps.Keys(p.aliases[id]))
+	}
+	return slices.Sorted(maps.Keys(all)), p.groups(perhaps, all)
+}
+
+// groups sorts ids into people, and leaves out those that are known.
+func (p *people) groups(ids []string, known map[string]bool) (groups [][]string) {
+	slices.Sort(ids)
+	seen := maps.Clone(known)
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		group := slices.Sorted(maps.Keys(p.sameAs(id)))
+		for _, one := range group {
+			seen[one] = true
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// sameAs are the ids of the person who has id.
+func (p *people) sameAs(id string) map[string]bool {
+	found := map[string]bool{id: true}
+	if p.shared(id) {
+		return found
+	}
+	for next := []string{id}; len(next) > 0; next = next[1:] {
+		for other := range p.aliases[next[0]] {
+			if !found[other] && !p.shared(other) {
+				found[other] = true
+				next = append(next, other)
+			}
+		}
+	}
+	return found
+}
+
+// shared reports whether several people had id: the network gave it with two
+// ids of one kind. A person has one account and one number, but as many masks as
+// places to write from. So a mask with two accounts, or a number with two
+// WhatsApp accounts, is not one person's alone.
+func (p *people) shared(id string) bool {
+	had := map[string]bool{}
+	for other := range p.aliases[id] {
+		kind := kindOf(other)
+		if kind != "mask" && had[kind] {
+			return true
+		}
+		had[kind] = true
+	}
+	return false
+}
+
+// kindOf tells ids apart by their form: "account:ann", "800@lid", "+1555".
+func kindOf(id string) string {
+	if kind, _, ok := strings.Cut(id, ":"); ok {
+		return kind
+	}
+	if _, server, ok := strings.Cut(id, "@"); ok {
+		return "@" + server
+	}
+	return strings.TrimRight(id, "0123456789")
+}
+
+// nickIn is the nick that an IRC mask has, or "".
+func nickIn(id string) string {
+	if mask, ok := strings.CutPrefix(id, "mask:"); ok {
+		nick, _, _ := strings.Cut(mask, "!")
+		return nick
+	}
+	return ""
+}
+
+func hasFold(names map[string]bool, name string) bool {
+	for one := range names {
+		if strings.EqualFold(one, name) {
+			return true
+		}
+	}
+	return false
+}
