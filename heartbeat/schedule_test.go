@@ -10,12 +10,12 @@ import (
 	"dragoman/heartbeat"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 var (
 	_ heartbeat.Ledger = sessions.Jobs(nil)
-	_ heartbeat.Ledger = (*memory.Store)(nil)
+	_ heartbeat.Ledger = (*sqlitetest.Store)(nil)
 )
 
 func cronJob(cron, zone string) heartbeat.Job {

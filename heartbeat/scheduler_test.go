@@ -15,7 +15,7 @@ import (
 	"dragoman/channels"
 	"dragoman/heartbeat"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // at midnight (UTC) of 1 January 2000.
 type rig struct {
 	t      *testing.T
-	store  *memory.Store
+	store  *sqlitetest.Store
 	ledger heartbeat.Ledger
 	o      heartbeat.Options
 	shift  atomic.Int64 // of the wall clock, a time.Duration
@@ -35,7 +35,7 @@ type rig struct {
 
 func bubble(t *testing.T, test func(*testing.T, *rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, store: memory.New(memory.Options{})}
+		r := &rig{t: t, store: sqlitetest.Open(t, nil)}
 		r.ledger = r.store
 		r.o = heartbeat.Options{Now: func() time.Time { return time.Now().Add(time.Duration(r.shift.Load())) }, Zone: time.UTC}
 		test(t, r)

@@ -11,12 +11,12 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // chat is a conversation in a store, and the tool that searches it.
 type chat struct {
-	*memory.Store
+	*sqlitetest.Store
 	t    *testing.T
 	key  channels.Key
 	tool agent.Tool
@@ -24,7 +24,7 @@ type chat struct {
 }
 
 func newChat(t *testing.T) *chat {
-	store := memory.New(memory.Options{})
+	store := sqlitetest.Open(t, nil)
 	t.Cleanup(func() { ok(t, store.Close()) })
 	return &chat{Store: store, t: t, key: channels.MustKey("telegram:7"), tool: tools.SearchHistory(store)}
 }

@@ -12,7 +12,7 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // curious is a model that tries to remember, to recall and to search before it
@@ -41,7 +41,7 @@ func (m *curious) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 // A run without a key is answered, and reads and writes nothing, also through
 // its tools.
 func TestCase55RunWithoutAKey(t *testing.T) {
-	store := memory.New(memory.Options{})
+	store := sqlitetest.Open(t, nil)
 	defer store.Close()
 	k := channels.MustKey("telegram:7")
 	ok(t, second(store.Accept(t.Context(), sessions.Entry{
@@ -75,7 +75,7 @@ func TestCase55RunWithoutAKey(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // dumped is all that a store holds.
-func dumped(t *testing.T, s *memory.Store) []string {
+func dumped(t *testing.T, s *sqlitetest.Store) []string {
 	t.Helper()
 	var all []string
 	ok(t, s.Dump(t.Context(), nil, func(r sessions.Record) error {

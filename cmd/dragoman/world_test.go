@@ -18,14 +18,14 @@ import (
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/exchange"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fakeDaemon serves the verbs from a store in memory, by the real handler.
 type fakeDaemon struct {
-	store    *memory.Store
+	store    *sqlitetest.Store
 	jobs     httpapi.Scheduler
 	audit    string
 	trouble  *httpapi.Trouble
@@ -118,7 +118,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, daemon: &fakeDaemon{store: memory.New(memory.Options{Now: func() time.Time { return clock }})}}
+	return &world{t: t, daemon: &fakeDaemon{store: sqlitetest.Open(t, func() time.Time { return clock })}}
 }
 
 // size is how large the terminal is now.

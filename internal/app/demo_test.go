@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/channels/live"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 
@@ -127,17 +126,3 @@ func TestToolsAreNamed(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// The memory store forgets; the page says nothing of yesterday.
-func TestMemoryStore(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, "store: {type: memory}")
-	r := p.run()
-	r.ask(r.page(""), "good morning")
-	r.stop()
-	if items := p.run().feedOf(""); len(items) != 0 {
-		t.Errorf("the feed holds %d items after a restart, want none", len(items))
-	}
-}
-
-func (r *running) feedOf(room string) []live.Item { return r.feed(r.page(room)) }

@@ -14,7 +14,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // spoiled is a store whose Erase leaves traces or fails.
@@ -54,7 +54,7 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer files.Close()
-			test.spoil.Store = memory.New(memory.Options{})
+			test.spoil.Store = sqlitetest.Open(t, nil)
 			s := app.Filing(test.spoil, files)
 			defer s.Close()
 			in := channels.Inbound{
@@ -116,7 +116,7 @@ func TestJoinMovesFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close()
-	s := app.Filing(memory.New(memory.Options{}), files)
+	s := app.Filing(sqlitetest.Open(t, nil), files)
 	defer s.Close()
 	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
 	in := channels.Inbound{Key: from, ID: "1", Attachments: []channels.Attachment{{Ref: "r"}}}

@@ -17,7 +17,6 @@ import (
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/file"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
 )
@@ -32,8 +31,6 @@ func at(t *testing.T, p storage.Location) sessions.Store {
 		s, err = sqlite.Open(t.Context(), p.Path, sqlite.Options{})
 	case "file":
 		s, err = file.Open(t.Context(), p.Path, file.Options{})
-	case "memory":
-		s = memory.New(memory.Options{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +132,7 @@ func TestCase48MoveThereAndBack(t *testing.T) {
 	first := everything(t, p.parse("sqlite"))
 	from := at(t, p.parse("sqlite"))
 	defer from.Close()
-	for i, kind := range []string{"memory", "file", "sqlite", "file", "memory", "sqlite"} {
+	for i, kind := range []string{"file", "sqlite", "file"} {
 		next := at(t, storage.Location{Type: kind, Path: p.state(fmt.Sprint("step", i))})
 		defer next.Close()
 		if _, err := exchange.Move(t.Context(), from, next, nil); err != nil {
@@ -193,8 +190,6 @@ func TestMigrateRefuses(t *testing.T) {
 	}
 	everything(t, from)
 	p.refusedMigration(from, from, "to itself")
-	p.refusedMigration(from, p.parse("memory"), "a store in memory has nothing")
-	p.refusedMigration(p.parse("memory"), from, "a store in memory has nothing")
 	notes := p.parse("sqlite:" + p.state("notes.txt"))
 	if err := os.WriteFile(notes.Path, []byte(strings.Repeat("somebody's notes\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -207,7 +202,7 @@ func TestMigrateRefuses(t *testing.T) {
 	p.refusedMigration(from, p.parse("sqlite:"+p.state("x.db")), "a daemon is using", "stop it first")
 	r.stop()
 
-	for _, text := range []string{"", "mysql", "sqlte:/x", "memory:/x", ":/x"} {
+	for _, text := range []string{"", "mysql", "sqlte:/x", "memory", ":/x"} {
 		if got, err := storage.ParseLocation(text, "/state"); err == nil {
 			t.Errorf("ParseLocation(%q) = %v", text, got)
 		}
@@ -263,7 +258,7 @@ func TestMigrateCancelled(t *testing.T) {
 }
 
 func TestAdvice(t *testing.T) {
-	p := newPlace(t, "store: {type: memory}")
+	p := newPlace(t, "store: {type: file}")
 	if got := p.parse("sqlite").Advice(p.config()); !strings.Contains(got, "store: {type: sqlite}") || strings.Contains(got, "Move the copy there") {
 		t.Errorf("Advice = %q", got)
 	}

@@ -27,9 +27,9 @@ var everywhere = []string{"internal/lazily"}
 
 // everywhereInTests may be imported by the tests of any package: the suites
 // that implementations have to pass, the servers and scripted models they run
-// against, and the reference store.
+// against, and a store for what uses one.
 var everywhereInTests = []string{
-	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "sessions/rowstest", "agent/agenttest/**", "sessions/memory",
+	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "sessions/rowstest", "agent/agenttest/**", "sessions/sqlite/sqlitetest",
 }
 
 // Table is the house: every package and its arrows. The first rule that
@@ -52,6 +52,7 @@ var Table = []Rule{
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
+	{Package: "sessions/sqlite/sqlitetest", ForTests: true, Imports: []string{"sessions/sqlite"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},

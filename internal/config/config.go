@@ -73,12 +73,12 @@ func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 // run with each.
 var (
 	FileStores = []string{"sqlite", "file"}
-	StoreTypes = []string{FileStores[0], FileStores[1], "postgres", "memory"}
+	StoreTypes = []string{FileStores[0], FileStores[1], "postgres"}
 )
 
 // Store says where conversations and queues are kept.
 type Store struct {
-	Type     string `yaml:"type" default:"sqlite" oneof:"store types" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database; memory keeps nothing after the daemon stops."`
+	Type     string `yaml:"type" default:"sqlite" oneof:"store types" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database."`
 	URL      Secret `yaml:"url,omitempty" is:"postgres" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
 	MaxConns int    `yaml:"max_conns" default:"16" range:"5..10000" doc:"Maximum connections of this process to the database, 5 or more. Only for the type postgres."`
 }

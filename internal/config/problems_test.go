@@ -178,6 +178,7 @@ func TestOneProblem(t *testing.T) {
 		{"control character", "http: {token: \"0123456789abcdef\\n\"}\n", "1 http.token: has a line break or a control character inside; keep the secret on one line"},
 		{"huge number", "agent: {max_steps: 99999999999999999999}\n", "1 agent.max_steps: \"99999999999999999999\" is not a whole number; write a whole number, like 10"},
 		{"fraction", "heartbeat: {target: \"web:default\", every: 90.5s}\n", "1 heartbeat.every: has a fraction of a second; write whole seconds"},
+		{"memory", "store: {type: memory}\n", "1 store.type: \"memory\" is not a known value; write sqlite, and for a store that forgets also a state_dir in a tmpfs, like /dev/shm/dragoman"},
 		{"catch up", "heartbeat: {jobs: [{name: a, every: 1h, target: \"web:default\", prompt: x, catch_up: true}]}\n", "1 heartbeat.jobs[0].catch_up: \"true\" is not a known value; write once or skip"},
 		{"local zone", "heartbeat: {target: \"web:default\", time_zone: Local}\n", "1 heartbeat.time_zone: \"Local\" is not a time zone; write one like Europe/Rome or UTC"},
 		{"bad agent's zone", "agent: {time_zone: Mars/Base}\n", "1 agent.time_zone: \"Mars/Base\" is not a time zone; write one like Europe/Rome or UTC"},
@@ -257,7 +258,6 @@ func TestWarnings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	write(t, path, `http: {listen: "0.0.0.0:1", token: 0123456789abcdef}
 model: {base_url: "http://192.0.2.1/v1", api_key: k, name: x}
-store: {type: memory}
 channels:
   a: {type: telegram, token: "1:abcdefgh"}
   b: {type: telegram, token: "2:abcdefgh", allow: ["*"]}
@@ -274,7 +274,7 @@ channels:
 	for _, w := range c.Warnings() {
 		got = append(got, fmt.Sprintf("%d %s", w.Line, w.Path))
 	}
-	want := []string{"0 ", "1 http.listen", "2 model.base_url", "3 store.type", "5 channels.a.allow", "6 channels.b.allow", "7 channels.c.tls"}
+	want := []string{"0 ", "1 http.listen", "2 model.base_url", "4 channels.a.allow", "5 channels.b.allow", "6 channels.c.tls"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

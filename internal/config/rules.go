@@ -34,6 +34,11 @@ var lists = map[string]func() []string{
 	"tools":           func() []string { return BuiltinTools },
 }
 
+// gone are words that settings once took, and what to write instead.
+var gone = map[string]string{
+	"store.type memory": "write sqlite, and for a store that forgets also a state_dir in a tmpfs, like /dev/shm/dragoman",
+}
+
 // words are what the setting may be; nil if it may be anything.
 func (f field) words() []string {
 	tag := f.tag.Get("oneof")
@@ -58,6 +63,9 @@ func (d *decoder) check(line int, path string, v reflect.Value, f field, text st
 			want := oneOf(words)
 			if near := nearest(strings.ToLower(text), words); near != "" && shown != "this" {
 				want = fmt.Sprintf("did you mean %q? %s", near, want)
+			}
+			if instead := gone[path+" "+strings.ToLower(text)]; instead != "" {
+				want = instead
 			}
 			d.problem(line, path, shown+" is not a known value", want)
 		}

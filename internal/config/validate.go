@@ -99,10 +99,7 @@ func (v *validator) roles() {
 }
 
 func (v *validator) store(s Store) {
-	switch {
-	case s.Type == "memory":
-		v.warn("store.type", "memory forgets everything when the daemon stops", "write sqlite or file to keep it")
-	case s.Type == "postgres" && s.URL.IsZero():
+	if s.Type == "postgres" && s.URL.IsZero() {
 		v.bad("store.url", "is empty, but postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // noting is a real agent whose Summarize can be watched and held up.
@@ -282,7 +282,7 @@ func TestCase21OneSummaryAtATime(t *testing.T) {
 }
 
 // forgetful is a store that loses messages behind a summary and says nothing.
-type forgetful struct{ *memory.Store }
+type forgetful struct{ *sqlitetest.Store }
 
 func (f forgetful) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	h, err := f.Store.History(ctx, k, limit)

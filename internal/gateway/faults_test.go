@@ -16,7 +16,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // errDisk is a failure that goes away.
@@ -193,7 +193,7 @@ func TestRunEndsWithTheStore(t *testing.T) {
 	for name, broken := range map[string]error{"in failure": errDisk, "too early": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mem := memory.New(memory.Options{})
+				mem := sqlitetest.Open(t, nil)
 				t.Cleanup(func() { _ = mem.Close() })
 				gw, err := gateway.New(dead{mem, broken}, &scripted{run: echo}, nil, gateway.Options{RetentionDays: 30})
 				if err != nil {

@@ -22,7 +22,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/pgtest"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 func TestMain(m *testing.M) {
@@ -279,7 +279,7 @@ type world struct {
 	agent *scripted
 	real  gateway.Agent // not nil: instead of agent
 	store gateway.Store
-	mem   *memory.Store
+	mem   *sqlitetest.Store
 	seen  *counter
 	gw    *gateway.Gateway
 	in    channels.Intake
@@ -293,7 +293,7 @@ type change func(*world, *gateway.Binding, *gateway.Options)
 // start builds and runs a world inside a synctest bubble; it ends with the test.
 func start(t *testing.T, changes ...change) *world {
 	t.Helper()
-	mem := memory.New(memory.Options{})
+	mem := sqlitetest.Open(t, nil)
 	w := &world{
 		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, mem: mem, store: mem,
 		seen: &counter{}, ended: make(chan error, 1),

@@ -12,7 +12,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 const waitingNotice = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
@@ -172,7 +172,7 @@ func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 		w.say("1", "hello")
 		time.Sleep(2 * time.Minute)
 		w.expect("1", waitingNotice)
-		store := memory.New(memory.Options{})
+		store := sqlitetest.Open(t, nil)
 		if _, err := store.Restore(t.Context(), w.records()); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -31,9 +31,9 @@ func now() time.Time { return began }
 
 // filled is a store with one answered chat, one dead delivery, one thing set
 // aside, one message that waits, and one person who asks to be let in.
-func filled(t *testing.T) *memory.Store {
+func filled(t *testing.T) *sqlitetest.Store {
 	t.Helper()
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	ctx := context.Background()
 	accept := func(key, id, text string, e sessions.Entry) {
 		t.Helper()
@@ -292,7 +292,7 @@ func TestBadRequests(t *testing.T) {
 
 // asked notes how many items its queue was asked for.
 type asked struct {
-	*memory.Store
+	*sqlitetest.Store
 	items int
 }
 
@@ -315,7 +315,7 @@ func TestPages(t *testing.T) {
 }
 
 // A store that fails is what status is asked about: it answers all the same.
-type broken struct{ *memory.Store }
+type broken struct{ *sqlitetest.Store }
 
 func (broken) Check(context.Context) error { return fmt.Errorf("sqlite: check: %w", syscall.ENOSPC) }
 

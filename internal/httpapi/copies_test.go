@@ -11,14 +11,14 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // shelf keeps whole records and nothing else.
 type shelf struct {
-	*memory.Store
+	*sqlitetest.Store
 	records []sessions.Record
 	fails   error // Dump ends with it
 }

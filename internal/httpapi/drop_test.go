@@ -10,7 +10,7 @@ import (
 	"dragoman/internal/event"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -20,7 +20,7 @@ import (
 // gateway gave up, and no other twice.
 func TestDropIsTold(t *testing.T) {
 	ctx := t.Context()
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	defer s.Close()
 	k := channels.MustKey("telegram:1")
 	if _, err := s.Accept(ctx, sessions.Entry{

@@ -7,12 +7,12 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // What is out of bounds counts as the nearest bound, as it does in the stores.
 func TestPageSizes(t *testing.T) {
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	for i := range sessions.MaxPage + 5 {
 		k := channels.MustKey(fmt.Sprintf("telegram:%d", i))
 		if err := s.Configure(t.Context(), k, func(s *sessions.Settings) { s.Model = "m" }); err != nil {
@@ -41,7 +41,7 @@ func TestPageSizes(t *testing.T) {
 // A title is made of the first words that are left, also behind many that were
 // erased; who says nothing gets none.
 func TestTitleOfWhatIsLeft(t *testing.T) {
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	k := channels.MustKey("telegram:1")
 	var said []sessions.Message
 	for range 12 {

@@ -9,13 +9,13 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // Parts of a transcript are bounded by seqs and by times, and read from the
 // beginning or from the end.
 func TestPartsOfATranscript(t *testing.T) {
-	s, k := memory.New(memory.Options{Now: now}), channels.MustKey("telegram:1")
+	s, k := sqlitetest.Open(t, now), channels.MustKey("telegram:1")
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	for i := range 6 {
 		m := sessions.Message{Role: sessions.RoleUser, Content: "word", At: day(1 + i)}

@@ -145,7 +145,7 @@ func workspaceInside(cfg *config.Config) string {
 // ofNoUse are names in a state directory that nobody would miss.
 func ofNoUse(name string) bool {
 	switch name {
-	case lockName, socketName, PageSessionsName, llm.NotesName, mediaOfMemory, draftsName:
+	case lockName, socketName, PageSessionsName, llm.NotesName, draftsName:
 		return true
 	}
 	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, PageSessionsName)

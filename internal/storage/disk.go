@@ -21,11 +21,10 @@ func Room(dir string) (bytes int64, known bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// DiskWarnings say that the disk of the state directory is almost full. A store of the type
-// memory needs no disk.
+// DiskWarnings say that the disk of the state directory is almost full.
 func DiskWarnings(cfg *config.Config) []string {
 	free, known := Room(cfg.StateDir)
-	if cfg.Store.Type == memoryType || !known || free >= lowDisk {
+	if !known || free >= lowDisk {
 		return nil
 	}
 	return []string{fmt.Sprintf("the disk of %s is full or almost full: only %d kB are free; make room", cfg.StateDir, free>>10)}

@@ -13,11 +13,9 @@ import (
 	"dragoman/internal/media"
 )
 
-// Folders of the files that came with messages. A store in memory forgets its
-// conversations at the end, and their files have to go with them.
+// Folders of the files that came with messages.
 const (
-	mediaName     = "media"
-	mediaOfMemory = "media-of-memory"
+	mediaName = "media"
 	// mediaMoved begins the name of a folder whose files are where all nodes
 	// reach them.
 	mediaMoved = "media.moved-"
@@ -33,11 +31,6 @@ func OpenMedia(ctx context.Context, cfg *config.Config, s *Dir, log *slog.Logger
 	o := media.Options{MaxBytes: int64(cfg.Media.MaxBytes), MaxTotal: int64(cfg.Media.MaxTotal), Logger: log}
 	dir := s.File(mediaName)
 	switch {
-	case cfg.Store.Type == memoryType:
-		dir = s.File(mediaOfMemory)
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, fmt.Errorf("storage: empty %s: %w", mediaOfMemory, plainPathError(err))
-		}
 	case cfg.Media.Type == config.MediaFolder:
 		dir, o.Shared = cfg.Media.Path, true
 	case cfg.Media.Type != config.MediaLocal:
@@ -82,7 +75,7 @@ func Bring(ctx context.Context, cfg *config.Config, s *Dir, files *media.Store, 
 // The folder gets another name after that. What was cut off goes on.
 func bringFiles(ctx context.Context, cfg *config.Config, s *Dir, to *media.Store, log *slog.Logger) error {
 	dir := s.File(mediaName)
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || cfg.Media.Type == config.MediaLocal || cfg.Store.Type == memoryType {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || cfg.Media.Type == config.MediaLocal {
 		return nil
 	}
 	from, err := media.Open(dir, media.Options{})

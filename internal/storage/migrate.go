@@ -102,8 +102,6 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 // checkPlaces refuses what cannot be meant. It only reads.
 func checkPlaces(from, to Location) error {
 	switch {
-	case from.Type == memoryType || to.Type == memoryType:
-		return errors.New("storage: a store in memory has nothing to migrate; choose sqlite, file or postgres")
 	case from.Type == postgresType && to.Type == postgresType:
 		return errors.New("storage: the database cannot be migrated to itself")
 	case from.Type == postgresType:

@@ -56,9 +56,6 @@ const (
 // schemas. With replace false a state that is not empty is refused with a
 // *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
-	if cfg.Store.Type == memoryType {
-		return r, errors.New("storage: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
-	}
 	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
 		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}

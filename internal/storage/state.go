@@ -48,7 +48,7 @@ func Socket(path string) string { return filepath.Join(path, socketName) }
 
 // Private are the files in s that no workspace may contain.
 func (s *Dir) Private(cfg *config.Config) []string {
-	files := []string{s.File(lockName), s.File(mediaName), s.File(mediaOfMemory), s.File(draftsName), s.File(AuditName), s.File(ErasingName), s.File(llm.NotesName)}
+	files := []string{s.File(lockName), s.File(mediaName), s.File(draftsName), s.File(AuditName), s.File(ErasingName), s.File(llm.NotesName)}
 	for _, t := range storeTypes {
 		if t.name != "" {
 			files = append(files, s.File(t.name))

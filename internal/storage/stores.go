@@ -15,7 +15,6 @@ import (
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 	"dragoman/sessions/file"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/sqlite"
 )
 
@@ -69,11 +68,8 @@ type storeType struct {
 	damaged func(path string) ([]string, error)
 }
 
-// The types that have nothing in the state directory.
-const (
-	memoryType   = "memory"
-	postgresType = "postgres"
-)
+// postgresType has nothing in the state directory.
+const postgresType = "postgres"
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
@@ -84,9 +80,6 @@ var storeTypes = map[string]storeType{
 		return file.Open(ctx, p.Path, file.Options{Logger: log})
 	}, file.Look, file.Newer, file.Damaged},
 	postgresType: {"", openPostgres, nil, nil, nil},
-	memoryType: {"", func(_ context.Context, _ Location, log *slog.Logger) (sessions.Store, error) {
-		return memory.New(memory.Options{Logger: log}), nil
-	}, nil, nil, nil},
 }
 
 // ParseLocation reads TYPE or TYPE:PATH. Without a path it is the place where the

@@ -11,8 +11,8 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/engine"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/rows"
+	"dragoman/sessions/sqlite/sqlitetest"
 	"dragoman/sessions/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,7 +120,7 @@ var errKept = errors.New("nothing is changed in this test")
 // Whichever read of a method fails, the method returns that error, and a step
 // returns no changes.
 func TestAFailedReadIsReturned(t *testing.T) {
-	s := memory.New(memory.Options{})
+	s := sqlitetest.Open(t, nil)
 	storetest.Fill(t, s)
 	f := &failing{Backend: s.Backend(), r: s.Backend()}
 	e := engine.New(f, "test", nil)

@@ -13,7 +13,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"go.uber.org/goleak"
 )
@@ -23,9 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 // filled is a store with one answered chat, and one person who asks to be let in.
-func filled(t *testing.T) *memory.Store {
+func filled(t *testing.T) *sqlitetest.Store {
 	t.Helper()
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	m := channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "a", Text: "hello", Sender: channels.Person{IDs: []string{"1"}}}
 	_, err := s.Accept(t.Context(), sessions.Entry{
 		Inbound: m, Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}, {Role: sessions.RoleAssistant, Content: "hi"}},

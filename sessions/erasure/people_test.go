@@ -9,7 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // frugal is a store that is not read as a whole, and says what was read.
@@ -31,7 +31,7 @@ func (f *frugal) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 // conversations in which the person wrote.
 func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	ctx := t.Context()
-	s := memory.New(memory.Options{Now: now})
+	s := sqlitetest.Open(t, now)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -12,7 +12,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -108,7 +108,7 @@ func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 	for seed := range uint64(120) {
 		r := town{rand.New(rand.NewPCG(seed, 7))}
 		all := r.records(t)
-		s := memory.New(memory.Options{Now: now})
+		s := sqlitetest.Open(t, now)
 		left := slices.Clone(all)
 		_, err := s.Restore(ctx, func() (one sessions.Record, err error) {
 			if len(left) == 0 {

@@ -11,7 +11,7 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -77,7 +77,7 @@ func TestEveryRecord(t *testing.T) {
 		t.Fatalf("%d records of %s, %v", len(records), format, err)
 	}
 	restoreTwice(t, records)
-	s := memory.New(memory.Options{})
+	s := sqlitetest.Open(t, nil)
 	defer s.Close()
 	if _, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 		if len(records) == 0 {
@@ -108,10 +108,10 @@ func readRecords(r io.Reader, o exchange.Options) (all []sessions.Record, format
 // restoreTwice stores records if a store takes them, and what that store holds
 // in another, which must then hold the same.
 func restoreTwice(t *testing.T, records []sessions.Record) {
-	one, two := memory.New(memory.Options{}), memory.New(memory.Options{})
+	one, two := sqlitetest.Open(t, nil), sqlitetest.Open(t, nil)
 	defer one.Close()
 	defer two.Close()
-	restore := func(s *memory.Store, list []sessions.Record) error {
+	restore := func(s *sqlitetest.Store, list []sessions.Record) error {
 		_, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 			if len(list) == 0 {
 				return r, io.EOF
@@ -132,7 +132,7 @@ func restoreTwice(t *testing.T, records []sessions.Record) {
 	}
 }
 
-func recordsOf(t *testing.T, s *memory.Store) (all []sessions.Record) {
+func recordsOf(t *testing.T, s *sqlitetest.Store) (all []sessions.Record) {
 	err := s.Dump(t.Context(), nil, func(r sessions.Record) error {
 		all = append(all, r)
 		return nil

@@ -12,7 +12,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite/sqlitetest"
 	"dragoman/sessions/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +29,7 @@ func written(t *testing.T, name, text string) string {
 }
 
 // take imports path into s.
-func take(t *testing.T, s *memory.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (sessions.Restored, error) {
+func take(t *testing.T, s *sqlitetest.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (sessions.Restored, error) {
 	t.Helper()
 	plan, err := exchange.Survey(t.Context(), path, exchange.Options{}, func(ctx context.Context, k channels.Key) (bool, error) {
 		_, err := s.Conversation(ctx, k)

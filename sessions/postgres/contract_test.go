@@ -13,10 +13,10 @@ import (
 
 	"dragoman/internal/pgtest"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/postgres"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rowstest"
+	"dragoman/sessions/sqlite/sqlitetest"
 	"dragoman/sessions/storetest"
 )
 
@@ -125,11 +125,11 @@ func openDir(t *testing.T, dir string) sessions.Store {
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openMemory(*testing.T) sessions.Store { return memory.New(memory.Options{}) }
+func openSQLite(t *testing.T) sessions.Store { return sqlitetest.Open(t, nil) }
 
 func TestCopies(t *testing.T) {
 	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
-		"ToItself": {open, open}, "ToMemory": {open, openMemory}, "FromMemory": {openMemory, open},
+		"ToItself": {open, open}, "ToSQLite": {open, openSQLite}, "FromSQLite": {openSQLite, open},
 	} {
 		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })
 	}

@@ -8,7 +8,6 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
@@ -62,12 +61,4 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openMemory(*testing.T) sessions.Store { return memory.New(memory.Options{}) }
-
-func TestCopies(t *testing.T) {
-	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
-		"ToItself": {open, open}, "ToMemory": {open, openMemory}, "FromMemory": {openMemory, open},
-	} {
-		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })
-	}
-}
+func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }

@@ -1,0 +1,76 @@
+// Package sqlitetest makes stores for the tests of what uses a store. They are
+// real SQLite stores in a folder of the test's own, and are closed with the
+// test. They never call fsync, which would take most of the time, and begin as
+// copies of one empty file.
+package sqlitetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	driver "modernc.org/sqlite"
+
+	"dragoman/sessions/sqlite"
+)
+
+// Store is what [Open] returns.
+type Store = sqlite.Store
+
+// fileName is that of these stores, and of no others.
+const fileName = "sqlitetest.db"
+
+func init() {
+	driver.RegisterConnectionHook(func(c driver.ExecQuerierContext, dsn string) error {
+		if !strings.Contains(dsn, fileName) {
+			return nil
+		}
+		_, err := c.ExecContext(context.Background(), "PRAGMA synchronous=OFF", nil)
+		return err
+	})
+}
+
+// Open makes an empty store whose clock is now, or time.Now if now is nil.
+func Open(t testing.TB, now func() time.Time) *Store {
+	t.Helper()
+	content, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), fileName)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// empty is the file of a new store.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, fileName)
+	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
