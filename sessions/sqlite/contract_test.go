@@ -8,8 +8,10 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
+	"dragoman/sessions/sqlite/sqlitetest"
 	"dragoman/sessions/storetest"
 )
 
@@ -62,3 +64,15 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
 func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
+
+// TestStepsThatRunTwice: a step does nothing but read, so nobody sees that it
+// ran before.
+func TestStepsThatRunTwice(t *testing.T) {
+	twiceAt := func(t *testing.T, now func() time.Time) sessions.Store {
+		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)
+	}
+	twice := func(t *testing.T) sessions.Store { return twiceAt(t, nil) }
+	storetest.Run(t, twice)
+	storetest.RunClocked(t, twiceAt)
+	storetest.RunCopies(t, twice, twice)
+}
