@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"sort"
 )
 
 // The channel types of this version.
@@ -116,24 +115,12 @@ type Flood struct {
 
 // Active lists the names of the enabled channels, sorted.
 func (c *Config) Active() []string {
-	var names []string
-	for name, ch := range c.Channels {
-		if ch.Enabled {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names
+	return slices.DeleteFunc(sortedKeys(c.Channels), func(name string) bool { return !c.Channels[name].Enabled })
 }
 
 // OfType lists the names of the channels of a type, sorted.
-func (c *Config) OfType(kind string) (names []string) {
-	for _, name := range sortedKeys(c.Channels) {
-		if c.Channels[name].Type == kind {
-			names = append(names, name)
-		}
-	}
-	return names
+func (c *Config) OfType(kind string) []string {
+	return slices.DeleteFunc(sortedKeys(c.Channels), func(name string) bool { return c.Channels[name].Type != kind })
 }
 
 // Policy says in plain sentences who may talk on which channel. It is printed

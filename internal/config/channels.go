@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"slices"
@@ -123,23 +124,24 @@ func elsewhere(key, path string) string {
 	return ""
 }
 
-var yamlLine = lazily.Compile(`line (\d+)`)
+var (
+	yamlLine  = lazily.Compile(`line (\d+)`)
+	tabIndent = lazily.Compile(`(?m)^ *\t[ \t]*\S`)
+)
 
-// syntax explains why the text is no YAML. The parser's own message is used
-// only as far as it cannot quote the file.
+// syntax explains why the text is no YAML. The parser's own message is not
+// shown: it may quote the file.
 func (d *decoder) syntax(data []byte, err error) {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 0
+	text, line := err.Error(), 0
 	if m := yamlLine.Regexp().FindStringSubmatch(text); m != nil {
 		_, _ = fmt.Sscan(m[1], &line)
-		text = strings.TrimPrefix(text, m[0]+": ")
 	}
 	if line == 0 && !strings.Contains(text, "anchor") {
 		line = 1 // the parser leaves the first line out
 	}
-	tabs := tabLines(data)
-	for _, l := range tabs {
-		d.problem(l, "", "there is a tab in the indentation", "indent with spaces")
+	tabs := tabIndent.Regexp().FindAllIndex(data, 10)
+	for _, at := range tabs {
+		d.problem(1+bytes.Count(data[:at[0]], []byte("\n")), "", "there is a tab in the indentation", "indent with spaces")
 	}
 	switch {
 	case strings.Contains(text, "anchor"):
@@ -147,24 +149,7 @@ func (d *decoder) syntax(data []byte, err error) {
 	case len(tabs) > 0:
 	case strings.Contains(text, "mapping values are not allowed"):
 		d.problem(line, "", "a colon is in the wrong place", "put values that contain \": \" in quotes, and check the indentation")
-	case syntaxPhrases.Matches(text):
-		d.problem(line, "", "not readable as YAML: "+text, "")
 	default:
 		d.problem(line, "", "not readable as YAML", "check quotes, brackets and indentation here and in the line above")
 	}
-}
-
-// syntaxPhrases are messages of the parser that consist of fixed words.
-var syntaxPhrases = lazily.Compile(`^(did not find|found (character|unexpected|unknown escape|a tab|duplicate|incompatible|undefined)|could not find|control characters|block |while |invalid )[a-zA-Z0-9 ,:'"%\[\]{}\-]*$`)
-
-func tabLines(data []byte) (lines []int) {
-	number := 0
-	for line := range strings.Lines(string(data)) {
-		number++
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if strings.Contains(indent, "\t") && strings.TrimSpace(line) != "" && len(lines) < 10 {
-			lines = append(lines, number)
-		}
-	}
-	return lines
 }

@@ -116,28 +116,28 @@ type Log struct {
 
 // Model says which model answers and how long to wait for it.
 type Model struct {
-	Type             string   `yaml:"type" default:"auto" oneof:"auto openai demo" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
-	BaseURL          string   `yaml:"base_url" is:"server" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
-	API              string   `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
-	APIKey           Secret   `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
-	Name             string   `yaml:"name" doc:"The model's name on that server."`
-	ContextWindow    int      `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
-	Encoding         string   `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
-	MaxTokens        int      `yaml:"max_tokens" range:"0..1000000" doc:"Maximum tokens in one answer; 0 leaves it to the server."`
-	Temperature      *float64 `yaml:"temperature,omitempty" range:"0..2" doc:"0 to 2; unset leaves it to the server."`
-	Reasoning        string   `yaml:"reasoning" default:"auto" oneof:"efforts" doc:"How much the model should think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
-	ShowReasoning    string   `yaml:"show_reasoning" default:"off" oneof:"off folded" doc:"folded shows the model's thoughts on the page, folded above the answer, until the page is reloaded. They are not stored, and other channels never show them. off hides them everywhere."`
-	TextTools        string   `yaml:"text_tools" default:"auto" oneof:"auto off" doc:"auto runs tool calls that the model wrote as text because its server has no parser for them; off shows them as text."`
-	Fallback         []string `yaml:"fallback,flow,omitempty" is:"name" doc:"Other models on the same server, in order, that answer while the configured one cannot."`
-	ExtraBody        Body     `yaml:"extra_body,omitempty" doc:"Fields added to every request. They override Dragoman's own; null removes one."`
-	ExtraHeaders     Headers  `yaml:"extra_headers,omitempty" doc:"HTTP headers added to every request. Their values are treated as secrets."`
-	FirstByteTimeout Duration `yaml:"first_byte_timeout" default:"2m" range:"1s..1h" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
-	IdleTimeout      Duration `yaml:"idle_timeout" default:"1m" range:"1s..1h" doc:"How long a stream may be silent before Dragoman treats it as broken."`
-	CallTimeout      Duration `yaml:"call_timeout" default:"30m" range:"1s..24h" doc:"Maximum duration of one call."`
-	Vision           string   `yaml:"vision" default:"auto" oneof:"auto yes no" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and goes by the model's name elsewhere."`
-	Retries          int      `yaml:"retries" default:"3" range:"0..20" doc:"How often Dragoman repeats a failed call within one turn."`
-	Prices           Prices   `yaml:"prices"`
-	Others           []Other  `yaml:"others"`
+	Type             string            `yaml:"type" default:"auto" oneof:"auto openai demo" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
+	BaseURL          string            `yaml:"base_url" is:"server" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
+	API              string            `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
+	APIKey           Secret            `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	Name             string            `yaml:"name" doc:"The model's name on that server."`
+	ContextWindow    int               `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
+	Encoding         string            `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
+	MaxTokens        int               `yaml:"max_tokens" range:"0..1000000" doc:"Maximum tokens in one answer; 0 leaves it to the server."`
+	Temperature      *float64          `yaml:"temperature,omitempty" range:"0..2" doc:"0 to 2; unset leaves it to the server."`
+	Reasoning        string            `yaml:"reasoning" default:"auto" oneof:"efforts" doc:"How much the model should think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
+	ShowReasoning    string            `yaml:"show_reasoning" default:"off" oneof:"off folded" doc:"folded shows the model's thoughts on the page, folded above the answer, until the page is reloaded. They are not stored, and other channels never show them. off hides them everywhere."`
+	TextTools        string            `yaml:"text_tools" default:"auto" oneof:"auto off" doc:"auto runs tool calls that the model wrote as text because its server has no parser for them; off shows them as text."`
+	Fallback         []string          `yaml:"fallback,flow,omitempty" is:"name" doc:"Other models on the same server, in order, that answer while the configured one cannot."`
+	ExtraBody        Body              `yaml:"extra_body,omitempty" names:"request field" doc:"Fields added to every request. They override Dragoman's own; null removes one."`
+	ExtraHeaders     map[string]Secret `yaml:"extra_headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers added to every request. Their values are treated as secrets."`
+	FirstByteTimeout Duration          `yaml:"first_byte_timeout" default:"2m" range:"1s..1h" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
+	IdleTimeout      Duration          `yaml:"idle_timeout" default:"1m" range:"1s..1h" doc:"How long a stream may be silent before Dragoman treats it as broken."`
+	CallTimeout      Duration          `yaml:"call_timeout" default:"30m" range:"1s..24h" doc:"Maximum duration of one call."`
+	Vision           string            `yaml:"vision" default:"auto" oneof:"auto yes no" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and goes by the model's name elsewhere."`
+	Retries          int               `yaml:"retries" default:"3" range:"0..20" doc:"How often Dragoman repeats a failed call within one turn."`
+	Prices           Prices            `yaml:"prices"`
+	Others           []Other           `yaml:"others"`
 }
 
 // Other is a model beside the configured one: conversations and the section
@@ -278,8 +278,8 @@ const (
 
 // AtTime is At since midnight.
 func (r Reset) AtTime() time.Duration {
-	at, _ := clockTime(r.At)
-	return at
+	t, _ := time.Parse("15:04", r.At) // it was checked
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
 }
 
 // Hook tells a program of the operator's what happens.

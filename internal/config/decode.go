@@ -1,11 +1,14 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"dragoman/internal/lazily"
 
 	"gopkg.in/yaml.v3"
 )
@@ -46,9 +49,7 @@ func (d *decoder) problem(line int, path, what, want string) {
 var (
 	secretType   = reflect.TypeFor[Secret]()
 	channelsType = reflect.TypeFor[map[string]Channel]()
-	promptsType  = reflect.TypeFor[Prompts]()
-	headersType  = reflect.TypeFor[Headers]()
-	bodyType     = reflect.TypeFor[Body]()
+	jsonType     = reflect.TypeFor[json.RawMessage]()
 )
 
 // settle puts what they stand for in the place of aliases below n, and returns
@@ -91,12 +92,10 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 	case main.name == "" && null && (isSection(t) || t.Kind() == reflect.Map):
 	case t == channelsType:
 		d.channels(n, path, v)
-	case t == promptsType:
-		d.prompts(n, path, v, f)
-	case t == headersType:
-		d.headers(n, path, v)
-	case t == bodyType:
-		d.body(n, path, v)
+	case t == jsonType:
+		d.json(n, path, v)
+	case t.Kind() == reflect.Map:
+		d.table(n, path, v, f)
 	case isSection(t):
 		d.mapping(n, path, v)
 	case t.Kind() == reflect.Slice:
@@ -265,9 +264,10 @@ func join(path, key string) string {
 // showKey is key as it may appear in a message. What does not look like a key
 // may be a secret whose line lost its key, so it is not repeated.
 func showKey(key string) string {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-	if key != "" && len(key) <= 40 && strings.Trim(key, letters) == "" {
+	if keyForm.Matches(key) {
 		return key
 	}
 	return "(a key with unusual characters)"
 }
+
+var keyForm = lazily.Compile(`^[0-9A-Za-z_-]{1,40}$`)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,55 +17,37 @@ import (
 // forms say what is wrong with a text, and what to write; "" if nothing is. "%s"
 // is where a message may show the text.
 var forms = map[string]func(text string) (what, want string){
-	"zone":  must(isZone, "%s is not a time zone", "write one like Europe/Rome or UTC"),
-	"clock": must(func(s string) bool { _, err := clockTime(s); return err == nil }, "%s is not a time of day", `write one like "04:00"`),
-	"whole seconds": must(func(s string) bool { span, _ := time.ParseDuration(s); return span%time.Second == 0 },
-		"has a fraction of a second", "write whole seconds"),
-	"threshold": must(func(s string) bool { n, err := strconv.Atoi(s); return err != nil || n != 0 },
-		"0 could mean every turn or never", "write none to do without it, or summary.when: every_turn, or a number"),
-	"name": must(func(s string) bool { return strings.TrimSpace(s) != "" }, "is empty", "write a name"),
-	"line": must(func(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }, "has a line break", "write one line"),
+	"zone":          must(isZone, "%s is not a time zone", "write one like Europe/Rome or UTC"),
+	"clock":         like(`^([01][0-9]|2[0-3]):[0-5][0-9]$`, "%s is not a time of day", `write one like "04:00"`),
+	"whole seconds": must(wholeSeconds, "has a fraction of a second", "write whole seconds"),
+	"threshold":     like(`[^0]`, "0 could mean every turn or never", "write none to do without it, or summary.when: every_turn, or a number"),
+	"name":          like(`\S`, "is empty", "write a name"),
+	"line":          like(`^[^\r\n\x00]*$`, "has a line break", "write one line"),
 
-	"url":         urlFlaw,
-	"server":      serverFlaw,
-	"private url": privateFlaw,
-	"listen":      listenFlaw,
-	"proxy": must(func(s string) bool { _, err := network(s); return err == nil },
-		"%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
-	"postgres": must(func(s string) bool {
-		return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
-	},
-		"does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
-	"page token": must(func(s string) bool { return len(s) >= 16 }, // shorter ones can be guessed
-		"is shorter than 16 characters", "make one with: openssl rand -hex 32"),
-	"header": must(func(s string) bool {
-		return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f })
-	}, "has a character that is not allowed in a header", "use plain characters only"),
-	"template": func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
-	"schema":   func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
+	"url":           urlFlaw,
+	"server":        serverFlaw,
+	"private url":   privateFlaw,
+	"listen":        listenFlaw,
+	"proxy":         must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
+	"page token":    like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
+	"postgres":      like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
+	"header":        like(`^[\t -~]*$`, "has a character that is not allowed in a header", "use plain characters only"),
+	"header name":   like(`^[0-9A-Za-z_-]+$`, "is not a valid header name", "write letters, digits and dashes"),
+	"request field": must(isFree, "is set by Dragoman itself", "remove it"),
+	"template":      func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
+	"schema":        func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
+	"prompt":        promptFlaw,
 
-	"prompt": func(s string) (string, string) {
-		if p := unknownPlaceholder(s); p != "" {
-			return "has an unknown placeholder, " + p, "the placeholders are " + strings.Join(placeholders, ", ") + ", and {{name}} is a plain {name}"
-		}
-		return "", ""
-	},
-
-	"bot token": must(botToken.Matches, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
-
+	"bot token":      like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
 	"server address": must(isServer, "%s is not an address", "write host:port, like irc.example.org:6697"),
-	"nick":           must(ircNick.Matches, "%s is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit"),
-	"ident":          must(ircUser.Matches, "has a character that cannot be in a user name", "write letters and digits"),
-	"irc channel":    must(ircChannel.Matches, "%s is not a channel", `write its name with #, in quotes: "#go"`),
-	"channel key": must(func(s string) bool { return !strings.ContainsAny(s, " ,") },
-		"has a space or a comma, which a channel key cannot have", ""),
-
-	"calling name": must(func(s string) bool {
-		return s == strings.TrimSpace(s) && s != "" && len(s) <= 60 && !strings.ContainsAny(s, "\r\n\x00:,@/")
-	}, "%s does not work as a name in messages", "write a name without : , @ and /"),
-	"device name": must(func(s string) bool { return s != "" && len(s) <= 60 && !strings.ContainsAny(s, "\r\n\x00") },
-		"must be one line of 1 to 60 characters", "write a name that you will recognise on the phone"),
-	"web version": must(whatsappVersion.Matches, "%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
+	"nick":           like("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$", "%s is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit"),
+	"ident":          like("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$", "has a character that cannot be in a user name", "write letters and digits"),
+	"irc channel":    like(`^`+ircChannel+`$`, "%s is not a channel", `write its name with #, in quotes: "#go"`),
+	"channel key":    like(`^[^ ,]*$`, "has a space or a comma, which a channel key cannot have", ""),
+	"calling name":   like(`^[^\s:,@/]([^\r\n\x00:,@/]{0,58}[^\s:,@/])?$`, "%s does not work as a name in messages", "write a name without : , @ and /"),
+	"device name":    like(`^[^\r\n\x00]{1,60}$`, "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone"),
+	"web version": like(`^auto$|^[0-9]{1,3}\.[0-9]{1,6}\.[0-9]{1,9}$|^[0-9]{1,3}\.[0-9]{1,6}\.[1-3][0-9]{9}$`,
+		"%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
 }
 
 // must is the form of texts that are ok.
@@ -75,6 +58,17 @@ func must(ok func(text string) bool, what, want string) func(string) (string, st
 		}
 		return what, want
 	}
+}
+
+// like is the form of texts that match an expression.
+func like(expression, what, want string) func(string) (string, string) {
+	return must(lazily.Compile(expression).Matches, what, want)
+}
+
+// isFree reports whether a field of a request is none that Dragoman must write
+// itself.
+func isFree(field string) bool {
+	return !slices.Contains([]string{"messages", "input", "model", "stream", "system", "instructions"}, field)
 }
 
 // flaw is what package window finds wrong.
@@ -90,13 +84,9 @@ func isZone(name string) bool {
 	return err == nil && name != "Local"
 }
 
-// clockTime reads "04:00".
-func clockTime(s string) (time.Duration, error) {
-	t, err := time.Parse("15:04", s)
-	if err == nil && len(s) != len("15:04") {
-		err = errors.New("an hour of one digit")
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
+func wholeSeconds(span string) bool {
+	d, _ := time.ParseDuration(span)
+	return d%time.Second == 0
 }
 
 // network reads an address or a network.
@@ -106,6 +96,11 @@ func network(s string) (netip.Prefix, error) {
 	}
 	a, err := netip.ParseAddr(s)
 	return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), err
+}
+
+func isNetwork(s string) bool {
+	_, err := network(s)
+	return err == nil
 }
 
 // hostPort takes an address apart.

@@ -4,15 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
-
-	"dragoman/internal/lazily"
 
 	"gopkg.in/yaml.v3"
 )
-
-// Headers are values by the names of HTTP headers.
-type Headers map[string]Secret
 
 // Body are fields that a request gets, each as JSON.
 type Body map[string]json.RawMessage
@@ -27,44 +21,36 @@ func (b Body) MarshalYAML() (any, error) {
 	return plain, err
 }
 
-// headers decodes a mapping whose values may be secrets.
-func (d *decoder) headers(n *yaml.Node, path string, v reflect.Value) {
-	all := Headers{}
-	d.keys(n, path, func(key, value *yaml.Node, at string) {
-		if !headerName.Matches(key.Value) {
-			d.problem(key.Line, at, "is not a valid header name", "write letters, digits and dashes")
+// table decodes names and values.
+func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
+	all := reflect.MakeMap(v.Type())
+	d.keys(n, path, func(key, value *yaml.Node, _ string) {
+		at := promptPath(path, key.Value)
+		if form := forms[f.tag.Get("names")]; form != nil {
+			if what, want := form(key.Value); what != "" {
+				d.problem(key.Line, at, what, want)
+			}
 		}
-		secret := reflect.New(secretType).Elem()
-		d.scalar(value, at, secret, headerField)
-		all[key.Value] = secret.Interface().(Secret)
+		element := reflect.New(v.Type().Elem()).Elem()
+		d.value(value, at, element, f)
+		all.SetMapIndex(reflect.ValueOf(key.Value), element)
 	})
-	v.Set(reflect.ValueOf(all))
+	if all.Len() > 0 {
+		v.Set(all)
+	}
 }
 
-var (
-	headerField = field{tag: `empty:"ok" is:"header"`}
-	headerName  = lazily.Compile(`^[0-9A-Za-z_-]+$`)
-)
-
-// reserved are fields of a request that Dragoman must write itself.
-var reserved = []string{"messages", "input", "model", "stream", "system", "instructions"}
-
-// body decodes a mapping of anything.
-func (d *decoder) body(n *yaml.Node, path string, v reflect.Value) {
-	all := Body{}
-	d.keys(n, path, func(key, value *yaml.Node, at string) {
-		if slices.Contains(reserved, key.Value) {
-			d.problem(key.Line, at, "is set by Dragoman itself", "remove it")
-		}
-		plain, err := d.plainValue(value)
-		if err == nil {
-			all[key.Value], err = json.Marshal(plain)
-		}
-		if err != nil {
-			d.problem(value.Line, at, err.Error(), "")
-		}
-	})
-	v.Set(reflect.ValueOf(all))
+// json decodes anything.
+func (d *decoder) json(n *yaml.Node, path string, v reflect.Value) {
+	plain, err := d.plainValue(n)
+	if err == nil {
+		var text json.RawMessage
+		text, err = json.Marshal(plain)
+		v.Set(reflect.ValueOf(text))
+	}
+	if err != nil {
+		d.problem(n.Line, path, err.Error(), "")
+	}
 }
 
 // plainValue is n as JSON has it. References in its texts are replaced.

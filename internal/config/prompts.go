@@ -4,16 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"dragoman/internal/lazily"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Prompts are parts of the system prompt by the chats that get them: "private",
@@ -26,20 +21,7 @@ const (
 	promptGroup   = "group"
 )
 
-// prompts decodes a mapping of texts.
-func (d *decoder) prompts(n *yaml.Node, path string, v reflect.Value, f field) {
-	all := Prompts{}
-	d.keys(n, path, func(key, value *yaml.Node, _ string) {
-		text := reflect.New(reflect.TypeFor[string]()).Elem()
-		d.value(value, promptPath(path, key.Value), text, f)
-		all[key.Value] = text.String()
-	})
-	if len(all) > 0 {
-		v.Set(reflect.ValueOf(all))
-	}
-}
-
-// promptPath is where the prompt for a chat stands. What does not look like a
+// promptPath is where the value for a chat, or another name, stands. What does not look like a
 // chat is not repeated, as of every other key.
 func promptPath(path, chat string) string {
 	if shownChat.Matches(chat) {
@@ -50,15 +32,11 @@ func promptPath(path, chat string) string {
 
 var (
 	shownChat = lazily.Compile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
+	// chatForm is the id of a chat, or a pattern of such.
+	chatForm = lazily.Compile(`^[^\s\pC]{1,256}$`)
 	// telegramPattern is what a key of prompts or models on Telegram can be.
 	telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
 )
-
-// isChat reports whether s can be the id of a chat, or a pattern of such.
-func isChat(s string) bool {
-	n := utf8.RuneCountInString(s)
-	return n > 0 && n <= 256 && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
-}
 
 // System is the part of the system prompt that a chat of the channel gets:
 // system_prompt, then what prompts has for its kind, then what it has for its id,
@@ -128,15 +106,14 @@ func (ch Channel) fill(text, room, chat string) string {
 	})
 }
 
-// unknownPlaceholder is the first in text that fill does not know; "" if it
-// knows all.
-func unknownPlaceholder(text string) string {
+// promptFlaw is the first placeholder that fill does not know.
+func promptFlaw(text string) (what, want string) {
 	for _, p := range placeholder.Regexp().FindAllString(text, -1) {
 		if !strings.HasPrefix(p, "{{") && !slices.Contains(placeholders, p) {
-			return p
+			return "has an unknown placeholder, " + p, "the placeholders are " + strings.Join(placeholders, ", ") + ", and {{name}} is a plain {name}"
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func (ch Channel) network() string {

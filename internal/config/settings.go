@@ -18,6 +18,7 @@ import (
 //	range    the numbers that it may be: "1..10", or "0,64..1000"
 //	oneof    the words that it may be, or the name of a list in lists
 //	is       the form that it must have, a name in forms
+//	names    the form that the names in a map must have
 //	empty    "ok": a secret that may be empty
 //	repeat   "ok": a list that may have an entry twice
 //	once     "yes": no two entries of the list around it may have the same one
@@ -124,14 +125,12 @@ func plain(v reflect.Value) string {
 // hidden. It shows what counts, not what was written; what is unset and has no
 // default is left out, so that the text can be loaded again.
 func (c *Config) Effective() string {
-	shown := *c
-	shown.Summary.MaxTokens = c.summaryTokens()
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Effective configuration. Source: %s\n", c.source)
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	var root yaml.Node
-	err := root.Encode(&shown)
+	err := root.Encode(c)
 	if unquoteKeys(&root); err == nil {
 		err = enc.Encode(&root)
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -75,30 +74,6 @@ func (s Summary) Compaction() window.Compaction {
 		Render:      window.Render(s.Render), Format: window.Format(s.Format),
 		MaxTokens: s.MaxTokens, MaxChars: s.MaxChars, Temperature: s.Temperature,
 		Prompt: s.Prompt, UserPrompt: s.UserPrompt, Schema: s.Schema,
-	}
-}
-
-// summaryTokens is what holds of summary.max_tokens: a quarter of the smaller
-// window at most. 0 stays where the model, and so its window, is yet to be found.
-func (c *Config) summaryTokens() int {
-	const unknown = math.MaxInt // a window that is yet to be found
-	size, m := c.Model.window(), c.Summary.Model
-	if c.Model.ContextWindow == 0 && c.Model.Type != "demo" {
-		size = unknown
-	}
-	for _, o := range c.Model.Others {
-		if o.Name == m.Name && o.ContextWindow > 0 {
-			size = min(size, o.ContextWindow)
-		}
-	}
-	if m.ContextWindow > 0 {
-		size = min(size, m.ContextWindow)
-	}
-	switch n := c.Summary.MaxTokens; {
-	case n > size/4, n == 0 && size < unknown && (c.Model.Type != "auto" || c.Model.BaseURL != ""):
-		return size / 4
-	default:
-		return n
 	}
 }
 

@@ -99,30 +99,6 @@ func TestPresetWithoutATrigger(t *testing.T) {
 	load1(t, "summary: {trigger: {messages: none}, keep: {n: 200}}\n")
 }
 
-// The effective form has the tokens of a summary that the windows leave.
-func TestEffectiveSummaryTokens(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                "4096",
-		"model: {context_window: 4096}\n": "1024",
-		"model: {context_window: 4096}\nsummary: {max_tokens: 300}\n":          "300",
-		"model: {type: demo, context_window: 65536}\nsummary: {max_tokens: 0}": "16384",
-		// Here the server that is found may say how much it takes.
-		"summary: {max_tokens: 0}\n": "0",
-		"model: {base_url: 'http://127.0.0.1:1/v1', name: a}\nsummary: {model: {name: b, context_window: 8192}}\n":                      "2048",
-		"model: {base_url: 'http://127.0.0.1:1/v1', name: a, others: [{name: b, context_window: 2048}]}\nsummary: {model: {name: b}}\n": "512",
-	} {
-		got := load1(t, text).Effective()
-		_, summary, _ := strings.Cut(got, "\nsummary:\n")
-		if !strings.Contains(strings.Split(summary, "\nprune:")[0], "\n  max_tokens: "+want+"\n") {
-			t.Errorf("with %q, Effective lacks max_tokens: %s:\n%s", text, want, summary)
-		}
-		_, again, _ := strings.Cut(load1(t, got).Effective(), "\nsummary:\n")
-		if diff := cmp.Diff(summary, again); diff != "" {
-			t.Errorf("with %q, the effective form loads as another one:\n%s", text, diff)
-		}
-	}
-}
-
 // load1 loads text, which must be right.
 func load1(t *testing.T, text string, env ...string) *config.Config {
 	t.Helper()

@@ -41,10 +41,15 @@ func (v *validator) access(path string, ch Channel) {
 		foldIRC(ch.Allow)
 	}
 	everybody, local := slices.Contains(ch.Allow, "*"), ch.Type == TypeWeb || ch.Type == TypeCLI
-	for i, entry := range ch.Allow {
-		if what, want := allowChecks[ch.Type](entry); what != "" && entry != "*" {
-			at := fmt.Sprintf("%s.allow[%d]", path, i)
-			v.bad(at, v.show(at, entry)+" "+what, want)
+	for i, text := range ch.Allow {
+		forms := identities[ch.Type]
+		e := forms[slices.IndexFunc(forms, func(e identity) bool { return e.form.Matches(text) })]
+		if at := fmt.Sprintf("%s.allow[%d]", path, i); e.what != "" && text != "*" {
+			want := e.want
+			if !v.marks[at].expanded {
+				want = strings.Replace(want, "%s", text, 1)
+			}
+			v.bad(at, v.show(at, text)+" "+e.what, strings.Replace(want, "%s", "…", 1))
 		}
 	}
 	switch {
@@ -63,10 +68,11 @@ func (v *validator) access(path string, ch Channel) {
 
 // irc checks a network's settings. One that is turned off needs none.
 func (v *validator) irc(path string, c *IRC, enabled bool) {
-	if c.User == "" && ircUser.Matches(c.Nick) {
+	if c.User == "" {
 		c.User = c.Nick
-	} else if c.User == "" {
-		c.User = "dragoman" // a user name cannot begin as a nick can
+		if what, _ := forms["ident"](c.Nick); what != "" {
+			c.User = "dragoman" // a user name cannot begin as a nick can
+		}
 	}
 	if !enabled {
 		return
@@ -114,7 +120,7 @@ func (v *validator) chats(path string, ch Channel, all Prompts) {
 			v.bad(at, "has chat: in front of the chat's id", fmt.Sprintf("write %q", name))
 		case models && kind:
 			v.bad(at, "is not a chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
-		case !isChat(chat), ch.Type == TypeTelegram && !telegramPattern.Matches(chat):
+		case !chatForm.Matches(chat), ch.Type == TypeTelegram && !telegramPattern.Matches(chat):
 			v.bad(at, "is not a chat of "+ch.network(), `write private, group, or a chat's id like "#go" or "-1001234567890", which may have a *`)
 		case strings.TrimSpace(all[chat]) == "":
 			v.bad(at, "is empty", "write "+value+", or remove the line")
