@@ -39,19 +39,9 @@ func (t *tx) mark(marks ...string) {
 	}
 }
 
-// deletes reports whether ch takes something away that is not to be read again
-// from a freed page.
-func deletes(ch *rows.Chat) bool {
-	return ch.Gone || ch.Cleared || ch.Settled || len(ch.Drop)+len(ch.Forget)+len(ch.Rewritten) > 0
-}
-
 // chat makes the changes of one key.
 func (t *tx) chat(ch *rows.Chat) {
 	r := t.key(ch.Key)
-	t.touched[ch.Key] = true
-	if deletes(ch) {
-		t.shred()
-	}
 	if ch.Gone {
 		t.gone(r)
 		return
@@ -151,7 +141,6 @@ func (t *tx) prune(r *keyRow, ch *rows.Chat) {
 // move takes in the rows of another key, or renumbers those of r.
 func (t *tx) move(r *keyRow, m rows.Move) {
 	f := t.key(m.From)
-	t.touched[m.From] = true
 	t.openItems(f, true)
 	from, to := span(f.id)
 	// A delivery keeps its name, which was made of the row that it was.

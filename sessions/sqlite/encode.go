@@ -7,7 +7,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // without hides a field of an embedded struct that has the same name in JSON.
@@ -49,22 +48,6 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
-// messageRow is a message made ready for its table.
-type messageRow struct {
-	role    sessions.Role
-	content string
-	words   string // for search
-	bytes   int
-	rest    []byte
-}
-
-func messageRowOf(m sessions.Message) messageRow {
-	return messageRow{
-		role: m.Role, content: m.Content, bytes: rules.Bytes(m), words: searchable(m),
-		rest: encode(messageRest{Message: &m}),
-	}
-}
-
 // rowScan reads id, role, rest and content of rows.
 // What it needs for that serves all rows: histories are read in every turn, and
 // with variables of its own for each row they were a sixth of all that the
@@ -88,17 +71,10 @@ func (s *rowScan) message(row scanner) (sessions.Message, error) {
 	if err := row.Scan(s.dest...); err != nil {
 		return sessions.Message{}, err
 	}
-	return messageOf(seqOf(s.id), roleOf(s.role), s.rest, s.said)
-}
-
-// messageOf is the message that a row holds.
-func messageOf(seq int64, role sessions.Role, rest []byte, content string) (sessions.Message, error) {
 	var m sessions.Message
-	if err := decode(rest, &m); err != nil {
-		return m, err
-	}
-	m.Seq, m.Role, m.Content = seq, role, content
-	return m, nil
+	err := decode(s.rest, &m)
+	m.Seq, m.Role, m.Content = seqOf(s.id), roleOf(s.role), s.said
+	return m, err
 }
 
 // roleOf takes no memory for the roles there are.

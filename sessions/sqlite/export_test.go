@@ -219,10 +219,14 @@ func AtCommit(s *Store, f func()) error {
 func Remembered(s *Store) (conversations, messages, size, most int) {
 	s.b.recent.mu.Lock()
 	defer s.b.recent.mu.Unlock()
-	for _, e := range s.b.recent.byKey {
-		messages += len(e.Value.(*stretch).rows)
+	for _, held := range []stretches{s.b.recent.young, s.b.recent.old} {
+		conversations += len(held.byKey)
+		size += held.size
+		for _, one := range held.byKey {
+			messages += len(one.rows)
+		}
 	}
-	return len(s.b.recent.byKey), messages, s.b.recent.size, recentMost
+	return conversations, messages, size, recentMost
 }
 
 // Aging says that a timer runs that makes s forget.

@@ -27,6 +27,7 @@ func dsn(path string, busy time.Duration) string {
 	q["_pragma"] = []string{
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)",
+		"secure_delete(1)", // what is deleted is overwritten
 		// The WAL shrinks again after a burst.
 		fmt.Sprintf("journal_size_limit(%d)", 32<<20),
 	}

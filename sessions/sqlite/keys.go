@@ -62,10 +62,6 @@ type keyRow struct {
 	conv    *rows.Conversation // nil without a transcript
 }
 
-// keysMost bounds how many keys the writer remembers from one operation to
-// the next.
-const keysMost = 4096
-
 // convColumns are those of a conversation.
 const convColumns = `generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures`
 
@@ -105,6 +101,10 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 	if r := t.keys[k]; r != nil {
 		return r, nil
 	}
+	if r, ok := t.store.recent.head(k); ok && !t.touched[k] {
+		t.keys[k] = &r
+		return &r, nil
+	}
 	r, err := scanKey(t.row(context.Background(), headQuery+` WHERE k.key = ?`, k.String()))
 	if err == nil {
 		err = t.row(context.Background(), `SELECT count(*) FROM inbox WHERE state = 'waiting' AND id BETWEEN ? AND ?`, rowID(r.id, 0), rowID(r.id, maxSeq)).Scan(&r.waiting)
@@ -130,7 +130,7 @@ func (t *tx) key(k channels.Key) *keyRow {
 		t.fail(err)
 		return &keyRow{key: k}
 	}
-	t.keys[k] = r
+	t.keys[k], t.touched[k] = r, true
 	return r
 }
 

@@ -49,7 +49,7 @@ func (r reader) said(ctx context.Context, from, to int64, q rows.Said) iter.Seq2
 // What was yielded is known to the next one.
 func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64) iter.Seq2[sessions.Message, error] {
 	return func(yield func(sessions.Message, error) bool) {
-		known := r.b.recent.stretch(key)
+		known := r.b.recent.messages(key)
 		for len(known) > 0 && known[len(known)-1].Seq > last {
 			known = known[:len(known)-1]
 		}

@@ -27,6 +27,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 var (
 	insertIn  = upsert("inbox", inLight+", "+inSaid, "id", "rev, state, turn, attempts, due, why, rest, text")
 	insertOut = insert("outbox", outState+", "+outRest)
+
+	insertMessage = insert("messages", "id, role, bytes, rest, content")
 )
 
 func (t *tx) putIn(r *keyRow, p *rows.InPut) {
@@ -100,10 +102,10 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 		}
 	}
 	for _, m := range ch.Rewritten {
-		id, row := rowID(r.id, m.Seq), messageRowOf(m)
-		t.run(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id)
+		id := rowID(r.id, m.Seq)
+		t.run(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, rules.Bytes(m), encode(messageRest{Message: &m}), m.Content, id)
 		t.run(`DELETE FROM words WHERE rowid = ?`, id)
-		t.addWords(id, row.words)
+		t.addWords(id, m)
 	}
 	for _, g := range ch.Begun {
 		day, n, err := rules.ParseGeneration(g.ID)
@@ -119,16 +121,16 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 
 func (t *tx) addMessages(r *keyRow, list []sessions.Message) {
 	for _, m := range list {
-		id, row := rowID(r.id, m.Seq), messageRowOf(m)
-		t.run(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
-		t.addWords(id, row.words)
+		id := rowID(r.id, m.Seq)
+		t.run(insertMessage, id, string(m.Role), rules.Bytes(m), encode(messageRest{Message: &m}), m.Content)
+		t.addWords(id, m)
 		t.said = append(t.said, saidRow{r.id, m})
 	}
 }
 
 // addWords has the search index find a message.
-func (t *tx) addWords(id int64, words string) {
-	if words != "" {
+func (t *tx) addWords(id int64, m sessions.Message) {
+	if words := searchable(m); words != "" {
 		t.words = append(t.words, wordsRow{id, words})
 	}
 }

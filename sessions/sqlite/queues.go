@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +21,7 @@ const (
 	inSaid   = `dedupe, message_id, rest, text`
 	outState = `id, state, uncertain, attempts, due, message_id, why`
 	outRest  = `created, reply_to, edit, text, did`
+	keyOfRow = `(SELECT key FROM keys WHERE id = r.id >> 32)`
 	// fired is the occurrence that an inbox row r was made for.
 	fired = `iif(r.origin = 'heartbeat', (SELECT o.job || ' ' || o.due FROM occurrences o WHERE o.inbox_id = r.id AND o.inbox_id <> 0), '')`
 
@@ -62,7 +62,7 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 // is not read where it is known. A zero k stands for all.
 func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, conditions string, args []any, err error) {
 	if k.IsZero() {
-		return `(SELECT key FROM keys WHERE id = r.id >> 32)`, ` WHERE TRUE`, nil, nil
+		return keyOfRow, ` WHERE TRUE`, nil, nil
 	}
 	id, err := r.keyID(ctx, k)
 	from, to := span(id)
@@ -185,19 +185,12 @@ func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Se
 			}
 		}
 	}
-	key, where, args, err := r.where(ctx, k, rows.Queued{})
-	if err != nil {
-		return none[rows.Out](err)
-	}
+	row, _ := r.b.rowOf(id)
 	return func(yield func(rows.Out, error) bool) {
-		if row, ok := r.b.rowOf(id); ok {
-			for o, err := range r.outbox(ctx, k, key, where+` AND r.id = ? AND r.did = ''`, append(slices.Clip(args), row)...) {
+		for o, err := range r.outbox(ctx, channels.Key{}, keyOfRow, ` WHERE r.id = ? AND r.did = '' OR r.did = ? AND r.did <> ''`, row, id) {
+			if err != nil || k.IsZero() || o.Key == k {
 				yield(o, err)
-				return
 			}
-		}
-		for o, err := range r.outbox(ctx, k, key, where+` AND r.did = ? AND r.did <> ''`, append(slices.Clip(args), id)...) {
-			yield(o, err)
 			return
 		}
 	}

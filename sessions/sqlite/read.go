@@ -21,22 +21,16 @@ type reader struct {
 
 var _ rows.Reader = reader{}
 
-// errEnough ends a loop over rows early.
-var errEnough = errors.New("enough")
-
 // stream yields what scan makes of each row of a query.
 func stream[T any](ctx context.Context, src *statements, scan func(scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		err := src.each(ctx, func(row scanner) error {
+		err := src.each(ctx, func(row scanner) (more bool, err error) {
 			v, err := scan(row)
-			if err == nil && !yield(v, nil) {
-				err = errEnough
-			}
-			return err
+			return err == nil && yield(v, nil), err
 		}, query, args...)
-		if err != nil && !errors.Is(err, errEnough) {
-			var none T
-			yield(none, explain(err))
+		if err != nil {
+			var v T
+			yield(v, explain(err))
 		}
 	}
 }

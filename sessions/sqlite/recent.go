@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"container/list"
 	"strings"
 	"sync"
 	"time"
@@ -18,39 +17,59 @@ const (
 	recentOne  = recentMost / 16
 	// recentEach is what a message takes beside its texts.
 	recentEach = 300
+	// headsMost bounds how many heads of keys are in memory.
+	headsMost = 4096
 )
 
 // recent holds the newest messages of conversations that were read of late and
-// the heads of those that were changed, so that a turn reads nothing from the
-// file. Rows of a transcript
-// are written once, and seqs have no gaps: what is held can only become wrong
-// when rows are changed, moved or removed. All that is rare, and done by the
-// one writer, so it forgets everything then: see [writer.stmt].
+// the heads of keys that were changed, so that a turn reads nothing from the
+// file. Rows of a transcript are written once, and seqs have no gaps: what is held
+// can only become wrong when rows are changed, moved or removed. All that is rare,
+// and done by the one writer, so it forgets everything then: see [writer.changed].
 //
 // A read that began before such a change must not put here what it found. It
 // takes the number of the changes with it, and is refused if that has grown.
 //
-// What nobody used for a while goes too: see [recent.age].
+// Messages are young when they are used. When the young ones take half of the
+// room, or half of the idle time is over, they become old, and what was old and
+// not used since is dropped.
 type recent struct {
-	idle time.Duration // how long that is
+	idle time.Duration // after which nothing is held that was not used
 
-	mu      sync.Mutex
-	changes uint64
-	busy    bool // between begin and forget
-	size    int
-	byKey   map[int64]*list.Element // of *stretch
-	used    list.List               // the last used in front
-	heads   map[channels.Key]keyRow // of keys that were changed
-	timer   *time.Timer             // nil: none runs
+	mu         sync.Mutex
+	changes    uint64
+	busy       bool // between begin and forget
+	young, old stretches
+	heads      map[channels.Key]keyRow // as the file has them
+	timer      *time.Timer             // runs while messages are held
 }
 
 // stretch is the newest messages of a key, without gaps. They are never changed,
 // only others put behind them; readers get copies.
 type stretch struct {
-	key  int64
 	rows []sessions.Message
 	size int
-	at   time.Time // of its last use
+}
+
+// stretches are those of keys, by their ids.
+type stretches struct {
+	byKey map[int64]*stretch
+	size  int
+}
+
+func (l *stretches) put(key int64, s *stretch) {
+	if l.byKey == nil {
+		l.byKey = map[int64]*stretch{}
+	}
+	l.byKey[key] = s
+	l.size += s.size
+}
+
+func (l *stretches) drop(key int64) {
+	if s := l.byKey[key]; s != nil {
+		l.size -= s.size
+		delete(l.byKey, key)
+	}
 }
 
 // sizeOf is about what a message takes here.
@@ -75,9 +94,7 @@ func (c *recent) clear(busy bool) {
 	defer c.mu.Unlock()
 	c.busy = busy
 	c.changes++
-	c.size = 0
-	c.byKey, c.heads = nil, nil
-	c.used.Init()
+	c.young, c.old, c.heads = stretches{}, stretches{}, nil
 }
 
 // head is what is known of k, if that is something.
@@ -93,7 +110,7 @@ func (c *recent) head(k channels.Key) (r keyRow, ok bool) {
 func (c *recent) putHeads(touched map[channels.Key]bool, known map[channels.Key]*keyRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.heads == nil || len(c.heads) >= keysMost {
+	if c.heads == nil || len(c.heads) >= headsMost {
 		c.heads = map[channels.Key]keyRow{}
 	}
 	for k := range touched {
@@ -105,19 +122,38 @@ func (c *recent) putHeads(touched map[channels.Key]bool, known map[channels.Key]
 	}
 }
 
-// stretch returns what it has of the messages of a key, without gaps, oldest
-// first.
-func (c *recent) stretch(key int64) []sessions.Message {
+// messages returns what it has of the messages of a key, oldest first.
+func (c *recent) messages(key int64) []sessions.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.byKey[key]
-	if e == nil {
-		return nil
+	if s := c.use(key); s != nil {
+		return s.rows
 	}
-	c.used.MoveToFront(e)
-	s := e.Value.(*stretch)
-	s.at = time.Now()
-	return s.rows
+	return nil
+}
+
+// use returns the stretch of a key, if there is one, and makes it young, under the
+// lock.
+func (c *recent) use(key int64) *stretch {
+	if s := c.old.byKey[key]; s != nil {
+		c.old.drop(key)
+		c.hold(key, s)
+	}
+	return c.young.byKey[key]
+}
+
+// hold holds a stretch that is not too large, under the lock.
+func (c *recent) hold(key int64, s *stretch) {
+	if s.size > recentOne {
+		return // the next read holds fewer messages
+	}
+	if c.young.size+s.size > recentMost/2 {
+		c.young, c.old = stretches{}, c.young
+	}
+	c.young.put(key, s)
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.idle/2, c.age)
+	}
 }
 
 // put holds what a read has used of a key, unless it is older than what is held.
@@ -129,35 +165,15 @@ func (c *recent) put(key int64, rows []sessions.Message, changes uint64) {
 	if c.busy || changes != c.changes || n == 0 || rows[n-1].Seq-rows[0].Seq != int64(n-1) {
 		return
 	}
-	if e := c.byKey[key]; e != nil {
-		if held := e.Value.(*stretch).rows; held[len(held)-1].Seq > rows[n-1].Seq {
-			return // another read of the same key, or a commit, was faster
-		}
-		c.drop(e)
+	if s := c.use(key); s != nil && s.rows[len(s.rows)-1].Seq > rows[n-1].Seq {
+		return // another read of the same key, or a commit, was faster
 	}
-	s := &stretch{key: key, rows: rows, at: time.Now()}
+	s := &stretch{rows: rows}
 	for i := range rows {
 		s.size += sizeOf(&rows[i])
 	}
-	if s.size > recentOne {
-		return
-	}
-	if c.byKey == nil {
-		c.byKey = make(map[int64]*list.Element)
-	}
-	c.byKey[key] = c.used.PushFront(s)
-	c.size += s.size
-	c.shrink()
-	if c.timer == nil {
-		c.wake(c.idle)
-	}
-}
-
-// shrink drops what was not used for longest, under the lock.
-func (c *recent) shrink() {
-	for c.size > recentMost {
-		c.drop(c.used.Back())
-	}
+	c.young.drop(key)
+	c.hold(key, s)
 }
 
 // saidRow is a message that was added to a key.
@@ -170,43 +186,28 @@ type saidRow struct {
 func (c *recent) extend(said []saidRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range said {
-		e := c.byKey[said[i].key]
-		if e == nil || c.busy {
+	for _, added := range said {
+		s, m := c.use(added.key), &added.m
+		if s == nil || c.busy || s.rows[len(s.rows)-1].Seq != m.Seq-1 { // a read was faster
 			continue
 		}
-		s, m := e.Value.(*stretch), &said[i].m
-		if s.rows[len(s.rows)-1].Seq != m.Seq-1 {
-			continue // a read was faster
-		}
+		c.young.drop(added.key)
 		s.rows = append(s.rows, rules.Clone(*m))
 		s.size += sizeOf(m)
-		c.size += sizeOf(m)
-		if s.size > recentOne {
-			c.drop(e) // the next read holds fewer
-		}
+		c.hold(added.key, s)
 	}
-	c.shrink()
 }
 
-// wake has age called after d, under the lock.
-func (c *recent) wake(d time.Duration) { c.timer = time.AfterFunc(d, c.age) }
-
-// age drops what was not used for a while: the words of a conversation are not
-// to lie in memory for as long as the process lives. While something is held a
-// timer runs up to the first moment at which that may be, so that it also goes
-// where nothing else happens, and nobody is woken for nothing.
+// age makes what is young old, and drops what was: the words of a conversation are
+// not to lie in memory for as long as the process lives. A timer runs while
+// something is held, so that it also goes where nothing else happens, and nobody is
+// woken for nothing.
 func (c *recent) age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.timer = nil
-	for now := time.Now(); c.used.Len() > 0; {
-		oldest := c.used.Back()
-		if left := c.idle - now.Sub(oldest.Value.(*stretch).at); left > 0 {
-			c.wake(left)
-			return
-		}
-		c.drop(oldest)
+	c.young, c.old = stretches{}, c.young
+	if c.timer = nil; c.old.size > 0 {
+		c.timer = time.AfterFunc(c.idle/2, c.age)
 	}
 }
 
@@ -220,13 +221,6 @@ func (c *recent) close() {
 		c.timer.Stop()
 		c.timer = nil
 	}
-}
-
-// drop takes e out, under the lock.
-func (c *recent) drop(e *list.Element) {
-	s := c.used.Remove(e).(*stretch)
-	c.size -= s.size
-	delete(c.byKey, s.key)
 }
 
 // rewrites reports whether a statement changes, moves or removes messages that

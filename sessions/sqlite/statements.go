@@ -7,15 +7,12 @@ import (
 	"sync"
 
 	driver "modernc.org/sqlite"
-
-	"dragoman/channels"
 )
 
 // writer is the connection that writes, and what its goroutine remembers.
 type writer struct {
 	statements
 	conn *sql.Conn
-	keys map[channels.Key]*keyRow
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
 	// wrote says that the operation at work has begun to write.
@@ -33,7 +30,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn, keys: map[channels.Key]*keyRow{}}
+	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn}
 	return w, conn.Raw(func(c any) error {
 		c.(driver.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
 		return nil
@@ -44,9 +41,6 @@ func (w *writer) close() error {
 	w.statements.close()
 	return w.conn.Close()
 }
-
-// forget drops what is remembered of keys after a change that was not made.
-func (w *writer) forget() { clear(w.keys) }
 
 // exec runs one prepared statement.
 func (w *writer) exec(query string, args ...any) error {
@@ -127,8 +121,8 @@ func (s *statements) row(ctx context.Context, query string, args ...any) scanner
 	return stmt.QueryRowContext(context.Background(), args...)
 }
 
-// each reads many rows and has f scan each of them.
-func (s *statements) each(ctx context.Context, f func(scanner) error, query string, args ...any) error {
+// each reads many rows and has f scan each of them, as long as it wants more.
+func (s *statements) each(ctx context.Context, f func(scanner) (more bool, err error), query string, args ...any) error {
 	stmt, err := s.get(ctx, query)
 	if err != nil {
 		return err
@@ -137,12 +131,10 @@ func (s *statements) each(ctx context.Context, f func(scanner) error, query stri
 	if err != nil {
 		return err
 	}
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return errors.Join(err, rows.Close())
-		}
+	for more := true; more && err == nil && rows.Next(); {
+		more, err = f(rows)
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return errors.Join(err, rows.Err(), rows.Close())
 }
 
 // close closes the statements. What goes wrong here goes wrong again when the

@@ -35,10 +35,3 @@ func (s *backend) wipe() error {
 	}
 	return nil
 }
-
-// shred has what is deleted overwritten. Recycled memory must not carry old
-// text into new pages either, so that stays on.
-func (t *tx) shred() {
-	var on int
-	t.scan([]any{&on}, `PRAGMA secure_delete = 1`)
-}

@@ -39,7 +39,7 @@ func together(ops []op) int {
 // the file does not take.
 func (s *backend) commit(batch []op) []error {
 	s.largest.Store(max(s.largest.Load(), int64(len(batch))))
-	t := &tx{writer: s.writer, store: s, touched: map[channels.Key]bool{}}
+	t := &tx{writer: s.writer, store: s, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
 	t.rows = t.reader()
 	errs, err := t.all(batch)
 	if s.writer.rewrote { // nobody is told before what is known of it is gone
@@ -48,7 +48,6 @@ func (s *backend) commit(batch []op) []error {
 	}
 	s.fenced = nil
 	if err != nil {
-		s.writer.forget()
 		if len(batch) == 1 {
 			return []error{err}
 		}
@@ -77,7 +76,8 @@ type tx struct {
 	fenced    []channels.Key
 	words     []wordsRow                // to add to the search index
 	said      []saidRow                 // to add to what is held in memory
-	touched   map[channels.Key]bool     // keys that steps of this commit changed
+	keys      map[channels.Key]*keyRow  // that were looked at
+	touched   map[channels.Key]bool     // those that steps of this commit changed
 	links     []link                    // of inbox rows to occurrences, made at the end of an operation
 	unindexed [][2]int64                // ranges of message ids to take out of it, after that
 	outdated  map[channels.Key]outdated // whose documents do not show this commit
@@ -169,9 +169,6 @@ func (t *tx) all(ops []op) (errs []error, err error) {
 // one runs o. An operation reads first and then writes: what fails while it
 // reads is its own error, and what fails later is one of the transaction.
 func (t *tx) one(o op) (own, whole error) {
-	if len(t.keys) > keysMost {
-		t.forget()
-	}
 	t.wrote = false
 	err := guard(func() error { return cmp.Or(o.run(t), t.err) })
 	t.err = nil
@@ -182,7 +179,7 @@ func (t *tx) one(o op) (own, whole error) {
 		t.store.fenced = t.fenced // for what comes later in the batch
 		return nil, nil
 	}
-	t.forget()
+	clear(t.keys) // it may have changed them
 	if t.wrote {
 		return nil, err
 	}
