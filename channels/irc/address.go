@@ -95,6 +95,8 @@ func plain(s string) string {
 		switch {
 		case r == '\t':
 			return ' '
+		case r == '\n': // Only between the lines of one message.
+			return r
 		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
 			return -1 // The last ones turn what follows around: a line can show other words than it has.
 		}

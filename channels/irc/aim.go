@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -261,8 +262,19 @@ func (s *session) onSendRefused(e *girc.Event) {
 }
 
 // onFail is the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
+// If a message of several lines was refused, there are no more of them.
 func (s *session) onFail(e *girc.Event) {
-	if !strings.EqualFold(param(e, 0), "PRIVMSG") {
+	switch what := strings.ToUpper(param(e, 0)); {
+	case what == "BATCH":
+		i := slices.IndexFunc(s.pending, func(d *delivery) bool { return len(d.lines) > 1 && d.state.Load() == begun })
+		if i < 0 {
+			return
+		}
+		s.log.Warn("the network refused a message of several lines; sending the lines one by one from now on", "code", param(e, 1), "reason", plain(e.Last()))
+		s.ch.multi.Store(nil)
+		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
+		return
+	case what != "PRIVMSG":
 		return
 	}
 	d := s.refusedLine("", true)

@@ -145,16 +145,22 @@ func (s *session) onMotdEnd(*girc.Event) {
 	}
 }
 
-// onBatch notes batches of old messages, which are not for us.
+// onBatch notes batches of old messages, which are not for us, and of the lines
+// of one message.
 func (s *session) onBatch(e *girc.Event) {
 	ref := param(e, 0)
 	switch {
 	case strings.HasPrefix(ref, "-"):
 		delete(s.batches, ref[1:])
+		s.ends(ref[1:])
 	case strings.HasPrefix(ref, "+"):
 		_, nested := s.batches[e.Tags["batch"]]
-		if kind := param(e, 1); nested || strings.HasSuffix(kind, "chathistory") || strings.HasSuffix(kind, "playback") {
+		kind := param(e, 1)
+		switch {
+		case nested, strings.HasSuffix(kind, "chathistory"), strings.HasSuffix(kind, "playback"):
 			s.batches[ref[1:]] = true
+		case kind == multilineCap:
+			s.begins(ref[1:], e)
 		}
 	}
 }

@@ -34,6 +34,11 @@ func (c *Channel) Age(d time.Duration) {
 	})
 }
 
+// Scram is one login, message by message.
+func Scram(user, password, nonce string) func(said string) (string, error) {
+	return (&scram{user: user, password: password, nonce: nonce}).next
+}
+
 // For tests of the pure parts.
 var (
 	Addressed = func(text, nick string) (string, bool) { return addressed(text, []string{nick}, foldRFC) }
@@ -48,7 +53,7 @@ func Wire(markdown string, budget int) (out []string) {
 	}
 	for _, line := range lines {
 		for _, part := range wrap(line, budget) {
-			out = append(out, strings.TrimPrefix(part, verbatim))
+			out = append(out, strings.TrimPrefix(part.text, verbatim))
 		}
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 func (s *session) onMessage(e *girc.Event) {
 	src := source(e)
 	switch {
-	case len(e.Params) < 2, src.Name == "":
+	case s.partOf(e), len(e.Params) < 2, src.Name == "":
 		return
 	case s.fromMe(e):
 		s.confirmEcho(param(e, 0), e.Last())

@@ -2,6 +2,7 @@ package irc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,48 @@ func TestPlaybackIsDropped(t *testing.T) {
 	b.inbox.Wait(t, 1)
 	if diff := cmp.Diff([]string{"fresh"}, b.inbox.Texts()); diff != "" {
 		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+}
+
+// A message of several lines, as modern clients send what is pasted, is one
+// message: its first line says for whom it is.
+func TestSeveralLines(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: append([]string{"draft/multiline=max-bytes=4096"}, modern...)})
+	b := startInGo(t, addr)
+	for _, line := range []string{
+		"@msgid=one;account=bob :bob!b@h BATCH +m draft/multiline #go",
+		"@batch=m :bob!b@h PRIVMSG #go :dragoman: what is",
+		":eve!e@h BATCH +n draft/multiline dragoman",
+		"@batch=n :eve!e@h PRIVMSG dragoman :a",
+		"@batch=m :bob!b@h PRIVMSG #go :",
+		"@batch=m;draft/multiline-concat :bob!b@h PRIVMSG #go :  wrong",
+		"@batch=m;draft/multiline-concat :bob!b@h PRIVMSG #go : here?",
+		":bob!b@h BATCH -m",
+		"@batch=n :eve!e@h PRIVMSG dragoman :b",
+		":eve!e@h BATCH -n",
+		":bob!b@h BATCH +o draft/multiline #go",
+		"@batch=o :bob!b@h NOTICE #go :dragoman: a notice",
+		":bob!b@h BATCH -o",
+		":irc.test BATCH +h chathistory #go",
+		"@batch=h :bob!b@h BATCH +p draft/multiline #go",
+		"@batch=p :bob!b@h PRIVMSG #go :dragoman: from history",
+		"@batch=h :bob!b@h BATCH -p",
+		":irc.test BATCH -h",
+		":bob!b@h BATCH +q draft/multiline #go",
+		"@batch=q :bob!b@h PRIVMSG #go :dragoman: never ends",
+		":bob!b@h PRIVMSG dragoman :the last",
+	} {
+		srv.Inject("dragoman", line)
+	}
+	got := b.inbox.Wait(t, 3)
+	if diff := cmp.Diff([]string{"what is\n  wrong here?", "a\nb", "the last"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	if m := got[0]; !m.Addressed || m.ID != "msgid-one" || !slices.Contains(m.Sender.IDs, "account:bob") {
+		t.Errorf("the first is %+v, want it addressed, with the id and the account of its beginning", m)
+	}
+	if caps := strings.Join(srv.Heard("dragoman"), "\n"); !strings.Contains(caps, "draft/multiline") {
+		t.Errorf("it asked for %q, want draft/multiline among it", caps)
 	}
 }
 

@@ -73,6 +73,7 @@ type Channel struct {
 	opts        Options
 	log         *slog.Logger
 	longestNick string
+	multi       atomic.Pointer[limits]
 	nonce       string // makes our message ids unlike those of other runs
 	counter     atomic.Uint64
 	commands    map[string]bool
@@ -203,6 +204,7 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	s := newSession(c, conn, q)
 	c.current.Store(s)
 	defer c.current.Store(nil)
+	defer c.multi.Store(nil)
 	return s.run(ctx)
 }
 

@@ -2,6 +2,7 @@ package irc
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // wantedCaps are the capabilities that help us and that we understand.
 var wantedCaps = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "account-notify",
-	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify",
+	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify", multilineCap,
 }
 
 // servicesTime is how long we wait for services to recognise us before we join
@@ -29,6 +30,9 @@ type login struct {
 	asked     []string          // not answered yet
 	capsDone  bool
 	inSASL    bool
+	mech      string // in use
+	scram     *scram
+	heard     string // of a message in parts
 	account   string // who the services say we are
 	triedNick int
 	welcomed  time.Time
@@ -78,12 +82,14 @@ func (s *session) onCap(e *girc.Event) {
 				s.net.caps[name] = !off
 			}
 		}
+		s.readLimits()
 		s.capsAnswered()
 	case "DEL":
 		for _, name := range strings.Fields(e.Last()) {
 			delete(s.net.caps, name)
 			delete(s.login.offered, name)
 		}
+		s.readLimits()
 	}
 }
 
@@ -127,7 +133,20 @@ func (s *session) capsAnswered() {
 		return
 	}
 	s.login.inSASL = true
-	s.push("AUTHENTICATE", o.Mechanism)
+	s.authenticate(o.Mechanism, mechs)
+}
+
+// authenticate begins a login. PLAIN becomes SCRAM where that is offered:
+// then the server learns no password.
+func (s *session) authenticate(mech, offered string) {
+	o := s.ch.opts.SASL
+	s.login.scram, s.login.heard = nil, ""
+	if mech == "PLAIN" && slices.Contains(strings.Split(strings.ToUpper(offered), ","), scramSHA256) {
+		mech = scramSHA256
+		s.login.scram = &scram{user: o.User, password: o.Password, nonce: rand.Text()}
+	}
+	s.login.mech = mech
+	s.push("AUTHENTICATE", mech)
 }
 
 func (s *session) endCaps() {
@@ -140,13 +159,41 @@ func (s *session) endCaps() {
 // onAuthenticate answers the server's go-ahead, in parts of 400 bytes; a last
 // part of exactly 400 is followed by an empty one.
 func (s *session) onAuthenticate(e *girc.Event) {
-	if !s.login.inSASL || e.Last() != "+" {
+	if !s.login.inSASL {
+		return
+	}
+	if s.login.scram != nil {
+		s.answerScram(e.Last())
+		return
+	}
+	if e.Last() != "+" {
 		return
 	}
 	o := s.ch.opts.SASL
 	answer := o.User // EXTERNAL: whom to act as, or nobody in particular
 	if o.Mechanism == "PLAIN" {
 		answer = o.User + "\x00" + o.User + "\x00" + o.Password
+	}
+	s.sendAuth(answer)
+}
+
+// answerScram takes one message of the server, which may come in parts.
+func (s *session) answerScram(part string) {
+	if part != "+" {
+		s.login.heard += part
+	}
+	if len(part) == 400 && len(s.login.heard) < maxRead {
+		return
+	}
+	said, err := base64.StdEncoding.DecodeString(s.login.heard)
+	s.login.heard = ""
+	answer := ""
+	if err == nil {
+		answer, err = s.login.scram.next(string(said))
+	}
+	if err != nil {
+		s.end(refused("SASL %s with %s: %w", scramSHA256, s.ch.opts.Server, err))
+		return
 	}
 	s.sendAuth(answer)
 }
@@ -176,6 +223,11 @@ func (s *session) onSASLFailed(e *girc.Event) {
 		return
 	}
 	o := s.ch.opts
+	if s.login.mech == scramSHA256 && (e.Command == "904" || e.Command == "905" || e.Command == "908") {
+		// Accounts of old services have no verifier for SCRAM.
+		s.authenticate("PLAIN", "")
+		return
+	}
 	if !o.SASL.Required {
 		s.log.Warn("not logged in: the network refused", "mechanism", o.SASL.Mechanism, "numeric", e.Command)
 		s.endCaps()

@@ -132,9 +132,11 @@ func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done f
 	if most > s.ch.opts.MaxLines+fewLines {
 		most = s.ch.opts.MaxLines
 	}
-	for i := 0; i < most && err == nil; i++ {
-		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: left[0], ReplyTo: handle, GoesOn: i > 0}); err == nil {
-			left = left[1:]
+	for said := 0; said < most && err == nil; {
+		n := min(max(1, s.ch.limits().lines), most-said)
+		text := strings.ReplaceAll(strings.Join(left[:n], "\n"), "\n"+rendered, "\n")
+		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: text, ReplyTo: handle, GoesOn: said > 0}); err == nil {
+			said, left = said+n, left[n:]
 		}
 	}
 	stopped := ctx.Err() != nil

@@ -12,7 +12,7 @@ import (
 
 // SASL logs in to the network's services before anything else happens.
 type SASL struct {
-	// Mechanism is "PLAIN", "EXTERNAL" (the client certificate in
+	// Mechanism is "PLAIN" (SCRAM-SHA-256 where the network has that), "EXTERNAL" (the client certificate in
 	// Options.TLSConfig is the proof) or "" for none.
 	Mechanism string
 	User      string // PLAIN: the account; EXTERNAL: may be empty

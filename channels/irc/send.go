@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,13 +23,15 @@ func notSent(format string, a ...any) error {
 	return &channels.NotSent{Err: fmt.Errorf("irc: "+format, a...)}
 }
 
-// delivery is one line on its way.
+// delivery is one message on its way: mostly a line, several where the network
+// takes that.
 type delivery struct {
 	target string
 	room   *room // nil for a person
 	kicks  int32 // how often we had been kicked out of it when this began
 	goesOn bool  // on what was said last
-	text   string
+	lines  []line
+	text   string // as its echo shows it
 	about  string // the handle of the message that it answers
 	shown  bool   // and that this is shown
 	seq    uint64
@@ -58,7 +61,8 @@ func (d *delivery) finish(err error) {
 }
 
 // Send says m and returns when the server has confirmed it. A piece made by
-// [Channel.Split] is one line; Markdown is said whole, line by line.
+// [Channel.Split] is one line, or as many as the network took at once then;
+// Markdown is said whole, message by message.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
 	s := c.current.Load()
 	if s == nil {
@@ -83,9 +87,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	for i, line := range lines {
+	parts := c.limits().parts(lines)
+	for i, part := range parts {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, text: line, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -93,7 +98,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 		if err != nil {
 			if i > 0 {
-				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(lines), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
+				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(parts), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
 			}
 			return channels.Receipt{}, err
 		}
@@ -114,15 +119,19 @@ var errPlain = notSent("the channel takes no formatting")
 // stripCodes is text without our formatting codes.
 var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
-// sayLine says one line.
+// sayLine says one line, or several as one message.
 func (s *session) sayLine(ctx context.Context, d *delivery) error {
 	isPlain := false
 	if d.room != nil && !s.do(ctx, func() { isPlain = d.room.plain }) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
 	if isPlain {
-		d.text = stripCodes(d.text)
+		d.lines = slices.Clone(d.lines)
+		for i, l := range d.lines {
+			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
+		}
 	}
+	d.text = echoOf(d.lines)
 	return s.say(ctx, d)
 }
 
@@ -160,7 +169,7 @@ func (s *session) opening(m channels.Outbound, begins bool) []string {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
 	var lines []string
 	if line, isLine := strings.CutPrefix(text, rendered); isLine {
-		lines = []string{line}
+		lines = strings.Split(line, "\n")
 	} else if lines = render(text); len(lines) == 0 {
 		return nil
 	}
@@ -186,17 +195,21 @@ func calls(line, nick string) bool {
 }
 
 // lines cuts lines for target within the budget that our name leaves now.
-func (s *session) lines(ctx context.Context, target string, whole []string) ([]string, error) {
+func (s *session) lines(ctx context.Context, target string, whole []string) ([]line, error) {
 	room := 0
 	if !s.do(ctx, func() {
 		room = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
 	}) {
 		return nil, &channels.NotSent{Err: errNotConnected}
 	}
-	var out []string
-	for _, line := range whole {
-		for _, part := range wrap(line, max(room, 100)) {
-			out = append(out, strings.TrimPrefix(part, verbatim))
+	if s.ch.limits().bytes > 0 {
+		room -= forGlue
+	}
+	var out []line
+	for _, each := range whole {
+		for _, part := range wrap(each, max(room, 100)) {
+			part.text = strings.TrimPrefix(part.text, verbatim)
+			out = append(out, part)
 		}
 	}
 	if len(out) == 0 {
@@ -207,7 +220,7 @@ func (s *session) lines(ctx context.Context, target string, whole []string) ([]s
 
 // say waits for the flood budget, hands d to the loop and waits for the end.
 func (s *session) say(ctx context.Context, d *delivery) error {
-	if err := s.pace(ctx); err != nil {
+	if err := s.pace(ctx, 1+len(d.text)/maxLine); err != nil {
 		return err
 	}
 	var err error
@@ -228,10 +241,10 @@ func (s *session) say(ctx context.Context, d *delivery) error {
 	}
 }
 
-// pace takes a line from the flood budget. Lines wait in the order in which they
-// asked. If ctx would end first it says when to come back instead.
-func (s *session) pace(ctx context.Context) error {
-	r := s.limiter.Reserve()
+// pace takes n lines from the flood budget, or all of it. Lines wait in the order
+// in which they asked. If ctx would end first it says when to come back instead.
+func (s *session) pace(ctx context.Context, n int) error {
+	r := s.limiter.ReserveN(time.Now(), min(n, s.limiter.Burst()))
 	delay := r.Delay()
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
 		r.Cancel()
@@ -285,6 +298,9 @@ func (s *session) wire(d *delivery) string {
 	var tags girc.Tags
 	if d.shown {
 		tags = s.replyTag(d.about)
+	}
+	if len(d.lines) > 1 {
+		return batch(strconv.FormatUint(d.seq, 10), d, tags)
 	}
 	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}, Tags: tags}
 	return e.String()

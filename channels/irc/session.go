@@ -65,12 +65,13 @@ type session struct {
 	net      network
 	me       self
 	login    login
-	rooms    map[string]*room // by folded name
-	users    map[string]*user // by folded nick: whom we share a channel with
-	stray    string           // the channel that we left last because nobody sent us
-	batches  map[string]bool  // open batches of old messages
-	pending  []*delivery      // written or about to be, in order
-	sent     uint64           // counts deliveries
+	rooms    map[string]*room      // by folded name
+	users    map[string]*user      // by folded nick: whom we share a channel with
+	stray    string                // the channel that we left last because nobody sent us
+	batches  map[string]bool       // open batches of old messages
+	multi    map[string]*multiline // open batches of the lines of one message
+	pending  []*delivery           // written or about to be, in order
+	sent     uint64                // counts deliveries
 	whois    map[string]*inquiry
 }
 
@@ -99,6 +100,7 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 		rooms:   map[string]*room{},
 		users:   map[string]*user{},
 		batches: map[string]bool{},
+		multi:   map[string]*multiline{},
 		whois:   map[string]*inquiry{},
 	}
 	return s

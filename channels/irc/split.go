@@ -24,7 +24,7 @@ const roomForName = 34
 // fewLines are shown beyond Options.MaxLines rather than asked for.
 const fewLines = 2
 
-// rendered begins a piece of an answer: it is a line as IRC shows it, and no
+// rendered begins a piece of an answer: it has lines as IRC shows them, and no
 // Markdown. It is not sent.
 const rendered = "\v"
 
@@ -34,59 +34,109 @@ func budget(nick, user, host, target string) int {
 	return maxLine - len(":!@ PRIVMSG  :") - len(nick) - len(user) - len(host) - len(target)
 }
 
+// piece is one line of an answer, or a part of one that is too long.
+type piece struct {
+	text, whole string
+	n, all      int // which part of the line, and of how many
+}
+
 // Split cuts an answer into pieces of one line each, as IRC shows it. It assumes
 // the longest name that we may have by then, so a piece still fits after a change
 // of nick or host, and the first piece also leaves room for the name of who asked.
 // However long the answer is, all of it is in the pieces: what a room is not shown
-// unasked is in the last one (see [restMark]).
+// unasked is in the last one (see [restMark]). Where the network takes messages of
+// several lines now, a piece is one of those.
 func (c *Channel) Split(k channels.Key, markdown string) []string {
 	target, inRoom := k.Chat(), isRoom(k.Chat())
 	if !inRoom && len(target) < 30 {
 		target = strings.Repeat("n", 30)
 	}
 	room := budget(c.longestNick, "~"+c.opts.User, strings.Repeat("h", maxHost), target)
-	var out []string
-	for i, line := range render(markdown) {
+	var out []piece
+	for i, whole := range render(markdown) {
 		most := max(room, 100)
 		if i == 0 && inRoom {
 			most -= roomForName
 		}
-		for _, part := range wrap(line, most) {
-			out = append(out, rendered+part)
+		parts := wrap(whole, most)
+		for n, part := range parts {
+			out = append(out, piece{part.text, whole, n, len(parts)})
 		}
 	}
 	if len(out) == 0 {
 		return []string{"…"} // nothing that could be seen was left
 	}
+	l := c.limits()
 	if most := c.opts.MaxLines; inRoom && most > 0 && len(out) > most+fewLines {
-		return append(out[:most:most], restMark+strings.Join(out[most:], "\n"))
+		return append(l.join(out[:most]), restMark+strings.Join(limits{}.join(out[most:]), "\n"))
+	}
+	return l.join(out)
+}
+
+// join puts as many pieces together as a message may have. A line that was cut and
+// is in one message with all of its parts is whole there.
+func (l limits) join(pieces []piece) (out []string) {
+	lines, size := 0, 0
+	for len(pieces) > 0 {
+		n, text := 1, pieces[0].text
+		if all := pieces[0].all; pieces[0].n == 0 && all > 1 && all <= min(l.lines, len(pieces)) {
+			n, text = all, pieces[0].whole
+		}
+		bytes := 0
+		for _, p := range pieces[:n] {
+			bytes += 1 + len(p.text)
+		}
+		if lines += n; len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
+			out, lines, size = append(out, rendered+text), n, 0
+		} else {
+			out[len(out)-1] += "\n" + text
+		}
+		size += bytes
+		pieces = pieces[n:]
 	}
 	return out
+}
+
+// line is one line of a message.
+type line struct {
+	text   string // as a message of its own
+	glued  string // as a part of one of several lines
+	goesOn bool   // on the line before it, in such a one
 }
 
 // wrap cuts a line into lines of at most budget bytes, at spaces where that does
 // not leave less than half a line, else between graphemes, what people take for
 // one character. Spaces at the cut vanish, except in code. Each line begins with
 // the codes of the styles that go on.
-func wrap(line string, budget int) (out []string) {
-	line, isCode := strings.CutPrefix(line, verbatim)
+func wrap(whole string, budget int) (out []line) {
+	whole, isCode := strings.CutPrefix(whole, verbatim)
 	mark, on := "", ""
 	if isCode {
 		mark = verbatim
 	}
-	for line != "" {
+	for whole != "" {
+		gap := ""
 		if !isCode && len(out) > 0 {
-			rest := strings.TrimLeft(line, " "+styles)
-			on, line = switched(on, line[:len(line)-len(rest)]), rest
+			rest := strings.TrimLeft(whole, " "+styles)
+			skipped := whole[:len(whole)-len(rest)]
+			if strings.Contains(skipped, " ") {
+				gap = " "
+			}
+			on, whole = switched(on, skipped), rest
 		}
-		n := fitting(line, budget-len(on))
-		part := on + line[:n]
-		on, line = switched(on, line[:n]), line[n:]
+		n := fitting(whole, budget-len(on))
+		part := on + whole[:n]
+		on, whole = switched(on, whole[:n]), whole[n:]
+		cut := line{text: part, glued: gap + part, goesOn: len(out) > 0}
+		if whole != "" {
+			cut.glued += on // ends the styles, for those who see lines
+		}
 		if !isCode {
-			part = strings.TrimRight(part, " "+styles)
+			cut.text = strings.TrimRight(part, " "+styles)
 		}
 		if isCode || !blank(part) {
-			out = append(out, mark+part)
+			cut.text = mark + cut.text
+			out = append(out, cut)
 		}
 	}
 	return out

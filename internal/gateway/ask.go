@@ -160,6 +160,9 @@ func answerPrefix(turn string) string {
 // beginning, and codes.
 var ofChannel = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
 
+// readable is a reply without that.
+func readable(reply string) string { return ofChannel.Regexp().ReplaceAllString(reply, "") }
+
 // sentFor is what turn answered with, or "" if not all of it is in items.
 func sentFor(turn string, items []sessions.FeedItem) string {
 	var parts []string
@@ -173,7 +176,7 @@ func sentFor(turn string, items []sessions.FeedItem) string {
 			return whole
 		}
 		_, _ = fmt.Sscanf(rest[strings.IndexByte(rest, '.')+1:], "%d", &total)
-		parts = append(parts, ofChannel.Regexp().ReplaceAllString(it.Text, ""))
+		parts = append(parts, readable(it.Text))
 	}
 	if len(parts) != total {
 		return ""

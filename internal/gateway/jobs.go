@@ -84,10 +84,10 @@ func (g *Gateway) jobsSaid(ctx context.Context, k channels.Key, h sessions.Histo
 			notes = nil
 		case it.From == "person" || !strings.HasPrefix(it.ID, jobDelivery) || len(number) < 5 || it.At.Before(since):
 		case len(notes) > 0 && notes[len(notes)-1].At.Equal(it.At):
-			notes[len(notes)-1].Content += "\n" + it.Text // the next piece
+			notes[len(notes)-1].Content += "\n" + readable(it.Text) // the next piece
 		case it.State == sessions.DeliverySent && !slices.ContainsFunc(h.Messages, func(m sessions.Message) bool { return noteOfJob(&m) && m.At.Equal(it.At) }):
 			notes = append(notes, sessions.Message{
-				Role: sessions.RoleUser, Content: fmt.Sprintf("[The scheduled job %q wrote this here:]\n%s", number[4], it.Text), At: it.At, Synthetic: true,
+				Role: sessions.RoleUser, Content: fmt.Sprintf("[The scheduled job %q wrote this here:]\n%s", number[4], readable(it.Text)), At: it.At, Synthetic: true,
 			})
 		}
 	}

@@ -23,6 +23,7 @@ type client struct {
 	registered       bool
 	mech             string
 	auth             strings.Builder
+	batch            batch // that it is sending
 }
 
 func (c *client) mask() string {

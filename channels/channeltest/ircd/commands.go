@@ -9,8 +9,9 @@ import (
 
 // handle does one line. The server's lock is held.
 func (s *Server) handle(c *client, line string) {
+	tags := ""
 	if strings.HasPrefix(line, "@") {
-		_, line, _ = strings.Cut(line[1:], " ")
+		tags, line, _ = strings.Cut(line[1:], " ")
 	}
 	head, trailing, hasTrailing := strings.Cut(line, " :")
 	p := strings.Fields(head)
@@ -50,7 +51,13 @@ func (s *Server) handle(c *client, line string) {
 		}
 	case "PART", "KICK":
 		s.part(c, command, arg(0), arg(1), arg(2))
+	case "BATCH":
+		s.batch(c, arg(0), arg(2))
 	case "PRIVMSG", "NOTICE":
+		if strings.HasPrefix(tags, "batch=") {
+			c.batch.lines = append(c.batch.lines, batchLine{tags, arg(1)})
+			return
+		}
 		s.message(c, command, arg(0), arg(1))
 	case "WHO":
 		s.who(c, arg(0), arg(1))
@@ -117,7 +124,7 @@ func (s *Server) welcome(c *client) {
 		return
 	}
 	c.registered = true
-	support := append([]string{"CHANTYPES=#&"}, s.conf.Support...)
+	support := append([]string{"CHANTYPES=#&", "STATUSMSG=@+"}, s.conf.Support...)
 	if s.conf.CaseMapping != "" {
 		support = append(support, "CASEMAPPING="+s.conf.CaseMapping)
 	}
@@ -195,7 +202,7 @@ func (s *Server) part(c *client, command, name, who, why string) {
 
 // message passes a PRIVMSG or NOTICE on. If it has several lines more has all of
 // them, and text is the first one.
-func (s *Server) message(c *client, command, target, text string) {
+func (s *Server) message(c *client, command, target, text string, more ...batchLine) {
 	if strings.EqualFold(target, "NickServ") {
 		s.nickServ(c, text)
 		return
@@ -220,9 +227,15 @@ func (s *Server) message(c *client, command, target, text string) {
 	s.msgid++
 	id := fmt.Sprintf("m%d", s.msgid)
 	pass := func(m *client) {
-		line := c.mask() + " " + command + " " + target + " :" + text
-		line = line[:min(len(line), 510)] // As servers do: with our name before it, a line has no more room.
-		m.send(s.tags(m, c, id) + line)
+		if len(more) > 0 && m.caps["draft/multiline"] {
+			s.passBatch(c, m, id, target, more)
+			return
+		}
+		for _, l := range append([]batchLine{{text: text}}, more[min(1, len(more)):]...) {
+			line := c.mask() + " " + command + " " + target + " :" + l.text
+			line = line[:min(len(line), 510)] // As servers do: with our name before it, a line has no more room.
+			m.send(s.tags(m, c, id) + line)
+		}
 	}
 	for m := range members {
 		if m != c {

@@ -48,6 +48,8 @@ type Config struct {
 	Forward map[string]string
 	// NoColours refuses formatting in all channels, as mode +c does.
 	NoColours bool
+	// ShortBatches refuses messages of several lines, as being too long.
+	ShortBatches bool
 	// Clock is the time in server-time tags; default time.Now.
 	Clock func() time.Time
 }

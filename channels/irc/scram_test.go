@@ -1,0 +1,101 @@
+package irc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/irc"
+)
+
+// The exchange of RFC 7677, section 3.
+func TestScram(t *testing.T) {
+	next := irc.Scram("user", "pencil", "rOprNGfwEbeRWgbNEkqO")
+	for i, test := range []struct{ said, want string }{
+		{"", "n,,n=user,r=rOprNGfwEbeRWgbNEkqO"},
+		{
+			"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+			"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
+		},
+		{"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", ""},
+	} {
+		if got, err := next(test.said); err != nil || got != test.want {
+			t.Errorf("step %d = %q, %v, want %q", i+1, got, err, test.want)
+		}
+	}
+	for name, said := range map[string]string{
+		"another nonce":  "r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+		"our nonce":      "r=nonce,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096",
+		"too few rounds": "r=nonce2,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1",
+		"too many":       "r=nonce2,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=2000000000",
+		"no salt":        "r=nonce2,i=4096",
+	} {
+		next := irc.Scram("user", "pencil", "nonce")
+		next("")
+		if answer, err := next(said); err == nil {
+			t.Errorf("%s is answered with %q, want an error", name, answer)
+		}
+	}
+	next = irc.Scram("user", "pencil", "nonce")
+	next("")
+	next("r=nonce2,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
+	if _, err := next("v=AAAA"); err == nil {
+		t.Error("a server that does not know the password is believed")
+	}
+}
+
+// Where SCRAM is offered the password does not travel; an account that has no
+// verifier for it logs in by PLAIN.
+func TestScramIsPreferred(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: []string{"sasl=PLAIN,SCRAM-SHA-256"}, Accounts: map[string]string{"dragoman": "pw"}})
+	o := quick(addr)
+	o.SASL = irc.SASL{Mechanism: "PLAIN", User: "dragoman", Password: "pw", Required: true}
+	b := run(t, o)
+	b.waitStatus("connected", func(s channels.Status) bool { return s.State == channels.StateConnected })
+	said := strings.Join(srv.Heard("dragoman"), "\n")
+	first, second := strings.Index(said, "AUTHENTICATE SCRAM-SHA-256"), strings.Index(said, "AUTHENTICATE PLAIN")
+	if first < 0 || second < first {
+		t.Errorf("said %q, want SCRAM before PLAIN", said)
+	}
+}
+
+// The sign of typing goes where it is passed on, and costs no line that an
+// answer needs.
+func TestTyping(t *testing.T) {
+	for name, test := range map[string]struct {
+		caps        []string
+		burst, want int
+	}{
+		"offered":   {modern, 100, 2},
+		"no tags":   {nil, 100, 0},
+		"no budget": {modern, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Caps: test.caps})
+			o := quick(addr)
+			o.Channels, o.FloodBurst, o.FloodEvery = []string{"#go"}, test.burst, time.Hour
+			b := start(t, o)
+			b.waitIn("irc:#go")
+			for _, k := range []string{"irc:#go", "irc:alice"} {
+				if err := b.ch.Typing(t.Context(), channels.MustKey(k)); err != nil {
+					t.Errorf("Typing = %v", err)
+				}
+			}
+			ircd.Join(t, addr, "alice").Say("dragoman", "done")
+			b.inbox.Wait(t, 1)
+			srv.Inject("dragoman", "PING :flush")
+			srv.WaitHeard("dragoman", "PONG flush", 1, time.Minute)
+			n := 0
+			for _, l := range srv.Heard("dragoman") {
+				if strings.HasPrefix(l, "@+typing=active TAGMSG ") {
+					n++
+				}
+			}
+			if n != test.want {
+				t.Errorf("it sent %d signs, want %d", n, test.want)
+			}
+		})
+	}
+}
