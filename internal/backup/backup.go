@@ -142,77 +142,57 @@ func (w *Writer) Records(dump func(emit func(sessions.Record) error) error) erro
 // nor anything that is no file, folder or link.
 func (w *Writer) Tree(ctx context.Context, name, dir string, skip func(rel string) bool) error {
 	return filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
+		rel, _ := filepath.Rel(dir, at) // it is below
+		switch {
+		case err != nil:
+			err = fmt.Errorf("backup: read: %w", err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case skip != nil && skip(rel) && d.IsDir():
+			return fs.SkipDir
+		case skip != nil && skip(rel):
+			return nil
+		default:
+			err = w.entry(path.Join(name, filepath.ToSlash(rel)), at, d)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it went meanwhile
 		}
-		if err != nil {
-			return fmt.Errorf("backup: read: %w", err)
-		}
-		rel, err := filepath.Rel(dir, at)
-		if err != nil {
-			return fmt.Errorf("backup: %w", err)
-		}
-		if skip != nil && skip(rel) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		return w.entry(path.Join(name, filepath.ToSlash(rel)), at, d)
+		return err
 	})
 }
 
+// entry writes a file as long as it is now, a folder or a link.
 func (w *Writer) entry(name, at string, d fs.DirEntry) error {
-	switch d.Type() {
-	case fs.ModeDir, fs.ModeSymlink:
-		return w.shape(name, at, d)
-	case 0:
-		return w.file(name, at)
-	}
-	return nil
-}
-
-// shape writes a folder or a link.
-func (w *Writer) shape(name, at string, d fs.DirEntry) error {
 	info, err := d.Info()
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
+		return fmt.Errorf("backup: read: %w", err)
+	}
+	h := &tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime()}
+	switch d.Type() {
+	case 0:
+		f, err := os.Open(at)
+		if err != nil {
+			return fmt.Errorf("backup: read: %w", err)
+		}
+		defer f.Close()
+		if info, err = f.Stat(); err != nil {
+			return fmt.Errorf("backup: read: %w", err)
+		}
+		return w.File(name, info.Mode().Perm(), info.ModTime(), info.Size(), f)
+	case fs.ModeSymlink:
+		h.Typeflag = tar.TypeSymlink
+		if h.Linkname, err = os.Readlink(at); err != nil {
+			return fmt.Errorf("backup: read: %w", err)
+		}
+	case fs.ModeDir:
+	default:
 		return nil
 	}
-	h := &tar.Header{Name: name}
-	if err == nil {
-		h.Typeflag, h.Mode, h.ModTime = tar.TypeDir, int64(info.Mode().Perm()), info.ModTime()
-	}
-	if err == nil && !d.IsDir() {
-		h.Typeflag = tar.TypeSymlink
-		h.Linkname, err = os.Readlink(at)
-	}
-	if err == nil {
-		err = w.tar.WriteHeader(h)
-	}
-	if err != nil {
+	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("backup: write %s: %w", name, err)
 	}
 	return nil
-}
-
-// file writes a file as long as it is now: what is added meanwhile is not in it.
-func (w *Writer) file(name, at string) error {
-	f, err := os.Open(at)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("backup: read: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("backup: read: %w", err)
-	}
-	return w.File(name, info.Mode().Perm(), info.ModTime(), info.Size(), f)
 }
 
 // File writes a file of that size, which from gives.

@@ -170,30 +170,18 @@ func (r *reader) file(root *os.Root, name string, mode fs.FileMode, h *tar.Heade
 	if err != nil {
 		return &writeError{err}
 	}
-	to := &target{f: f}
-	_, err = io.Copy(to, r.tar)
-	if to.err == nil {
-		to.err = f.Sync()
+	_, err = io.Copy(f, r.tar)
+	if own := (*fs.PathError)(nil); err != nil && !(errors.As(err, &own) && own.Op == "write") { // reading failed
+		return errors.Join(err, f.Close())
 	}
-	if end := f.Close(); to.err == nil {
-		to.err = end
+	if err == nil {
+		err = f.Sync()
 	}
-	if to.err == nil && err == nil {
-		to.err = root.Chtimes(name, h.ModTime, h.ModTime)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Chtimes(name, h.ModTime, h.ModTime)
 	}
-	if to.err != nil {
-		return &writeError{to.err}
+	if err != nil {
+		return &writeError{err}
 	}
-	return err
-}
-
-// target remembers that writing failed, and not reading.
-type target struct {
-	f   *os.File
-	err error
-}
-
-func (t *target) Write(p []byte) (n int, err error) {
-	n, t.err = t.f.Write(p)
-	return n, t.err
+	return nil
 }

@@ -228,7 +228,7 @@ func (e *entry) gooseParts(parts []json.RawMessage) (results []entry) {
 		}
 	}
 	e.Content = partsText(said)
-	if raw, err := encode(said); err == nil && !plain {
+	if raw, err := encode(said, "", ""); err == nil && !plain {
 		e.extra("content", raw)
 	}
 	return results

@@ -133,7 +133,7 @@ func (g *gooseFile) each(ctx context.Context, query string, args []any, f func(f
 			if _, blob := v.([]byte); blob || v == nil {
 				continue
 			}
-			if raw, err := encode(v); err == nil { // infinity has no JSON
+			if raw, err := encode(v, "", ""); err == nil { // infinity has no JSON
 				columns[names[i]] = raw
 			}
 		}

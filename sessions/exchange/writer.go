@@ -109,7 +109,7 @@ func (d *document) begin(head sessions.ConversationRecord) error {
 			start = ",\n"
 		}
 	}
-	key, err := encode(head.Key)
+	key, err := encode(head.Key, "", "")
 	if err != nil {
 		return err
 	}
@@ -118,20 +118,19 @@ func (d *document) begin(head sessions.ConversationRecord) error {
 }
 
 func (d *document) message(m sessions.Message) error {
-	raw, err := encodeMessage(m)
+	v, err := outMessage(m)
+	var raw []byte
+	if err == nil {
+		raw, err = encode(v, "    ", "  ")
+	}
 	if err != nil {
 		return fmt.Errorf("exchange: write message %d of %s: %w", m.Seq, d.head.Key, err)
 	}
-	var b bytes.Buffer
-	if d.messages++; d.messages > 1 {
-		b.WriteByte(',')
+	start := ",\n    "
+	if d.messages++; d.messages == 1 {
+		start = "\n    "
 	}
-	b.WriteString("\n    ")
-	if err := json.Indent(&b, raw, "    ", "  "); err != nil {
-		return fmt.Errorf("exchange: write message %d of %s: %w", m.Seq, d.head.Key, err)
-	}
-	_, err = d.w.Write(b.Bytes())
-	return err
+	return d.text(start + string(raw))
 }
 
 // end writes the fields after the messages.
@@ -154,17 +153,13 @@ func (d *document) end() error {
 	if n := len(h.Summaries); n > 0 {
 		tail.Summary = h.Summaries[n-1].Text
 	}
-	raw, err := encode(tail)
+	raw, err := encode(tail, "", "  ")
 	if len(theirs) > 0 && err == nil { // back to their places, except under names of ours
 		delete(theirs, "key")
 		delete(theirs, "messages")
 		if err = json.Unmarshal(raw, &theirs); err == nil {
-			raw, err = encode(theirs)
+			raw, err = encode(theirs, "", "  ")
 		}
-	}
-	var b bytes.Buffer
-	if err == nil {
-		err = json.Indent(&b, raw, "", "  ")
 	}
 	if err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
@@ -173,7 +168,7 @@ func (d *document) end() error {
 	if d.messages > 0 {
 		end = "\n  ],"
 	}
-	return d.text(end + strings.TrimPrefix(b.String(), "{") + "\n") // the object's "{" is the document's
+	return d.text(end + strings.TrimPrefix(string(raw), "{") + "\n") // the object's "{" is the document's
 }
 
 // outCall is a call as OpenAI writes it.
@@ -186,9 +181,9 @@ type outCall struct {
 	} `json:"function"`
 }
 
-// encodeMessage writes m with the names that OpenAI and PicoClaw use. An imported
-// value that has more than ours is written as it was.
-func encodeMessage(m sessions.Message) ([]byte, error) {
+// outMessage is m with the names that OpenAI and PicoClaw use. An imported value
+// that has more than ours is written as it was.
+func outMessage(m sessions.Message) (any, error) {
 	calls := make([]outCall, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
 		calls[i].ID, calls[i].Type = c.ID, "function"
@@ -198,34 +193,36 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	for i := range files {
 		files[i].Ref = "" // it may hold the key that opens a file
 	}
-	raw, err := encode(struct {
+	ours := struct {
 		sessions.Message
 		Calls []outCall             `json:"tool_calls,omitempty"`
 		Files []channels.Attachment `json:"attachments,omitempty"`
 		Seq   int64                 `json:"seq,omitempty"`
 		At    time.Time             `json:"at,omitzero"`
 		Extra any                   `json:"extra,omitempty"`
-	}{m, calls, files, m.Seq, m.At.UTC(), nil})
-	if err != nil || len(m.Extra) == 0 {
-		return raw, err
+	}{m, calls, files, m.Seq, m.At.UTC(), nil}
+	if len(m.Extra) == 0 {
+		return ours, nil
 	}
 	var all fieldSet
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
+	raw, err := encode(ours, "", "")
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
 	}
 	for name, value := range m.Extra {
-		if name != "role" && name != "seq" {
+		if name != "role" && name != "seq" && err == nil {
 			all[name] = value
 		}
 	}
-	return encode(all)
+	return all, err
 }
 
-// encode is json.Marshal with <, > and & as people write them.
-func encode(v any) ([]byte, error) {
+// encode is json.MarshalIndent with <, > and & as people write them.
+func encode(v any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+	enc.SetIndent(prefix, indent)
 	err := enc.Encode(v)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
