@@ -106,7 +106,7 @@ func (t *talk) add(e entry) error {
 		return nil
 	}
 	t.asked = sessions.ToolCall{}
-	if n := len(e.ToolCalls); n > 0 {
+	if n := len(e.ToolCalls); n > 0 && e.Role == sessions.RoleAssistant {
 		t.asked = e.ToolCalls[n-1]
 	}
 	return t.keep(e.Message)
