@@ -74,7 +74,7 @@ var beginning = []string{"sessions import", "login", "logout"}
 // adminOfNothing is Admin where no daemon has ever run: looking at an empty
 // place must not make it, with the wrong owner perhaps.
 func adminOfNothing(ctx context.Context, cfg *config.Config, who storage.Caller) (*httpapi.Client, func(), error) {
-	dir, remove, err := storage.NewView(os.TempDir(), who.Verb)
+	dir, remove, err := storage.Temporary(who.Verb)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -84,7 +84,7 @@ func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state 
 // backDevices writes linked devices as the files that they are, or would be, in
 // the state directory, each as of one moment: their daemon may be writing.
 func backDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
-	dir, remove, err := NewView(os.TempDir(), "backup")
+	dir, remove, err := Temporary("backup")
 	if err != nil {
 		return err
 	}
@@ -148,5 +148,5 @@ func ofNoUse(name string) bool {
 	case lockName, socketName, PageSessionsName, llm.NotesName, draftsName:
 		return true
 	}
-	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, PageSessionsName)
+	return strings.HasPrefix(name, PageSessionsName)
 }

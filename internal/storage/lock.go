@@ -64,8 +64,13 @@ func lockState(path, verb string) (*Dir, error) {
 	if err != nil {
 		return nil, notWritten(path, err)
 	}
-	if err := takeLock(f, path, syscall.LOCK_EX); err != nil {
-		return nil, err
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		text, _ := os.ReadFile(f.Name())
+		_ = f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("storage: lock %s: %w", f.Name(), err)
+		}
+		return nil, &heldError{path: path, who: holder(string(text))}
 	}
 	if err := f.Truncate(0); err == nil {
 		// For the sentences of heldError only.
@@ -74,22 +79,40 @@ func lockState(path, verb string) (*Dir, error) {
 	return &Dir{Path: path, lock: f}, nil
 }
 
-// takeLock takes the lock of the folder at path, which f is, or closes f.
-func takeLock(f *os.File, path string, how int) error {
-	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-	if err == nil {
-		return nil
+// notWritten is err, the outcome of an attempt to write into the folder at
+// path.
+func notWritten(path string, err error) error {
+	advice := ""
+	if errors.Is(err, syscall.EROFS) {
+		advice = "; to read what is there, copy it elsewhere and name the copy as state_dir"
 	}
-	text, _ := os.ReadFile(f.Name())
-	_ = f.Close()
-	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("storage: lock %s: %w", f.Name(), err)
-	}
-	return &heldError{path: path, who: holder(string(text))}
+	return fmt.Errorf("storage: the state directory %s cannot be written: %w%s", path, plainPathError(err), advice)
 }
 
-// holder is who holds a lock with this text. Who only reads writes none, so it
-// may be of somebody who has ended.
+// checkWritable tells why the folder at path cannot be written, if it is there.
+// It writes nothing.
+func checkWritable(path string) error {
+	const write = 2 // W_OK
+	if err := syscall.Access(path, write); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notWritten(path, &fs.PathError{Op: "write", Path: path, Err: err})
+	}
+	return nil
+}
+
+// Temporary makes and locks a state directory that remove removes.
+func Temporary(verb string) (dir *Dir, remove func(), err error) {
+	path, err := os.MkdirTemp("", "dragoman-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("storage: make a temporary folder: %w", plainPathError(err))
+	}
+	if dir, err = lockState(path, verb); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(path))
+	}
+	return dir, func() { _, _ = os.RemoveAll(path), dir.Unlock() }, nil
+}
+
+// holder is who holds a lock with this text. Whoever has just taken it may not
+// have written theirs yet, so it may be of somebody who has ended.
 func holder(text string) string {
 	text = strings.TrimSpace(text)
 	pid, err := strconv.Atoi(text[strings.LastIndexByte(text, ' ')+1:])

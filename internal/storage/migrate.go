@@ -41,8 +41,8 @@ const draftSuffix = ".migrating"
 //
 // The copy is made under another name and gets its own when it is complete,
 // durable and found equal. So a migration that dies leaves the place as it
-// was, and the next one begins anew. From is not changed, not by a byte: a view
-// of it is read, which takes its room beside the copy until the end.
+// was, and the next one begins anew. From is opened as a daemon opens it, and
+// keeps all that it holds.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	from, to = from.in(cfg, ""), to.in(cfg, "")
 	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
@@ -59,7 +59,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		return m, err
 	}
 	if to.Type == postgresType {
-		m.Counts, err = copyIntoDatabase(ctx, from, to, cfg.StateDir, tell)
+		m.Counts, err = copyIntoDatabase(ctx, from, to, tell)
 		return m, err
 	}
 	there, err := checkTarget(ctx, to)
@@ -205,41 +205,16 @@ func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progre
 	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
 		return exchange.Counts{}, fmt.Errorf("storage: %w", plainPathError(err))
 	}
-	source, end, err := from.openToRead(ctx, filepath.Dir(to.Path))
+	source, err := from.openIdle(ctx)
 	if err != nil {
 		return exchange.Counts{}, err
 	}
-	defer end()
 	target, err := to.open(ctx, nil)
 	if err != nil {
 		return exchange.Counts{}, errors.Join(err, source.Close())
 	}
 	counts, err := exchange.Move(ctx, source, target, tell)
 	return counts, errors.Join(err, target.Close(), source.Close())
-}
-
-// openToRead opens a copy of the store at p, made in parent, which end removes.
-// What is in a database is read where it is.
-func (p Location) openToRead(ctx context.Context, parent string) (store sessions.Store, end func(), err error) {
-	if p.Type == postgresType {
-		store, err = p.openIdle(ctx)
-		return store, func() {}, err
-	}
-	view, end, err := NewView(parent, "sessions migrate")
-	if err != nil {
-		return nil, nil, err
-	}
-	if err = p.copyInto(ctx, view.Path); err == nil {
-		store, err = Location{Type: p.Type, Path: filepath.Join(view.Path, filepath.Base(p.Path))}.open(ctx, nil)
-		if err != nil {
-			err = fmt.Errorf("storage: read a copy of %s: %w", p.Path, err)
-		}
-	}
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	return store, end, nil
 }
 
 // companions are what may lie beside a store's own file while it is open, and

@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// openIdle opens a store in a database that no daemon works on.
+// openIdle opens a store that no daemon works on, also where several could.
 func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
 	store, err := p.open(ctx, nil)
 	if err != nil {
@@ -33,12 +33,11 @@ func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
 
 // copyIntoDatabase copies the store at from into a database that is empty, all of
 // it or nothing, and compares the two.
-func copyIntoDatabase(ctx context.Context, from, to Location, stateDir string, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
-	source, end, err := from.openToRead(ctx, stateDir)
+func copyIntoDatabase(ctx context.Context, from, to Location, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
+	source, err := from.openIdle(ctx)
 	if err != nil {
 		return counts, err
 	}
-	defer end()
 	defer func() { err = errors.Join(err, source.Close()) }()
 	target, err := to.openIdle(ctx)
 	if err != nil {

@@ -301,6 +301,13 @@ func (m *move) end() error {
 	return durable.SyncDir(filepath.Dir(m.to))
 }
 
+// private reports whether info is a folder of this user's that nobody else may
+// look into.
+func private(info fs.FileInfo) bool {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
+}
+
 // besideRestored lists the states that restores put beside the one at path:
 // what was there before, and what one that was killed had made. A folder that
 // cannot be read has none to remove.

@@ -123,7 +123,6 @@ func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, e
 // version or, if it is "", for a command. With a log, damage of earlier times is
 // told.
 func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, log *slog.Logger) (sessions.Store, error) {
-	sweepViews(s.Path, 0)
 	if log != nil {
 		sayDamage(cfg, log) // before the store adds to it, of which it tells itself
 	}
@@ -250,17 +249,15 @@ func sayDamage(cfg *config.Config, log *slog.Logger) {
 // Beside lists what lies in the state directory and holds, or may hold,
 // conversations, and that no erasure touches: the store that a migration was made
 // from, what a migration left or set aside, copies of a store, files and devices that
-// are where all nodes reach them now, views, and states
-// that a restore put beside this one. Views that nobody holds are whole
-// stores, too, and of no use: it removes them.
+// are where all nodes reach them now, and states that a restore put beside this
+// one.
 func Beside(stateDir, used string) (others []string, err error) {
-	sweepViews(stateDir, 0)
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
 	for _, e := range entries {
-		if path := filepath.Join(stateDir, e.Name()); (strings.HasPrefix(e.Name(), viewPrefix) || strings.HasPrefix(e.Name(), mediaMoved) || strings.Contains(e.Name(), deviceSuffix+deviceMoved)) && !emptyFolder(path) {
+		if path := filepath.Join(stateDir, e.Name()); (strings.HasPrefix(e.Name(), mediaMoved) || strings.Contains(e.Name(), deviceSuffix+deviceMoved)) && !emptyFolder(path) {
 			others = append(others, path)
 		}
 		for kind, t := range storeTypes {
