@@ -3,7 +3,6 @@ package recap
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"dragoman/internal/lazily"
 	"dragoman/sessions"
@@ -20,10 +19,6 @@ const (
 	// nameWeight is how many words a name or a number counts: a summary in
 	// another language has nothing else in common.
 	nameWeight = 3
-	// shortText is how many characters a refusal has that hardly says why. A
-	// longer text that begins like one is a summary if refusalPart of its words,
-	// one n-th, are the conversation's.
-	shortText, refusalPart = 300, 2
 	// mostWords bounds how many words of a conversation are looked at.
 	mostWords = 200_000
 )
@@ -31,20 +26,22 @@ const (
 // refusals are how a refusal begins in English. One in another language is found by
 // what it lacks of the conversation.
 var refusals = lazily.Compile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
-	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|unfortunately,? (?:i|we) |as an? (?:ai|artificial|language|large)\b)`)
+	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|as an? (?:ai|artificial|language|large)\b)`)
 
 // overlap is what a text and a conversation have in common, in words.
 type overlap struct {
 	words         int // of the text
-	shared, named int // with all of it; of those, names and numbers
-	before        int // with what came before its last question
-	known         int // words of all of it, up to manyWords
-	knownBefore   int // and of what came before its last question
+	shared, named int // with the conversation; of those, names and numbers
+	known         int // words of the conversation, up to manyWords
 }
 
 // judge says what is wrong with what text says, nil if nothing is.
 func (t *Task) judge(text string, talk Talk) *Flaw {
-	o := t.compare(text, talk)
+	// An answer to the last question has little in common with what came before it.
+	o := t.compare(text, Talk{talk.Previous, talk.Messages[:lastQuestion(talk.Messages)]})
+	if o.known < manyWords {
+		o = t.compare(text, talk)
+	}
 	least := 0
 	switch {
 	case t.schema != nil:
@@ -53,19 +50,15 @@ func (t *Task) judge(text string, talk Talk) *Flaw {
 	case o.known >= fewWords:
 		least = 1
 	}
-	short := utf8.RuneCountInString(text) < shortText
-	refuses := refusals.Regexp().MatchString(text) && (short || o.shared*refusalPart < o.words)
 	switch {
 	case !strings.ContainsFunc(text, speaks):
 		return &Flaw{"says nothing", writeAll}
-	case refuses:
+	case refusals.Regexp().MatchString(text):
 		return &Flaw{"is a refusal", writeAll}
 	case t.schema == nil && o.known > 0 && o.words == 0:
 		return &Flaw{"is about the task and not about the conversation", writeAll}
 	case o.shared < least, least > 0 && (o.shared+(nameWeight-1)*o.named)*sharedPart < o.words:
 		return &Flaw{"is not about the conversation", writeAll}
-	case least > 0 && o.knownBefore >= manyWords && o.before < leastShared:
-		return &Flaw{"answers the last message", writeAll}
 	default:
 		return nil
 	}
@@ -88,60 +81,46 @@ func lastQuestion(msgs []sessions.Message) int {
 // compare counts what text and talk have in common, without the words of the
 // instructions.
 func (t *Task) compare(text string, talk Talk) (o overlap) {
-	type seen struct{ named, namedThere, before, after bool }
+	type seen struct{ named, there, namedThere bool }
 	in := make(map[string]seen)
 	eachWord(text, func(stem string, named bool) bool {
 		if !t.own[stem] {
-			w := in[stem]
-			w.named = w.named || named
-			in[stem] = w
+			in[stem] = seen{named: in[stem].named || named}
 		}
 		return true
 	})
-	last := lastQuestion(talk.Messages)
-	count, known := 0, make(map[string]bool)
-	look := func(text string, after bool) {
+	left, known := mostWords, make(map[string]bool)
+	look := func(text string) {
 		eachWord(text, func(stem string, named bool) bool {
-			if count++; t.own[stem] {
-				return count < mostWords
+			if w, found := in[stem]; found {
+				in[stem] = seen{w.named, true, w.namedThere || named}
 			}
-			if len(known) < manyWords {
+			if !t.own[stem] && len(known) < manyWords {
 				known[stem] = true
 			}
-			if w, found := in[stem]; found {
-				w.namedThere = w.namedThere || named
-				w.before, w.after = w.before || !after, w.after || after
-				in[stem] = w
-			}
-			return count < mostWords
+			left--
+			return left > 0
 		})
 	}
-	look(talk.Previous, false)
+	look(talk.Previous)
 	for i := range talk.Messages {
 		m := &talk.Messages[i]
-		if i == last {
-			o.knownBefore = len(known)
-		}
-		look(m.Name, i >= last)
-		look(m.Content, i >= last)
+		look(m.Name)
+		look(m.Content)
 		for _, c := range m.ToolCalls {
-			look(c.Name+" "+c.Arguments, i >= last)
+			look(c.Name + " " + c.Arguments)
 		}
-		if count >= mostWords {
+		if left <= 0 {
 			break
 		}
 	}
 	o.known, o.words = len(known), len(in)
 	for _, w := range in {
-		if !w.before && !w.after {
-			continue
+		if w.there {
+			o.shared++
 		}
-		o.shared++
-		if w.named && w.namedThere {
+		if w.there && w.named && w.namedThere {
 			o.named++
-		}
-		if w.before {
-			o.before++
 		}
 	}
 	return o

@@ -12,9 +12,6 @@ const (
 	// leastWord is how short a word may be that says something, in a script that
 	// has capitals. Names may be shorter.
 	leastWord, leastName = 4, 3
-	// thaiLetters is the length of the pieces of a script that has neither spaces
-	// nor one sign for a word.
-	thaiLetters = 4
 )
 
 // kind is how the words of a script are told apart.
@@ -22,12 +19,15 @@ type kind int
 
 const (
 	between kind = iota
-	spaced
 	digits
+	spaced
 	han    // each two signs in a row are a word
 	hangul // the first two syllables of a word: what follows is an ending
-	thai
+	thai   // neither spaces nor one sign for a word: each four letters in a row
 )
+
+// pieceLetters is how long a word is where spaces do not tell.
+var pieceLetters = map[kind]int{han: 2, hangul: 2, thai: 4}
 
 func kindOf(r rune) kind {
 	switch {
@@ -53,64 +53,43 @@ func kindOf(r rune) kind {
 // stay as they are in another language.
 func eachWord(text string, f func(stem string, named bool) bool) {
 	runes := []rune(text)
-	for i := 0; i < len(runes); {
-		k, end := kindOf(runes[i]), i+1
+	for more := true; more && len(runes) > 0; {
+		k, end := kindOf(runes[0]), 1
 		for end < len(runes) && (kindOf(runes[end]) == k || k != between && unicode.IsMark(runes[end])) {
 			end++
 		}
-		if k == digits {
-			if end > i+1 && !f(string(runes[i:end]), true) {
-				return
+		run := runes[:end]
+		runes = runes[end:]
+		n := pieceLetters[k]
+		switch {
+		case k == digits && len(run) > 1:
+			more = f(string(run), true)
+		case k == spaced:
+			if stem, named := stemOf(run); stem != "" {
+				more = f(stem, named)
 			}
-		} else if k != between && !eachStem(k, runes[i:end], f) {
-			return
+		case k == hangul:
+			run = run[:min(n, len(run))]
 		}
-		i = end
+		for ; n > 0 && more && len(run) >= n; run = run[1:] {
+			piece := string(run[:n])
+			more = common()[piece] || f(piece, false)
+		}
 	}
 }
 
-// eachStem calls f with what counts of a run of letters of one kind.
-func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
-	pieces := func(n int) bool {
-		for i := range len(run) - n + 1 {
-			if s := string(run[i : i+n]); !common()[s] && !f(s, false) {
-				return false
-			}
-		}
-		return true
-	}
-	switch k {
-	case han:
-		return pieces(2)
-	case thai:
-		return pieces(thaiLetters)
-	case hangul:
-		return len(run) < 2 || common()[string(run[:2])] || f(string(run[:2]), false)
-	}
-	named := unicode.IsUpper(run[0])
+// stemOf is what counts of a word, or "".
+func stemOf(run []rune) (stem string, named bool) {
+	named = unicode.IsUpper(run[0])
 	word := []rune(strings.ToLower(string(run)))
 	least := leastWord
-	switch {
-	case unicode.Is(unicode.Arabic, word[0]):
-		word, least = withoutArticle(word), leastName
-	case named || !unicode.IsLower(word[0]): // or there are no capitals
+	if named || !unicode.IsLower(word[0]) { // or there are no capitals
 		least = leastName
 	}
 	if len(word) < least || common()[string(word)] {
-		return true
+		return "", false
 	}
-	return f(string(word[:min(len(word), stemLetters)]), named)
-}
-
-// withoutArticle is an Arabic word without the article and the one letter that
-// may be in front of it.
-func withoutArticle(word []rune) []rune {
-	for skip := range 2 {
-		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' {
-			return word[skip+2:]
-		}
-	}
-	return word
+	return string(word[:min(len(word), stemLetters)]), named
 }
 
 // common are the words that are in texts about anything: they say nothing about
