@@ -62,9 +62,6 @@ type Options struct {
 	Compaction window.Compaction
 	// Summarizer writes the summaries. Default: the agent's model.
 	Summarizer Model
-	// SummarizerServer names the server of Summarizer, if it is another one than
-	// that of the model: what one refuses says nothing about the other.
-	SummarizerServer string
 	// SummarizerWindow is how many tokens it takes. Default: what Windows says
 	// about its name, or ContextWindow.
 	SummarizerWindow int
@@ -108,8 +105,8 @@ type Agent struct {
 	now     func() time.Time
 	// calibration learns from the usage that servers report.
 	calibration *calibration
-	lengths     remembered[served, length]
-	habits      remembered[string, habit] // by the names of models
+	lengths     remembered[string, length] // by the names of models, as the next ones
+	habits      remembered[string, habit]
 	// halves are the turns that failed after people saw some of an answer: when
 	// such a turn runs again, the same model must answer.
 	halves remembered[string, Asked]
@@ -117,10 +114,6 @@ type Agent struct {
 	// pauses are until when servers asked to be left alone, by model: what one
 	// conversation was told holds for all that ask the same model.
 	pauses remembered[string, time.Time]
-	// fit is window.Fit with opts.Count, and repair is window.Repair where it
-	// makes the summariser's requests.
-	fit    func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message)
-	repair func(msgs []sessions.Message) []sessions.Message
 	// seed is for the names that conversations have for the provider's cache.
 	seed maphash.Seed
 }
@@ -133,11 +126,8 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	guessed := opts.ContextWindow == 0
 	opts = opts.withDefaults(model)
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(), calibration: new(calibration),
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, guessed: guessed, seed: maphash.MakeSeed(), calibration: new(calibration),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
-	}
-	a.fit = func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message) {
-		return window.Fit(msgs, users, budget, opts.Count)
 	}
 	var err error
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{

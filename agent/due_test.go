@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -213,26 +212,6 @@ func TestOmissionIsSaid(t *testing.T) {
 	if res.Unaccounted != left {
 		t.Errorf("Unaccounted = %d, want the %d that the request says", res.Unaccounted, left)
 	}
-}
-
-// Whatever makes the view fit, no request goes out that a server would refuse
-// for its shape.
-func TestFaultyFitIsMended(t *testing.T) {
-	m := newScript(t, say("ok"))
-	a := newAgent(t, m, agent.Options{ContextWindow: 16000})
-	a.SetFit(func(msgs []sessions.Message, _, _ int) (view, listed []sessions.Message) {
-		return slices.DeleteFunc(slices.Clone(msgs), func(m sessions.Message) bool { return m.Role == sessions.RoleTool }), nil
-	})
-	turn := turnOf("and now?")
-	turn.History.Messages = append(oldResults(10), long(100)...)
-	if res := runUnsummarised(t, a, turn); res.Text != "ok" || res.Unaccounted != 13 {
-		t.Errorf("Text = %q, Unaccounted = %d; want ok and the 13 results that are gone", res.Text, res.Unaccounted)
-	}
-	req := m.requests()[0]
-	if err := window.Validate(req.Messages); err != nil {
-		t.Errorf("the request is malformed: %v", err)
-	}
-	contains(t, "request", show(req.Messages), "no result: this call was interrupted")
 }
 
 // TestNewDuringACompaction: what the conversation is after a /new is nothing

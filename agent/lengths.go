@@ -13,10 +13,6 @@ const (
 	leastWindow = 8
 )
 
-// served is a model where it is served. Two servers may give models of one
-// name different room.
-type served struct{ server, model string }
-
 // length is how many tokens, as we count them, a request may have after one was
 // refused, and since when that is known: so not every turn begins with a refused
 // request.
@@ -25,40 +21,32 @@ type length struct {
 	at   time.Time
 }
 
-// answering is the model of that name where conversations are answered, and
-// summarizing the one that writes summaries.
-func answering(model string) served { return served{model: model} }
-
-func (a *Agent) summarizing() served {
-	return served{a.opts.SummarizerServer, a.opts.Summarizer.Name()}
-}
-
-// noteLength learns that m, for which a window of so many tokens is configured,
+// noteLength learns that the model of that name, for which a window of so many tokens is configured,
 // refused a request of refused tokens as too long (0: none), and took one of
 // passed tokens after it (0: none). The next ones may always be as long as that.
-func (a *Agent) noteLength(m served, window, refused, passed int) {
-	if refused == 0 || passed == 0 && refused < a.room(m.model, window/leastWindow) {
+func (a *Agent) noteLength(name string, window, refused, passed int) {
+	if refused == 0 || passed == 0 && refused < a.room(name, window/leastWindow) {
 		return
 	}
 	most, now := refused*learnedTenths/10, a.now()
-	if before, found := a.lengths.get(m); found && now.Sub(before.at) < lengthsLast {
+	if before, found := a.lengths.get(name); found && now.Sub(before.at) < lengthsLast {
 		most = min(most, before.most)
 	}
-	a.lengths.set(m, length{max(most, passed), now})
+	a.lengths.set(name, length{max(most, passed), now})
 }
 
-// learned is window, or the smaller one that m's server refused more than.
-func (a *Agent) learned(m served, window int) int {
-	known, found := a.lengths.get(m)
+// learned is window, or the smaller one that the model's server refused more than.
+func (a *Agent) learned(name string, window int) int {
+	known, found := a.lengths.get(name)
 	if !found || a.now().Sub(known.at) >= lengthsLast {
 		return window
 	}
-	return a.windowFor(m.model, window, known.most)
+	return a.windowFor(name, window, known.most)
 }
 
 // windowOf is how many tokens the model of that name takes: what the options
 // say, or less where its server refused less.
-func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.sizeOf(name)) }
+func (a *Agent) windowOf(name string) int { return a.learned(name, a.sizeOf(name)) }
 
 // windowFor is window, or the smaller one of the model of that name in which a
 // request of so many tokens, as we count them, leaves just the room for its

@@ -155,27 +155,3 @@ func TestSummariserLearnsLengths(t *testing.T) {
 		}
 	}
 }
-
-// TestLengthsOfTwoServers: what the server of summaries refuses says nothing
-// about a model of the same name elsewhere.
-func TestLengthsOfTwoServers(t *testing.T) {
-	for server, want := range map[string]bool{"": true, "http://127.0.0.1:1/v1": false} {
-		s := &strict{takes: 3000}
-		small := newScript(t, s.answer)
-		m := newScript(t, say("ok"))
-		a := newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: keeping(4), Summarizer: small, SummarizerServer: server})
-		h := sessions.History{Messages: talk(60)}
-		for i := range h.Messages {
-			h.Messages[i].Content += strings.Repeat(" word", 120)
-		}
-		if _, err := a.Summarize(t.Context(), h, nil); err != nil || s.refused == 0 {
-			t.Fatalf("Summarize() = %v, %d refused", err, s.refused)
-		}
-		turn := turnOf("And now?")
-		turn.History = h
-		runUnsummarised(t, a, turn)
-		if size := window.Estimate(m.requests()[0].Messages); size < 4000 != want {
-			t.Errorf("with the summariser at %q the first request takes %d tokens of 8000, want less than 4000: %v", server, size, want)
-		}
-	}
-}

@@ -39,27 +39,23 @@ func (m meter) Shown(h sessions.History) []sessions.Message {
 type summaryWriter struct{ a *Agent }
 
 func (w summaryWriter) Name() string    { return w.a.opts.Summarizer.Name() }
-func (w summaryWriter) Window() int     { return w.a.learned(w.a.summarizing(), w.a.opts.SummarizerWindow) }
+func (w summaryWriter) Window() int     { return w.a.learned(w.Name(), w.a.opts.SummarizerWindow) }
 func (w summaryWriter) Factor() float64 { return w.a.calibration.factor(w.Name()) }
 
 func (w summaryWriter) Learn(refused, passed int) {
-	w.a.noteLength(w.a.summarizing(), w.a.opts.SummarizerWindow, refused, passed)
+	w.a.noteLength(w.Name(), w.a.opts.SummarizerWindow, refused, passed)
 }
 
-// Ask makes a request that passes the validator which every other request passes
-// too.
+// Ask makes a request.
 func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, error) {
 	a := w.a
 	req := Request{
-		System: r.System, Messages: a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: r.Text}}),
+		System: r.System, Messages: []sessions.Message{{Role: sessions.RoleUser, Content: r.Text}},
 		MaxTokens: r.MaxTokens, Temperature: a.opts.Temperature, Format: r.Format,
 	}
 	if r.Temperature != nil {
 		t := float32(*r.Temperature)
 		req.Temperature = &t
-	}
-	if err := window.Validate(req.Messages); err != nil {
-		return recap.Answer{}, fmt.Errorf("agent: summarise: %w", err)
 	}
 	resp, err := a.complete(ctx, a.opts.Summarizer, &req, func() func(Delta) { return nil })
 	switch {
@@ -70,6 +66,6 @@ func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, 
 	}
 	a.learn(a.opts.Summarizer, req, resp.Usage)
 	return recap.Answer{
-		Text: resp.Message.Content, Shown: req.Messages[0].Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0,
+		Text: resp.Message.Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0,
 	}, nil
 }

@@ -88,42 +88,6 @@ func TestOwnSchema(t *testing.T) {
 	}
 }
 
-// TestMalformedSummaryRequestIsNotSent: the validator stands in front of the
-// summariser's requests too, after everything that makes them, also of those
-// that ask for a better form.
-func TestMalformedSummaryRequestIsNotSent(t *testing.T) {
-	faults := map[string]func([]sessions.Message) []sessions.Message{
-		"no messages": func([]sessions.Message) []sessions.Message { return nil },
-		"a stray result": func(msgs []sessions.Message) []sessions.Message {
-			return append(msgs, sessions.Message{Role: sessions.RoleTool, ToolCallID: "a", Content: "x"})
-		},
-	}
-	for name, fault := range faults {
-		for before := range 2 { // requests that are well-formed
-			t.Run(fmt.Sprint(name, " after ", before), func(t *testing.T) {
-				c := keeping(4)
-				c.Format = window.Sections
-				m := newScript(t, say("Without any heading."))
-				a := newAgent(t, m, agent.Options{Compaction: c})
-				made := 0
-				a.SetRepair(func(msgs []sessions.Message) []sessions.Message {
-					if made++; made <= before {
-						return window.Repair(msgs)
-					}
-					return fault(msgs)
-				})
-				_, err := a.Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
-				if !errors.Is(err, window.ErrShape) {
-					t.Errorf("Summarize() = %v, want ErrShape", err)
-				}
-				if got := len(m.requests()); got != before {
-					t.Errorf("%d requests were sent, want %d", got, before)
-				}
-			})
-		}
-	}
-}
-
 // TestNewRefusesPrompts: what is wrong with a template or a schema is found
 // before any conversation is.
 func TestNewRefusesPrompts(t *testing.T) {

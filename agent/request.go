@@ -15,8 +15,8 @@ import (
 )
 
 // request builds what the model sees now. The order of its steps matters:
-// results are pruned and the window is fitted on repaired messages, what they
-// may have broken is repaired again, and nothing follows the validator.
+// results are pruned and the window is fitted on repaired messages, which keeps
+// their shape, and nothing follows the validator.
 //
 // lacks is what of the conversation it neither shows nor has a summary of. It
 // counts only if the request is made: rescue builds some on trial.
@@ -38,11 +38,6 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	left := missing(r.all, view, listed) - failed - silent + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
-	if window.Validate(view) != nil {
-		// Fitting and pruning keep the shape, so this mends only what a fault
-		// in them breaks; a server would refuse it in every turn to come.
-		view = window.Repair(view)
-	}
 	view = window.Alternate(view, r.model.Name())
 	if err := window.Validate(view); err != nil {
 		return Request{}, lack{}, fmt.Errorf("agent: build request: %w", err)
@@ -173,7 +168,7 @@ func (r *run) surelyFits() bool {
 
 // fit returns a view of msgs that fits, and what of the turn is only told of in it.
 func (r *run) fit(msgs []sessions.Message, users int) (view, listed []sessions.Message) {
-	return r.a.fit(msgs, users, r.budget())
+	return window.Fit(msgs, users, r.budget(), r.a.opts.Count)
 }
 
 // maxSqueezes is how often a request that the server found too long is tried

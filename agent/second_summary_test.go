@@ -2,35 +2,15 @@ package agent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"dragoman/agent"
-	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
-
-// TestSummaryOfWhatWasNotShown: a summary stands for no message whose words
-// were not in front of the model, whatever came between the history and the
-// request.
-func TestSummaryOfWhatWasNotShown(t *testing.T) {
-	a := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)})
-	h := sessions.History{Messages: talk(20)}
-	lost := window.Entry(h.Messages[9])
-	a.SetRepair(func(msgs []sessions.Message) []sessions.Message {
-		msgs = slices.Clone(msgs)
-		msgs[0].Content = strings.Replace(msgs[0].Content, lost, "", 1)
-		return msgs
-	})
-	s, err := a.Summarize(t.Context(), h, nil)
-	if !errors.Is(err, recap.ErrUnseen) || s.Text != "" {
-		t.Errorf("Summarize() without one of the messages = %q, %v; want ErrUnseen", s.Text, err)
-	}
-}
 
 // TestMaxMessagesTwice: where the first summary leaves too many messages,
 // because another one came before it, the second keeps none of the history.

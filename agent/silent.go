@@ -72,7 +72,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 	}
 	a.watch.forget(k)
 	most := counted * keptHundredths / 100
-	a.lengths.set(answering(name), length{a.room(name, most), a.now()})
+	a.lengths.set(name, length{a.room(name, most), a.now()})
 	size := a.windowOf(name)
 	a.log.Warn("the model's server cuts requests without saying so; its window is smaller than assumed",
 		"model", name, "key", r.t.Key.String(), "taken_for", a.sizeOf(name), "now", size)

@@ -57,7 +57,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	resp, err := r.tries(ctx, &tried, final)
 	// Not before, so that it changes nothing about what is tried until then.
 	name := r.model.Name()
-	r.a.noteLength(answering(name), r.a.sizeOf(name), tried.refused, tried.passed)
+	r.a.noteLength(name, r.a.sizeOf(name), tried.refused, tried.passed)
 	return resp, err
 }
 

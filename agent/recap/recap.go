@@ -125,7 +125,6 @@ func (f *Flaw) Error() string { return "recap: the summary " + f.What }
 // Answer is what a model wrote when it was asked for a summary.
 type Answer struct {
 	Text   string // with thoughts and all
-	Shown  string // the request's text, as the model got it
 	Finish string // why it ended, as [agent.Response] has it
 	// Refused says that the server marks it as a refusal, Called that it calls
 	// tools.

@@ -68,19 +68,16 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 		Text: w.so.Text, Fields: w.so.Fields, CoversSeq: h.Messages[w.cut-1].Seq, Generation: h.Generation,
 		Model: s.model.Name(), At: s.opts.Now(),
 	}
-	if n := unseen(h.Messages, done.CoversSeq, w.shown); n > 0 {
-		return sessions.Summary{}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, n, done.CoversSeq)
+	unseen := 0 // where messages are out of order
+	for i := range h.Messages[w.cut:] {
+		if h.Messages[w.cut+i].Seq <= done.CoversSeq {
+			unseen++
+		}
+	}
+	if unseen > 0 {
+		return sessions.Summary{}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, unseen, done.CoversSeq)
 	}
 	return done, nil
-}
-
-// unseen counts the messages up to covers that are not among those shown.
-func unseen(msgs []sessions.Message, covers int64, shown []sessions.Message) int {
-	n := slices.IndexFunc(msgs, func(m sessions.Message) bool { return m.Seq > covers })
-	if n < 0 {
-		n = len(msgs)
-	}
-	return window.Missing(msgs[:n], shown)
 }
 
 // writing is one Summarize under way.
@@ -89,9 +86,7 @@ type writing struct {
 	c    *settings // as they were when this began
 	so   Summary   // the summary so far
 	left []sessions.Message
-	// shown are the messages that the model has read, in whole or in excerpts.
-	shown []sessions.Message
-	most  int // tokens of the summary
+	most int // tokens of the summary
 	// all are the history's messages, and cut how many of them the summary is to
 	// replace.
 	all []sessions.Message
@@ -99,6 +94,7 @@ type writing struct {
 	// replaced is how many tokens the messages and the summary before take that
 	// the new one replaces. 0: it may be of any length.
 	replaced int
+	begun    bool // some of it was summarised
 	// window is how many tokens the model takes, as far as is known, and room, if
 	// not 0, how many of messages one request may have at most.
 	window, room int
@@ -112,7 +108,7 @@ type writing struct {
 // bounded number of requests.
 func (w *writing) limit(tokens, summary int) {
 	w.window, w.most = tokens, min(summary, tokens/4)
-	if len(w.shown) == 0 && w.cut > 0 {
+	if !w.begun && w.cut > 0 {
 		w.cut = w.inReach()
 		w.left = window.Repair(w.all[:w.cut])
 	}
@@ -153,7 +149,7 @@ func (w *writing) part(ctx context.Context) error {
 		case cause != nil && req.Text == refused.Text && req.MaxTokens == refused.MaxTokens:
 			return cause
 		}
-		so, shown, err := w.write(ctx, req, w.left[:len(entries)])
+		so, err := w.write(ctx, req, w.left[:len(entries)])
 		if errors.Is(err, ErrTooLong) && w.shrunk < maxShrinks {
 			refused, cause = req, err
 			w.shrink(req, entries)
@@ -162,15 +158,10 @@ func (w *writing) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !strings.Contains(shown, window.PreviousSummary(w.so.Text)) {
-			return fmt.Errorf("%w: the summary so far is not among what is summarised", ErrUnseen)
-		}
 		if w.refused > 0 { // else there is nothing to learn from it
 			w.passed = w.requestTokens(req)
 		}
-		w.so = so
-		w.shown = append(w.shown, w.left[:window.Read(shown, entries)]...)
-		w.left = w.left[len(entries):]
+		w.so, w.left, w.begun = so, w.left[len(entries):], true
 		return nil
 	}
 }
@@ -191,45 +182,45 @@ func (w *writing) shrink(req Request, entries []string) {
 	w.limit(min(w.window, size)/2, w.most)
 }
 
-// write has the summary of msgs written, and returns what the model was shown. A
-// model whose answer is none is told so, once; what is too long is never cut,
-// because it would be cut where the newest facts are.
-func (w *writing) write(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, shown string, err error) {
+// write has the summary of msgs written. A model whose answer is none is told so,
+// once; what is too long is never cut, because it would be cut where the newest
+// facts are.
+func (w *writing) write(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	var flaw *Flaw
-	if so, shown, err = w.ask(ctx, req, msgs); !errors.As(err, &flaw) {
-		return so, shown, err
+	if so, err = w.ask(ctx, req, msgs); !errors.As(err, &flaw) {
+		return so, err
 	}
 	req.Text += "\n\nAn answer to this was refused, because it " + flaw.What + ". " + flaw.Remedy
-	so, shown, err = w.ask(ctx, req, msgs)
+	so, err = w.ask(ctx, req, msgs)
 	switch {
 	case !errors.As(err, &flaw):
-		return so, shown, err
+		return so, err
 	case flaw == tooMuch:
-		return Summary{}, "", ErrLongSummary
+		return Summary{}, ErrLongSummary
 	}
-	return Summary{}, "", fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
+	return Summary{}, fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
 }
 
 // ask makes one request and reads the summary of msgs in its answer. An answer
 // that is none is a *Flaw.
-func (w *writing) ask(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, shown string, err error) {
+func (w *writing) ask(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	answer, err := w.model.Ask(ctx, req)
 	if err != nil {
-		return Summary{}, "", err
+		return Summary{}, err
 	}
 	if so, err = w.c.task.Read(answer, Talk{Previous: w.so.Text, Messages: msgs}); err != nil {
-		return Summary{}, "", err
+		return Summary{}, err
 	}
 	// Servers count tokens in another way than we do, so only twice as many are
 	// too many.
 	n := w.opts.Count(so.Text)
 	switch {
 	case n > w.fit(2*w.most):
-		return Summary{}, "", TooLong(fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, w.most))
+		return Summary{}, TooLong(fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, w.most))
 	case w.replaced > 0 && len(msgs) == len(w.left) && n > max(w.replaced, shortSummary):
-		return Summary{}, "", tooMuch
+		return Summary{}, tooMuch
 	}
-	return so, answer.Shown, nil
+	return so, nil
 }
 
 // tooMuch is wrong with a summary that would free no tokens.

@@ -1,10 +1,6 @@
 package window
 
-import (
-	"strings"
-
-	"dragoman/sessions"
-)
+import "dragoman/sessions"
 
 // Uncovered counts the messages between the end of what h's summary covers, or
 // the beginning of the generation if it has none, and the first one that is
@@ -76,16 +72,3 @@ type place struct {
 }
 
 func placeOf(m *sessions.Message) place { return place{m.Seq, m.Turn, m.Role} }
-
-// Read returns how many of entries stand in text, in their order, one behind
-// the other. A summariser was shown no more messages than that.
-func Read(text string, entries []string) int {
-	for i, e := range entries {
-		at := strings.Index(text, e)
-		if at < 0 {
-			return i
-		}
-		text = text[at+len(e):]
-	}
-	return len(entries)
-}

@@ -29,17 +29,6 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
-	entries := []string{"<a>", "<b>", "<a>"}
-	for text, want := range map[string]int{
-		"<a><b><a>": 3, "before <a><b><a> behind": 3, "<a><b>": 2, "<b><a>": 1, "<b>": 0, "": 0, "<a><a><b>": 2,
-	} {
-		if got := window.Read(text, entries); got != want {
-			t.Errorf("Read(%q) = %d, want %d", text, got, want)
-		}
-	}
-}
-
 func TestUncovered(t *testing.T) {
 	from := func(seq int64) []sessions.Message {
 		return []sessions.Message{{Seq: seq, Role: sessions.RoleUser, Content: "a"}, {Seq: seq + 1, Role: sessions.RoleAssistant, Content: "b"}}

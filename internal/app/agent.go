@@ -68,9 +68,6 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(d.labelOf(model)) }
 	o.Begins, o.OnBegins = d.models.Begins()
 	o.Windows, o.SummarizerWindow = d.models.Windows(), d.cfg.Summary.Model.ContextWindow
-	if base := d.cfg.Summary.Model.BaseURL; base != d.cfg.Model.BaseURL {
-		o.SummarizerServer = base
-	}
 	var err error
 	if o.Summarizer, err = d.models.Summarizer(); err != nil {
 		return agent.Options{}, err
