@@ -1,7 +1,6 @@
 package window
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ var (
 // that does not exist, which nothing could follow, and references that lead
 // back to themselves, which it would follow until the stack is full.
 type look struct {
-	root any
+	root map[string]any
 	done map[string]bool // references
 }
 
@@ -69,39 +68,22 @@ func (l *look) at(place string, value any, above []string, named bool) *Flaw {
 	return nil
 }
 
-// follow looks at what a reference refers to. Whether that is there, the library
-// says.
+// follow looks at the definition that a reference refers to. Whether that is
+// there, the library says.
 func (l *look) follow(ref any, above []string) *Flaw {
 	text, _ := ref.(string)
-	path, here := strings.CutPrefix(text, "#")
-	if plain, err := url.PathUnescape(path); err == nil {
-		path = plain
-	}
+	group, name, _ := strings.Cut(strings.TrimPrefix(text, "#/"), "/")
 	switch {
-	case !here:
-		return &Flaw{"refers to another document", "write that into it, below $defs"}
-	case path != "" && path[0] != '/':
-		return &Flaw{"refers to an anchor", "refer to it by # and its path"}
-	case slices.Contains(above, path):
+	case group != "$defs" && group != "definitions" || strings.ContainsAny(name, "/~%"):
+		return &Flaw{"has a $ref that does not lead to one of its $defs", "write #/$defs/NAME, or write it out"}
+	case slices.Contains(above, text):
 		return &Flaw{"refers to itself at " + text, "write out how deep it may go"}
-	case l.done[path]:
+	case l.done[text]:
 		return nil
 	}
-	target := l.root
-	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		switch v := target.(type) {
-		case map[string]any:
-			if path != "" {
-				target = v[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
-			}
-		case []any:
-			if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(v) {
-				target = v[i]
-			}
-		}
-	}
-	flaw := l.at(path, target, append(slices.Clip(above), path), false)
-	l.done[path] = true
+	definitions, _ := l.root[group].(map[string]any)
+	flaw := l.at(text[1:], definitions[name], append(slices.Clip(above), text), false)
+	l.done[text] = true
 	return flaw
 }
 
