@@ -81,6 +81,7 @@ func TestReadOwnSchema(t *testing.T) {
 		"Sure:\n```json\n{\"topic\": \"tea\",}\n```": `{"topic":"tea"}`,
 		`{"topic":"tea"}`:   `{"topic":"tea"}`,
 		`{"subject":"tea"}`: "",
+		`{"topic":" "}`:     "",
 		"tea":               "",
 	} {
 		s, err := task.Read(recap.Answer{Text: text}, tea)

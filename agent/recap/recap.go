@@ -170,7 +170,9 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 		if s.Text, s.Fields, err = t.schema.Read(object(text, "")); err != nil {
 			return Summary{}, &Flaw{strings.TrimPrefix(err.Error(), "window: the summary "), "Answer with the JSON object that was asked for, and nothing else."}
 		}
-		judged = s.Text
+		var value any
+		_ = json.Unmarshal(s.Fields, &value) // it was read before
+		judged = strings.Join(texts(value), "\n")
 	case t.compaction.Format == window.JSON:
 		f, flaw := readFields(text)
 		if flaw != nil {

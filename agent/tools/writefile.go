@@ -129,23 +129,17 @@ func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) 
 		return 0, explain(name, err)
 	}
 	if err := writeNew(folder, tempName, content, mode); err != nil {
-		return 0, errors.Join(explain(name, err), removed(folder.Remove(tempName)))
+		_ = folder.Remove(tempName) // or the next write does it
+		return 0, explain(name, err)
 	}
 	if err := folder.Rename(tempName, base); err != nil {
-		return 0, errors.Join(explain(name, err), removed(folder.Remove(tempName)))
+		_ = folder.Remove(tempName) // or the next write does it
+		return 0, explain(name, err)
 	}
 	if err := syncDir(folder, "."); err != nil {
 		return 0, explain(name, err)
 	}
 	return len(content), nil
-}
-
-// removed forgives that the temporary file is not there.
-func removed(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // appended is what the file holds, followed by more.

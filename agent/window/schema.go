@@ -92,8 +92,8 @@ func brokenAt(err error) string {
 func (s *Schema) String() string { return s.text }
 
 // Read returns text, which a model wrote, if it is one JSON object that follows
-// s and has any text in it: for people and models to read, and as it is. An
-// error shows nothing of it but where s forbids it.
+// s: for people and models to read, and as it is. An error shows nothing of it
+// but where s forbids it.
 func (s *Schema) Read(text string) (shown string, object json.RawMessage, err error) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -105,31 +105,7 @@ func (s *Schema) Read(text string) (shown string, object json.RawMessage, err er
 	if err := s.resolved.Validate(value); err != nil {
 		return "", nil, fmt.Errorf("window: the summary breaks its schema at %s", brokenAt(err))
 	}
-	if !hasText(value) {
-		return "", nil, errors.New("window: there is no text in the summary's JSON object")
-	}
 	var compact, indented bytes.Buffer
 	err = errors.Join(json.Compact(&compact, []byte(text)), json.Indent(&indented, compact.Bytes(), "", " "))
 	return indented.String(), compact.Bytes(), err
-}
-
-// hasText reports whether any text stands in a decoded JSON value.
-func hasText(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return !blank(v)
-	case []any:
-		for _, item := range v {
-			if hasText(item) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if hasText(item) {
-				return true
-			}
-		}
-	}
-	return false
 }
