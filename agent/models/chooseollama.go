@@ -23,17 +23,15 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 	base := OllamaURL(o.env("OLLAMA_HOST"))
 	s := o.server(base, "")
 	s.Patience = o.OllamaPatience
-	a := s.ask()
-	defer a.close()
 	demo := Choice{Source: SourceDemo}
 	var list struct {
 		Models []ollamaModel `json:"models"`
 	}
-	if err := a.fetch(ctx, "/api/tags", nil, &list); err != nil {
+	if err := s.fetch(ctx, "/api/tags", nil, &list); err != nil {
 		demo.Why = "The model is the built-in demo, which follows simple rules: no provider's key and no OPENAI_BASE_URL is set, and no Ollama answers at " + Host(base) + "." + connect
 		return demo
 	}
-	name, found := a.pickOllama(ctx, list.Models, wanted)
+	name, found := s.pickOllama(ctx, list.Models, wanted)
 	if name == "" {
 		demo.Why = "The model is the built-in demo, which follows simple rules: the Ollama at " + Host(base) + " has no chat model yet (\"ollama pull qwen3\" gets one)."
 		return demo
@@ -51,15 +49,15 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 // pickOllama chooses the wanted model if it is there, else the first that can
 // call tools, else the first that can chat. Models that run on this machine
 // come before those that Ollama only passes on.
-func (a *asker) pickOllama(ctx context.Context, models []ollamaModel, wanted string) (name string, f Found) {
-	ctx, cancel := context.WithTimeout(ctx, 3*a.s.Patience)
+func (s *Server) pickOllama(ctx context.Context, models []ollamaModel, wanted string) (name string, f Found) {
+	ctx, cancel := context.WithTimeout(ctx, 3*s.Patience)
 	defer cancel()
 	var local, remote []string
 	for _, m := range models {
 		switch {
 		case m.Name == "" || forOtherThings(m.Name) || strings.Contains(m.Details.Family, "bert"):
 		case wanted != "" && sameModel(m.Name, wanted):
-			a.ollama(ctx, &f, m.Name)
+			s.ollama(ctx, &f, m.Name)
 			return m.Name, f
 		case m.RemoteHost != "":
 			remote = append(remote, m.Name)
@@ -72,7 +70,7 @@ func (a *asker) pickOllama(ctx context.Context, models []ollamaModel, wanted str
 			break
 		}
 		var found Found
-		said, err := a.show(ctx, candidate)
+		said, err := s.show(ctx, candidate)
 		found.takeShown(said, 0)
 		switch {
 		case err == nil && len(said.Capabilities) > 0 && !said.can("completion"):

@@ -75,16 +75,10 @@ type entry struct {
 // List asks the server for its models. An error says why it could not be asked;
 // [Judge] makes a sentence of it.
 func List(ctx context.Context, s Server) ([]Listed, error) {
-	a := s.ask()
-	defer a.close()
-	return a.list(ctx)
-}
-
-func (a *asker) list(ctx context.Context) ([]Listed, error) {
 	var raw struct {
 		Data json.RawMessage `json:"data"` // llama.cpp has models beside it
 	}
-	if err := a.fetch(ctx, listPath, nil, &raw); err != nil {
+	if err := s.fetch(ctx, listPath, nil, &raw); err != nil {
 		return nil, err
 	}
 	var entries []entry

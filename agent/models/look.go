@@ -73,15 +73,13 @@ const (
 // from the table. It takes at most twice s.Patience and never fails: what
 // could not be found out is unknown, and Err says if the server is why.
 func Look(ctx context.Context, s Server, name string) Found {
-	a := s.ask()
-	defer a.close()
 	var f Found
-	list, err := a.list(ctx)
+	list, err := List(ctx, s)
 	f.Err = err
 	if p := providerAt(s.BaseURL); p != nil {
 		f.Server = p.title
 	} else if err == nil || !unreachable(err) {
-		a.local(ctx, &f, list, name)
+		s.local(ctx, &f, list, name)
 	}
 	f.take(list, name)
 	f.fill(s, name)
@@ -126,7 +124,7 @@ func sameModel(listed, name string) bool {
 
 // local asks the interfaces that programs for one's own models have beside
 // OpenAI's.
-func (a *asker) local(ctx context.Context, f *Found, list []Listed, name string) {
+func (s *Server) local(ctx context.Context, f *Found, list []Listed, name string) {
 	by := ""
 	if i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) }); i >= 0 {
 		by = list[i].By
@@ -137,16 +135,16 @@ func (a *asker) local(ctx context.Context, f *Found, list []Listed, name string)
 	case "vllm":
 		f.Server, f.Formats = ServerVLLM, true
 	case byLlamaCpp:
-		a.llamaCpp(ctx, f)
+		s.llamaCpp(ctx, f)
 	default:
-		if !a.ollama(ctx, f, name) {
-			a.llamaCpp(ctx, f)
+		if !s.ollama(ctx, f, name) {
+			s.llamaCpp(ctx, f)
 		}
 	}
 }
 
 // llamaCpp asks a llama-server about itself.
-func (a *asker) llamaCpp(ctx context.Context, f *Found) {
+func (s *Server) llamaCpp(ctx context.Context, f *Found) {
 	var props struct {
 		Settings *struct {
 			Window int `json:"n_ctx"` // of one slot, which is what a request gets
@@ -154,7 +152,7 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 		Modalities map[string]bool `json:"modalities"`
 		Template   map[string]bool `json:"chat_template_caps"`
 	}
-	if a.fetch(ctx, "/props", nil, &props) != nil || props.Settings == nil {
+	if s.fetch(ctx, "/props", nil, &props) != nil || props.Settings == nil {
 		return
 	}
 	f.Server, f.Formats = ServerLlamaCpp, true

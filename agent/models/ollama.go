@@ -78,17 +78,17 @@ func (s *shown) windows() (own, most int) {
 }
 
 // show asks an Ollama about one of its models.
-func (a *asker) show(ctx context.Context, name string) (s shown, err error) {
-	err = a.fetch(ctx, "/api/show", map[string]string{"model": name}, &s)
-	if err == nil && s.Details == nil && s.Info == nil && s.Capabilities == nil {
+func (s *Server) show(ctx context.Context, name string) (said shown, err error) {
+	err = s.fetch(ctx, "/api/show", map[string]string{"model": name}, &said)
+	if err == nil && said.Details == nil && said.Info == nil && said.Capabilities == nil {
 		err = errNoAPI
 	}
-	return s, err
+	return said, err
 }
 
 // loaded is the window that an Ollama has loaded the model with, 0 if it has
 // not.
-func (a *asker) loaded(ctx context.Context, name string) int {
+func (s *Server) loaded(ctx context.Context, name string) int {
 	var running struct {
 		Models []struct {
 			Name   string `json:"name"`
@@ -96,7 +96,7 @@ func (a *asker) loaded(ctx context.Context, name string) int {
 			Window int    `json:"context_length"`
 		} `json:"models"`
 	}
-	if a.fetch(ctx, "/api/ps", nil, &running) != nil {
+	if s.fetch(ctx, "/api/ps", nil, &running) != nil {
 		return 0
 	}
 	for _, m := range running.Models {
@@ -109,13 +109,13 @@ func (a *asker) loaded(ctx context.Context, name string) int {
 
 // ollama asks an Ollama about the model called name. It reports false if the
 // server is none.
-func (a *asker) ollama(ctx context.Context, f *Found, name string) bool {
-	s, err := a.show(ctx, name)
+func (s *Server) ollama(ctx context.Context, f *Found, name string) bool {
+	said, err := s.show(ctx, name)
 	if err != nil {
 		return false
 	}
 	f.Server, f.Formats = ServerOllama, true
-	f.takeShown(s, a.loaded(ctx, name))
+	f.takeShown(said, s.loaded(ctx, name))
 	return true
 }
 

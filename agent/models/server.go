@@ -52,30 +52,20 @@ func (e *statusError) Error() string {
 // errNoAPI is an answer of something that is no API of models.
 var errNoAPI = errors.New("the answer is not one of a model server")
 
-// asker is one conversation with a server.
-type asker struct {
-	s    *Server
-	http http.Client
-}
-
-func (s *Server) ask() *asker {
-	a := &asker{s: s}
+// client makes one request.
+func (s *Server) client() *http.Client {
+	c := new(http.Client)
 	if s.HTTP != nil {
-		a.http = *s.HTTP
+		*c = *s.HTTP
 	} else {
 		t := wire.NewTransport()
 		t.DisableCompression = false // a list is long, and comes at once
-		a.http.Transport = t
+		t.DisableKeepAlives = true
+		c.Transport = t
 	}
 	// The key must not be carried elsewhere.
-	a.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return a
-}
-
-func (a *asker) close() {
-	if a.s.HTTP == nil {
-		a.http.CloseIdleConnections()
-	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
 }
 
 // listPath is OpenAI's list of models. All other paths here are those of
@@ -99,12 +89,12 @@ func (s *Server) locate(path string) (string, error) {
 }
 
 // fetch makes one request and decodes the JSON of a 200. body nil: a GET.
-func (a *asker) fetch(ctx context.Context, path string, body, into any) error {
-	address, err := a.s.locate(path)
+func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
+	address, err := s.locate(path)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.s.Patience, 10*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, 10*time.Second))
 	defer cancel()
 	method, reader := http.MethodGet, io.Reader(nil)
 	if body != nil {
@@ -118,8 +108,8 @@ func (a *asker) fetch(ctx context.Context, path string, body, into any) error {
 	if err != nil {
 		return errors.New("models: the address cannot be used")
 	}
-	a.s.authorise(req.Header)
-	resp, err := a.http.Do(req)
+	s.authorise(req.Header)
+	resp, err := s.client().Do(req)
 	if err != nil {
 		return wire.Bare(err) // the address has what is secret
 	}
@@ -129,7 +119,7 @@ func (a *asker) fetch(ctx context.Context, path string, body, into any) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		says, cause := wire.Explain(resp.StatusCode, b, a.s.BaseURL, a.s.Key, a.s.Headers)
+		says, cause := wire.Explain(resp.StatusCode, b, s.BaseURL, s.Key, s.Headers)
 		return &statusError{resp.StatusCode, says, cause}
 	}
 	if json.Unmarshal(b, into) != nil {

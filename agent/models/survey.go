@@ -12,9 +12,7 @@ const mostSurveyed = 64
 // Survey lists the models of s that chat, in the server's order, with what is
 // known of each. Only an Ollama is asked about each of them.
 func Survey(ctx context.Context, s Server) ([]Row, error) {
-	a := s.ask()
-	defer a.close()
-	list, err := a.list(ctx)
+	list, err := List(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +22,7 @@ func Survey(ctx context.Context, s Server) ([]Row, error) {
 		rows = append(rows, Row{Name: m.Name})
 	}
 	if providerAt(s.BaseURL) == nil && len(rows) > 0 {
-		a.surveyLocal(ctx, rows, list)
+		s.surveyLocal(ctx, rows, list)
 	}
 	for i := range rows {
 		rows[i].take(list[i:i+1], rows[i].Name)
@@ -41,9 +39,9 @@ type Row struct {
 
 // surveyLocal asks a server of one's own about each model: the first one's
 // answer tells which kind of server it is.
-func (a *asker) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
+func (s *Server) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 	first := &rows[0]
-	a.local(ctx, &first.Found, list, first.Name)
+	s.local(ctx, &first.Found, list, first.Name)
 	if first.Server != ServerOllama {
 		for i := range rows[1:] {
 			rows[i+1].Server, rows[i+1].Formats = first.Server, first.Formats
@@ -56,7 +54,7 @@ func (a *asker) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			a.ollama(ctx, &rows[i+1].Found, rows[i+1].Name)
+			s.ollama(ctx, &rows[i+1].Found, rows[i+1].Name)
 		})
 	}
 	wg.Wait()
