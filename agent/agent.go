@@ -99,10 +99,8 @@ type Agent struct {
 	order  []string // names of the tools, the least needed first
 	// toolTokens is what the descriptions of all tools take.
 	toolTokens int
-	// guessed says that no ContextWindow was given.
-	guessed bool
-	log     *slog.Logger
-	now     func() time.Time
+	log        *slog.Logger
+	now        func() time.Time
 	// calibration learns from the usage that servers report.
 	calibration *calibration
 	lengths     remembered[string, length] // by the names of models, as the next ones
@@ -123,15 +121,14 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("agent: no model")
 	}
-	guessed := opts.ContextWindow == 0
 	opts = opts.withDefaults(model)
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, guessed: guessed, seed: maphash.MakeSeed(), calibration: new(calibration),
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, seed: maphash.MakeSeed(), calibration: new(calibration),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	var err error
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{
-		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(opts.ContextWindow, opts.SummarizerWindow) / 4, Now: opts.Now,
+		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(cmp.Or(opts.ContextWindow, usualWindow), opts.SummarizerWindow) / 4, Now: opts.Now,
 	}, opts.Compaction)
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
@@ -171,7 +168,6 @@ func (a *Agent) addTool(t Tool) error {
 
 func (o Options) withDefaults(model Model) Options {
 	o.MaxSteps = cmp.Or(o.MaxSteps, 10)
-	o.ContextWindow = cmp.Or(o.ContextWindow, 32768)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 2*time.Minute)
 	o.Tries = cmp.Or(o.Tries, 4)
 	if o.Count == nil {
@@ -186,7 +182,7 @@ func (o Options) withDefaults(model Model) Options {
 	if o.Summarizer == nil {
 		o.Summarizer = model
 	}
-	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.windowOf(o.Summarizer.Name()))
+	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.windowOf(o.Summarizer.Name()), usualWindow)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -194,13 +190,11 @@ func (o Options) withDefaults(model Model) Options {
 	return o
 }
 
-// windowOf is how many tokens the model of that name takes.
-func (o *Options) windowOf(name string) int {
-	if n := o.Windows[name]; n > 0 {
-		return n
-	}
-	return o.ContextWindow
-}
+// usualWindow is how many tokens a model takes of which nobody says that.
+const usualWindow = 32768
+
+// windowOf is how many tokens the model of that name takes, if that was given.
+func (o *Options) windowOf(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
 
 // nameFor is the name of the model that answers in a conversation with these
 // settings, as far as that can be told without asking for it.

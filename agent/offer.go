@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -111,19 +112,11 @@ func (a *Agent) called(name string) (Model, error) {
 // sizeOf is how many tokens the model of that name takes: what is configured,
 // or less where its server says so, or what its server says where nothing is.
 func (a *Agent) sizeOf(name string) int {
-	known := a.abilities(name).Window
-	configured := a.opts.Windows[name]
-	if configured == 0 && !a.guessed {
-		configured = a.opts.ContextWindow
+	known, configured := a.abilities(name).Window, a.opts.windowOf(name)
+	if known > 0 && configured > 0 {
+		return min(known, configured)
 	}
-	switch {
-	case known <= 0:
-		return a.opts.windowOf(name)
-	case configured > 0:
-		return min(configured, known)
-	default:
-		return known
-	}
+	return cmp.Or(known, configured, usualWindow)
 }
 
 // framing is what precedes the messages of h in a request to the model of
