@@ -52,6 +52,9 @@ type source struct {
 	Data      string `json:"data"`
 }
 
+// usualTokens bounds an answer where nothing else does: the API wants to be told.
+const usualTokens = 8192
+
 // ephemeral marks the end of a prefix that is worth keeping.
 var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
@@ -87,7 +90,7 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 		put("tool_choice", map[string]string{"type": "none"})
 	}
 	r, model := in.Request, modelOf(in.To.Model)
-	limit := cmp.Or(max(r.MaxTokens, 0), in.Traits.NeedsMaxTokens, model.most) // which the API wants to be told
+	limit := cmp.Or(max(r.MaxTokens, 0), in.Traits.NeedsMaxTokens, usualTokens)
 	effort := r.Effort
 	if effort != "none" { // which each model takes in its own way
 		effort = in.Traits.Effort(effort)

@@ -115,7 +115,7 @@ func TestRequest(t *testing.T) {
 	got := fields(t, in)
 	foreign := got["messages"].([]any)[4].(map[string]any)["content"].([]any)[1].(map[string]any)["tool_use_id"].(string)
 	equal(t, got, strings.ReplaceAll(`{
-		"model": "claude-opus-5", "stream": true, "max_tokens": 32000,
+		"model": "claude-opus-5", "stream": true, "max_tokens": 8192,
 		"system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
 		"tools": [
 			{"name": "clock", "description": "Tells the time.", "input_schema": {"type": "object", "properties": {}}},
@@ -187,8 +187,8 @@ func TestEffort(t *testing.T) {
 		max           int
 		want          string // thinking, output_config, temperature, max_tokens
 	}{
-		{"claude-3-haiku-20240307", "high", 0, `null null 1 4096`},
-		{"claude-3-5-sonnet-latest", "", 0, `null null 1 8192`},
+		{"claude-3-haiku-20240307", "high", 0, `null null 1 32000`},
+		{"claude-3-5-sonnet-latest", "", 0, `null null 1 32000`},
 		{"claude-3-7-sonnet-20250219", "high", 0, `{"budget_tokens":16000,"type":"enabled"} null null 32000`},
 		{"claude-opus-4-20250514", "low", 0, `{"budget_tokens":2048,"type":"enabled"} null null 32000`},
 		{"anthropic/claude-sonnet-4.5", "none", 0, `null null 1 32000`},
@@ -203,9 +203,9 @@ func TestEffort(t *testing.T) {
 		{"claude-opus-5-5", "none", 0, `null {"effort":"low"} null 32000`},
 		{"claude-fable-5-1", "none", 0, `null {"effort":"low"} null 32000`},
 		{"claude-mythos-preview", "max", 0, `{"display":"summarized","type":"adaptive"} {"effort":"max"} null 32000`},
-		{"deepseek-chat", "medium", 0, `{"budget_tokens":4096,"type":"enabled"} null null 8192`},
+		{"deepseek-chat", "medium", 0, `{"budget_tokens":8192,"type":"enabled"} null null 32000`},
 	} {
-		in := &wire.Input{Request: &agent.Request{Effort: test.effort, MaxTokens: test.max, Temperature: &half}, To: sessions.Provenance{Model: test.model}}
+		in := &wire.Input{Request: &agent.Request{Effort: test.effort, MaxTokens: test.max, Temperature: &half}, Traits: wire.Traits{NeedsMaxTokens: 32000}, To: sessions.Provenance{Model: test.model}}
 		got := fields(t, in)
 		var list []string
 		for _, name := range []string{"thinking", "output_config", "temperature", "max_tokens"} {

@@ -25,8 +25,6 @@ type model struct {
 	// none is the type of thinking that is the least: "" where it cannot be
 	// switched off, so that the lowest effort is.
 	none string
-	// most is a bound of the answer that it takes, in tokens.
-	most int
 }
 
 var claude = lazily.Compile(`claude-(?:([a-z]+)-)?(\d)(?:[-.](\d{1,2}))?(?:[-.@:]|$)`)
@@ -37,20 +35,16 @@ func modelOf(name string) model {
 	part := claude.Regexp().FindStringSubmatch(name)
 	switch {
 	case part == nil && strings.Contains(name, "claude"):
-		return model{adaptive: true, newer: true, bound: true, most: 32000} // like claude-mythos-preview
+		return model{adaptive: true, newer: true, bound: true} // like claude-mythos-preview
 	case part == nil:
-		return model{budget: true, most: 8192, none: "disabled"}
+		return model{budget: true, none: "disabled"}
 	}
 	family := part[1]
 	major, _ := strconv.Atoi(part[2]) // digits, or none
 	minor, _ := strconv.Atoi(part[3])
 	version := major*100 + minor
-	m := model{adaptive: version >= 406, budget: version >= 307 && version < 406, newer: version >= 407, bound: version >= 501, most: 32000, none: "disabled"}
+	m := model{adaptive: version >= 406, budget: version >= 307 && version < 406, newer: version >= 407, bound: version >= 501, none: "disabled"}
 	switch {
-	case version < 305:
-		m.most = 4096
-	case version < 307:
-		m.most = 8192
 	case family == "sonnet" && version >= 505:
 		m.none = "between_tools"
 	case family == "opus" && version >= 505, major >= 5 && (family == "fable" || family == "mythos"):
