@@ -184,17 +184,17 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 // end makes the result of the model's last answer.
 func (r *run) end(resp *Response) Result {
 	text := resp.Message.Content
+	if text != "" {
+		res := r.finish(text, resp, false)
+		switch {
+		case resp.Finish == finishLength:
+			res.Text += "\n\n" + sayCut
+		case resp.Finish == "content_filter" && !resp.Refused:
+			res.Text += "\n\n" + sayFiltered
+		}
+		return res
+	}
 	switch {
-	case text != "" && resp.Finish == finishLength:
-		res := r.finish(text, resp, false)
-		res.Text += "\n\n" + sayCut
-		return res
-	case text != "" && resp.Finish == "content_filter" && !resp.Refused:
-		res := r.finish(text, resp, false)
-		res.Text += "\n\n" + sayFiltered
-		return res
-	case text != "":
-		return r.finish(text, resp, false)
 	case len(resp.Message.ToolCalls) > 0:
 		// It wanted tools when there were none any more.
 		return r.finish(fmt.Sprintf(sayNoSteps, r.steps), resp, true)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -62,24 +61,24 @@ func (f *Fallback) Names() (names []string) {
 // Abilities are those of the model that would be asked now.
 func (f *Fallback) Abilities() agent.Abilities { return agent.AbilitiesOf(f.models[f.order()[0]]) }
 
-// order is that in which the models are asked now.
-func (f *Fallback) order() []int {
+// order is that in which the models are asked now: those that are well, else the
+// one whose time ends first.
+func (f *Fallback) order() (well []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var well, unwell []int
-	now := time.Now()
+	now, first := time.Now(), 0
 	for i := range f.models {
-		if f.until[i].After(now) {
-			unwell = append(unwell, i)
-		} else {
+		if !f.until[i].After(now) {
 			well = append(well, i)
 		}
+		if f.until[i].Before(f.until[first]) {
+			first = i
+		}
 	}
-	if len(well) > 0 {
-		return well
+	if len(well) == 0 {
+		well = []int{first}
 	}
-	slices.SortStableFunc(unwell, func(a, b int) int { return f.until[a].Compare(f.until[b]) })
-	return unwell[:1]
+	return well
 }
 
 // orderFor is that order, or the one model that people saw begin the answer.

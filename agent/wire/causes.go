@@ -30,6 +30,9 @@ var toolRefusals = lazily.Compile(`(?:not|n't) (?:currently )?support (?:tools?\
 	`|(?:tools?|tool[ _-](?:use|calls?|calling|choice)|function[ _-]?(?:calls?|calling|tools?))['"\x60]? (?:is|are) not (?:yet |currently )?(?:supported|enabled|available)` +
 	`|no endpoints found that support tool use|--enable-auto-tool-choice|tools param requires --jinja|unsupported param\S*: tools\b`)
 
+// ofLength are the parameters that may be wrong because they are too long.
+var ofLength = lazily.Compile(`^(?:messages|input|prompt$)`)
+
 // RefusesTools reports whether the model, or its server, takes no tools.
 func (e *Said) RefusesTools() bool { return toolRefusals.Regexp().MatchString(e.Words) }
 
@@ -55,7 +58,7 @@ func (e *wireError) cause(status int, kind agent.ErrorKind) agent.Cause {
 		return agent.CauseKey
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
 		return agent.CauseURL
-	case kind == agent.ErrorInvalid && e.Param != "" && e.clear(kind):
+	case kind == agent.ErrorInvalid && e.Param != "" && !ofLength.Regexp().MatchString(e.Param):
 		return agent.CauseParameter
 	}
 	return ""

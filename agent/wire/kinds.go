@@ -134,13 +134,6 @@ func (e *wireError) never() (limit, asked int) {
 	return limit, asked
 }
 
-// clear reports whether e, which is of that kind, says well what is wrong, so
-// that it cannot be the length: a filter, or a parameter other than messages.
-func (e *wireError) clear(kind agent.ErrorKind) bool {
-	return kind == agent.ErrorInvalid && (mentions(e.words(), filters) ||
-		e.Param != "" && !strings.HasPrefix(e.Param, "messages") && !strings.HasPrefix(e.Param, "input") && e.Param != "prompt")
-}
-
 // failure is what e, which came with an HTTP status, is for the caller.
 func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 	out := &agent.ModelError{Kind: e.kind(status)}
