@@ -18,10 +18,6 @@ func (m meter) Factor(s sessions.Settings) float64 {
 	return m.a.calibration.factor(m.a.nameFor(s))
 }
 
-func (m meter) Own(h sessions.History) []sessions.Message {
-	return m.a.without(m.a.nameFor(h.Settings), h.Messages)
-}
-
 func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int) {
 	frame, o := m.a.framing(m.a.nameFor(h.Settings), h, "", summary)
 	return frame, o.tokens

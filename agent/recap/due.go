@@ -124,7 +124,7 @@ func (s *Summarizer) keepWithin(h sessions.History, room, least int) window.Keep
 	if k.Unit == window.UnitTokens {
 		k.N = max(s.room(h.Settings, k.N), 1)
 	}
-	first := window.CutAt(s.meter.Own(h), k)
+	first := window.CutAt(h.Messages, k)
 	if bound(h.Messages[first:]) <= room {
 		return k
 	}

@@ -44,8 +44,6 @@ type Meter interface {
 	Window(s sessions.Settings) int
 	// Factor is by what its server counts more tokens than we do.
 	Factor(s sessions.Settings) float64
-	// Own is h's messages without what the providers of other models attached.
-	Own(h sessions.History) []sessions.Message
 	// Shown is h's messages as requests show them, in room enough: repaired,
 	// stamped, and with long results of tools shortened.
 	Shown(h sessions.History) []sessions.Message
