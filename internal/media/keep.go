@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -18,8 +19,10 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// errTooLarge ends the fetching of a file past the limit.
-var errTooLarge = errors.New("media: the file is larger than allowed")
+// errStoring is a failure of our own disk or database.
+var errStoring = errors.New("media: store a file")
+
+func storing(err error) error { return fmt.Errorf("%w: %w", errStoring, bare(err)) }
 
 // Fetch writes a file to w. See [channels.Fetcher].
 type Fetch = func(ctx context.Context, w io.Writer) error
@@ -52,7 +55,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 	s.count()
 	least := max(a.Bytes, 1)
 	if !s.room.take(least) {
-		a.Missing = s.why(errNoRoom)
+		a.Missing = noRoom.Why
 		s.o.Logger.Warn("the files have reached media.max_total; this one is not downloaded", "channel", m.Key.Channel(), "msg_id", m.ID)
 		return a, nil
 	}
@@ -65,7 +68,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		a.File, a.Bytes = file, size
 		return a, nil
 	}
-	a.Missing = s.why(err)
+	a.Missing, _ = why(err)
 	s.o.Logger.Warn("an attachment is not available", "channel", m.Key.Channel(), "msg_id", m.ID, "why", a.Missing, "err", err)
 	return a, nil
 }
@@ -74,8 +77,14 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 // have passed.
 func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	for n := 1; ; n++ {
-		if size, err = s.attempt(ctx, file, fetch); err == nil || n == tries || final(err) {
+		attempt, cancel := context.WithTimeout(ctx, s.o.Timeout)
+		size, err = s.fetch(attempt, file, fetch)
+		cancel()
+		if err == nil || n == tries {
 			return size, err
+		}
+		if _, final := why(err); final {
+			return 0, err
 		}
 		wait := pause
 		if retry := (*channels.Retry)(nil); errors.As(err, &retry) {
@@ -89,67 +98,41 @@ func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size in
 	}
 }
 
-// final reports whether a second attempt would meet err again.
-func final(err error) bool {
-	var local *storing
-	return errors.Is(err, channels.ErrPermanent) || errors.Is(err, errTooLarge) || errors.Is(err, errNoRoom) || errors.Is(err, errEmpty) || errors.As(err, &local)
-}
-
-var errEmpty = errors.New("media: the file is empty")
-
-// storing is a failure of our own disk.
-type storing struct{ err error }
-
-func (e *storing) Error() string { return "media: store a file: " + bare(e.err).Error() }
-func (e *storing) Unwrap() error { return e.err }
-
-// why puts err into a few words for the model and people.
-func (s *Store) why(err error) string {
-	var local *storing
+// why puts err into a few words for the model and people. final: a second attempt
+// would meet it again.
+func why(err error) (text string, final bool) {
 	var gone *channels.Gone
 	switch {
-	case errors.Is(err, errTooLarge):
-		return "too large: more than " + channels.SizeText(s.o.MaxBytes)
-	case errors.Is(err, errNoRoom):
-		return "no room for more files here"
-	case errors.Is(err, errEmpty):
-		return "the file is empty"
-	case errors.As(err, &local):
-		return "it could not be stored"
+	case errors.Is(err, errStoring):
+		return "it could not be stored", true
 	case errors.As(err, &gone):
-		return gone.Why
+		return gone.Why, true
 	case errors.Is(err, channels.ErrPermanent):
-		return "the network no longer has it"
+		return "the network no longer has it", true
 	case errors.Is(err, context.DeadlineExceeded):
-		return "fetching it took too long"
+		return "fetching it took too long", false
 	}
-	return "it could not be fetched"
+	return "it could not be fetched", false
 }
 
-// attempt is one, which has its own time.
-func (s *Store) attempt(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	return s.fetch(ctx, file, fetch)
-}
-
-// fetch writes a file that is there whole or not at all.
+// fetch writes a file that is there whole or not at all. A *channels.Gone says why
+// we do not take it.
 func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	d, err := s.shelf.create()
 	if err != nil {
-		return 0, &storing{err}
+		return 0, storing(err)
 	}
 	defer d.discard()
-	w := &bounded{to: d, left: s.o.MaxBytes, room: &s.room}
+	w := &bounded{to: d, most: s.o.MaxBytes, room: &s.room}
 	err = fetch(ctx, w)
 	switch {
 	case w.err != nil:
 		err = w.err // whatever the network's code made of it
 	case err == nil && w.size == 0:
-		err = errEmpty
+		err = &channels.Gone{Why: "the file is empty"}
 	case err == nil:
 		if err = d.publish(file); err != nil {
-			err = &storing{err}
+			err = storing(err)
 		}
 	}
 	if err != nil {
@@ -161,32 +144,28 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 
 // bounded writes to a file and fails past its limit.
 type bounded struct {
-	to   io.Writer
-	left int64
-	size int64
-	room *room
-	err  error
+	to         io.Writer
+	size, most int64
+	room       *room
+	err        error
 }
 
 // Write fails for good once it has failed.
-func (w *bounded) Write(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	if int64(len(p)) > w.left {
-		w.err = errTooLarge
-		return 0, w.err
-	}
-	if !w.room.take(int64(len(p))) {
-		w.err = errNoRoom
-		return 0, w.err
-	}
-	n, err := w.to.Write(p)
-	w.left -= int64(n)
-	w.size += int64(n)
-	w.room.give(int64(len(p) - n))
-	if err != nil {
-		w.err = &storing{err}
+func (w *bounded) Write(p []byte) (n int, err error) {
+	more := int64(len(p))
+	switch {
+	case w.err != nil:
+	case w.size+more > w.most:
+		w.err = &channels.Gone{Why: "too large: more than " + channels.SizeText(w.most)}
+	case !w.room.take(more):
+		w.err = noRoom
+	default:
+		n, err = w.to.Write(p)
+		w.size += int64(n)
+		w.room.give(more - int64(n))
+		if err != nil {
+			w.err = storing(err)
+		}
 	}
 	return n, w.err
 }

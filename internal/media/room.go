@@ -1,15 +1,16 @@
 package media
 
 import (
-	"errors"
 	"sync"
 	"time"
+
+	"dragoman/channels"
 )
 
-// errNoRoom ends the fetching of a file that would take the folder past its
+// noRoom ends the fetching of a file that would take the folder past its
 // limit. Nothing is ever removed to make room: what is kept is named in
 // transcripts.
-var errNoRoom = errors.New("media: there is no room for more files")
+var noRoom = &channels.Gone{Why: "no room for more files here"}
 
 // room counts the bytes of all files, those that are being written included.
 type room struct {

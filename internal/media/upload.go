@@ -31,14 +31,10 @@ func (s *Store) Put(ctx context.Context, r io.Reader) (ref string, size int64, e
 		_, err := io.Copy(w, r)
 		return err
 	})
-	var local *storing
-	switch {
-	case err == nil:
-		return uploadMark + name, size, nil
-	case final(err) && !errors.As(err, &local):
-		return "", 0, &channels.Gone{Why: s.why(err), Err: err}
+	if err != nil {
+		return "", 0, fmt.Errorf("media: keep a file: %w", err)
 	}
-	return "", 0, fmt.Errorf("media: keep a file: %w", err)
+	return uploadMark + name, size, nil
 }
 
 // Sent opens attachment i of m, which was put here: as it was, or where its
@@ -72,7 +68,7 @@ func (s *Store) adopt(a channels.Attachment, ref, file string) channels.Attachme
 	case errors.Is(err, fs.ErrNotExist):
 		a.Missing = "it is no longer here"
 	default:
-		a.Missing = s.why(&storing{errors.Join(err, looked)})
+		a.Missing, _ = why(storing(errors.Join(err, looked)))
 		s.o.Logger.Warn("an attachment is not available", "why", a.Missing, "err", bare(errors.Join(err, looked)))
 	}
 	return a
