@@ -1,9 +1,8 @@
 package media
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+	"path"
 
 	"dragoman/channels"
 )
@@ -14,7 +13,7 @@ func (s *Store) Join(from, to channels.Key) error {
 	if from.IsZero() || to.IsZero() || from == to {
 		return nil
 	}
-	err := s.each(from, func(name string) error { return s.shelf.rename(from.FileName()+name, to.FileName()+name) })
+	err := s.give(from, to, s.shelf.rename)
 	if err == nil {
 		err = s.shelf.drop(from.FileName())
 	}
@@ -29,10 +28,7 @@ func (s *Store) Join(from, to channels.Key) error {
 // whichever of them a crash leaves behind has its files: what no transcript
 // names is removed under the one name only. Sharing again changes nothing.
 func (s *Store) Share(from, to channels.Key) error {
-	if from.IsZero() || to.IsZero() || from == to {
-		return nil
-	}
-	err := s.each(from, func(name string) error { return s.shelf.link(from.FileName()+name, to.FileName()+name) })
+	err := s.give(from, to, s.shelf.link)
 	s.room.forget()
 	if err != nil {
 		return fmt.Errorf("media: share the files of %s: %w", from, bare(err))
@@ -40,15 +36,15 @@ func (s *Store) Share(from, to channels.Key) error {
 	return nil
 }
 
-// each calls f for "/" and the name of each file of k's conversation.
-func (s *Store) each(k channels.Key, f func(name string) error) error {
-	list, err := s.shelf.list(k.FileName())
-	if errors.Is(err, fs.ErrNotExist) {
+// give calls how with the name of each file of from and its name in to.
+func (s *Store) give(from, to channels.Key, how func(from, to string) error) error {
+	if to.IsZero() || from == to {
 		return nil
 	}
-	for _, e := range list {
+	files, err := s.Files(from)
+	for _, file := range files {
 		if err == nil {
-			err = f("/" + e.name)
+			err = how(file, to.FileName()+"/"+path.Base(file))
 		}
 	}
 	return err

@@ -40,14 +40,9 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 		if ctx.Err() != nil {
 			break
 		}
-		if folder == uploadDir {
-			n, err := s.tidyUploads(before)
-			removed += n
-			errs = append(errs, err)
-		} else if k, ok := keyOf(folder); ok {
-			n, err := s.tidy(ctx, k, before, all)
-			removed += n
-			errs = append(errs, err)
+		n, err := s.tidy(ctx, folder, before, all)
+		if removed += n; err != nil {
+			errs = append(errs, fmt.Errorf("media: tidy %s: %w", folder, bare(err)))
 		}
 	}
 	if err := s.shelf.collect(); err != nil {
@@ -59,64 +54,46 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 	return removed, errors.Join(errs...)
 }
 
-// tidyUploads removes what no message came for.
-func (s *Store) tidyUploads(before time.Time) (removed int, err error) {
-	old, _, err := s.old(uploadDir, before)
-	if err != nil {
-		return 0, err
+// tidy is Tidy of one folder.
+func (s *Store) tidy(ctx context.Context, folder string, before time.Time, all Transcripts) (removed int, err error) {
+	k, ok := keyOf(folder)
+	if !ok && folder != uploadDir {
+		return 0, nil
 	}
-	gone, err := s.shelf.unlink(old...)
-	if err != nil {
-		err = fmt.Errorf("media: tidy: %w", bare(err))
+	list, err := s.shelf.list(folder)
+	var old, recent []string
+	for _, e := range list {
+		if e.at.Before(before) {
+			old = append(old, folder+"/"+e.name)
+			if e.at.After(before.Add(-lately)) {
+				recent = append(recent, folder+"/"+e.name)
+			}
+		}
 	}
-	return len(gone), err
-}
-
-// tidy is Tidy of one conversation's folder.
-func (s *Store) tidy(ctx context.Context, k channels.Key, before time.Time, all Transcripts) (removed int, err error) {
-	old, recent, err := s.old(k.FileName(), before)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
-	exists, err := all.Exists(ctx, k)
-	if err == nil && exists {
-		if old = recent; len(old) == 0 {
+	exists := false // there is none of an upload that no message came for
+	if ok {
+		if exists, err = all.Exists(ctx, k); err != nil {
+			return 0, err
+		}
+	}
+	if exists {
+		if len(recent) == 0 {
 			return 0, nil
 		}
-		var wanted []string
-		wanted, err = all.Files(ctx, k)
+		wanted, err := all.Files(ctx, k)
+		if err != nil {
+			return 0, err
+		}
 		for i, file := range wanted {
 			wanted[i] = path.Base(file) // a joined one's folder is another
 		}
-		old = slices.DeleteFunc(old, func(name string) bool { return slices.Contains(wanted, path.Base(name)) })
-	}
-	if err != nil {
-		return 0, fmt.Errorf("media: tidy %s: %w", k, err)
+		old = slices.DeleteFunc(recent, func(name string) bool { return slices.Contains(wanted, path.Base(name)) })
 	}
 	gone, err := s.shelf.unlink(old...)
-	if err != nil {
-		err = fmt.Errorf("media: tidy %s: %w", k, bare(err))
-	}
 	return len(gone), err
-}
-
-// old names the files of a folder that were last written before; recent are
-// those of the days before that.
-func (s *Store) old(folder string, before time.Time) (all, recent []string, err error) {
-	list, err := s.shelf.list(folder)
-	if err != nil {
-		return nil, nil, fmt.Errorf("media: tidy: %w", bare(err))
-	}
-	for _, e := range list {
-		if !e.at.Before(before) {
-			continue
-		}
-		all = append(all, folder+"/"+e.name)
-		if e.at.After(before.Add(-lately)) {
-			recent = append(recent, folder+"/"+e.name)
-		}
-	}
-	return all, recent, nil
 }
 
 // keyOf reads a folder's name. Those of very long keys end in a hash and
