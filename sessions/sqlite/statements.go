@@ -7,12 +7,17 @@ import (
 	"sync"
 
 	driver "modernc.org/sqlite"
+
+	"dragoman/channels"
 )
 
 // writer is the connection that writes, and what its goroutine remembers.
 type writer struct {
 	statements
 	conn *sql.Conn
+	// keys are those that the batch looked at, and touched those that it changed.
+	keys    map[channels.Key]*keyRow
+	touched map[channels.Key]bool
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
 	// wrote says that the operation at work has begun to write.
@@ -30,7 +35,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn}
+	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
 	return w, conn.Raw(func(c any) error {
 		c.(driver.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
 		return nil

@@ -39,7 +39,9 @@ func together(ops []op) int {
 // the file does not take.
 func (s *backend) commit(batch []op) []error {
 	s.largest.Store(max(s.largest.Load(), int64(len(batch))))
-	t := &tx{writer: s.writer, store: s, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
+	t := &tx{writer: s.writer, store: s}
+	clear(t.keys)
+	clear(t.touched)
 	t.rows = t.reader()
 	errs, err := t.all(batch)
 	if s.writer.rewrote { // nobody is told before what is known of it is gone
@@ -76,8 +78,6 @@ type tx struct {
 	fenced    []channels.Key
 	words     []wordsRow                // to add to the search index
 	said      []saidRow                 // to add to what is held in memory
-	keys      map[channels.Key]*keyRow  // that were looked at
-	touched   map[channels.Key]bool     // those that steps of this commit changed
 	links     []link                    // of inbox rows to occurrences, made at the end of an operation
 	unindexed [][2]int64                // ranges of message ids to take out of it, after that
 	outdated  map[channels.Key]outdated // whose documents do not show this commit
