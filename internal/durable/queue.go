@@ -77,9 +77,8 @@ func (q *Queue[T]) Do(ctx context.Context, op T) error {
 }
 
 // Run hands batches to commit, which says how each operation ended, until Close
-// was called and nothing waits. Together says how many of the first of a batch
-// share a commit, at least one; nil: all.
-func (q *Queue[T]) Run(together func([]T) int, commit func([]T) []error) {
+// was called and nothing waits.
+func (q *Queue[T]) Run(commit func([]T) []error) {
 	defer close(q.ended)
 	batch := make([]*queued[T], 0, cap(q.ops))
 	ops := make([]T, 0, cap(q.ops))
@@ -87,36 +86,20 @@ func (q *Queue[T]) Run(together func([]T) int, commit func([]T) []error) {
 		if batch = Gather(q.ops, q.closing, batch); len(batch) == 0 {
 			return
 		}
-		for rest := batch; len(rest) > 0; {
-			ops = ops[:0]
-			for _, o := range rest {
-				ops = append(ops, o.op)
+		live := batch[:0] // those for which somebody waits still
+		for _, o := range batch {
+			if !o.taken.Swap(true) {
+				live, ops = append(live, o), append(ops, o.op)
 			}
-			n := len(rest)
-			if together != nil {
-				n = together(ops)
+		}
+		if len(live) > 0 {
+			for i, err := range commit(ops) {
+				live[i].done <- err
 			}
-			q.commit(rest[:n], ops[:0], commit)
-			rest = rest[n:]
 		}
 		clear(batch)
-		clear(ops[:cap(ops)])
-	}
-}
-
-// commit does those for which somebody waits still, and answers them.
-func (q *Queue[T]) commit(batch []*queued[T], ops []T, commit func([]T) []error) {
-	live := batch[:0]
-	for _, o := range batch {
-		if !o.taken.Swap(true) {
-			live, ops = append(live, o), append(ops, o.op)
-		}
-	}
-	if len(live) == 0 {
-		return
-	}
-	for i, err := range commit(ops) {
-		live[i].done <- err
+		clear(ops)
+		ops = ops[:0]
 	}
 }
 

@@ -29,14 +29,7 @@ func TestQueue(t *testing.T) {
 			}
 			return errs
 		}
-		// 9 shares no commit.
-		alone := func(batch []int) int {
-			if i := slices.Index(batch, 9); i >= 0 {
-				return max(i, 1)
-			}
-			return len(batch)
-		}
-		go q.Run(alone, commit)
+		go q.Run(commit)
 		var all sync.WaitGroup
 		do := func(ctx context.Context, n int, want error) {
 			all.Go(func() {
@@ -61,7 +54,7 @@ func TestQueue(t *testing.T) {
 		close(hold)
 		all.Wait()
 		q.Close()
-		if want := [][]int{{0}, {1, 4}, {9}, {6}}; !slices.EqualFunc(batches, want, slices.Equal) {
+		if want := [][]int{{0}, {1, 4, 9, 6}}; !slices.EqualFunc(batches, want, slices.Equal) {
 			t.Errorf("batches = %v, want %v", batches, want)
 		}
 		do(t.Context(), 1, durable.ErrClosed)
@@ -78,7 +71,7 @@ func TestQueueEnds(t *testing.T) {
 		synctest.Wait()
 		go q.Close()
 		synctest.Wait()
-		go q.Run(nil, func(batch []int) []error { return make([]error, len(batch)) })
+		go q.Run(func(batch []int) []error { return make([]error, len(batch)) })
 		if err := <-ended; err != nil {
 			t.Errorf("Do = %v", err)
 		}

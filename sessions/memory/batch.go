@@ -24,10 +24,10 @@ type op struct {
 // commit, and lets go of the lock: nobody sees what is not durable.
 func (b *backend) commit() {
 	if b.begin() {
-		b.queue.Run(nil, b.together)
+		b.queue.Run(b.together)
 		return
 	}
-	b.queue.Run(nil, func(batch []op) []error { return slices.Repeat([]error{b.beginErr}, len(batch)) })
+	b.queue.Run(func(batch []op) []error { return slices.Repeat([]error{b.beginErr}, len(batch)) })
 }
 
 // together does a batch as one commit and says how each step ended. If the

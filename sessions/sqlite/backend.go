@@ -144,7 +144,10 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 			err = errors.Join(err, s.closeFiles())
 		}
 	}()
-	if s.lock, err = lockFile(path); err != nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if s.lock, err = durable.Lock(path + ".lock"); err != nil { // it ends with the process, however that ends
 		return nil, err
 	}
 	if err = prepareFile(ctx, path, o); err != nil {
@@ -173,7 +176,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	if err = s.commit([]op{{run: (*tx).endSweeps}})[0]; err != nil {
 		return nil, err
 	}
-	go s.ops.Run(together, s.commit)
+	go s.ops.Run(s.commit)
 	return s, nil
 }
 
@@ -271,6 +274,35 @@ func (s *backend) readable(ctx context.Context) error {
 
 // Scratch makes a file without a name, for what may not fit into memory.
 func (s *backend) Scratch() (*os.File, error) { return spool.Temp(filepath.Dir(s.path)) }
+
+// Scrub leaves no byte of what was deleted: see rows.Scrubber. The search index
+// is written anew, then the file, and the log is emptied. That takes the time
+// and, for a moment, the room of a copy of the file, and nothing else is written
+// meanwhile.
+func (s *backend) Scrub(ctx context.Context, _ []channels.Key) error {
+	return s.do(ctx, op{run: func(*tx) error { return nil }, after: s.wipe})
+}
+
+// wipe leaves nothing in the files but what the tables hold. It runs on the
+// writer's goroutine.
+func (s *backend) wipe() error {
+	for _, query := range []string{
+		`INSERT INTO words (words) VALUES ('optimize')`,
+		`VACUUM`,
+	} {
+		if err := s.writer.exec(query); err != nil {
+			return err
+		}
+	}
+	var busy, frames, moved int
+	if err := s.writer.row(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil {
+		return err
+	}
+	if busy != 0 {
+		return errors.New("another program is reading the file, so its log cannot be emptied")
+	}
+	return nil
+}
 
 // Close is sessions.Store's. Operations that are queued are done
 // first; later ones fail.

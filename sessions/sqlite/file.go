@@ -17,7 +17,6 @@ import (
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
-	"dragoman/internal/durable"
 	"dragoman/sessions"
 )
 
@@ -106,18 +105,9 @@ func checkVersion(path string, version int64) error {
 	return nil
 }
 
-// lockFile makes the directory and takes the lock that keeps other processes
-// out. The lock ends with the process, however that ends.
-func lockFile(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	return durable.Lock(path + ".lock")
-}
-
-// prepareFile makes a new file if there is none. It gets its name only when it
-// is complete, so a file without content is never one of ours that a crash left
-// half made.
+// prepareFile makes a new file if there is none. It gets its name only when it is
+// complete, so a file without content is never one of ours that a crash left half
+// made.
 func prepareFile(ctx context.Context, path string, o Options) error {
 	found, err := Look(path)
 	if err == nil && !found {
@@ -141,13 +131,6 @@ func create(ctx context.Context, path string, busy time.Duration) error {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-	}
-	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
 	}
 	db, err := connect(draft, busy)
 	if err != nil {
@@ -238,16 +221,19 @@ func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	return nil
 }
 
-const damage = "the database file is damaged; it was left as it is: restore a backup, or move it away to begin anew"
+const (
+	damage    = "the database file is damaged"
+	untouched = "; it was left as it is: restore a backup, or move it away to begin anew"
+)
 
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("the database file is damaged: "+format+"; it was left as it is: restore a backup, or move it away to begin anew", args...)
+	return fmt.Errorf(damage+": "+format+untouched, args...)
 }
 
 // causes are for the operator, where that is the one to act.
 var causes = map[int]string{
-	codes.SQLITE_CORRUPT:  damage,
-	codes.SQLITE_NOTADB:   damage,
+	codes.SQLITE_CORRUPT:  damage + untouched,
+	codes.SQLITE_NOTADB:   damage + untouched,
 	codes.SQLITE_FULL:     "the disk is full",
 	codes.SQLITE_READONLY: "the database file or its directory cannot be written",
 	codes.SQLITE_CANTOPEN: "the database file or its directory cannot be opened",

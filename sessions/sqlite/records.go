@@ -70,26 +70,18 @@ func kindOf(r rows.Record) *kind {
 
 // like are the conditions that records have the names of an example. Numbers
 // that are zero do not bound, and empty texts only if exact is set.
-func (k *kind) like(example rows.Record, exact bool) (where string, args []any, err error) {
-	fields := k.fields(&example)
-	var conditions []string
-	for i, name := range split(k.names) {
-		v, err := value(fields[i])
-		if err != nil {
-			return "", nil, err
+func (k *kind) like(example rows.Record, exact bool) (where string, args []any) {
+	names, fields := split(k.names), k.fields(&example)
+	plain(fields)
+	for i, name := range names {
+		if v := fields[i]; v != int64(0) && (v != "" || exact) {
+			where, args = where+` AND `+name+` = ?`, append(args, v)
 		}
-		if v == int64(0) || v == "" && !exact {
-			continue
-		}
-		conditions, args = append(conditions, name+` = ?`), append(args, v)
 	}
-	if k == aside && example.Kept {
-		conditions = append(conditions, `dropped = 0`)
+	if example.Kept {
+		where += ` AND dropped = 0`
 	}
-	if len(conditions) > 0 {
-		where = ` WHERE ` + strings.Join(conditions, ` AND `)
-	}
-	return where, args, nil
+	return strings.Replace(where, ` AND `, ` WHERE `, 1), args
 }
 
 // Records: see rows.Reader.
@@ -105,10 +97,7 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 		return r.marks(ctx, *example.Mark)
 	}
 	k := kindOf(example)
-	where, args, err := k.like(example, false)
-	if err != nil {
-		return none[rows.Record](err)
-	}
+	where, args := k.like(example, false)
 	return stream(ctx, r.src, func(row scanner) (r rows.Record, err error) {
 		err = row.Scan(k.fields(&r)...)
 		return r, err
@@ -134,8 +123,7 @@ func (t *tx) put(r rows.Record) {
 // remove deletes one record, or all facts of a scope.
 func (t *tx) remove(r rows.Record) {
 	k := kindOf(r)
-	where, args, err := k.like(r, true)
-	t.fail(err)
+	where, args := k.like(r, true)
 	t.run(`DELETE FROM `+k.table+where, args...)
 }
 

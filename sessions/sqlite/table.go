@@ -114,9 +114,6 @@ func plain(args []any) {
 	}
 }
 
-// value is what a field is in its column.
-func value(field any) (any, error) { return driver.DefaultParameterConverter.ConvertValue(field) }
-
 // split are the names of columns.
 func split(columns string) []string { return strings.Split(columns, ", ") }
 

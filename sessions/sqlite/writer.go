@@ -16,23 +16,12 @@ const batchMost = 256
 // op is one atomic change on its way through the writer.
 type op struct {
 	run   func(*tx) error
-	alone bool         // shares no transaction with others
 	after func() error // what to do once it is durable, before the caller is told
 }
 
 // do has the writer do o, atomically, and returns when that is durable or has
 // failed. A caller whose ctx ends gets its error only if o will never be run.
 func (s *backend) do(ctx context.Context, o op) error { return explain(s.ops.Do(ctx, o)) }
-
-// together is how many of the first operations share a transaction.
-func together(ops []op) int {
-	for i, o := range ops {
-		if o.alone {
-			return max(i, 1)
-		}
-	}
-	return len(ops)
-}
 
 // commit does a batch in one transaction and says how each operation ended. If
 // that fails, each gets a transaction for itself: it may be one of them that
@@ -61,8 +50,10 @@ func (s *backend) commit(batch []op) []error {
 	s.recent.putHeads(t.touched, t.keys)
 	s.recent.extend(t.said)
 	s.work.Apply(t.items, t.fenced)
-	if batch[0].after != nil && errs[0] == nil {
-		errs[0] = batch[0].after()
+	for i, o := range batch {
+		if o.after != nil && errs[i] == nil {
+			errs[i] = o.after()
+		}
 	}
 	return errs
 }
