@@ -51,12 +51,10 @@ type Options struct {
 type Dispatcher struct {
 	now func() time.Time
 	log *slog.Logger
-	// kick wakes the loop of Run. It holds one wake-up; more are the same.
-	kick chan struct{}
 
 	mu    sync.Mutex
 	keys  map[channels.Key]*state // of keys with something open or running
-	queue wakeups
+	start func(*state)            // works on a key; nil when Run is not running
 	epoch int64
 	ran   bool
 }
@@ -72,15 +70,20 @@ type state struct {
 	failures int
 	// rest is until when a failing key is left alone, on the real clock.
 	rest  time.Time
-	wake  time.Time // its place in the queue
-	index int       // in the queue, or -1
+	timer *time.Timer // until it has something to do; nil: none runs
+}
+
+func (s *state) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
 }
 
 // New makes a dispatcher with nothing to do.
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{
 		now: o.Now, log: o.Logger, epoch: o.Epoch,
-		kick: make(chan struct{}, 1),
 		keys: map[channels.Key]*state{},
 	}
 	if d.now == nil {
@@ -112,7 +115,7 @@ func (d *Dispatcher) Apply(changes []Item, fenced []channels.Key) {
 			if it.Gone {
 				continue
 			}
-			s = &state{key: it.Key, index: -1}
+			s = &state{key: it.Key}
 			d.keys[it.Key] = s
 		}
 		s.agenda.put(it)

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -22,46 +21,22 @@ func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
 		return errors.New("dispatch: run: called a second time")
 	}
 	d.ran = true
+	var handlers sync.WaitGroup
+	d.start = func(s *state) { handlers.Go(func() { d.work(ctx, s, h) }) }
+	for _, s := range d.keys {
+		d.schedule(s)
+	}
 	d.mu.Unlock()
 
-	var handlers sync.WaitGroup
-	defer handlers.Wait()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-d.kick:
-		case <-timer.C:
-		}
-		ready, pause := d.ready()
-		for _, s := range ready {
-			handlers.Go(func() { d.work(ctx, s, h) })
-		}
-		timer.Reset(pause)
-	}
-}
-
-// ready takes the keys off the queue whose time has come, marks them active
-// and says how long to sleep for the rest.
-func (d *Dispatcher) ready() (ready []*state, pause time.Duration) {
+	<-ctx.Done()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := time.Now()
-	for len(d.queue) > 0 && !d.queue[0].wake.After(now) {
-		s := heap.Pop(&d.queue).(*state)
-		if d.pause(s) > 0 {
-			d.schedule(s)
-			continue
-		}
-		s.active = true
-		ready = append(ready, s)
+	d.start = nil
+	for _, s := range d.keys {
+		s.stop()
 	}
-	if len(d.queue) == 0 {
-		return ready, recheck
-	}
-	return ready, max(time.Until(d.queue[0].wake), 0)
+	d.mu.Unlock()
+	handlers.Wait()
+	return nil
 }
 
 // work calls h for one key as long as it has something to do.
@@ -82,8 +57,9 @@ func (d *Dispatcher) claim(ctx context.Context, s *state) (sessions.Claim, conte
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil || d.pause(s) > 0 {
-		s.active = false
-		d.schedule(s)
+		if s.active = false; ctx.Err() == nil {
+			d.schedule(s)
+		}
 		return sessions.Claim{}, nil, 0
 	}
 	d.epoch++
@@ -151,29 +127,32 @@ func (d *Dispatcher) pause(s *state) time.Duration {
 	return min(max(wait, 0), recheck)
 }
 
-// schedule gives s its place in the queue after a change, or forgets it if
-// nothing is left of it.
+// schedule has s worked on, now or at its time, or forgets it if nothing is left of
+// it.
 func (d *Dispatcher) schedule(s *state) {
 	if s.active {
 		return // work looks again when the handler has returned
 	}
-	if s.agenda.empty() {
-		if s.index >= 0 {
-			heap.Remove(&d.queue, s.index)
-		}
+	s.stop()
+	switch {
+	case s.agenda.empty():
 		delete(d.keys, s.key)
-		return
-	}
-	s.wake = time.Now().Add(d.pause(s))
-	if s.index >= 0 {
-		heap.Fix(&d.queue, s.index)
-	} else {
-		heap.Push(&d.queue, s)
-	}
-	if s.index == 0 {
-		select {
-		case d.kick <- struct{}{}:
-		default: // the loop is about to look anyway
+	case d.start == nil: // Run will look
+	default:
+		if pause := d.pause(s); pause > 0 {
+			s.timer = time.AfterFunc(pause, func() { d.wake(s) })
+			return
 		}
+		s.active = true
+		d.start(s)
+	}
+}
+
+// wake schedules s anew when its time has come.
+func (d *Dispatcher) wake(s *state) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.keys[s.key] == s {
+		d.schedule(s)
 	}
 }
