@@ -28,7 +28,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -100,11 +99,6 @@ func (s *Store) Open(file string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("media: open: %w", bare(err))
 	}
 	return f, nil
-}
-
-// Belongs reports whether file is one of k's conversation.
-func (s *Store) Belongs(k channels.Key, file string) bool {
-	return ours(file) && path.Dir(file) == k.FileName()
 }
 
 // Remove removes all files of k's conversation. Having none is no error.
