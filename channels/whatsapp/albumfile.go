@@ -20,12 +20,12 @@ const albumTable = `CREATE TABLE IF NOT EXISTS dragoman_albums (
 const albumNoted = 24 * time.Hour
 
 // noteAlbum keeps that an album is for us. Old ones are forgotten on the way.
-func (d *deviceFile) noteAlbum(ctx context.Context, in channels.Inbound, album string) error {
+func (d *deviceFile) noteAlbum(ctx context.Context, in channels.Inbound) error {
 	now := time.Now()
 	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_albums WHERE at < $1`, now.Add(-albumNoted).Unix())
 	if err == nil {
 		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_albums (id, chat, author, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			album, in.Key.Chat(), in.Sender.ID(), now.Unix())
+			in.Album, in.Key.Chat(), in.Sender.ID(), now.Unix())
 	}
 	if err != nil {
 		return fmt.Errorf("whatsapp: note an album: %w", err)
@@ -34,8 +34,8 @@ func (d *deviceFile) noteAlbum(ctx context.Context, in channels.Inbound, album s
 }
 
 // isAlbum reports whether it is noted that an album of that sender is for us.
-func (d *deviceFile) isAlbum(ctx context.Context, in channels.Inbound, album string) (known bool, err error) {
-	args, of := []any{album, in.Key.Chat()}, "NULL"
+func (d *deviceFile) isAlbum(ctx context.Context, in channels.Inbound) (known bool, err error) {
+	args, of := []any{in.Album, in.Key.Chat()}, "NULL"
 	for _, id := range in.Sender.IDs {
 		args = append(args, id)
 		of += fmt.Sprintf(", $%d", len(args))

@@ -16,38 +16,30 @@ import (
 )
 
 const (
-	// albumWindow is how far apart, by WhatsApp's clock, two pictures without
-	// the name of an album are sent that were chosen together.
-	albumWindow = 5 * time.Second
-	// albumKept is how long the parts of an album that is not for us are kept
-	// in case that it is.
+	// albumKept is how long an album is remembered after its newest part.
 	albumKept  = 10 * time.Minute
 	mostAlbums = 256
 	mostParts  = 30 // in an album of WhatsApp
 )
 
-// albums are the pictures that people sent to groups just now. WhatsApp makes
-// a message of each, and only one of them has the words that say for whom they
-// are; that may be the last one. What came before it is kept here until then.
-// After a restart those parts are not known any more; that an album is for us
-// is, from the device file.
+// albums are those that people sent to groups just now. WhatsApp makes a message
+// of each picture, and only one of them has the words that say for whom they are;
+// that may be the last one. What came before it is kept here until then. After a
+// restart those parts are not known any more; that an album is for us is, from the
+// device file.
 type albums struct {
 	mu   sync.Mutex
 	last map[choice]*album
 }
 
-// choice is what somebody sends together where. The album is "" where WhatsApp
-// has no name for it.
+// choice is what somebody sends together where.
 type choice struct{ chat, sender, album string }
 
+func choiceOf(in channels.Inbound) choice { return choice{in.Key.Chat(), in.Sender.ID(), in.Album} }
+
 type album struct {
-	name      string
-	nameless  bool      // WhatsApp gave no name; it is the first picture's id
-	captioned bool      // a nameless one has its words
 	addressed bool      // it is for us
-	newest    string    // the id of the last part, which may come again
-	sent      time.Time // the last part, by WhatsApp's clock
-	came      time.Time // the last part, by ours
+	came      time.Time // the last part
 	held      []reading // what came before it was for us, in order
 }
 
@@ -60,18 +52,14 @@ func albumOf(m *waE2E.Message) string {
 	return a.GetParentMessageKey().GetID()
 }
 
-// add finds the album that a message in a group is a part of. If that is for
-// us, so is the message, and add returns the parts that came before it; they
-// are to be handed in first, and done to be called then. Adding a part once
-// more changes nothing.
+// add takes a part of an album. If that is for us, so is the part, and add
+// returns those that came before it; they are to be handed in first, and done to
+// be called then. Adding a part once more changes nothing.
 func (s *albums) add(got *reading) (before []reading) {
 	in := &got.in
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.of(in)
-	in.Album = a.name
-	a.newest, a.sent, a.came = in.ID, in.At, time.Now()
-	a.captioned = a.captioned || in.Text != ""
+	a := s.of(*in)
 	a.addressed = a.addressed || in.Addressed
 	if a.addressed {
 		in.Addressed = true
@@ -81,57 +69,33 @@ func (s *albums) add(got *reading) (before []reading) {
 		return slices.Clone(a.held)
 	}
 	again := slices.ContainsFunc(a.held, func(r reading) bool { return r.in.ID == in.ID })
-	if !again && len(a.held) < mostParts && (!a.nameless || in.Text == "") {
+	if !again && len(a.held) < mostParts {
 		a.held = append(a.held, *got)
 	}
 	return nil
 }
 
-// of is the album of in, or a new one. Without a name, pictures belong
-// together if they come close together and one of them at most has words.
-func (s *albums) of(in *channels.Inbound) *album {
-	who := choice{in.Key.Chat(), in.Sender.ID(), in.Album}
-	a := s.last[who]
-	switch {
-	case a == nil:
-	case in.Album != "", in.ID == a.newest, in.At.Sub(a.sent).Abs() <= albumWindow && (in.Text == "" || in.Addressed && !a.captioned):
-		return a
-	}
-	if s.last == nil {
-		s.last = map[choice]*album{}
-	}
-	s.sweep()
-	a = &album{name: in.Album}
-	if a.name == "" {
-		a.name, a.nameless = in.MessageID, true
-	}
-	s.last[who] = a
-	return a
-}
-
-// sweep makes room: old albums go, and the oldest if that is not enough.
-func (s *albums) sweep() {
-	var oldest choice
-	for who, a := range s.last {
-		if time.Since(a.came) > albumKept {
-			delete(s.last, who)
-		} else if o := s.last[oldest]; o == nil || a.came.Before(o.came) {
-			oldest = who
+// of is the album of in. s.mu is held.
+func (s *albums) of(in channels.Inbound) *album {
+	a := s.last[choiceOf(in)]
+	if a == nil {
+		maps.DeleteFunc(s.last, func(_ choice, a *album) bool { return time.Since(a.came) > albumKept })
+		if s.last == nil || len(s.last) >= mostAlbums {
+			s.last = map[choice]*album{}
 		}
+		a = &album{}
+		s.last[choiceOf(in)] = a
 	}
-	if len(s.last) >= mostAlbums {
-		delete(s.last, oldest)
-	}
+	a.came = time.Now()
+	return a
 }
 
 // done says that what add returned for in was handed in.
 func (s *albums) done(in channels.Inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []string{in.Album, ""} {
-		if a := s.last[choice{in.Key.Chat(), in.Sender.ID(), name}]; a != nil && a.name == in.Album && a.addressed {
-			a.held = nil
-		}
+	if a := s.last[choiceOf(in)]; a != nil && a.addressed {
+		a.held = nil
 	}
 }
 
@@ -145,24 +109,17 @@ func (s *albums) erase(chats map[string]bool, people map[types.JID]bool) {
 	})
 }
 
-// isPicture reports whether in is what albums are made of.
-func isPicture(in channels.Inbound) bool {
-	return len(in.Attachments) == 1 && (in.Attachments[0].Kind == channels.AttachmentImage || in.Attachments[0].Kind == channels.AttachmentVideo)
-}
-
-// together finds out whether a picture in a group belongs to an album that is
+// together finds out whether a message in a group is a part of an album that is
 // for us, and which parts of it are to be handed in before.
 func (k *connection) together(ctx context.Context, got *reading) (before []reading, err error) {
 	in := &got.in
-	if in.Private || in.Edits != "" || !isPicture(*in) {
+	switch {
+	case in.Private, in.Edits != "", in.Album == "":
 		return nil, nil
-	}
-	if in.Album != "" {
-		if in.Addressed {
-			err = k.file.noteAlbum(ctx, *in, in.Album)
-		} else {
-			in.Addressed, err = k.file.isAlbum(ctx, *in, in.Album)
-		}
+	case in.Addressed:
+		err = k.file.noteAlbum(ctx, *in)
+	default:
+		in.Addressed, err = k.file.isAlbum(ctx, *in)
 	}
 	if err != nil {
 		return nil, err
@@ -188,5 +145,6 @@ func (k *connection) begun(ctx context.Context, evt *events.Message) error {
 	if err != nil {
 		return err
 	}
-	return k.file.noteAlbum(ctx, in, evt.Info.ID)
+	in.Album = evt.Info.ID
+	return k.file.noteAlbum(ctx, in)
 }

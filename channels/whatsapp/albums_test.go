@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest"
@@ -109,79 +108,17 @@ func TestErasedAlbumParts(t *testing.T) {
 	}
 }
 
-// Older phones send the pictures alone. Those without a word that come right
-// before or after the one that is for us belong to it.
-func TestPicturesInGroup(t *testing.T) {
-	n := newNetwork(t, wasim.Options{})
-	bob := n.Contact("+15550000003", "Bob")
-	g := n.Group("friends", n.ann, bob)
-	inbox := channeltest.NewInbox()
-	connectedTo(t, n, whatsapp.Options{Names: []string{"dragoman"}}, gated{inbox})
-	at := time.Now().Add(-time.Hour).Truncate(time.Second)
-	var first string
-	var want, got [][2]string
-	for _, p := range []struct {
-		who     *wasim.Contact
-		after   time.Duration
-		caption string
-		album   string // "-": not for us
-	}{
-		{n.ann, 0, "", "-"},
-		{n.ann, 20 * time.Second, "", "first"},
-		{bob, 21 * time.Second, "", "-"},
-		{n.ann, 23 * time.Second, "dragoman: which one?", "first"},
-		{n.ann, 26 * time.Second, "", "first"},
-		{n.ann, 30 * time.Second, "", "first"},
-		{n.ann, 31 * time.Second, "to all", "-"},
-		{n.ann, 32 * time.Second, "", "-"},
-		{n.ann, 33 * time.Second, "dragoman: and this?", "own"},
-		{n.ann, 50 * time.Second, "", "-"},
-	} {
-		note := photo(g, "", p.caption)
-		note.Time = at.Add(p.after)
-		id := p.who.Send(note)
-		switch {
-		case p.album == "first" && first == "":
-			first = id
-			fallthrough
-		case p.album == "first":
-			want = append(want, [2]string{id, first})
-		case p.album == "own":
-			want = append(want, [2]string{id, id})
-		}
-	}
-	n.ann.Send(wasim.Note{In: g, Text: "dragoman: done", Time: at.Add(51 * time.Second)})
-	for _, m := range inbox.Wait(t, len(want)+1)[:len(want)] {
-		got = append(got, [2]string{m.MessageID, m.Album})
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of the pictures came (-want +got):\n%s", diff)
-	}
-}
-
 // An album is handed in whole when the inbox takes nothing for a while.
 func TestAlbumWhileTheInboxIsFull(t *testing.T) {
-	for kind, name := range map[string]string{"named": "3AALBUM1", "nameless": ""} {
-		t.Run(kind, func(t *testing.T) { refusedAlbum(t, name) })
-	}
-}
-
-func refusedAlbum(t *testing.T, name string) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
 	inbox := channeltest.NewInbox()
 	connectedTo(t, n, whatsapp.Options{Names: []string{"dragoman"}}, gated{inbox})
-	at := time.Now().Truncate(time.Second)
-	send := func(name, caption string) {
-		p := photo(g, name, caption)
-		p.Time = at
-		n.ann.Send(p)
-	}
-	send(name, "")
+	n.ann.Send(photo(g, "3AALBUM1", ""))
 	n.ann.SayIn(g, "dragoman: hello")
 	inbox.Wait(t, 1)
 	inbox.Refuse(true)
-	send(name, "dragoman: look")
+	n.ann.Send(photo(g, "3AALBUM1", "dragoman: look"))
 	testkit.Eventually(t, "both to be refused, or one to be lost", func() bool {
 		r := len(inbox.Refused())
 		return r >= 2 || r > 0 && n.Pending() == 0

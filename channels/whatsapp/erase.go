@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+	"maps"
 	"time"
 
 	"dragoman/channels"
@@ -133,14 +133,8 @@ func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
-	for _, t := range x.tables() {
-		n, err := t.erase(ctx, tx)
-		if err != nil {
-			return 0, fmt.Errorf("whatsapp: erase from %s: %w", t.name, err)
-		}
-		if !t.quiet {
-			entries += n
-		}
+	if entries, err = x.eraseRows(ctx, tx); err != nil {
+		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
@@ -151,83 +145,90 @@ func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 	return entries, nil
 }
 
-// table is one of the device file, and which of its rows are to go.
-type table struct {
-	name, key, about string // columns, key first
-	gone             func(about []sql.RawBytes) bool
-	quiet            bool // its rows are no entries about a message
-}
-
-func (x *erasing) tables() []table {
-	is := func(r []sql.RawBytes) bool { return x.jids[parsed(r[0])] }
-	return []table{
-		{name: "dragoman_expiry", key: "chat", about: "chat", gone: func(r []sql.RawBytes) bool {
-			jid, ok := named(string(r[0]))
-			return ok && x.jids[jid]
-		}, quiet: true},
-		{name: "dragoman_albums", key: "id, chat, author", about: "chat, author", gone: func(r []sql.RawBytes) bool {
-			author, ok := named(string(r[1]))
-			return x.chats[string(r[0])] || ok && x.people[author]
-		}},
-		{name: "dragoman_unread", key: "id", about: "data", gone: x.unread},
-		{name: "dragoman_chats", key: "jid", about: "jid", gone: is, quiet: true},
-		{name: "whatsmeow_retry_buffer", key: "our_jid, chat_jid, message_id", about: "chat_jid, format, plaintext", gone: x.sent},
-		{name: "whatsmeow_message_secrets", key: "our_jid, chat_jid, sender_jid, message_id", about: "chat_jid, sender_jid", gone: x.secret},
-		{name: "whatsmeow_contacts", key: "our_jid, their_jid", about: "their_jid", gone: is, quiet: true},
-		{name: "whatsmeow_chat_settings", key: "our_jid, chat_jid", about: "chat_jid", gone: is, quiet: true},
+// eraseRows deletes what is kept. Numbers, names and settings of a person are no
+// entries about a message, and not counted.
+func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err error) {
+	chats := map[types.JID]bool{}
+	maps.Copy(chats, x.chatJIDs)
+	maps.Copy(chats, x.people)
+	for _, t := range []struct {
+		table, column string
+		of            map[types.JID]bool
+		name          func(types.JID) string
+		counts        bool
+	}{
+		{"dragoman_expiry", "chat", x.jids, chatName, false},
+		{"dragoman_chats", "jid", x.jids, types.JID.String, false},
+		{"dragoman_albums", "chat", x.chatJIDs, chatName, true},
+		{"dragoman_albums", "author", x.people, chatName, true},
+		{"whatsmeow_contacts", "their_jid", x.jids, types.JID.String, false},
+		{"whatsmeow_chat_settings", "chat_jid", x.jids, types.JID.String, false},
+		{"whatsmeow_message_secrets", "chat_jid", chats, types.JID.String, true},
+		{"whatsmeow_message_secrets", "sender_jid", x.people, types.JID.String, true},
+		{"whatsmeow_retry_buffer", "chat_jid", chats, types.JID.String, true},
+	} {
+		for jid := range t.of {
+			n, err := deleteRow(ctx, tx, t.table, t.column, t.name(jid))
+			if err != nil {
+				return 0, err
+			}
+			if t.counts {
+				entries += n
+			}
+		}
 	}
-}
-
-// erase reads the table, because most of what names somebody there is inside
-// of JSON or protocol messages, and deletes row by row.
-func (t table) erase(ctx context.Context, tx *sql.Tx) (n int, err error) {
-	keys, err := t.find(ctx, tx)
+	sent, err := eraseRead(ctx, tx, "whatsmeow_retry_buffer", "message_id", "plaintext", x.quotes)
 	if err != nil {
 		return 0, err
 	}
-	query := `DELETE FROM ` + t.name + ` WHERE (` + t.key + `) IN (VALUES (`
-	for i := range strings.Count(t.key, ",") + 1 {
-		query += fmt.Sprintf("$%d, ", i+1)
+	unread, err := eraseRead(ctx, tx, "dragoman_unread", "id", "data", x.unread)
+	return entries + sent + unread, err
+}
+
+func deleteRow(ctx context.Context, tx *sql.Tx, table, column, value string) (n int, err error) {
+	done, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE `+column+` = $1`, value)
+	if err != nil {
+		return 0, fmt.Errorf("from %s: %w", table, err)
 	}
-	query = strings.TrimSuffix(query, ", ") + `))`
-	for _, key := range keys {
-		if _, err := tx.ExecContext(ctx, query, key...); err != nil {
+	rows, err := done.RowsAffected()
+	return int(rows), err
+}
+
+// eraseRead reads a table where what names somebody is inside of data, and
+// deletes row by row.
+func eraseRead(ctx context.Context, tx *sql.Tx, table, key, data string, gone func(data []byte) bool) (n int, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT `+key+`, `+data+` FROM `+table)
+	if err != nil {
+		return 0, fmt.Errorf("from %s: %w", table, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var keys []string
+	for rows.Next() {
+		var id string
+		var about sql.RawBytes
+		if err := rows.Scan(&id, &about); err != nil {
+			return 0, fmt.Errorf("from %s: %w", table, err)
+		}
+		if gone(about) {
+			keys = append(keys, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, fmt.Errorf("from %s: %w", table, err)
+	}
+	for _, id := range keys {
+		if _, err := deleteRow(ctx, tx, table, key, id); err != nil {
 			return 0, err
 		}
 	}
 	return len(keys), nil
 }
 
-func (t table) find(ctx context.Context, tx *sql.Tx) (keys [][]any, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT `+t.key+`, `+t.about+` FROM `+t.name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	width := strings.Count(t.key, ",") + 1
-	about := make([]sql.RawBytes, strings.Count(t.about, ",")+1)
-	for rows.Next() {
-		key, to := make([]any, width), []any(nil)
-		for i := range key {
-			to = append(to, &key[i])
-		}
-		for i := range about {
-			to = append(to, &about[i])
-		}
-		if err := rows.Scan(to...); err != nil {
-			return nil, err
-		}
-		if t.gone(about) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, rows.Err()
-}
-
-// unread, secret and sent report whether a row is about what is erased.
-func (x *erasing) unread(r []sql.RawBytes) bool {
+// unread reports whether a message that could not be decrypted is about what is
+// erased.
+func (x *erasing) unread(data []byte) bool {
 	var u unread
-	if err := json.Unmarshal(r[0], &u); err != nil {
+	if err := json.Unmarshal(data, &u); err != nil {
 		return true // nobody can read whose it is
 	}
 	chat, sender, alt := u.Chat.ToNonAD(), u.Sender.ToNonAD(), u.SenderAlt.ToNonAD()
@@ -235,32 +236,15 @@ func (x *erasing) unread(r []sql.RawBytes) bool {
 	return private || x.chatJIDs[chat] || x.people[sender] || x.people[alt]
 }
 
-func (x *erasing) secret(r []sql.RawBytes) bool {
-	chat, sender := parsed(r[0]), parsed(r[1])
-	return x.chatJIDs[chat] || x.people[chat] || x.people[sender]
-}
-
-// sent is about what was written to a chat. An answer in a group that stays
-// goes if it quotes somebody who does not.
-func (x *erasing) sent(r []sql.RawBytes) bool {
-	chat := parsed(r[0])
-	if x.chatJIDs[chat] || x.people[chat] {
-		return true
-	}
+// quotes reports whether an answer in a group that stays quotes somebody who does
+// not.
+func (x *erasing) quotes(data []byte) bool {
 	var m waE2E.Message
-	if string(r[1]) != "wa" || proto.Unmarshal(r[2], &m) != nil {
+	if proto.Unmarshal(data, &m) != nil {
 		return true
 	}
-	return x.people[parsed([]byte(m.GetExtendedTextMessage().GetContextInfo().GetParticipant()))]
-}
-
-// parsed is a JID without its device, or zero.
-func parsed(text []byte) types.JID {
-	jid, err := types.ParseJID(string(text))
-	if err != nil {
-		return types.JID{}
-	}
-	return jid.ToNonAD()
+	author, err := types.ParseJID(m.GetExtendedTextMessage().GetContextInfo().GetParticipant())
+	return err == nil && x.people[author.ToNonAD()]
 }
 
 // wipe writes the file anew and empties its log, so that no page holds what

@@ -59,7 +59,13 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	chat, id := in.Key.Chat(), in.MessageID
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	again := m.see(id, s)
+	_, again := m.seen[id]
+	if m.seen[id] = s; !again {
+		if m.order = append(m.order, id); len(m.order) > mostSeen {
+			delete(m.seen, m.order[0])
+			m.order = m.order[1:]
+		}
+	}
 	c := m.chats[chat]
 	if c == nil {
 		if len(m.chats) >= mostChats {
@@ -74,28 +80,6 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	}
 	if c.unread = append(c.unread, unreadMessage{id, s.sender, in.At}); len(c.unread) > mostUnread {
 		c.unread = c.unread[1:]
-	}
-}
-
-// see notes a message, and reports whether it was known before.
-func (m *memory) see(id string, s seenMessage) (again bool) {
-	if _, again = m.seen[id]; !again {
-		if m.order = append(m.order, id); len(m.order) > mostSeen {
-			delete(m.seen, m.order[0])
-			m.order = m.order[1:]
-		}
-	}
-	m.seen[id] = s
-	return again
-}
-
-// marked notes that a message from before a restart was marked as read. No more
-// is known of it.
-func (m *memory) marked(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, known := m.seen[id]; !known {
-		m.see(id, seenMessage{})
 	}
 }
 
@@ -128,39 +112,20 @@ func (m *memory) chatOf(chat string) types.JID {
 }
 
 // takeUnread returns what came until the message answered and was not marked as
-// read yet, and forgets it; all of it if answered is "". Known is false if
-// nothing is known of that message.
-func (m *memory) takeUnread(chat, answered string) (jid types.JID, unread []unreadMessage, known bool) {
+// read yet, and forgets it; all of it if answered is "".
+func (m *memory) takeUnread(chat, answered string) (jid types.JID, unread []unreadMessage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known = m.seen[answered]; !known && answered != "" {
-		return types.JID{}, nil, false
-	}
 	c := m.chats[chat]
 	if c == nil {
-		return types.JID{}, nil, true
+		return types.JID{}, nil
 	}
 	until := len(c.unread)
 	if answered != "" {
 		until = 1 + slices.IndexFunc(c.unread, func(u unreadMessage) bool { return u.id == answered })
 	}
 	unread, c.unread = c.unread[:until:until], c.unread[until:]
-	return c.jid, unread, true
-}
-
-// giveBack returns what was taken and could not be marked.
-func (m *memory) giveBack(chat string, unread []unreadMessage) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c := m.chats[chat]; c != nil {
-		c.owe(unread)
-	}
-}
-
-// owe puts messages before the unread ones.
-func (c *chatMemory) owe(older []unreadMessage) {
-	c.unread = slices.Concat(older, c.unread)
-	c.unread = c.unread[max(0, len(c.unread)-mostUnread):]
+	return c.jid, unread
 }
 
 func (m *memory) isJoined(chat string) bool {
@@ -169,22 +134,14 @@ func (m *memory) isJoined(chat string) bool {
 	return m.joined[chat]
 }
 
-// join notes that one chat's conversation is another's now, and what was not
-// marked as read in it with it.
+// join notes that one chat's conversation is another's now.
 func (m *memory) join(from, to string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.joined[to] = true
-	old := m.chats[from]
-	if old == nil || from == to {
-		return
+	if from != to {
+		delete(m.chats, from)
 	}
-	delete(m.chats, from)
-	if m.chats[to] == nil {
-		m.chats[to] = old
-		return
-	}
-	m.chats[to].owe(old.unread)
 }
 
 // erase takes out what people said, and the conversations with those chats.
