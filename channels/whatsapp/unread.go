@@ -30,8 +30,8 @@ var errUndecryptable = errors.New("whatsapp: it could not be decrypted; its send
 // unreadable takes a message that could not be decrypted. The library has
 // asked the sender's phone and the owner's for it, and has acknowledged it
 // already, so what is known about it goes to the device file first of all.
-// From there it is set aside, settled when it comes again (see came), and told
-// when it does not (see tend).
+// From there it is set aside, told if it does not come in time (see tend), and
+// settled when it comes (see came).
 func (k *connection) unreadable(ctx context.Context, evt *events.UndecryptableMessage) {
 	inside, leave, ok := k.enter(ctx)
 	defer leave()
@@ -47,20 +47,11 @@ func (k *connection) unreadable(ctx context.Context, evt *events.UndecryptableMe
 	}
 	k.c.log.Info("a message could not be decrypted; its sender was asked to send it again",
 		"msg_id", evt.Info.ID, "unavailable", string(evt.UnavailableType))
-	u := newUnread(evt)
-	if !k.note(ctx, inside, u) {
+	if !k.note(ctx, inside, newUnread(evt)) {
 		return
 	}
 	select {
-	case k.turn <- struct{}{}:
-		if err := k.putAside(inside, u); err != nil {
-			k.c.log.Warn("a message that could not be decrypted is not set aside yet", "msg_id", u.ID, "err", err)
-		}
-		<-k.turn
-	case <-inside.Done():
-	}
-	select {
-	case k.unreadCame <- struct{}{}: // what is left to do is watch's
+	case k.unreadCame <- struct{}{}: // the rest is watch's
 	default: // it is told already
 	}
 }
@@ -122,8 +113,7 @@ func (k *connection) tendAll(ctx context.Context) (next time.Duration, err error
 	if err != nil {
 		return next, err
 	}
-	now, due := time.Now(), map[channels.Key][]*unread{}
-	var order []channels.Key
+	now := time.Now()
 	for _, u := range waiting {
 		if err := k.putAside(ctx, u); err != nil {
 			return next, err
@@ -131,29 +121,12 @@ func (k *connection) tendAll(ctx context.Context) (next time.Duration, err error
 		if u.Quiet || u.is(unreadTold) {
 			continue
 		}
-		if left := k.tellAt(u).Sub(now); left > 0 {
-			if next < 0 || left < next {
-				next = left
-			}
-			continue
-		}
-		in, err := k.reader(ctx).frame(u.info())
-		if odd := (*strange)(nil); errors.As(err, &odd) {
-			err = k.file.markUnread(ctx, unreadTold, u) // there is nobody to tell
+		if left := k.tellAt(u).Sub(now); left <= 0 {
+			err = k.tell(ctx, u)
+		} else if next < 0 || left < next {
+			next = left
 		}
 		if err != nil {
-			return next, err
-		}
-		if in.Key.IsZero() {
-			continue
-		}
-		if due[in.Key] == nil {
-			order = append(order, in.Key)
-		}
-		due[in.Key] = append(due[in.Key], u)
-	}
-	for _, key := range order {
-		if err := k.tell(ctx, due[key]); err != nil {
 			return next, err
 		}
 	}
@@ -190,42 +163,37 @@ func (k *connection) putAside(ctx context.Context, u *unread) error {
 	return k.file.markUnread(ctx, unreadAside, u)
 }
 
-// tell hands in one message that stands for all of those, so that nobody waits
-// for an answer to something that was never read. They are of one conversation
-// and the oldest comes first; it gives the id, which is the same after a crash.
-func (k *connection) tell(ctx context.Context, lost []*unread) error {
-	first, last := lost[0], lost[len(lost)-1]
-	m, err := k.reader(ctx).frame(last.info())
+// What the model is told of u. The album makes the gateway answer several of them
+// at once.
+const (
+	unreadAlbum  = "unread"
+	unreadLost   = "[a message came that could not be decrypted; it was asked for again and has not come. Please ask for it to be sent once more]"
+	unreadHidden = "[something to be viewed once was sent; WhatsApp shows that on phones only, so it cannot be seen here]"
+)
+
+// tell hands in a message that stands for u, so that nobody waits for an answer
+// to something that was never read.
+func (k *connection) tell(ctx context.Context, u *unread) error {
+	m, err := k.reader(ctx).frame(u.info())
+	if odd := (*strange)(nil); errors.As(err, &odd) {
+		return k.file.markUnread(ctx, unreadTold, u) // there is nobody to tell
+	}
 	if err != nil {
 		return err
 	}
-	m.ID, m.Text = inboundID(first.info())+"/unread", unreadText(lost)
-	seen := seenMessage{chat: last.Chat.ToNonAD(), sender: last.Sender.ToNonAD(), unmarked: !last.FromMe}
-	if last.Chat.Server == types.BroadcastServer {
+	m.ID, m.Text, m.Album = inboundID(u.info())+"/unread", unreadLost, unreadAlbum
+	if u.ViewOnce {
+		m.Text = unreadHidden
+	}
+	seen := seenMessage{chat: u.Chat.ToNonAD(), sender: u.Sender.ToNonAD(), unmarked: !u.FromMe}
+	if u.Chat.Server == types.BroadcastServer {
 		seen.chat = seen.sender
 	}
 	k.c.memory.remember(m, seen)
 	if err := k.in.Accept(ctx, m); err != nil {
-		return fmt.Errorf("whatsapp: tell that message %s was not read: %w", first.ID, err)
+		return fmt.Errorf("whatsapp: tell that message %s was not read: %w", u.ID, err)
 	}
-	return k.file.markUnread(ctx, unreadTold, lost...)
-}
-
-// unreadText is what the model is told.
-func unreadText(lost []*unread) string {
-	hidden := 0
-	for _, u := range lost {
-		if u.ViewOnce {
-			hidden++
-		}
-	}
-	switch {
-	case hidden == len(lost):
-		return "[something to be viewed once was sent; WhatsApp shows that on phones only, so it cannot be seen here]"
-	case len(lost) == 1:
-		return "[a message came that could not be decrypted; it was asked for again and has not come. Please ask for it to be sent once more]"
-	}
-	return fmt.Sprintf("[%d messages came that could not be decrypted; they were asked for again and have not come. Please ask for them to be sent once more]", len(lost))
+	return k.file.markUnread(ctx, unreadTold, u)
 }
 
 // came settles a message that could not be decrypted before and was taken now.

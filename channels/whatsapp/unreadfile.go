@@ -141,15 +141,11 @@ func (d *deviceFile) unreadOf(ctx context.Context, i *types.MessageInfo) (*unrea
 	return nil, err
 }
 
-// markUnread notes that a step was taken with each of those messages. After a
-// crash the first ones are left, so that the message that tells of them gets the
-// same id again.
-func (d *deviceFile) markUnread(ctx context.Context, step unreadState, all ...*unread) error {
-	for _, u := range slices.Backward(all) {
-		if _, err := d.db.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
-			return fmt.Errorf("whatsapp: mark a message: %w", err)
-		}
-		u.state |= step
+// markUnread notes that a step was taken with u.
+func (d *deviceFile) markUnread(ctx context.Context, step unreadState, u *unread) error {
+	if _, err := d.db.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
+		return fmt.Errorf("whatsapp: mark a message: %w", err)
 	}
+	u.state |= step
 	return nil
 }
