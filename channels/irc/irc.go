@@ -80,8 +80,7 @@ type Channel struct {
 	current     atomic.Pointer[session] // nil while there is no connection
 	yielded     atomic.Bool             // it let go because its nick was in use; see Options.Shared
 
-	mu     sync.Mutex
-	status channels.Status
+	status channels.Standing
 
 	// people is who talks to us in private. Only the loop of the current
 	// session touches it; sessions follow one another.
@@ -102,12 +101,11 @@ func New(name string, o Options) (*Channel, error) {
 	nonce := make([]byte, 9)
 	rand.Read(nonce) // Never fails.
 	c := &Channel{
-		name:   name,
-		opts:   o,
-		log:    o.Logger.With("channel", name),
-		nonce:  hex.EncodeToString(nonce),
-		loops:  loops{by: map[string]*exchange{}},
-		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
+		name:  name,
+		opts:  o,
+		log:   o.Logger.With("channel", name),
+		nonce: hex.EncodeToString(nonce),
+		loops: loops{by: map[string]*exchange{}},
 	}
 	c.longestNick = strings.Repeat("n", 16)
 	for _, n := range append([]string{o.Nick + "__"}, o.AltNicks...) {
@@ -115,6 +113,7 @@ func New(name string, o Options) (*Channel, error) {
 			c.longestNick = n
 		}
 	}
+	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	c.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "stop"}, {Name: "status"}, {Name: "start"}})
 	return c, nil
 }
@@ -135,19 +134,10 @@ func (c *Channel) SetCommands(cmds []channels.Command) {
 }
 
 // Status says how the connection is, and which channels could not be entered.
-func (c *Channel) Status() channels.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
-}
+func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) setStatus(state channels.State, detail string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status.State != state {
-		c.status.Since = time.Now()
-	}
-	c.status.State, c.status.Detail = state, detail
+	c.status.Report(channels.Status{State: state, Detail: detail})
 }
 
 // Run keeps the connection until ctx ends.

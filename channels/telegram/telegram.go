@@ -89,10 +89,10 @@ type Channel struct {
 	albums   albums
 	offers   offers
 	shut     shut
+	status   channels.Standing
 	commands []channels.Command
 
 	mu      sync.Mutex
-	status  channels.Status
 	botName string
 	moved   map[int64]int64 // groups that became supergroups
 }
@@ -138,11 +138,11 @@ func New(name string, o Options) (*Channel, error) {
 		name: name, log: o.Logger.With("channel", name), id: id,
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
 		preview: newPreviewer(o.PreviewEvery), typing: newAllowance(typingPerSecond),
-		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
-		moved:  map[int64]int64{},
+		moved: map[int64]int64{},
 	}
 	o.Token = ""
 	c.o = o
+	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	return c, nil
 }
 
@@ -155,20 +155,12 @@ func (c *Channel) SetCommands(commands []channels.Command) {
 }
 
 // Status says how the connection is doing.
-func (c *Channel) Status() channels.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
-}
+func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) report(state channels.State, detail string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status.State != state {
-		c.status.Since = time.Now()
+	if c.status.Report(channels.Status{State: state, Detail: detail}) {
 		c.log.Info("channel state changed", "state", string(state), "detail", detail)
 	}
-	c.status.State, c.status.Detail = state, detail
 }
 
 // Run polls until ctx ends. See the package's comment.

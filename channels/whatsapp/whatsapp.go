@@ -123,9 +123,10 @@ type Channel struct {
 	// The constants of these names; tests do not wait that long.
 	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
 
-	mu     sync.Mutex
-	status channels.Status
-	auto   [3]uint32 // what "auto" found
+	status channels.Standing
+
+	mu   sync.Mutex
+	auto [3]uint32 // what "auto" found
 	// interruption makes Run let go of the device file for a moment.
 	interruption context.CancelFunc
 }
@@ -157,12 +158,13 @@ func New(name string, o Options) (*Channel, error) {
 	o.Title = cmp.Or(o.Title, "Dragoman")
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
-	return &Channel{
+	c := &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
 		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
 		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit, sendLimit: sendLimit,
-		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
-	}, nil
+	}
+	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
+	return c, nil
 }
 
 // Name is the instance's name.
@@ -185,25 +187,14 @@ func (c *Channel) isCommand(word string) bool {
 }
 
 // Status says how the connection is doing, and what to do about it.
-func (c *Channel) Status() channels.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
-}
+func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) report(state channels.State, reason, detail string) {
 	c.reportEnd(ending{state: state, reason: reason, detail: detail})
 }
 
-func (c *Channel) reportEnd(end ending) {
-	state, reason, detail := end.state, end.reason, end.detail
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status.State != state || c.status.Detail != detail {
-		c.log.Info("channel state changed", "state", string(state), "reason", reason, "detail", detail)
+func (c *Channel) reportEnd(e ending) {
+	if c.status.Report(channels.Status{State: e.state, Reason: e.reason, Detail: e.detail, Unused: e.unused}) {
+		c.log.Info("channel state changed", "state", string(e.state), "reason", e.reason, "detail", e.detail)
 	}
-	if c.status.State != state || c.status.Reason != reason {
-		c.status.Since = time.Now()
-	}
-	c.status.State, c.status.Reason, c.status.Detail, c.status.Unused = state, reason, detail, end.unused
 }
