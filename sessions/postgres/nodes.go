@@ -129,8 +129,8 @@ func (b *backend) live(ctx context.Context, conn *pgx.Conn) {
 func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
 
 // renew reports whether this node is believed to live. A connection that is broken is
-// replaced: what others said meanwhile is lost, so whoever waits for this node is
-// told, and every claim of this node may have changed.
+// replaced: what others said meanwhile is lost, so every claim of this node may have
+// changed.
 func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err error) {
 	if (*conn).IsClosed() {
 		b.wire.deaf()
@@ -139,9 +139,6 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 			return false, err
 		}
 		*conn = fresh
-		if _, err = fresh.Exec(ctx, tellQuery, b.everybody(), b.note(isDeaf).parts(nil)); err != nil {
-			return false, errors.Join(err, fresh.Close(ctx))
-		}
 		b.wire.hears()
 		for _, k := range b.claimed() {
 			b.changedElsewhere(k)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -125,17 +126,18 @@ func (a *asked) end(data []byte, err error) {
 // errDeaf: what was asked of a node was lost, or its answer.
 var errDeaf = errors.New("a connection between two nodes and the database broke; the call is lost")
 
-// ear is a connection on which this node hears what others tell it.
+// ear is a connection on which this node hears what others tell it. They are told that
+// it heard nothing before.
 func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := b.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, channel := range []string{channelOf(b.id), b.everybody()} {
-		if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
-			_ = conn.Close(ctx)
-			return nil, err
-		}
+	err = conn.PgConn().Exec(ctx, fmt.Sprintf(`LISTEN %s; LISTEN %s; SELECT pg_notify('%s', '%s'), set_config('synchronous_commit', 'off', true)`,
+		quoted(b.everybody()), quoted(channelOf(b.id)), b.everybody(), encode(b.note(isDeaf)))).Close()
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, err
 	}
 	return conn, nil
 }
