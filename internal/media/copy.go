@@ -59,10 +59,10 @@ func (s *Store) one(name string, e entry, f func(File, io.Reader) error) error {
 // returns how many were brought.
 func (s *Store) Copy(ctx context.Context, to *Store) (n int, err error) {
 	err = s.Each(ctx, func(f File, r io.Reader) error {
-		if size, err := to.shelf.size(f.Name); err == nil && size == f.Size {
+		if size, err := to.size(f.Name); err == nil && size == f.Size {
 			return nil
 		}
-		if err := to.shelf.take(ctx, f.Name, r.(content), entry{size: f.Size, at: f.At}); err != nil {
+		if err := put(to.shelf, f.Name, r, f.At); err != nil {
 			return fmt.Errorf("media: copy a file: %w", bare(err))
 		}
 		n++

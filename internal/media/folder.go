@@ -1,11 +1,9 @@
 package media
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -82,9 +80,12 @@ func (s folder) create() (draft, error) {
 	return tempFile{f, s, name}, nil
 }
 
-func (f tempFile) publish(name string) error {
-	err := f.Sync()
-	if err = errors.Join(err, f.Close()); err == nil {
+func (f tempFile) publish(name string, at time.Time) error {
+	err := errors.Join(f.Sync(), f.Close())
+	if err == nil {
+		err = f.s.root.Chtimes(f.name, at, at) // zero changes nothing
+	}
+	if err == nil {
 		err = f.s.rename(f.name, name)
 	}
 	return err
@@ -152,27 +153,11 @@ func (s folder) link(from, to string) error {
 
 // copy is link where a file cannot have two names.
 func (s folder) copy(from, to string) error {
-	source, size, err := s.open(from)
+	source, _, err := s.open(from)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.take(context.Background(), to, source, entry{size: size, at: time.Now()}), source.Close())
-}
-
-func (s folder) take(_ context.Context, name string, from content, e entry) error {
-	d, err := s.create()
-	if err != nil {
-		return err
-	}
-	defer d.discard()
-	temp := d.(tempFile).name
-	if _, err = io.Copy(d, from); err == nil {
-		err = s.root.Chtimes(temp, e.at, e.at)
-	}
-	if err == nil {
-		err = d.publish(name)
-	}
-	return err
+	return errors.Join(put(s, to, source, time.Time{}), source.Close())
 }
 
 // open opens a file that is one itself: a link would lead to that of another
@@ -202,17 +187,6 @@ func (s folder) open(name string) (content, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, info.Size(), nil
-}
-
-func (s folder) size(name string) (int64, error) {
-	info, err := s.root.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
 
 // names looks into every folder only if it has to.

@@ -10,17 +10,13 @@ import (
 // Join gives the files of from to the conversation of to. Having none is no
 // error. [Store.Open] finds them under their old names as well.
 func (s *Store) Join(from, to channels.Key) error {
-	if from.IsZero() || to.IsZero() || from == to {
+	if to.IsZero() || from == to {
 		return nil
 	}
-	err := s.give(from, to, s.shelf.rename)
-	if err == nil {
-		err = s.shelf.drop(from.FileName())
-	}
-	if err != nil {
+	if err := s.give(from, to, s.shelf.rename); err != nil {
 		return fmt.Errorf("media: move the files of %s: %w", from, bare(err))
 	}
-	return nil
+	return s.Remove(from) // and with it the second names of files that were shared
 }
 
 // Share gives the files of from to the conversation of to as well: from keeps

@@ -38,7 +38,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		return a, nil
 	}
 	file := Name(m, i)
-	size, err := s.shelf.size(file)
+	size, err := s.size(file)
 	switch {
 	case err == nil:
 		a.File, a.Bytes = file, size
@@ -131,7 +131,7 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 	case err == nil && w.size == 0:
 		err = &channels.Gone{Why: "the file is empty"}
 	case err == nil:
-		if err = d.publish(file); err != nil {
+		if err = d.publish(file, time.Time{}); err != nil {
 			err = storing(err)
 		}
 	}

@@ -101,6 +101,14 @@ func (s *Store) Open(file string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+func (s *Store) size(file string) (int64, error) {
+	f, size, err := s.shelf.open(file)
+	if err != nil {
+		return 0, err
+	}
+	return size, f.Close()
+}
+
 // Remove removes all files of k's conversation. Having none is no error.
 func (s *Store) Remove(k channels.Key) error {
 	if k.IsZero() {

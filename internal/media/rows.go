@@ -2,6 +2,7 @@ package media
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -182,30 +183,21 @@ func (f spooled) discard() { _ = f.Close() }
 
 // publish puts the contents away and commits the name after that. A row for the
 // blob is first, so that what a crash leaves in between is found and removed.
-func (f spooled) publish(name string) error {
+func (f spooled) publish(name string, at time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), moving)
 	defer cancel()
+	s, id := f.s, rand.Text()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, `INSERT INTO media_blobs (id, place) VALUES ($1, $2)`, id, s.here.place())
+	}
+	if err == nil {
+		err = s.here.put(ctx, id, f, size)
+	}
 	if err != nil {
-		return err
-	}
-	return f.s.keep(ctx, name, f, entry{size: size, at: time.Now()})
-}
-
-func (s rows) take(ctx context.Context, name string, from content, e entry) error {
-	return s.keep(ctx, name, io.NewSectionReader(from, 0, e.size), e)
-}
-
-// keep is publish of what from gives.
-func (s rows) keep(ctx context.Context, name string, from io.ReadSeeker, e entry) error {
-	id := rand.Text()
-	if _, err := s.db.ExecContext(ctx, `INSERT INTO media_blobs (id, place) VALUES ($1, $2)`, id, s.here.place()); err != nil {
-		return err
-	}
-	if err := s.here.put(ctx, id, from, e.size); err != nil {
 		return err
 	}
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -213,7 +205,7 @@ func (s rows) keep(ctx context.Context, name string, from io.ReadSeeker, e entry
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written) VALUES ($1, $2, $3, $4, $5)`,
-			path.Dir(name), path.Base(name), id, e.size, e.at)
+			path.Dir(name), path.Base(name), id, size, cmp.Or(at, time.Now()))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `UPDATE media_blobs SET unnamed = NULL WHERE id = $1`, id)
 		}
@@ -264,11 +256,6 @@ func (s rows) collect() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-func (s rows) size(name string) (size int64, err error) {
-	err = s.look([]any{&size}, `SELECT size FROM media_files WHERE folder = $1 AND name = $2`, path.Dir(name), path.Base(name))
-	return size, err
 }
 
 func (s rows) open(name string) (content, int64, error) {

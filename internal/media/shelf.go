@@ -1,7 +1,6 @@
 package media
 
 import (
-	"context"
 	"io"
 	"time"
 )
@@ -12,11 +11,8 @@ import (
 type shelf interface {
 	// create begins a file, which has no name yet.
 	create() (draft, error)
-	// take keeps a copy of a file of another shelf.
-	take(ctx context.Context, name string, from content, e entry) error
 	// open opens the file of that name, and says how large it is.
 	open(name string) (content, int64, error)
-	size(name string) (int64, error)
 	// names are all names of a file: the one given and those that link made, or
 	// what it is called since it was moved. None: it is gone.
 	names(name string) ([]string, error)
@@ -41,8 +37,9 @@ type shelf interface {
 // draft is a file that is being written.
 type draft interface {
 	io.Writer
-	// publish gives it a name, and returns when it is durable under it.
-	publish(name string) error
+	// publish gives it a name, and returns when it is durable under it. at is when
+	// it was written; zero: now.
+	publish(name string, at time.Time) error
 	// discard is called in the end. After publish it only lets go.
 	discard()
 }
@@ -58,4 +55,17 @@ type entry struct {
 	name string // within the folder
 	size int64
 	at   time.Time // when it was written
+}
+
+// put keeps what from gives under a name.
+func put(to shelf, name string, from io.Reader, at time.Time) error {
+	d, err := to.create()
+	if err != nil {
+		return err
+	}
+	defer d.discard()
+	if _, err = io.Copy(d, from); err == nil {
+		err = d.publish(name, at)
+	}
+	return err
 }

@@ -61,7 +61,7 @@ func uploadFile(ref string) string { return uploadDir + "/" + strings.TrimPrefix
 // adopt gives a file that was put here its place in a conversation.
 func (s *Store) adopt(a channels.Attachment, ref, file string) channels.Attachment {
 	err := s.shelf.rename(uploadFile(ref), file)
-	size, looked := s.shelf.size(file)
+	size, looked := s.size(file)
 	switch {
 	case err == nil && looked == nil:
 		a.File, a.Bytes = file, size
