@@ -102,7 +102,7 @@ func (d *Daemon) askLogins(ctx context.Context) {
 		logins, err = d.peers.Call(ask, sessions.Peer{Node: n.ID}, loginsMethod, nil)
 		cancel()
 		if err == nil {
-			err = d.page.TakeLogins(logins)
+			err = d.page.HearLogins(logins)
 		}
 		if err == nil {
 			return

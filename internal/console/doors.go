@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"html"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -21,27 +20,24 @@ import (
 )
 
 const (
-	cookieName  = "dragoman_session"
-	sessionLife = 30 * 24 * time.Hour
-	maxSessions = 64
-	maxGuessers = 1024 // addresses whose guesses are counted one by one
-
+	cookieName   = "dragoman_session"
+	sessionLife  = 30 * 24 * time.Hour
+	maxSessions  = 64
 	maxLoginBody = 4 << 10
 )
 
 // doors knows the token, who has logged in with it, and who guesses.
 type doors struct {
-	token  [32]byte // its hash, so that comparing takes the same time for every length
-	key    []byte   // the token itself, which the names of sessions are made with
-	keep   Keeper
-	log    *slog.Logger
-	failed func(tooMany bool)
-	others func(logins []byte) error // nil: there are no other nodes
+	token   [32]byte // its hash, so that comparing takes the same time for every length
+	key     []byte   // the token itself, which the names of sessions are made with
+	keep    Keeper
+	log     *slog.Logger
+	failed  func(tooMany bool)
+	guesses *rate.Limiter
+	others  func(logins []byte) error // nil: there are no other nodes
 
 	mu       sync.Mutex
 	sessions map[string]time.Time // name of the session -> when it ends
-	guessers map[netip.Addr]*rate.Limiter
-	all      *rate.Limiter
 }
 
 // Keeper keeps the sessions of browsers over a restart.
@@ -54,8 +50,7 @@ type Keeper interface {
 func newDoors(o Options) *doors {
 	d := &doors{
 		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed, others: o.Others,
-		sessions: map[string]time.Time{}, guessers: map[netip.Addr]*rate.Limiter{},
-		all: rate.NewLimiter(5, 50),
+		sessions: map[string]time.Time{}, guesses: rate.NewLimiter(rate.Every(10*time.Second), 6),
 	}
 	d.load()
 	return d
@@ -105,9 +100,7 @@ func (d *doors) try(token string, remote netip.Addr) error {
 	if subtle.ConstantTimeCompare(given[:], d.token[:]) == 1 {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if own := d.limiter(remote); !own.Allow() || !d.all.Allow() {
+	if !d.guesses.Allow() {
 		d.failed(true)
 		return errSlow
 	}
@@ -116,46 +109,11 @@ func (d *doors) try(token string, remote netip.Addr) error {
 	return errAuth
 }
 
-// limiter returns the limiter of wrong guesses from ip. All addresses of one
-// IPv6 /64 share a limiter, because one visitor usually has the whole network.
-// All visitors without a valid address share that of the zero address. The
-// caller holds d.mu.
-func (d *doors) limiter(ip netip.Addr) *rate.Limiter {
-	if ip.Is6() {
-		if p, err := ip.Prefix(64); err == nil {
-			ip = p.Addr()
-		}
-	}
-	l := d.guessers[ip]
-	if l == nil {
-		if len(d.guessers) >= maxGuessers {
-			clear(d.guessers) // d.all still limits them together
-		}
-		l = rate.NewLimiter(rate.Every(10*time.Second), 6)
-		d.guessers[ip] = l
-	}
-	return l
-}
-
 // enter begins a session and returns its cookie's value, which is random and
-// says nothing about the token. When there are too many the oldest ends.
+// says nothing about the token.
 func (d *doors) enter(now time.Time) string {
 	value := rand.Text()
-	defer d.tell(d.name(value), now.Add(sessionLife))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	maps.DeleteFunc(d.sessions, func(_ string, ends time.Time) bool { return !now.Before(ends) })
-	if len(d.sessions) >= maxSessions {
-		oldest, first := "", now.Add(2*sessionLife)
-		for id, ends := range d.sessions {
-			if ends.Before(first) {
-				oldest, first = id, ends
-			}
-		}
-		delete(d.sessions, oldest)
-	}
-	d.sessions[d.name(value)] = now.Add(sessionLife)
-	d.save()
+	d.change(logins{Begun: map[string]time.Time{d.name(value): now.Add(sessionLife)}})
 	return value
 }
 
@@ -166,13 +124,7 @@ func (d *doors) known(cookie string) bool {
 	return found && time.Now().Before(ends)
 }
 
-func (d *doors) leave(cookie string) {
-	defer d.tell(d.name(cookie), time.Time{})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.sessions, d.name(cookie))
-	d.save()
-}
+func (d *doors) leave(cookie string) { d.change(logins{Ended: []string{d.name(cookie)}}) }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	if c.guard.open {
