@@ -24,14 +24,23 @@ func (c Conversation) Position() Cursor { return Cursor{c.Updated, c.Key} }
 
 // String is one word that needs no quotes in a shell or a URL. Only ParseCursor
 // reads it.
-func (p Cursor) String() string { return oneWord(p) }
+func (p Cursor) String() string { return oneWord(place(p)) }
 
 // ParseCursor is the inverse of String.
 func ParseCursor(s string) (p Cursor, err error) {
-	if fromWord(s, &p) != nil || p.Key.IsZero() {
+	if fromWord(s, (*place)(&p)) != nil || p.Key.IsZero() {
 		return Cursor{}, errors.New("sessions: this is not a cursor of a list of conversations")
 	}
 	return p, nil
+}
+
+// MarshalText writes the form of String.
+func (p Cursor) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads it.
+func (p *Cursor) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseCursor(string(text))
+	return err
 }
 
 // FoundCursor is the place of a message in the results of a [Search]. No message
@@ -56,26 +65,41 @@ func (p FoundCursor) Compare(o FoundCursor) int {
 }
 
 // String is one word, like that of a Cursor.
-func (p FoundCursor) String() string { return oneWord(p) }
+func (p FoundCursor) String() string { return oneWord(foundPlace(p)) }
 
 // ParseFoundCursor is the inverse of String.
 func ParseFoundCursor(s string) (p FoundCursor, err error) {
-	if fromWord(s, &p) != nil || p.Key.IsZero() {
+	if fromWord(s, (*foundPlace)(&p)) != nil || p.Key.IsZero() {
 		return FoundCursor{}, errors.New("sessions: this is not a cursor of a search")
 	}
 	return p, nil
 }
 
-func oneWord(cursor any) string {
-	b, _ := json.Marshal(cursor) // stored times and keys encode
+// MarshalText writes the form of String.
+func (p FoundCursor) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads it.
+func (p *FoundCursor) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseFoundCursor(string(text))
+	return err
+}
+
+// What is inside the words: cursors without their methods.
+type (
+	place      Cursor
+	foundPlace FoundCursor
+)
+
+func oneWord(place any) string {
+	b, _ := json.Marshal(place) // stored times and keys encode
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // fromWord is the inverse of oneWord.
-func fromWord(s string, cursor any) error {
+func fromWord(s string, place any) error {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, cursor)
+	return json.Unmarshal(b, place)
 }

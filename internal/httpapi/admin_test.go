@@ -264,20 +264,22 @@ func TestBadRequests(t *testing.T) {
 		want                       int
 	}{
 		{"no key", "GET", "/v1/sessions/log", "", 400},
-		{"no number", "GET", "/v1/sessions?limit=x", "", 400},
-		{"a page by number", "GET", "/v1/sessions?offset=10", "", 400},
-		{"no place", "GET", "/v1/sessions?after=x", "", 400},
-		{"less than one", "GET", "/v1/sessions?limit=-1", "", 200},
-		{"negative", "GET", "/v1/queue?limit=-1", "", 400},
-		{"huge number", "GET", "/v1/sessions?limit=99999999999999999999", "", 400},
-		{"large number", "GET", "/v1/sessions?limit=999999999", "", 200},
+		{"no number", "GET", "/v1/sessions", `{"limit":"x"}`, 400},
+		{"no place", "GET", "/v1/sessions", `{"after":"x"}`, 400},
+		{"no key in a search", "GET", "/v1/search", `{"query":"x","key":"x"}`, 400},
+		{"no time", "GET", "/v1/search", `{"query":"x","from":"x"}`, 400},
+		{"no message", "GET", "/v1/sessions/log", `{"key":"telegram:1","after":"x"}`, 400},
+		{"less than one", "GET", "/v1/sessions", `{"limit":-1}`, 200},
+		{"huge number", "GET", "/v1/sessions", `{"limit":99999999999999999999}`, 400},
+		{"large number", "GET", "/v1/sessions", `{"limit":999999999}`, 200},
+		{"nothing but a path", "GET", "/v1/sessions", "", 200},
 		{"not JSON", "POST", "/v1/sessions/delete", "{", 400},
 		{"wrong shape", "POST", "/v1/sessions/delete", "[1]", 400},
 		{"no body", "POST", "/v1/sessions/delete", "", 400},
 		{"wrong method", "GET", "/v1/sessions/delete", "", 405},
 		{"unknown", "GET", "/v1/config", "", 404},
-		{"no daemon for jobs", "POST", "/v1/jobs/run", `{"name":"x"}`, 503},
-		{"too long", "POST", "/v1/queue/drop", `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, 400},
+		{"no daemon for jobs", "POST", "/v1/jobs/run", `"x"`, 503},
+		{"too long", "POST", "/v1/queue/drop", `"` + strings.Repeat("x", 1<<20) + `"`, 400},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -305,9 +307,9 @@ func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem,
 func TestPages(t *testing.T) {
 	s := &asked{Store: filled(t)}
 	h := httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }})
-	for query, want := range map[string]int{"": 100, "?limit=0": 1, "?limit=7": 7, "?limit=1000": 1000, "?limit=1001": 1000, "?limit=999999999": 1000} {
+	for query, want := range map[string]int{"": 100, `{"limit":-1}`: 1, `{"limit":7}`: 7, `{"limit":1000}`: 1000, `{"limit":1001}`: 1000, `{"limit":999999999}`: 1000} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue"+query, nil))
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue", strings.NewReader(query)))
 		if w.Code != 200 || s.items != want {
 			t.Errorf("%q: status %d, %d items, want %d", query, w.Code, s.items, want)
 		}

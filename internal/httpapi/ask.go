@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -34,9 +33,9 @@ type Asked struct {
 
 // question is the body of a request. Without an id it gets one.
 type question struct {
-	Key  string `json:"key"`
-	ID   string `json:"id,omitempty"`
-	Text string `json:"text"`
+	Key  channels.Key `json:"key"`
+	ID   string       `json:"id,omitempty"`
+	Text string       `json:"text"`
 	// Wait is how long to wait for the answer, like "5m".
 	Wait string `json:"wait,omitempty"`
 }
@@ -53,40 +52,37 @@ var askID = lazily.Compile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Ask answers POST {"key", "text", "id", "wait"} with an [Asked].
 func Ask(ask Asker) http.Handler {
-	return http.MaxBytesHandler(verb(func(ctx context.Context, r *request) (any, error) {
+	return http.MaxBytesHandler(verb(func(ctx context.Context, q question) (a Asked, err error) {
 		if ask == nil {
-			return nil, ErrNoDaemon
+			return a, ErrNoDaemon
 		}
-		q := question{ID: rand.Text()}
-		if err := json.Unmarshal(r.raw, &q); err != nil {
-			return nil, &badRequest{`the body must be JSON like {"key": "web:default", "text": "…"}`}
+		if err := named(q.Key); err != nil {
+			return a, err
 		}
-		k, err := key(q.Key)
-		if err != nil {
-			return nil, err
+		if q.ID == "" {
+			q.ID = rand.Text()
 		}
 		if !askID.Regexp().MatchString(q.ID) {
-			return nil, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
+			return a, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
 		}
 		wait := DefaultWait
 		if q.Wait != "" {
 			if wait, err = time.ParseDuration(q.Wait); err != nil || wait <= 0 || wait > maxWait {
-				return nil, &badRequest{fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
+				return a, &badRequest{fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
 			}
 		}
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		answer, err := ask(ctx, k, q.ID, q.Text)
+		answer, err := ask(ctx, q.Key, q.ID, q.Text)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
+			return a, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
 		}
-		return Asked{Key: k, ID: q.ID, Answer: answer}, err
+		return Asked{Key: q.Key, ID: q.ID, Answer: answer}, err
 	}), maxQuestion)
 }
 
 // Ask asks a question in k and waits for the answer. Errors: ErrNoDaemon,
 // context.DeadlineExceeded.
-func (c *Client) Ask(ctx context.Context, k channels.Key, id, text string, wait time.Duration) (a Asked, err error) {
-	err = c.post(ctx, "/v1/ask", question{Key: k.String(), ID: id, Text: text, Wait: wait.String()}, &a)
-	return a, err
+func (c *Client) Ask(ctx context.Context, k channels.Key, id, text string, wait time.Duration) (Asked, error) {
+	return post[Asked](ctx, c, "/v1/ask", question{Key: k, ID: id, Text: text, Wait: wait.String()})
 }

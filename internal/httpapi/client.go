@@ -8,8 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"dragoman/channels"
@@ -62,99 +60,113 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Status asks how everything is.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return fetch[Status](ctx, c, "/v1/status", nil)
+	return fetch[Status](ctx, c, "/v1/status", done{})
 }
 
 // Rename gives a conversation a title.
 func (c *Client) Rename(ctx context.Context, k channels.Key, title string) error {
-	return c.post(ctx, "/v1/sessions/rename", map[string]string{"key": k.String(), "title": title}, &done{})
+	return c.tell(ctx, "/v1/sessions/rename", renaming{k, title})
 }
 
 // Delete removes a conversation's transcript.
 func (c *Client) Delete(ctx context.Context, k channels.Key) error {
-	return c.post(ctx, "/v1/sessions/delete", map[string]string{"key": k.String()}, &done{})
+	return c.tell(ctx, "/v1/sessions/delete", k)
 }
 
 // Queue lists what is not done.
 func (c *Client) Queue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
-	return fetch[[]sessions.QueueItem](ctx, c, "/v1/queue", url.Values{"limit": {strconv.Itoa(limit)}})
+	return fetch[[]sessions.QueueItem](ctx, c, "/v1/queue", some{limit})
 }
 
 // QueueItem shows one item with its text.
 func (c *Client) QueueItem(ctx context.Context, id string) (sessions.QueueItem, error) {
-	return fetch[sessions.QueueItem](ctx, c, "/v1/queue/item", url.Values{"id": {id}})
+	return fetch[sessions.QueueItem](ctx, c, "/v1/queue/item", id)
 }
 
 // RetryQueue makes an item due now.
 func (c *Client) RetryQueue(ctx context.Context, id string) error {
-	return c.post(ctx, "/v1/queue/retry", map[string]string{"id": id}, &done{})
+	return c.tell(ctx, "/v1/queue/retry", id)
 }
 
 // DropQueue gives an item up.
 func (c *Client) DropQueue(ctx context.Context, id string) error {
-	return c.post(ctx, "/v1/queue/drop", map[string]string{"id": id}, &done{})
+	return c.tell(ctx, "/v1/queue/drop", id)
 }
 
 // Jobs lists the configured jobs.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
-	return fetch[[]Job](ctx, c, "/v1/jobs", nil)
+	return fetch[[]Job](ctx, c, "/v1/jobs", done{})
 }
 
 // Occurrences lists what became of due times, newest first.
 func (c *Client) Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error) {
-	return fetch[[]sessions.Occurrence](ctx, c, "/v1/jobs/log", url.Values{"job": {job}, "limit": {strconv.Itoa(limit)}})
+	return fetch[[]sessions.Occurrence](ctx, c, "/v1/jobs/log", past{job, some{limit}})
 }
 
 // RunJob fires a job now.
 func (c *Client) RunJob(ctx context.Context, name string) error {
-	return c.post(ctx, "/v1/jobs/run", map[string]string{"name": name}, &done{})
+	return c.tell(ctx, "/v1/jobs/run", name)
 }
 
 // Pairings lists who was let in and who asks to be.
 func (c *Client) Pairings(ctx context.Context) ([]sessions.Pairing, error) {
-	return fetch[[]sessions.Pairing](ctx, c, "/v1/pairings", nil)
+	return fetch[[]sessions.Pairing](ctx, c, "/v1/pairings", done{})
 }
 
 // ApprovePairing lets in the person with this code.
 func (c *Client) ApprovePairing(ctx context.Context, code string) (sessions.Pairing, error) {
-	var p sessions.Pairing
-	err := c.post(ctx, "/v1/pairings/add", map[string]string{"code": code}, &p)
-	return p, err
+	return post[sessions.Pairing](ctx, c, "/v1/pairings/add", code)
 }
 
 // Unpair withdraws an approval.
 func (c *Client) Unpair(ctx context.Context, channel, personID string) error {
-	return c.post(ctx, "/v1/pairings/remove", map[string]string{"name": channel, "person": personID}, &done{})
+	return c.tell(ctx, "/v1/pairings/remove", paired{channel, personID})
 }
 
-func fetch[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
-	var got T
-	err := c.call(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &got)
+// fetch asks for something, and changes nothing.
+func fetch[T any](ctx context.Context, c *Client, path string, asked any) (T, error) {
+	return ask[T](ctx, c, http.MethodGet, path, asked)
+}
+
+// post changes something that has an answer.
+func post[T any](ctx context.Context, c *Client, path string, asked any) (T, error) {
+	return ask[T](ctx, c, http.MethodPost, path, asked)
+}
+
+// tell changes something that has none.
+func (c *Client) tell(ctx context.Context, path string, asked any) error {
+	_, err := post[done](ctx, c, path, asked)
+	return err
+}
+
+func ask[T any](ctx context.Context, c *Client, method, path string, asked any) (got T, err error) {
+	resp, err := send(ctx, c.http, method, path, asked)
+	if err == nil {
+		err = receive(ctx, resp, &got)
+	}
 	return got, err
 }
 
-func (c *Client) post(ctx context.Context, path string, body, into any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("httpapi: encode the request: %w", err)
-	}
-	return c.call(ctx, http.MethodPost, path, bytes.NewReader(data), into)
-}
-
-func (c *Client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
-	resp, err := do(ctx, c.http, method, path, body)
-	if err != nil {
-		return err
-	}
+// receive reads an answer.
+func receive(ctx context.Context, resp *http.Response, into any) error {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return asked(ctx, method, path, err)
+		return asked(ctx, resp.Request.Method, resp.Request.URL.Path, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("httpapi: understand the daemon's answer: %w", err)
 	}
 	return nil
+}
+
+// send is do with a question.
+func send(ctx context.Context, c *http.Client, method, path string, asked any) (*http.Response, error) {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: encode the request: %w", err)
+	}
+	return do(ctx, c, method, path, bytes.NewReader(body))
 }
 
 // do returns an answer whose body the caller closes, or why there is none.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -35,17 +34,13 @@ type copied struct {
 // errCut: a copy ended before its end.
 var errCut = errors.New("the copy was cut off")
 
-// dump writes the records of the conversations named by "key", or of the
+// dump writes the records of the conversations that it is asked for, or of the
 // whole store.
 func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
 	var keys []channels.Key
-	for _, s := range r.URL.Query()["key"] {
-		k, err := key(s)
-		if err != nil {
-			writeFailure(w, err)
-			return
-		}
-		keys = append(keys, k)
+	if err := decode(r, &keys); err != nil {
+		writeFailure(w, err)
+		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := newCopyWriter(w)
@@ -124,11 +119,7 @@ func (c *copyReader) next() (sessions.Record, error) {
 
 // Dump is the Dump of [sessions.Copies].
 func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	q := url.Values{}
-	for _, k := range keys {
-		q.Add("key", k.String())
-	}
-	resp, err := do(ctx, c.copies, http.MethodGet, dumpPath+"?"+q.Encode(), nil)
+	resp, err := send(ctx, c.copies, http.MethodGet, dumpPath, keys)
 	if err != nil {
 		return err
 	}
@@ -174,7 +165,10 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 		}
 	})
 	var taken sessions.Restored
-	err := (&Client{http: c.copies}).call(ctx, http.MethodPost, restorePath, from, &taken)
+	resp, err := do(ctx, c.copies, http.MethodPost, restorePath, from)
+	if err == nil {
+		err = receive(ctx, resp, &taken)
+	}
 	_ = from.Close() // if the far end did not read it all
 	sender.Wait()
 	if failed != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"syscall"
 )
 
@@ -42,7 +41,6 @@ var afterEnd = map[string]string{
 
 // asked is the failure of a request to reach the daemon or to come back.
 func asked(ctx context.Context, method, path string, err error) error {
-	path, _, _ = strings.Cut(path, "?")
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):

@@ -7,6 +7,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 // resolve finds the key that an operator means.
@@ -33,24 +34,25 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	return channels.Key{}, &badRequest{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
 }
 
-// planErase finds what belongs to a conversation or a person. The target is a
-// key, "channel:id" of a person, or a name that somebody was paired with.
-func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
-	k, err := a.resolve(ctx, r.text("target"))
+// erasing asks what belongs to a conversation or a person. The target is a key,
+// "channel:id" of a person, or a name that somebody was paired with.
+type erasing struct {
+	Target           string `json:"target"`
+	OnlyConversation bool   `json:"only_conversation,omitempty"`
+}
+
+func (a *admin) planErase(ctx context.Context, e erasing) (erasure.Plan, error) {
+	k, err := a.resolve(ctx, e.Target)
 	if err != nil {
-		return nil, err
+		return erasure.Plan{}, err
 	}
-	return a.Eraser.Plan(ctx, k, r.text("only") == "conversation")
+	return a.Eraser.Plan(ctx, k, e.OnlyConversation)
 }
 
 // erase carries out a plan.
-func (a *admin) erase(ctx context.Context, r *request) (any, error) {
-	var e sessions.Erasure
-	if err := r.decode(&e); err != nil {
-		return nil, err
-	}
+func (a *admin) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
-		return nil, &badRequest{"there is nothing to erase"}
+		return sessions.Erased{}, &badRequest{"there is nothing to erase"}
 	}
 	return a.Eraser.Erase(ctx, e)
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"dragoman/sessions"
@@ -17,8 +16,8 @@ type Remembered struct {
 }
 
 // facts lists what is remembered of a chat or a person.
-func (a *admin) facts(ctx context.Context, r *request) (any, error) {
-	k, err := a.resolve(ctx, r.text("target"))
+func (a *admin) facts(ctx context.Context, target string) ([]Remembered, error) {
+	k, err := a.resolve(ctx, target)
 	if err != nil {
 		return nil, err
 	}
@@ -46,37 +45,28 @@ type forgetRequest struct {
 }
 
 // forget removes one fact of a chat or a person.
-func (a *admin) forget(ctx context.Context, r *request) (any, error) {
-	var f forgetRequest
-	if err := r.decode(&f); err != nil {
-		return nil, err
+func (a *admin) forget(ctx context.Context, f forgetRequest) error {
+	facts, err := a.facts(ctx, f.Target)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.Fact })
+	if i < 0 {
+		return fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)
 	}
 	k, err := a.resolve(ctx, f.Target)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	scopes, err := a.Eraser.Scopes(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	for _, scope := range scopes {
-		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(facts, func(one sessions.Fact) bool { return one.ID == f.Fact }) {
-			return done{}, a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, scope, f.Fact) }, k)
-		}
-	}
-	return nil, fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)
+	return a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, facts[i].Scope, f.Fact) }, k)
 }
 
 // Facts lists what is remembered of target: a key, a person, or a name.
 func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error) {
-	return fetch[[]Remembered](ctx, c.patient(), "/v1/facts", url.Values{"target": {target}})
+	return fetch[[]Remembered](ctx, c.patient(), "/v1/facts", target)
 }
 
 // Forget removes one fact of target. Errors: sessions.ErrNotFound.
 func (c *Client) Forget(ctx context.Context, target string, fact int64) error {
-	return c.patient().post(ctx, "/v1/facts/forget", forgetRequest{target, fact}, &done{})
+	return c.patient().tell(ctx, "/v1/facts/forget", forgetRequest{target, fact})
 }

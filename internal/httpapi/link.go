@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"time"
 
 	"dragoman/channels"
@@ -22,6 +21,12 @@ type Phones interface {
 	Unlink(ctx context.Context, name string) (told bool, err error)
 }
 
+// linkRequest names a channel, and a phone unless its owner scans a QR code.
+type linkRequest struct {
+	Name  string `json:"name"`
+	Phone string `json:"phone,omitempty"`
+}
+
 // linkLine is one line of the answer to a linking: an invitation, or the end.
 type linkLine struct {
 	channels.Invitation
@@ -32,6 +37,11 @@ type linkLine struct {
 // link links a channel and tells how it goes, one JSON object a line. It ends
 // when the one who asked goes away.
 func (a *admin) link(w http.ResponseWriter, r *http.Request) {
+	var asked linkRequest
+	if err := decode(r, &asked); err != nil {
+		writeFailure(w, err)
+		return
+	}
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
@@ -42,8 +52,7 @@ func (a *admin) link(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(l)
 		_ = out.Flush()
 	}
-	q := r.URL.Query()
-	account, err := a.Phones.Link(r.Context(), q.Get("name"), q.Get("phone"), func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	account, err := a.Phones.Link(r.Context(), asked.Name, asked.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
 	end := linkLine{Account: account}
 	if err != nil {
 		f, _ := failureOf(err)
@@ -57,16 +66,15 @@ type unlinked struct {
 	Told bool `json:"told"`
 }
 
-func (a *admin) unlink(ctx context.Context, r *request) (any, error) {
-	told, err := a.Phones.Unlink(ctx, r.body.Name)
+func (a *admin) unlink(ctx context.Context, name string) (unlinked, error) {
+	told, err := a.Phones.Unlink(ctx, name)
 	return unlinked{told}, err
 }
 
 // Link links a channel to a phone and shows what the person needs for that: QR
 // codes, or a code to type on the phone of that number.
 func (c *Client) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
-	path := linkPath + "?" + url.Values{"name": {name}, "phone": {phone}}.Encode()
-	resp, err := do(ctx, c.copies, http.MethodPost, path, nil)
+	resp, err := send(ctx, c.copies, http.MethodPost, linkPath, linkRequest{name, phone})
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +83,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		var l linkLine
 		switch err := lines.Decode(&l); {
 		case err != nil:
-			return "", asked(ctx, http.MethodPost, path, err)
+			return "", asked(ctx, http.MethodPost, linkPath, err)
 		case l.Failure != nil:
 			return "", remoteError(http.StatusConflict, *l.Failure)
 		case l.Account != "":
@@ -88,7 +96,6 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 // Unlink forgets the account that a channel is linked to. told: the network
 // knows of it.
 func (c *Client) Unlink(ctx context.Context, name string) (told bool, err error) {
-	var got unlinked
-	err = c.patient().post(ctx, "/v1/channels/unlink", map[string]string{"name": name}, &got)
+	got, err := post[unlinked](ctx, c.patient(), "/v1/channels/unlink", name)
 	return got.Told, err
 }

@@ -20,7 +20,7 @@ func TestPageSizes(t *testing.T) {
 		}
 	}
 	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }}))
-	for limit, want := range map[int]int{-7: 1, 0: 1, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
+	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
 		if list, err := c.Find(t.Context(), sessions.Query{Limit: limit}); err != nil || len(list) != want {
 			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
 		}

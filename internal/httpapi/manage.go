@@ -43,27 +43,7 @@ func (a *admin) emit(e event.Event) {
 	}
 }
 
-func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
-	q := sessions.Query{
-		Channel: r.text("channel"), Tag: r.text("tag"), Text: r.text("text"),
-		Limit: r.pageSize(), After: r.place(),
-	}
-	for _, pair := range r.r.URL.Query()["meta"] {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return nil, &badRequest{"meta wants name=value"}
-		}
-		if q.Metadata == nil {
-			q.Metadata = map[string]string{}
-		}
-		q.Metadata[name] = value
-	}
-	if r.number("offset", 0, 1) > 0 { // what asked for pages by number would get the first for ever
-		return nil, &badRequest{"pages have no numbers; after takes the cursor of the last conversation on the previous page"}
-	}
-	if r.bad != nil {
-		return nil, r.bad
-	}
+func (a *admin) sessions(ctx context.Context, q sessions.Query) ([]Listed, error) {
 	found, err := a.Store.Find(ctx, q)
 	if err != nil {
 		return nil, err
@@ -146,24 +126,14 @@ func firstWords(text string) string {
 	return cut + "…"
 }
 
-func (a *admin) conversation(ctx context.Context, k channels.Key, _ *request) (any, error) {
-	return a.Store.Conversation(ctx, k)
-}
-
-func (a *admin) generations(ctx context.Context, k channels.Key, _ *request) (any, error) {
+func (a *admin) generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error) {
 	return list(a.Store.Generations(ctx, k))
 }
 
-// summarized is the answer of summary: a null of its own would be no JSON
-// object.
-type summarized struct {
-	Summary *sessions.Summary `json:"summary"`
-}
-
 // summary is the newest one of the current generation, or null.
-func (a *admin) summary(ctx context.Context, k channels.Key, _ *request) (any, error) {
+func (a *admin) summary(ctx context.Context, k channels.Key) (*sessions.Summary, error) {
 	h, err := a.Store.History(ctx, k, sessions.HistoryLimit{Messages: 1})
-	return summarized{h.Summary}, err
+	return h.Summary, err
 }
 
 // Numbers are the conversations in numbers.
@@ -175,14 +145,14 @@ type Numbers struct {
 // numbersDays is how far back Numbers look, today included.
 const numbersDays = 7
 
-func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
+func (a *admin) numbers(ctx context.Context, _ done) (n Numbers, err error) {
 	today := a.Now().UTC().Truncate(24 * time.Hour)
 	from, to := today.AddDate(0, 0, 1-numbersDays), today.AddDate(0, 0, 1)
 	counted, err := a.Store.Days(ctx, from, to)
 	if err != nil {
-		return nil, err
+		return n, err
 	}
-	n := Numbers{Top: []Listed{}}
+	n.Top = []Listed{}
 	for day := from; day.Before(to); day = day.AddDate(0, 0, 1) {
 		d := sessions.DayCount{Day: day.Format(time.DateOnly)}
 		if i := slices.IndexFunc(counted, func(c sessions.DayCount) bool { return c.Day == d.Day }); i >= 0 {
@@ -192,12 +162,12 @@ func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
 	}
 	top, err := a.Store.Top(ctx, 10)
 	if err != nil {
-		return nil, err
+		return n, err
 	}
 	for _, c := range top {
 		l, err := a.listed(ctx, c)
 		if err != nil {
-			return nil, err
+			return n, err
 		}
 		n.Top = append(n.Top, l)
 	}
@@ -205,15 +175,14 @@ func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
 }
 
 // remove deletes a transcript.
-func (a *admin) remove(ctx context.Context, k channels.Key, _ *request) (any, error) {
-	err := a.Audit.Record("delete", func() error {
+func (a *admin) remove(ctx context.Context, k channels.Key) error {
+	return a.Audit.Record("delete", func() error {
 		err := a.Store.Delete(ctx, k)
 		if err == nil {
 			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
 		}
 		return err
 	}, k)
-	return done{}, err
 }
 
 // joinRequest names two conversations.
@@ -222,26 +191,21 @@ type joinRequest struct {
 	To   channels.Key `json:"to"`
 }
 
-func (a *admin) join(ctx context.Context, r *request) (any, error) {
-	var j joinRequest
-	if err := r.decode(&j); err != nil {
-		return nil, err
-	}
+func (a *admin) join(ctx context.Context, j joinRequest) error {
 	if j.From == j.To {
-		return nil, &badRequest{"these are already one conversation"}
+		return &badRequest{"these are already one conversation"}
 	}
 	if j.From.Channel() != j.To.Channel() {
-		return nil, &badRequest{"only conversations on the same channel can be joined"}
+		return &badRequest{"only conversations on the same channel can be joined"}
 	}
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
-		return nil, err
+		return err
 	}
-	err := a.Audit.Record("join", func() error {
+	return a.Audit.Record("join", func() error {
 		err := a.Store.Join(ctx, j.From, j.To)
 		if err == nil {
 			a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
 		}
 		return err
 	}, j.From, j.To)
-	return done{}, err
 }

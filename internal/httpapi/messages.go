@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net/url"
 	"sort"
 	"strconv"
 	"time"
@@ -17,13 +16,26 @@ import (
 // Bounds are the part of a transcript between two messages, of which neither
 // is in it. Each is named by its seq, or by a time in RFC 3339, which stands
 // for the first message from then on. "" does not bound.
-type Bounds struct{ After, Before string }
+type Bounds struct {
+	After  string `json:"after,omitempty"`
+	Before string `json:"before,omitempty"`
+}
+
+// part asks for messages of a conversation within bounds.
+type part struct {
+	Key   channels.Key `json:"key"`
+	Limit int          `json:"limit,omitempty"`
+	Bounds
+}
 
 // messages answers with the first messages of the bounds or, if only before is
 // there, with the last, oldest first.
-func (a *admin) messages(ctx context.Context, k channels.Key, r *request) (any, error) {
-	limit := r.limit()
-	after, timed, err := a.border(ctx, k, r, "after")
+func (a *admin) messages(ctx context.Context, p part) ([]sessions.Message, error) {
+	if err := named(p.Key); err != nil {
+		return nil, err
+	}
+	limit := page(p.Limit)
+	after, timed, err := a.border(ctx, p.Key, p.After)
 	if err != nil {
 		return nil, err
 	}
@@ -31,29 +43,29 @@ func (a *admin) messages(ctx context.Context, k channels.Key, r *request) (any, 
 		after-- // what was said at that time is wanted
 	}
 	before := int64(math.MaxInt64)
-	if r.text("before") != "" {
-		if before, _, err = a.border(ctx, k, r, "before"); err != nil {
+	if p.Before != "" {
+		if before, _, err = a.border(ctx, p.Key, p.Before); err != nil {
 			return nil, err
 		}
 	}
-	if r.text("after") == "" && r.text("before") != "" {
-		end, err := a.end(ctx, k)
+	if p.After == "" && p.Before != "" {
+		end, err := a.end(ctx, p.Key)
 		if err != nil {
 			return nil, err
 		}
 		after = max(min(before, end)-1-int64(limit), 0)
 	}
-	messages, err := a.Store.Messages(ctx, k, after, limit)
+	messages, err := a.Store.Messages(ctx, p.Key, after, limit)
 	n := sort.Search(len(messages), func(i int) bool { return messages[i].Seq >= before })
 	return list(forPeople(messages[:n]), err)
 }
 
 // border reads a seq, or looks for the first message of a time.
-func (a *admin) border(ctx context.Context, k channels.Key, r *request, name string) (seq int64, timed bool, err error) {
-	t, err := time.Parse(time.RFC3339Nano, r.text(name))
+func (a *admin) border(ctx context.Context, k channels.Key, text string) (seq int64, timed bool, err error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		if seq, err = strconv.ParseInt(cmp.Or(r.text(name), "0"), 10, 64); err != nil || seq < 0 {
-			return 0, false, &badRequest{name + " wants the number of a message, or a time like 2026-11-01T10:00:00Z"}
+		if seq, err = strconv.ParseInt(cmp.Or(text, "0"), 10, 64); err != nil || seq < 0 {
+			return 0, false, &badRequest{text + " is not a place: a page of messages wants the number of a message, or a time like 2026-11-01T10:00:00Z"}
 		}
 		return seq, false, nil
 	}
@@ -100,14 +112,7 @@ func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limi
 // Part reads the first messages of a part of the transcript of k or, if it has
 // no After, the last, oldest first.
 func (c *Client) Part(ctx context.Context, k channels.Key, b Bounds, limit int) ([]sessions.Message, error) {
-	v := url.Values{"key": {k.String()}, "limit": {strconv.Itoa(limit)}}
-	if b.After != "" {
-		v.Set("after", b.After)
-	}
-	if b.Before != "" {
-		v.Set("before", b.Before)
-	}
-	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", v)
+	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", part{k, limit, b})
 }
 
 // Hit is one message that a search found.
@@ -117,24 +122,8 @@ type Hit struct {
 	Cursor string `json:"cursor"`
 }
 
-func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
-	s := sessions.Search{Query: r.text("query"), Limit: r.limit(), From: r.time("from"), To: r.time("to")}
-	if text := r.text("key"); text != "" {
-		var err error
-		if s.Key, err = key(text); err != nil {
-			return nil, err
-		}
-	}
-	if text := r.text("after"); text != "" {
-		place, err := sessions.ParseFoundCursor(text)
-		if err != nil {
-			return nil, &badRequest{"after wants the cursor of the last message on the previous page"}
-		}
-		s.After = &place
-	}
-	if r.bad != nil {
-		return nil, r.bad
-	}
+func (a *admin) searchAll(ctx context.Context, s sessions.Search) ([]Hit, error) {
+	s.Limit = page(s.Limit)
 	found, err := a.Store.SearchAll(ctx, s)
 	hits := make([]Hit, len(found))
 	for i, f := range found {
@@ -144,32 +133,7 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 	return hits, err
 }
 
-// time reads a query value, the zero time if there is none.
-func (r *request) time(name string) (t time.Time) {
-	s := r.text(name)
-	if s == "" {
-		return t
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		r.bad = &badRequest{name + " wants a time like 2026-11-01T10:00:00Z"}
-	}
-	return t
-}
-
 // SearchAll finds messages by words, the best first.
 func (c *Client) SearchAll(ctx context.Context, s sessions.Search) ([]Hit, error) {
-	v := url.Values{"query": {s.Query}, "limit": {strconv.Itoa(s.Limit)}}
-	if !s.Key.IsZero() {
-		v.Set("key", s.Key.String())
-	}
-	for name, t := range map[string]time.Time{"from": s.From, "to": s.To} {
-		if !t.IsZero() {
-			v.Set(name, t.Format(time.RFC3339Nano))
-		}
-	}
-	if s.After != nil {
-		v.Set("after", s.After.String())
-	}
-	return fetch[[]Hit](ctx, c, "/v1/search", v)
+	return fetch[[]Hit](ctx, c, "/v1/search", s)
 }

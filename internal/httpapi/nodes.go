@@ -39,9 +39,7 @@ func (n Node) Name() string {
 	return n.Host
 }
 
-func (a *admin) nodes(ctx context.Context, _ *request) (any, error) { return a.listNodes(ctx) }
-
-func (a *admin) listNodes(ctx context.Context) (Nodes, error) {
+func (a *admin) nodes(ctx context.Context, _ done) (Nodes, error) {
 	list := Nodes{Shared: a.Nodes != nil, Store: a.Info().Store, Nodes: []Node{}}
 	if a.Nodes == nil {
 		return list, nil

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 )
 
 // Page sizes: what a request may ask for, and what it gets when it does not.
@@ -18,122 +16,74 @@ const (
 	defaultPage = 100
 )
 
-// verb answers one request with something to encode.
-type verb func(ctx context.Context, r *request) (any, error)
+// page is how many items are listed if limit were asked for.
+func page(limit int) int {
+	if limit == 0 {
+		return defaultPage
+	}
+	return min(max(limit, 1), maxPage)
+}
 
-func (v verb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{r: r}
-	if r.Method == http.MethodPost {
-		var err error
-		if req.raw, err = io.ReadAll(r.Body); err == nil && len(req.raw) > 0 {
-			err = json.Unmarshal(req.raw, &req.body)
-		}
-		if err != nil {
-			writeFailure(w, &badRequest{"the request's body cannot be understood"})
+// verb answers a request with what do returns. What is asked is the JSON in the
+// request's body, also of a GET; without a body it is the zero Q.
+func verb[Q, A any](do func(ctx context.Context, asked Q) (A, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked Q
+		if err := decode(r, &asked); err != nil {
+			writeFailure(w, err)
 			return
 		}
-	}
-	body, err := v(r.Context(), req)
-	if err == nil {
-		err = req.bad
+		answer, err := do(r.Context(), asked)
+		if err != nil {
+			writeFailure(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, answer)
+	})
+}
+
+// decode reads what r asks.
+func decode(r *http.Request, asked any) error {
+	text, err := io.ReadAll(r.Body)
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, asked)
 	}
 	if err != nil {
-		writeFailure(w, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, body)
-}
-
-// request is what the verbs ask for, in one shape.
-type request struct {
-	r    *http.Request
-	body struct {
-		Key    string `json:"key,omitempty"`
-		Title  string `json:"title,omitempty"`
-		ID     string `json:"id,omitempty"`
-		Name   string `json:"name,omitempty"`
-		Code   string `json:"code,omitempty"`
-		Person string `json:"person,omitempty"`
-	}
-	raw []byte // of a POST
-	bad error
-}
-
-// decode reads the body of a verb that asks for more than request.body holds.
-func (r *request) decode(into any) error {
-	if err := json.Unmarshal(r.raw, into); err != nil {
-		return &badRequest{"the request's body cannot be understood"}
+		return &badRequest{fmt.Sprintf("the request's body cannot be understood: %s", Plain(err))}
 	}
 	return nil
 }
 
-func (r *request) text(name string) string { return r.r.URL.Query().Get(name) }
-
-// number reads a query value between 0 and most. Nonsense is remembered in bad.
-func (r *request) number(name string, absent, most int64) int64 {
-	s := r.text(name)
-	if s == "" {
-		return absent
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 {
-		r.bad = &badRequest{name + " wants a number, 0 or more"}
-		return absent
-	}
-	return min(n, most)
-}
-
-func (r *request) limit() int { return int(max(1, r.number("limit", defaultPage, maxPage))) }
-
-// pageSize is that of a list of conversations, as sessions.Query has it: what
-// is out of bounds counts as the nearest that is not.
-func (r *request) pageSize() int {
-	s := r.text("limit")
-	if s == "" {
-		return sessions.DefaultPage
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		r.bad = &badRequest{fmt.Sprintf("limit wants a number, 1 to %d", sessions.MaxPage)}
-	}
-	return max(n, 1)
-}
-
-// place is where a list goes on, nil where it begins.
-func (r *request) place() *sessions.Cursor {
-	s := r.text("after")
-	if s == "" {
-		return nil
-	}
-	p, err := sessions.ParseCursor(s)
-	if err != nil {
-		r.bad = &badRequest{"after wants the cursor of the last conversation on the previous page"}
-	}
-	return &p
-}
-
-func key(s string) (channels.Key, error) {
-	k, err := channels.ParseKey(s)
-	if err != nil {
-		return k, &badRequest{"this is not a conversation's key; write it like telegram:123456"}
-	}
-	return k, nil
-}
-
-// keyed is a verb about the conversation that the request names.
-func keyed(v func(ctx context.Context, k channels.Key, r *request) (any, error)) verb {
-	return func(ctx context.Context, r *request) (any, error) {
-		name := r.body.Key
-		if r.r.Method == http.MethodGet {
-			name = r.text("key")
+// keyed is a verb about a conversation.
+func keyed[A any](do func(ctx context.Context, k channels.Key) (A, error)) http.Handler {
+	return verb(func(ctx context.Context, k channels.Key) (a A, err error) {
+		if err := named(k); err != nil {
+			return a, err
 		}
-		k, err := key(name)
-		if err != nil {
-			return nil, err
-		}
-		return v(ctx, k, r)
+		return do(ctx, k)
+	})
+}
+
+// named refuses a request that names no conversation.
+func named(k channels.Key) error {
+	if k.IsZero() {
+		return &badRequest{"name a conversation by its key, like telegram:123456"}
 	}
+	return nil
 }
 
 // done is the answer of verbs that have nothing to say.
 type done struct{}
+
+// quiet is do with that answer.
+func quiet[Q any](do func(context.Context, Q) error) func(context.Context, Q) (done, error) {
+	return func(ctx context.Context, asked Q) (done, error) { return done{}, do(ctx, asked) }
+}
+
+// list makes an empty list of nil, so that it is encoded as [].
+func list[T any](items []T, err error) ([]T, error) {
+	if items == nil {
+		items = []T{}
+	}
+	return items, err
+}

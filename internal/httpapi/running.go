@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/url"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -16,7 +15,7 @@ type Running struct {
 	Messages []sessions.Message `json:"messages"`
 }
 
-func (a *admin) running(ctx context.Context, k channels.Key, _ *request) (any, error) {
+func (a *admin) running(ctx context.Context, k channels.Key) (Running, error) {
 	p, err := a.Store.Running(ctx, k)
 	return Running{p.Turn, soFar(p)}, err
 }
@@ -55,5 +54,5 @@ func soFar(p sessions.Pending) []sessions.Message {
 
 // Running returns what the turn of k that is not finished came to so far.
 func (c *Client) Running(ctx context.Context, k channels.Key) (Running, error) {
-	return fetch[Running](ctx, c, "/v1/sessions/running", url.Values{"key": {k.String()}})
+	return fetch[Running](ctx, c, "/v1/sessions/running", k)
 }

@@ -140,20 +140,15 @@ func (c Change) apply(s *sessions.Settings) error {
 	return nil
 }
 
-func (a *admin) configure(ctx context.Context, r *request) (any, error) {
-	var c Change
-	if err := r.decode(&c); err != nil {
-		return nil, err
-	}
-	if err := c.check(); err != nil {
-		return nil, err
+func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings, err error) {
+	if err := errors.Join(named(c.Key), c.check()); err != nil {
+		return now, err
 	}
 	if err := a.known(ctx, c); err != nil {
-		return nil, err
+		return now, err
 	}
-	var now sessions.Settings
 	var refused error
-	err := a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
+	err = a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
 		refused = c.apply(s)
 		now = *s
 	})

@@ -10,7 +10,7 @@ import (
 	"dragoman/sessions"
 )
 
-func (a *admin) status(ctx context.Context, _ *request) (any, error) {
+func (a *admin) status(ctx context.Context, _ done) (Status, error) {
 	// Stats wait for a store that still reads its files, so that the warnings
 	// have what it finds.
 	st, err := a.Store.Stats(ctx)
@@ -29,7 +29,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 		}
 		return s, nil
 	}
-	if list, err := a.listNodes(ctx); err == nil { // else the store was just about to fail
+	if list, err := a.nodes(ctx, done{}); err == nil { // else the store was just about to fail
 		s.Nodes = list.Nodes
 	}
 	s.Stats = &st
@@ -39,80 +39,90 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 // maxTitle is what a list can show and a person can mean, in bytes.
 const maxTitle = 200
 
-func (a *admin) rename(ctx context.Context, k channels.Key, r *request) (any, error) {
-	title := strings.TrimSpace(r.body.Title)
+// renaming gives a conversation a title.
+type renaming struct {
+	Key   channels.Key `json:"key"`
+	Title string       `json:"title"`
+}
+
+func (a *admin) rename(ctx context.Context, r renaming) error {
+	title := strings.TrimSpace(r.Title)
 	if len(title) > maxTitle {
-		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
+		return &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
-	return done{}, a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, k, title) }, k)
+	if err := named(r.Key); err != nil {
+		return err
+	}
+	return a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, r.Key, title) }, r.Key)
 }
 
-func (a *admin) queue(ctx context.Context, r *request) (any, error) {
-	return list(a.Store.ListQueue(ctx, r.limit()))
+// some asks for the first items of a list.
+type some struct {
+	Limit int `json:"limit,omitempty"`
 }
 
-func (a *admin) queueItem(ctx context.Context, r *request) (any, error) {
-	return a.Store.ShowQueue(ctx, r.text("id"))
-}
-
-func (a *admin) retry(ctx context.Context, r *request) (any, error) {
-	return done{}, a.Store.RetryQueue(ctx, r.body.ID)
+func (a *admin) queue(ctx context.Context, s some) ([]sessions.QueueItem, error) {
+	return list(a.Store.ListQueue(ctx, page(s.Limit)))
 }
 
 // drop also tells the hooks of a delivery, unless the gateway told them already
 // when it gave it up.
-func (a *admin) drop(ctx context.Context, r *request) (any, error) {
-	was, err := a.Store.ShowQueue(ctx, r.body.ID)
+func (a *admin) drop(ctx context.Context, id string) error {
+	was, err := a.Store.ShowQueue(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := a.Store.DropQueue(ctx, r.body.ID); err != nil {
-		return nil, err
+	if err := a.Store.DropQueue(ctx, id); err != nil {
+		return err
 	}
 	if was.Kind == "out" && was.State != string(sessions.DeliveryDead) {
 		k, err := channels.ParseKey(was.Key)
 		if err != nil {
-			return nil, fmt.Errorf("httpapi: it was given up, but the hooks could not be notified: %w", err)
+			return fmt.Errorf("httpapi: it was given up, but the hooks could not be notified: %w", err)
 		}
 		a.emit(event.Event{Event: event.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
 	}
-	return done{}, nil
+	return nil
 }
 
-func (a *admin) jobs(ctx context.Context, _ *request) (any, error) {
+func (a *admin) jobs(ctx context.Context, _ done) ([]Job, error) {
 	if a.Jobs == nil {
 		return []Job{}, nil
 	}
 	return list(a.Jobs.Jobs(ctx))
 }
 
-func (a *admin) occurrences(ctx context.Context, r *request) (any, error) {
-	return list(a.Store.Occurrences(ctx, r.text("job"), r.limit()))
+// past asks what became of the due times of a job; "" means all jobs.
+type past struct {
+	Job string `json:"job,omitempty"`
+	some
 }
 
-func (a *admin) runJob(ctx context.Context, r *request) (any, error) {
+func (a *admin) occurrences(ctx context.Context, p past) ([]sessions.Occurrence, error) {
+	return list(a.Store.Occurrences(ctx, p.Job, page(p.Limit)))
+}
+
+func (a *admin) runJob(ctx context.Context, name string) error {
 	if a.Jobs == nil {
-		return nil, ErrNoDaemon
+		return ErrNoDaemon
 	}
-	return done{}, a.Jobs.RunJob(ctx, r.body.Name)
+	return a.Jobs.RunJob(ctx, name)
 }
 
-func (a *admin) pairings(ctx context.Context, _ *request) (any, error) {
+func (a *admin) pairings(ctx context.Context, _ done) ([]sessions.Pairing, error) {
 	return list(a.Store.Pairings(ctx, a.Now()))
 }
 
-func (a *admin) approve(ctx context.Context, r *request) (any, error) {
-	return a.Approve(ctx, r.body.Code, a.Now())
+func (a *admin) approve(ctx context.Context, code string) (sessions.Pairing, error) {
+	return a.Approve(ctx, code, a.Now())
 }
 
-func (a *admin) unpair(ctx context.Context, r *request) (any, error) {
-	return done{}, a.Store.Unpair(ctx, r.body.Name, r.body.Person)
+// paired is a person who was let in on a channel.
+type paired struct {
+	Channel string `json:"channel"`
+	Person  string `json:"person"`
 }
 
-// list makes an empty list of nil, so that it is encoded as [].
-func list[T any](items []T, err error) (any, error) {
-	if items == nil {
-		items = []T{}
-	}
-	return items, err
+func (a *admin) unpair(ctx context.Context, p paired) error {
+	return a.Store.Unpair(ctx, p.Channel, p.Person)
 }
