@@ -1,7 +1,6 @@
 package erasure
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -11,33 +10,36 @@ import (
 	"dragoman/sessions"
 )
 
-// people is what the store knows about the people of a channel: the ids under
-// which they wrote, where they wrote, and who is remembered.
+// people is what the store knows about the people of a channel, by the ids under
+// which they wrote or are remembered.
 type people struct {
 	target channels.Key
-	// aliases has, for each id, the ids that the network gave with it for the
-	// same message.
-	aliases map[string]map[string]bool
-	// private are the ids of whoever wrote in target, if that is a private chat.
-	private map[string]bool
-	names   map[string]map[string]bool       // display names, by id
-	where   map[string]map[channels.Key]bool // conversations, by the id of who wrote in them
-	paired  []sessions.Pairing
-	facts   map[string]bool // scopes of people that have facts
+	ids    map[string]*identity
+}
+
+// identity is one id.
+type identity struct {
+	with    map[string]bool // ids that the network gave with it for the same message
+	names   map[string]bool // display names
+	chats   map[channels.Key]bool
+	private bool // it wrote in target, which is a private chat
+	facts   bool
+	paired  int
 }
 
 // people finds who wrote on the channel of target, which reads no message but
 // who wrote it.
 func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, error) {
-	p := newPeople(target)
+	p := &people{target: target, ids: map[string]*identity{}}
 	all, err := e.Store.Pairings(ctx, e.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range all {
 		if one.Channel == target.Channel() {
-			p.paired = append(p.paired, one)
-			p.add([]string{one.PersonID}, one.Name)
+			i := p.of(one.PersonID)
+			i.paired++
+			i.names[one.Name] = true
 		}
 	}
 	writers, err := e.Store.Writers(ctx, target.Channel())
@@ -45,64 +47,43 @@ func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, erro
 		return nil, err
 	}
 	for _, w := range writers {
-		p.addWriter(w)
+		for _, id := range w.IDs {
+			i := p.of(id)
+			i.names[w.Name], i.chats[w.Key] = true, true
+			i.private = i.private || w.Private && w.Key == target
+			for _, other := range w.IDs {
+				if other != id {
+					i.with[other] = true
+				}
+			}
+		}
 	}
 	prefix := sessions.PersonScope(target.Channel(), "")
 	scopes, err := e.Store.FactScopes(ctx, prefix)
 	for _, scope := range scopes {
-		p.facts[scope] = true
-		p.add([]string{strings.TrimPrefix(scope, prefix)}, "")
+		p.of(strings.TrimPrefix(scope, prefix)).facts = true
 	}
 	return p, err
 }
 
-func newPeople(target channels.Key) *people {
-	return &people{
-		target: target, aliases: map[string]map[string]bool{}, private: map[string]bool{}, names: map[string]map[string]bool{},
-		where: map[string]map[channels.Key]bool{}, facts: map[string]bool{},
+// of is what is known of id.
+func (p *people) of(id string) *identity {
+	if p.ids[id] == nil {
+		p.ids[id] = &identity{with: map[string]bool{}, names: map[string]bool{}, chats: map[channels.Key]bool{}}
 	}
+	return p.ids[id]
 }
 
 // chatsOf are the conversations in which somebody with one of ids wrote, sorted.
 func (p *people) chatsOf(ids []string) []channels.Key {
 	all := map[channels.Key]bool{}
 	for _, id := range ids {
-		maps.Copy(all, p.where[id])
+		maps.Copy(all, p.of(id).chats)
 	}
 	return slices.SortedFunc(maps.Keys(all), byChat)
 }
 
-func byChat(a, b channels.Key) int { return cmp.Compare(a.String(), b.String()) }
-
-// add notes that the network gave ids for one person, who is called name.
-func (p *people) add(ids []string, name string) {
-	for _, id := range ids {
-		if p.aliases[id] == nil {
-			p.aliases[id], p.names[id] = map[string]bool{}, map[string]bool{}
-		}
-		if name != "" {
-			p.names[id][name] = true
-		}
-		for _, other := range ids {
-			if other != id {
-				p.aliases[id][other] = true
-			}
-		}
-	}
-}
-
-func (p *people) addWriter(w sessions.Writer) {
-	p.add(w.IDs, w.Name)
-	for _, id := range w.IDs {
-		if p.where[id] == nil {
-			p.where[id] = map[channels.Key]bool{}
-		}
-		p.where[id][w.Key] = true
-		if w.Private && w.Key == p.target {
-			p.private[id] = true
-		}
-	}
-}
+func byChat(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
 // identities are the ids of the person whom the target means, sorted, and those
 // that may be theirs or somebody else's, in one group for each possible person.
@@ -116,13 +97,15 @@ func (p *people) addWriter(w sessions.Writer) {
 func (p *people) identities() (mine []string, maybe [][]string) {
 	nick := p.target.Chat()
 	all := p.sameAs(nick)
-	var called []string // by that nick
-	for id := range p.aliases {
-		if nickIn(id) == nick || hasFold(p.names[id], nick) {
+	var called, lead []string // by that nick; in the chat of that name
+	for id, i := range p.ids {
+		if nickIn(id) == nick || hasFold(i.names, nick) {
 			called = append(called, id)
 		}
+		if i.private {
+			lead = append(lead, id)
+		}
 	}
-	lead := slices.Collect(maps.Keys(p.private))
 	perhaps := slices.Concat(called, lead)
 	if len(lead) == 0 {
 		lead = slices.DeleteFunc(called, func(id string) bool { return nickIn(id) != nick })
@@ -133,7 +116,7 @@ func (p *people) identities() (mine []string, maybe [][]string) {
 		}
 	}
 	for id := range all {
-		perhaps = slices.AppendSeq(perhaps, maps.Keys(p.aliases[id]))
+		perhaps = slices.AppendSeq(perhaps, maps.Keys(p.of(id).with))
 	}
 	return slices.Sorted(maps.Keys(all)), p.groups(perhaps, all)
 }
@@ -162,7 +145,7 @@ func (p *people) sameAs(id string) map[string]bool {
 		return found
 	}
 	for next := []string{id}; len(next) > 0; next = next[1:] {
-		for other := range p.aliases[next[0]] {
+		for other := range p.of(next[0]).with {
 			if !found[other] && !p.shared(other) {
 				found[other] = true
 				next = append(next, other)
@@ -178,7 +161,7 @@ func (p *people) sameAs(id string) map[string]bool {
 // WhatsApp accounts, is not one person's alone.
 func (p *people) shared(id string) bool {
 	had := map[string]bool{}
-	for other := range p.aliases[id] {
+	for other := range p.of(id).with {
 		kind := kindOf(other)
 		if kind != "mask" && had[kind] {
 			return true

@@ -101,16 +101,12 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 	for _, id := range ids {
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
 		// A plan with a hundred masks need not name a hundred empty memories.
-		if scope := sessions.PersonScope(target.Channel(), id); id == target.Chat() || who.facts[scope] {
-			p.Erasure.Scopes = append(p.Erasure.Scopes, scope)
+		i := who.of(id)
+		if p.Pairings += i.paired; id == target.Chat() || i.facts {
+			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(target.Channel(), id))
 		}
 		if k, err := channels.NewKey(target.Channel(), id); err == nil { // else no chat can have that name
 			keys = append(keys, k)
-		}
-	}
-	for _, one := range who.paired {
-		if slices.Contains(ids, one.PersonID) {
-			p.Pairings++
 		}
 	}
 	seen, err := e.count(ctx, ids, keys)
