@@ -50,3 +50,19 @@ func TestCommandsNeedNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// A secret that is absent is nothing to connect with: an empty URL would lead to
+// whatever database the library takes for the usual one.
+func TestAbsentIsNoSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.yaml")
+	write(t, path, "store: {type: postgres, url: \"${NO_SUCH_VARIABLE}\"}\nhttp: {token: \"${file:/nowhere/token}\"}\n")
+	o := options(t, path)
+	o.NoSecrets = true
+	c, _, err := config.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Absent() == nil || !c.Store.URL.IsZero() || c.Store.URL.String() != "" || !c.HTTP.Token.IsZero() {
+		t.Errorf("absent: %v, the url is there: %v, the token is there: %v", c.Absent(), !c.Store.URL.IsZero(), !c.HTTP.Token.IsZero())
+	}
+}

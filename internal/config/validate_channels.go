@@ -78,7 +78,7 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 		return
 	}
 	host, port, _ := hostPort(c.Server)
-	secrets := !c.Password.IsZero() || !c.SASL.Password.IsZero() || !c.NickServ.Password.IsZero()
+	secrets := !c.Password.unset() || !c.SASL.Password.unset() || !c.NickServ.Password.unset()
 	switch {
 	case c.Server == "":
 		v.bad(path+".server", "is needed", "write host:port, like irc.example.org:6697")
@@ -90,19 +90,19 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 		v.warn(path+".tls", "is false, so passwords cross the network unencrypted", "write tls: true")
 	}
 	switch s := c.SASL; {
-	case s.Mechanism == "" && (s.User != "" || !s.Password.IsZero()):
+	case s.Mechanism == "" && (s.User != "" || !s.Password.unset()):
 		v.bad(path+".sasl.mechanism", "is empty, but a user or a password is set", "write plain")
-	case s.Mechanism == "plain" && (s.User == "" || s.Password.IsZero()):
+	case s.Mechanism == "plain" && (s.User == "" || s.Password.unset()):
 		v.bad(path+".sasl", "plain needs user and password", "write both")
 	case s.Mechanism == "external" && c.ClientCert == "":
 		v.bad(path+".sasl.mechanism", "external needs a certificate", "set client_cert")
-	case s.Mechanism == "external" && !s.Password.IsZero():
+	case s.Mechanism == "external" && !s.Password.unset():
 		v.bad(path+".sasl.password", "external uses no password", "remove it, or write mechanism: plain")
 	}
 	if c.ClientKey != "" && c.ClientCert == "" {
 		v.bad(path+".client_key", "is set, but client_cert is not", "set client_cert")
 	}
-	if c.NickServ.User != "" && c.NickServ.Password.IsZero() {
+	if c.NickServ.User != "" && c.NickServ.Password.unset() {
 		v.bad(path+".nickserv", "user is set, but password is not", "write both")
 	}
 }

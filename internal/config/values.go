@@ -38,8 +38,12 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero reports whether there is no secret.
-func (s Secret) IsZero() bool { return s.text == nil }
+// IsZero reports whether there is no secret, or an absent one.
+func (s Secret) IsZero() bool { return s.Reveal() == "" }
+
+// unset reports whether the configuration has no such secret, not even an absent
+// one.
+func (s Secret) unset() bool { return s.text == nil }
 
 // String hides the text.
 func (s Secret) String() string {
