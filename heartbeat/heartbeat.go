@@ -36,7 +36,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"sync"
 	"time"
 
 	"dragoman/channels"
@@ -93,9 +92,6 @@ type Scheduler struct {
 	o      Options
 	jobs   map[string]*entry
 	order  []string // as configured
-	// turn is held while a job is dealt with, so that Run and RunNow do not
-	// both plan the same one.
-	turn sync.Mutex
 }
 
 // New checks the jobs and makes a scheduler of them. The error holds every
@@ -190,8 +186,6 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	if !found {
 		return fmt.Errorf("heartbeat: run %.80q: %w", job, ErrUnknown)
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	text, why := s.prompt(ctx, e.job)
 	if why != "" {
 		return fmt.Errorf("heartbeat: run %s: %s", job, why)
@@ -201,7 +195,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 		if err == nil {
 			return nil
 		}
-		if try == 3 || ctx.Err() != nil { // else another node may have moved it meanwhile
+		if try == 3 || ctx.Err() != nil { // else Run, here or elsewhere, may have moved it meanwhile
 			return fmt.Errorf("heartbeat: run %s: %w", job, err)
 		}
 	}
@@ -217,7 +211,11 @@ func (s *Scheduler) fireNow(ctx context.Context, e *entry, text string) error {
 	next := was
 	if !planned || !next.After(now) {
 		// Something is due anyway: what we do now stands for it.
-		next = e.following(next, planned, now)
+		newest := now
+		if planned {
+			newest, _ = last(e.times, was, now)
+		}
+		next = e.after(newest)
 	}
 	return s.ledger.Fire(ctx, e.job.Name, was, due, next, e.message(due, now, text))
 }

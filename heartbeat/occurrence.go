@@ -10,8 +10,6 @@ import (
 
 // attend brings one job up to date and returns when it is due next.
 func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	// Missed occurrences take a step of their own before the newest one.
 	for range 3 {
 		due, planned, err := s.ledger.NextDue(ctx, e.job.Name)
@@ -60,29 +58,19 @@ func (e *entry) after(t time.Time) time.Time {
 	return far
 }
 
-// following is when the job is due after now, given when it was planned.
-func (e *entry) following(due time.Time, planned bool, now time.Time) time.Time {
-	if !planned {
-		return e.after(now)
-	}
-	newest, _ := last(e.times, due, now)
-	return e.after(newest)
-}
-
 // settle gives the oldest occurrence that is due its outcome. due is not
 // after now.
 func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) error {
 	newest, count := last(e.times, due, now)
 	next, name := e.after(newest), e.job.Name
 	late := now.Sub(newest) > Grace
+	missed, then := count-1, newest // which is decided on in a step of its own
 	if late && e.job.CatchUp == CatchUpSkip {
-		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count, "from", due)
-		return s.skip(ctx, name, due, next, "missed", whyMissed(count), count)
+		missed, then = count, next
 	}
-	if count > 1 {
-		// The newest one is decided on in a step of its own.
-		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count-1, "from", due)
-		return s.skip(ctx, name, due, newest, "missed", whyMissed(count-1), count-1)
+	if missed > 0 {
+		s.o.Logger.Warn("job missed occurrences", "job", name, "count", missed, "from", due)
+		return s.skip(ctx, name, due, then, "missed", whyMissed(missed), missed)
 	}
 	why, text, err := s.reason(ctx, e, due, now)
 	if err != nil {
