@@ -36,20 +36,16 @@ func readFields(text string) (Fields, *Flaw) {
 	if json.Unmarshal([]byte(object(text, "summary")), &given) != nil {
 		return Fields{}, &Flaw{"is not the JSON object that was asked for", "Answer with that object, and nothing else."}
 	}
-	named := make(map[string]any, len(given))
+	all := make(map[string][]string, len(given))
 	for name, value := range given {
-		named[strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))] = value
+		all[strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))] = texts(value)
 	}
+	one := func(name string) string { return strings.Join(all[name], " ") }
 	f := Fields{
-		Title: first(texts(named["title"])), Keywords: texts(named["keywords"]), Summary: strings.Join(texts(named["summary"]), " "),
-		KeyPoints: texts(named["keypoints"]), KeyFacts: texts(named["keyfacts"]), Sentiment: strings.ToLower(first(texts(named["sentiment"]))),
+		Title: one("title"), Keywords: all["keywords"], Summary: one("summary"),
+		KeyPoints: all["keypoints"], KeyFacts: all["keyfacts"], Sentiment: one("sentiment"),
 	}
-	if n, err := strconv.ParseFloat(first(texts(named["confidence"])), 64); err == nil && n >= 0 && n <= 10 {
-		f.Confidence = n
-	}
-	if f.Sentiment != "positive" && f.Sentiment != "neutral" && f.Sentiment != "negative" {
-		f.Sentiment = ""
-	}
+	f.Confidence, _ = strconv.ParseFloat(one("confidence"), 64) // or there is none
 	if f.Summary == "" {
 		return Fields{}, &Flaw{"has no text in its field summary", "Answer with the whole object, and write in that field what happened."}
 	}
@@ -77,48 +73,22 @@ func texts(value any) (all []string) {
 	return all
 }
 
-func first(all []string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return all[0]
-}
-
-// told is what of f speaks of the conversation.
-func (f Fields) told() string {
-	return strings.Join(append(append(append([]string{f.Title}, f.Summary), f.KeyPoints...), f.KeyFacts...), "\n")
-}
-
 // Text is f for a model to read, and for the next summary to begin with.
 func (f Fields) Text() string {
 	var b strings.Builder
-	if f.Title != "" {
-		b.WriteString(f.Title + "\n")
-	}
-	if len(f.Keywords) > 0 {
-		b.WriteString("Keywords: " + strings.Join(f.Keywords, ", ") + "\n")
-	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-	}
-	b.WriteString(f.Summary + "\n")
-	if len(f.KeyPoints) > 0 {
-		b.WriteString("\nKey points:\n")
-		for i, p := range f.KeyPoints {
-			b.WriteString(strconv.Itoa(i+1) + ". " + p + "\n")
+	line := func(label, text string) {
+		if text != "" {
+			b.WriteString(label + text + "\n")
 		}
 	}
-	if len(f.KeyFacts) > 0 {
-		b.WriteString("\nKey facts:\n")
-		for _, k := range f.KeyFacts {
-			b.WriteString("- " + k + "\n")
-		}
-	}
-	if f.Sentiment != "" {
-		b.WriteString("\nSentiment: " + f.Sentiment)
-	}
+	line("", f.Title)
+	line("Keywords: ", strings.Join(f.Keywords, ", "))
+	line("\n", f.Summary)
+	line("\nKey points:\n- ", strings.Join(f.KeyPoints, "\n- "))
+	line("\nKey facts:\n- ", strings.Join(f.KeyFacts, "\n- "))
+	line("\nSentiment: ", f.Sentiment)
 	if f.Confidence > 0 {
-		b.WriteString("\nConfidence: " + strconv.FormatFloat(f.Confidence, 'g', -1, 64) + " of 10")
+		line("Confidence: ", strconv.FormatFloat(f.Confidence, 'g', -1, 64)+" of 10")
 	}
 	return strings.TrimSpace(b.String())
 }

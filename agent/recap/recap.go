@@ -163,7 +163,8 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 		return Summary{}, &Flaw{"calls a tool", writeAll}
 	}
 	text := unwrapped(a.Text)
-	s, judged := Summary{}, ""
+	s := Summary{Text: text}
+	judged := text
 	switch {
 	case t.compaction.Format == window.JSON && t.schema != nil:
 		var err error
@@ -182,9 +183,8 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 		if err != nil {
 			return Summary{}, fmt.Errorf("recap: write fields: %w", err)
 		}
-		s, judged = Summary{f.Text(), raw}, f.told()
-	default:
-		s.Text, judged = text, text
+		s = Summary{f.Text(), raw}
+		judged = s.Text
 	}
 	if flaw := t.judge(judged, talk); flaw != nil {
 		return Summary{}, flaw
