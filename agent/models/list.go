@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -122,43 +123,39 @@ func (e *entry) model() Listed {
 	return m
 }
 
+// flag is an ability: true or false, or an object that says whether it is supported.
+type flag Answer
+
+// UnmarshalJSON accepts any value.
+func (f *flag) UnmarshalJSON(b []byte) error {
+	var yes bool
+	var more struct {
+		Supported *bool `json:"supported"`
+	}
+	if json.Unmarshal(b, &yes) == nil {
+		*f = flag(answer(yes))
+	} else if json.Unmarshal(b, &more) == nil && more.Supported != nil {
+		*f = flag(answer(*more.Supported))
+	}
+	return nil
+}
+
 // abilities reads the field capabilities of Mistral and Anthropic.
 func (e *entry) abilities(m *Listed) {
-	var said map[string]json.RawMessage
+	var said struct {
+		Calls  flag            `json:"function_calling"`
+		Vision flag            `json:"vision"`
+		Images flag            `json:"image_input"`
+		Chat   flag            `json:"completion_chat"`
+		Effort map[string]flag `json:"effort"`
+	}
 	if json.Unmarshal(e.Capabilities, &said) != nil {
 		return
 	}
-	is := func(name string) Answer {
-		value, found := said[name]
-		if !found {
-			return Unknown
-		}
-		var yes bool
-		var more struct {
-			Supported *bool `json:"supported"`
-		}
-		switch {
-		case json.Unmarshal(value, &yes) == nil:
-			return answer(yes)
-		case json.Unmarshal(value, &more) == nil && more.Supported != nil:
-			return answer(*more.Supported)
-		}
-		return Unknown
-	}
-	m.Tools, m.Vision = is("function_calling"), is("vision")
-	if v := is("image_input"); v != Unknown {
-		m.Vision = v
-	}
-	m.NoChat = m.NoChat || is("completion_chat") == No
-	var efforts map[string]json.RawMessage
-	if json.Unmarshal(said["effort"], &efforts) != nil {
-		return
-	}
+	m.Tools, m.Vision = Answer(said.Calls), Answer(cmp.Or(said.Images, said.Vision))
+	m.NoChat = m.NoChat || Answer(said.Chat) == No
 	for _, level := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
-		var one struct {
-			Supported bool `json:"supported"`
-		}
-		if json.Unmarshal(efforts[level], &one) == nil && one.Supported {
+		if Answer(said.Effort[level]) == Yes {
 			m.Efforts = append(m.Efforts, level)
 		}
 	}
