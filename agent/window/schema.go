@@ -17,8 +17,8 @@ type Schema struct {
 	resolved *jsonschema.Resolved
 }
 
-// ParseSchema reads a JSON Schema (draft 2020-12 or 7) of an object; "" is
-// none. It loads nothing from elsewhere. An error is a *Flaw.
+// ParseSchema reads a JSON Schema (draft 7 if it says so, else 2020-12) of an
+// object; "" is none. It loads nothing from elsewhere. An error is a *Flaw.
 func ParseSchema(text string) (*Schema, error) {
 	if blank(text) {
 		return nil, nil
@@ -30,10 +30,6 @@ func ParseSchema(text string) (*Schema, error) {
 	root, isObject := doc.(map[string]any)
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
 		return nil, &Flaw{"is not a schema of an object", `write one with "type": "object"`}
-	}
-	name, _ := root["$schema"].(string)
-	if drafts[name] == "" {
-		return nil, &Flaw{"has a $schema other than draft 2020-12 and draft 7", "write " + draft2020 + ", or none"}
 	}
 	if flaw := (&look{root, map[string]bool{}}).at("", root, nil, false); flaw != nil {
 		return nil, flaw
@@ -60,7 +56,9 @@ func resolve(root map[string]any) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		return nil, err
 	}
-	schema.Schema = drafts[schema.Schema]
+	if strings.Contains(schema.Schema, "draft-07") { // people write it in several ways
+		schema.Schema = "http://json-schema.org/draft-07/schema#"
+	}
 	return schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "summary:///schema"})
 }
 

@@ -6,19 +6,6 @@ import (
 	"strings"
 )
 
-// drafts of JSON Schema that are understood, in the ways in which people write
-// them; none is the newest.
-var drafts = map[string]string{
-	"": draft2020, draft2020: draft2020, draft2020 + "#": draft2020,
-	draft7: draft7, "http://json-schema.org/draft-07/schema": draft7,
-	"https://json-schema.org/draft-07/schema": draft7, "https://json-schema.org/draft-07/schema#": draft7,
-}
-
-const (
-	draft7    = "http://json-schema.org/draft-07/schema#"
-	draft2020 = "https://json-schema.org/draft/2020-12/schema"
-)
-
 var (
 	kinds  = []any{"null", "boolean", "integer", "number", "string", "array", "object"}
 	names  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
