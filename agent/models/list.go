@@ -174,14 +174,11 @@ func million(text string) float64 {
 var otherThings = []string{
 	"embed", "bge-", "minilm", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime",
 	"audio", "davinci", "babbage", "sora", "-search", "deep-research", "computer-use", "codex", "imagen", "veo-", "lyria", "aqa",
-	"ocr", "voxtral", "instruct-0914", "-live", "translate",
+	"ocr", "voxtral", "turbo-instruct", "-live", "translate",
 }
 
 // forOtherThings says whether a model's name tells that it is not for chatting.
 func forOtherThings(name string) bool {
 	name = strings.ToLower(name)
-	if name == "gpt-3.5-turbo-instruct" {
-		return true
-	}
 	return slices.ContainsFunc(otherThings, func(part string) bool { return strings.Contains(name, part) })
 }

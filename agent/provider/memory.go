@@ -110,9 +110,6 @@ func (m *Model) remember(learnt []Learned) {
 	defer m.memory.mu.Unlock()
 	k := *m.memory.now()
 	for _, l := range learnt {
-		if slices.ContainsFunc(m.memory.learned, func(old Learned) bool { return old.What == l.What }) {
-			continue // another call was faster
-		}
 		name, _, _ := strings.Cut(l.What, "=")
 		m.memory.learned = slices.DeleteFunc(m.memory.learned, func(old Learned) bool { return strings.HasPrefix(old.What, name+"=") })
 		m.memory.learned = append(m.memory.learned, l)

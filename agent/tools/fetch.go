@@ -179,9 +179,6 @@ func (f *fetcher) render(resp *http.Response, p page, offset int) (string, error
 	if offset > 0 && offset >= len(p.text) {
 		return "", fmt.Errorf("the text has %d bytes; offset %d is past its end", len(p.text), offset)
 	}
-	for offset > 0 && !utf8.RuneStart(p.text[offset]) {
-		offset--
-	}
 	end := len(p.text)
 	if end-offset > f.textBytes {
 		end = offset + f.textBytes

@@ -44,7 +44,7 @@ func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, e
 	if err != nil {
 		return "", err
 	}
-	names, more, err := w.names(clean)
+	names, err := w.names(clean)
 	if err != nil {
 		return "", err
 	}
@@ -56,10 +56,7 @@ func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, e
 	}
 	end := min(offset+pageNames, len(names))
 	var b strings.Builder
-	switch {
-	case more:
-		fmt.Fprintf(&b, "[%s: entries %d to %d; it has more than %d]\n", clean, offset+1, end, maxNames)
-	case offset > 0 || end < len(names):
+	if offset > 0 || end < len(names) {
 		fmt.Fprintf(&b, "[%s: entries %d to %d of %d]\n", clean, offset+1, end, len(names))
 	}
 	for _, name := range names[offset:end] {
@@ -72,25 +69,22 @@ func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, e
 }
 
 // names reads the sorted names of a folder, at most maxNames of them.
-func (w *Workspace) names(dir string) (names []string, more bool, err error) {
+func (w *Workspace) names(dir string) (names []string, err error) {
 	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, false, fmt.Errorf("%q is not a folder; use read_file", dir)
+		return nil, fmt.Errorf("%q is not a folder; use read_file", dir)
 	}
 	if err != nil {
-		return nil, false, explain(dir, err)
+		return nil, explain(dir, err)
 	}
 	defer f.Close() // nothing was written
-	names, err = f.Readdirnames(maxNames + 1)
+	names, err = f.Readdirnames(maxNames)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, explain(dir, err)
+		return nil, explain(dir, err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == tempName })
 	slices.Sort(names)
-	if len(names) > maxNames {
-		return names[:maxNames], true, nil
-	}
-	return names, false, nil
+	return names, nil
 }
 
 // entry is the line for one name. What is there now counts; a file that went

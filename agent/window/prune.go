@@ -226,13 +226,8 @@ func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	if len(text) >= len(m.Content) {
 		return
 	}
-	before := *m
 	m.Content = text
 	tokens := countMessage(m, v.s.Count)
-	if tokens > c.tokens {
-		*m = before
-		return
-	}
 	v.size += tokens - c.tokens
 	c.tokens = tokens
 }
