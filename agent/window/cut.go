@@ -127,10 +127,7 @@ func fit(msgs []sessions.Message, users, budget, spare int, text func(string) in
 		}
 		start = end
 	}
-	if size := Count(view, text); size > budget {
-		view = shorten(view, int(float64(budget)*float64(Estimate(view))/float64(size)))
-	}
-	return view, gone
+	return shorten(view, budget, text), gone
 }
 
 // sizesOf are the tokens of each message, and of all together.
@@ -272,35 +269,19 @@ func groupEnd(msgs []sessions.Message, start int) int {
 	return end
 }
 
-// shorten makes excerpts of the longest messages: the limit that it puts on
-// each is the largest one that brings all of them into budget.
-func shorten(msgs []sessions.Message, budget int) []sessions.Message {
-	sizes := make([]int, len(msgs))
-	for i := range msgs {
-		sizes[i] = EstimateMessage(&msgs[i])
-	}
-	most := limitFor(sizes, budget)
-	out := slices.Clone(msgs)
-	for i := range out {
-		if sizes[i] > most {
-			out[i] = shortened(out[i], most)
+// shorten makes excerpts of the longest messages, ever shorter ones until all
+// fit into budget. In steps, so that the next request shows the same ones.
+func shorten(msgs []sessions.Message, budget int, text func(string) int) []sessions.Message {
+	out := msgs
+	for most := budget; most > 0 && Count(out, text) > budget; most = most * 3 / 4 {
+		out = slices.Clone(msgs)
+		for i := range msgs {
+			if EstimateMessage(&msgs[i]) > most {
+				out[i] = shortened(msgs[i], most)
+			}
 		}
 	}
 	return out
-}
-
-// limitFor returns the largest limit such that the sizes, each cut down to it,
-// add up to budget at most.
-func limitFor(sizes []int, budget int) int {
-	sorted := slices.Sorted(slices.Values(sizes))
-	for i, size := range sorted {
-		rest := len(sorted) - i
-		if size*rest > budget {
-			return max(budget, 0) / rest
-		}
-		budget -= size
-	}
-	return sorted[len(sorted)-1]
 }
 
 // shortened cuts the text and the arguments of m down to about most tokens.
