@@ -28,11 +28,7 @@ func (a *Agent) noteLength(name string, window, refused, passed int) {
 	if refused == 0 || passed == 0 && refused < a.room(name, window/leastWindow) {
 		return
 	}
-	most, now := refused*learnedTenths/10, a.now()
-	if before, found := a.lengths.get(name); found && now.Sub(before.at) < lengthsLast {
-		most = min(most, before.most)
-	}
-	a.lengths.set(name, length{max(most, passed), now})
+	a.lengths.set(name, length{max(refused*learnedTenths/10, passed), a.now()})
 }
 
 // learned is window, or the smaller one that the model's server refused more than.

@@ -42,11 +42,7 @@ type sight struct{ bytes, counted, behind int }
 func (a *Agent) see(k watched, bytes, counted int, expected func() int) (behind int) {
 	last, found := a.watch.get(k)
 	now := sight{bytes: bytes, counted: counted}
-	switch {
-	case !found:
-	case bytes < last.bytes+grownBytes && bytes >= last.bytes && last.behind > 0:
-		now = last // as long as the one before, and so no news
-	case bytes >= last.bytes+grownBytes && counted*100 <= last.counted*sameHundredths && counted*10 < expected()*farTenths:
+	if found && bytes >= last.bytes+grownBytes && counted*100 <= last.counted*sameHundredths && counted*10 < expected()*farTenths {
 		now.behind = last.behind + 1
 	}
 	a.watch.set(k, now)

@@ -171,7 +171,6 @@ type pruning struct {
 	size       int // of the request up to here, in tokens as counted
 	assistants int
 	factor     float64 // by what the provider counted more
-	model      string  // that factor belongs to
 	open       []candidate
 }
 
@@ -236,9 +235,6 @@ func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 func (v *pruning) calibrate(m *sessions.Message) {
 	if m.Usage == nil {
 		return
-	}
-	if m.Model != v.model {
-		v.model, v.factor = m.Model, 1
 	}
 	v.factor = Calibrate(v.factor, m.Usage.Input, v.size)
 }
