@@ -65,7 +65,7 @@ func (c *calls) extras() []json.RawMessage {
 func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	switch {
 	case d.Index.Said:
-		index = d.Index.Value
+		index = int(d.Index.Value)
 	case count > 1:
 		index = pos
 	default:

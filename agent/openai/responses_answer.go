@@ -152,7 +152,7 @@ func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 	for _, it := range slices.Backward(a.items) {
 		switch {
 		case it.kind != kind:
-		case e.Index.Said && it.index == e.Index.Value, !e.Index.Said && e.ItemID != "" && it.id == string(e.ItemID):
+		case e.Index.Said && it.index == int(e.Index.Value), !e.Index.Said && e.ItemID != "" && it.id == string(e.ItemID):
 			return it
 		case open == nil && !it.done:
 			open = it
@@ -167,7 +167,7 @@ func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 func (a *responseAnswer) begin(e *responseEvent, kind string) *outputItem {
 	it := &outputItem{index: len(a.items), id: string(e.ItemID), kind: kind}
 	if e.Index.Said {
-		it.index = e.Index.Value
+		it.index = int(e.Index.Value)
 	}
 	a.items = append(a.items, it)
 	return it
@@ -331,7 +331,7 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 // output takes the items of a server that did not send each when it was whole.
 func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err error) {
 	for i, data := range list {
-		some, err := a.item(&responseEvent{Index: wire.Number{Value: i, Said: true}, Item: data}, true)
+		some, err := a.item(&responseEvent{Index: wire.Number{Value: float64(i), Said: true}, Item: data}, true)
 		if err != nil {
 			return progress, err
 		}

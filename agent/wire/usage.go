@@ -11,38 +11,33 @@ import (
 )
 
 // maxCount is the most tokens that a server is believed to have read or
-// written in one call. It is a hundred times the largest windows that there
-// are. What is above it would only ruin sums, prices and averages.
-const maxCount = 1e8
+// written in one call, and maxPrice the most that one costs. The first is a
+// hundred times the largest windows that there are. What is above it would only
+// ruin sums, prices and averages.
+const maxCount, maxPrice = 1e8, 1e6
 
-// Number is a whole number as servers write it: 12, 12.0 or "12". Anything
-// else is as if it were not there.
+// Number is a number as servers write it: 12, 12.0 or "12". Anything else is as
+// if it were not there.
 type Number struct {
-	Value int
+	Value float64
 	Said  bool
 }
 
 // UnmarshalJSON accepts any value.
 func (n *Number) UnmarshalJSON(b []byte) error {
-	s := string(b)
-	if s[0] == '"' {
-		s = strings.TrimSpace(s[1 : len(s)-1])
-	}
-	*n = Number{}
-	if v, err := strconv.Atoi(s); err == nil {
-		*n = Number{v, true}
-	} else if f, err := strconv.ParseFloat(s, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
-		*n = Number{int(f), true}
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
+	if *n = (Number{}); err == nil {
+		*n = Number{f, true}
 	}
 	return nil
 }
 
 // tokens is a count of tokens; what cannot be one is 0.
 func (n Number) tokens() int {
-	if n.Value < 0 || n.Value > maxCount {
-		return 0
+	if n.Value >= 0 && n.Value <= maxCount && n.Value == math.Trunc(n.Value) {
+		return int(n.Value)
 	}
-	return n.Value
+	return 0
 }
 
 // usage is what a server says of the tokens of a call.
@@ -66,22 +61,7 @@ type usage struct {
 	OutputDetails struct {
 		Reasoning Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	Cost price `json:"cost"` // what OpenRouter charges for the call
-}
-
-// maxPrice is more than any call costs.
-const maxPrice = 1e6
-
-// price is what a server says that a call costs. What cannot be that is 0.
-type price float64
-
-// UnmarshalJSON accepts any value.
-func (p *price) UnmarshalJSON(b []byte) error {
-	*p = 0
-	if f, err := strconv.ParseFloat(string(b), 64); err == nil && f > 0 && f <= maxPrice {
-		*p = price(f)
-	}
-	return nil
+	Cost Number `json:"cost"` // what OpenRouter charges for the call
 }
 
 // ReadUsage is what raw says, or nil if it says nothing, and whether the model
@@ -99,7 +79,10 @@ func ReadUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
 	}
 	out = &sessions.Usage{
 		Input: input, Output: cmp.Or(u.Output, u.ResponseOutput).tokens(),
-		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens(), u.Read.tokens()), Cost: float64(u.Cost),
+		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens(), u.Read.tokens()),
+	}
+	if c := u.Cost.Value; c > 0 && c <= maxPrice {
+		out.Cost = c
 	}
 	if out.Input+out.Output == 0 {
 		return nil, false
