@@ -254,21 +254,18 @@ const longestSpan = 400
 
 // closingRun is where a run of just n backticks begins in line, or -1.
 func closingRun(line string, n int) int {
-	for i := 0; i < len(line); {
-		if line[i] != '`' {
-			i++
-			continue
+	for i := 0; ; {
+		at := strings.IndexByte(line[i:], '`')
+		if at < 0 {
+			return -1
 		}
-		end := i
-		for end < len(line) && line[end] == '`' {
-			end++
-		}
-		if end-i == n {
+		i += at
+		run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+		if run == n {
 			return i
 		}
-		i = end
+		i += run
 	}
-	return -1
 }
 
 // lineStart reports whether nothing but blanks stand before the end of s in its line.

@@ -54,10 +54,7 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 			inner.into(e)
 		}
 		if !e.found() {
-			e.Message = Loose(raw)
-		}
-		if !e.found() {
-			e.Message = "an error without a message"
+			e.Message = cmp.Or(Loose(raw), "an error without a message")
 		}
 		return nil
 	}
@@ -84,9 +81,7 @@ type wireFields struct {
 
 func (f *wireFields) into(e *wireError) {
 	*e = wireError{Code: Loose(f.Code), Type: Loose(f.Type), Message: Loose(f.Message), Param: Loose(f.Param), Status: Loose(f.Status)}
-	if e.Message == "" {
-		e.Message = Loose(f.Detail)
-	}
+	e.Message = cmp.Or(e.Message, Loose(f.Detail))
 	f.relayed(e)
 }
 
@@ -97,25 +92,19 @@ func (f *wireFields) relayed(e *wireError) {
 	var metadata struct {
 		Raw json.RawMessage `json:"raw"`
 	}
-	if len(f.Metadata) == 0 || json.Unmarshal(f.Metadata, &metadata) != nil {
-		return
-	}
+	_ = json.Unmarshal(f.Metadata, &metadata) // it says something, or nothing
 	said := strings.TrimSpace(Loose(metadata.Raw))
 	if said == "" {
 		return
 	}
-	var inner wireError
 	// However deep they are nested, each is a text in another, so that a body
 	// of maxErrorBody has no room for many.
-	if strings.HasPrefix(said, "{") && json.Unmarshal([]byte(said), &inner) == nil && inner.found() {
+	if inner, known := readError([]byte(said)); known {
 		e.Type += " " + inner.Type + " " + inner.Code
 		e.Param = cmp.Or(e.Param, inner.Param)
-		said = cmp.Or(inner.Message, inner.Type, inner.Code)
+		said = inner.text()
 	}
-	if e.Message != "" {
-		e.Message += ": "
-	}
-	e.Message += said
+	e.Message = strings.TrimPrefix(e.Message+": "+said, ": ")
 }
 
 // Loose is a JSON string's text, or any other value as it is written.
