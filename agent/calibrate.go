@@ -43,23 +43,16 @@ func (c *calibration) of(model string) calibrated {
 // 0.5 to 3, and 1 while nothing is known.
 func (c *calibration) factor(model string) float64 { return c.of(model).applied }
 
-// wants reports whether the next report of model's usage is worth counting for.
-func (c *calibration) wants(model string) bool {
+// observe learns that model's server says reported where count counts.
+func (c *calibration) observe(model string, reported int, count func() int) {
 	m := c.of(model)
-	m.calls++
-	c.models.set(model, m)
-	return m.calls <= firstReports || m.calls%everyReport == 0
-}
-
-// observe learns that model's server says reported where we count counted.
-func (c *calibration) observe(model string, reported, counted int) {
-	if counted < minReport {
-		return
-	}
-	m := c.of(model)
-	m.average = window.Calibrate(m.average, reported, counted)
-	if m.average > m.applied*stepUp || m.average < m.applied*stepDown {
-		m.applied = m.average
+	if m.calls++; m.calls <= firstReports || m.calls%everyReport == 0 {
+		if counted := count(); counted >= minReport {
+			m.average = window.Calibrate(m.average, reported, counted)
+		}
+		if m.average > m.applied*stepUp || m.average < m.applied*stepDown {
+			m.applied = m.average
+		}
 	}
 	c.models.set(model, m)
 }
@@ -75,13 +68,14 @@ func (a *Agent) room(name string, tokens int) int {
 
 // learn calibrates with what the server says that req took.
 func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
-	name := m.Name()
-	if u == nil || u.Input <= 0 || !a.calibration.wants(name) {
+	if u == nil || u.Input <= 0 {
 		return
 	}
-	counted := a.messageTokens(req.Messages) + a.opts.Count(req.System)
-	for _, s := range req.Tools {
-		counted += a.specTokens(s)
-	}
-	a.calibration.observe(name, u.Input, counted)
+	a.calibration.observe(m.Name(), u.Input, func() int {
+		counted := a.messageTokens(req.Messages) + a.opts.Count(req.System)
+		for _, s := range req.Tools {
+			counted += a.specTokens(s)
+		}
+		return counted
+	})
 }

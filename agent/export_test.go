@@ -8,7 +8,7 @@ func (c *calibration) Factor(model string) float64 { return c.factor(model) }
 
 // Observe learns a report.
 func (c *calibration) Observe(model string, reported, counted int) {
-	c.observe(model, reported, counted)
+	c.observe(model, reported, func() int { return counted })
 }
 
 // Calibrated is a, which has learnt c.
