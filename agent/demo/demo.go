@@ -60,23 +60,20 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	}
 	s := readScene(r)
 	if calls := s.nextCalls(); len(calls) > 0 {
-		return m.call(r, calls)
+		return m.call(r, calls), nil
 	}
 	return m.answer(ctx, r, s.reply(), onDelta)
 }
 
 // call asks for tools.
-func (m *Model) call(r agent.Request, wishes []*wish) (agent.Response, error) {
+func (m *Model) call(r agent.Request, wishes []*wish) agent.Response {
 	out := agent.Response{
 		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
 		Finish:  "tool_calls",
 	}
 	size := 0
 	for i, w := range wishes {
-		args, err := json.Marshal(w.args)
-		if err != nil {
-			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Err: fmt.Errorf("demo: call %s: %w", w.tool, err)}
-		}
+		args, _ := json.Marshal(w.args) // texts and numbers
 		size += len(args)
 		// The ids are the same for the same request, and others for each one after it.
 		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
@@ -85,7 +82,7 @@ func (m *Model) call(r agent.Request, wishes []*wish) (agent.Response, error) {
 	}
 	out.Usage = usage(r, size)
 	out.Message.Usage = out.Usage
-	return out, nil
+	return out
 }
 
 // answer streams text word by word.

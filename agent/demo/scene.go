@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -24,16 +25,11 @@ type scene struct {
 
 // summaryIn is the summary in r, wherever it was rendered.
 func summaryIn(r agent.Request) string {
-	places := []string{r.System}
+	text := r.System
 	if len(r.Messages) > 1 && r.Messages[1].Summary {
-		places = append(places, r.Messages[1].Content)
+		text += r.Messages[1].Content
 	}
-	for _, p := range places {
-		if s := between(p, "<conversation_summary>", "</conversation_summary>"); s != "" {
-			return s
-		}
-	}
-	return between(r.System, "<content>", "</content>")
+	return cmp.Or(between(text, "<conversation_summary>", "</conversation_summary>"), between(r.System, "<content>", "</content>"))
 }
 
 // readScene finds what is to be answered: all messages since the assistant

@@ -162,18 +162,14 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	}
 	list, err := List(ctx, s)
 	name, why := pick(list, o.Now())
-	const other = "(model.name would choose another)"
-	switch {
-	case err != nil || name == "":
-		name = guess
-		why := "it lists no chat model"
-		if err != nil {
-			why = "it could not be asked for its models just now"
-		}
-		return o.choice(from, base, key, cmp.Or(name, "default"), because+"; "+why+", so set model.name if this name is wrong")
-	default:
-		return o.choice(from, base, key, name, because+"; "+why+" "+other)
+	if err == nil && name != "" {
+		return o.choice(from, base, key, name, because+"; "+why+" (model.name would choose another)")
 	}
+	why = "it lists no chat model"
+	if err != nil {
+		why = "it could not be asked for its models just now"
+	}
+	return o.choice(from, base, key, cmp.Or(guess, "default"), because+"; "+why+", so set model.name if this name is wrong")
 }
 
 // bestAt is the model that is chosen at base when nobody can be asked.
