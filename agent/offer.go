@@ -43,19 +43,13 @@ func (a *Agent) offerTo(name, prompt string) offer {
 		return all // no text has more tokens than bytes
 	}
 	most -= a.opts.Count(prompt)
-	out := offer{tokens: all.tokens}
-	gone := make(map[string]bool)
+	out := offer{slices.Clone(a.sorted), all.tokens}
 	for _, name := range a.order {
 		if out.tokens <= most {
 			break
 		}
-		gone[name] = true
+		out.specs = slices.DeleteFunc(out.specs, func(s Spec) bool { return s.Name == name })
 		out.tokens -= a.specTokens(a.specs[name])
-	}
-	for _, s := range a.sorted {
-		if !gone[s.Name] {
-			out.specs = append(out.specs, s)
-		}
 	}
 	return out
 }

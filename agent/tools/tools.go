@@ -110,19 +110,9 @@ func explainJSON(err error) error {
 		if wrong.Field == "" {
 			return fmt.Errorf("want a JSON object, got a %s", wrong.Value)
 		}
-		return fmt.Errorf("%q must be a %s, not a %s", wrong.Field, kindName(wrong.Type.Kind().String()), wrong.Value)
+		return fmt.Errorf("%q must be a %s, not a %s", wrong.Field, strings.Replace(wrong.Type.Kind().String(), "bool", "boolean", 1), wrong.Value)
 	}
 	return fmt.Errorf("%.200s", strings.TrimPrefix(err.Error(), "json: "))
-}
-
-func kindName(kind string) string {
-	switch {
-	case strings.HasPrefix(kind, "int"):
-		return "whole number"
-	case kind == "bool":
-		return "boolean"
-	}
-	return kind
 }
 
 // number is a whole number as models write it: 10, 10.0 or "10".

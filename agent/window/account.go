@@ -39,23 +39,15 @@ func Missing(all, view []sessions.Message) int {
 		return 0
 	}
 	missing := make(map[place]int)
-	note := func(m *sessions.Message, n int) {
-		missing[placeOf(m)] += n
-	}
-	for i := range all {
-		m := &all[i]
-		if m.Role == sessions.RoleUser || m.Role == sessions.RoleAssistant && (!blank(m.Content) || len(m.ToolCalls) > 0) {
-			note(m, 1)
-		}
-	}
 	pairs := pair(all)
 	for i := range all {
-		if all[i].Role == sessions.RoleTool && pairs.owner[i] >= 0 {
-			note(&all[i], 1)
+		m := &all[i]
+		if m.Role == sessions.RoleUser || m.Role == sessions.RoleAssistant && (!blank(m.Content) || len(m.ToolCalls) > 0) || pairs.owner[i] >= 0 {
+			missing[placeOf(m)]++
 		}
 	}
 	for i := range view {
-		note(&view[i], -1)
+		missing[placeOf(&view[i])]--
 	}
 	n := 0
 	for _, left := range missing {

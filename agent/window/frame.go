@@ -57,8 +57,8 @@ func NewFrame(prompt, channel string, summary *sessions.Summary, as Render) Fram
 				{Role: sessions.RoleAssistant, Content: summaryOpen + tagged, Synthetic: true, Summary: true},
 			}
 		case FactsXML:
-			head := fmt.Sprintf(factsHead, escapeXML(summary.Generation))
-			parts = append(parts, head+escapeXML(text)+factsTail)
+			head := fmt.Sprintf(factsHead, inXML.Replace(summary.Generation))
+			parts = append(parts, head+inXML.Replace(text)+factsTail)
 		default:
 			parts = append(parts, sectionHead+tagged)
 		}
@@ -75,11 +75,9 @@ func (f Frame) Tokens(text func(string) int) int {
 	return text(f.System) + Count(f.Lead, text)
 }
 
-var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-// escapeXML makes s fit for the text of an element. It leaves line breaks and
-// quotes alone, for the model's sake.
-func escapeXML(s string) string { return xmlEscapes.Replace(s) }
+// inXML makes a text fit for an element. It leaves line breaks and quotes alone,
+// for the model's sake.
+var inXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // Omission is the message that says how many messages of the conversation a
 // request leaves out. It stands before all others.

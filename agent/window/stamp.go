@@ -10,10 +10,7 @@ import (
 
 // stampLayout is the line that a model reads before a message of a person. It
 // always has the same shape, so that it can be found again.
-const (
-	stampLayout = "[Mon 2006-01-02 15:04 -07:00]"
-	stampSign   = len("[Mon 2006-01-02 15:04 ") // where + or - stands
-)
+const stampLayout = "[Mon 2006-01-02 15:04 -07:00]"
 
 // StampBytes is how much longer a stamp makes a message.
 const StampBytes = len(stampLayout) + 1
@@ -41,33 +38,20 @@ func Stamped(msgs []sessions.Message, zone *time.Location) []sessions.Message {
 // included, or 0. partly says that there is none yet, but that more of s may
 // make one.
 func StampIn(s string) (n int, partly bool) {
-	const days = "MonTueWedThuFriSatSun"
-	for i := range min(len(s), len(stampLayout)) {
-		want, c := stampLayout[i], s[i]
-		ok := c == want
-		switch {
-		case i >= 1 && i <= 3:
-			day := strings.Index(days, s[1:i+1])
-			ok = day >= 0 && day%3 == 0
-		case want >= '0' && want <= '9':
-			ok = c >= '0' && c <= '9'
-		case i == stampSign:
-			ok = c == '+' || c == '-'
-		}
-		if !ok {
-			return 0, false
-		}
-	}
-	switch n = len(stampLayout); {
+	n = len(stampLayout)
+	switch {
+	case s == "" || s[0] != '[':
+		return 0, s == ""
 	case len(s) < n:
-		return 0, true
-	case len(s) == n:
-		return n, true // the line break may come
-	case s[n] == '\n':
-		return n + 1, false
-	default:
-		return n, false
+		return 0, !strings.Contains(s, "]")
 	}
+	if _, err := time.Parse(stampLayout, s[:n]); err != nil {
+		return 0, false
+	}
+	if len(s) > n && s[n] == '\n' {
+		return n + 1, false
+	}
+	return n, len(s) == n // the line break may come
 }
 
 // Unstamped is a text of [Stamped] messages as people wrote them, also where
