@@ -37,7 +37,7 @@ func TestFilters(t *testing.T) {
 	w.say("telegram:1", "Trip to Rome", "hello")
 	w.say("irc:#go", "", "hello")
 	w.want([]string{"telegram:1 has now:", "tags     old, rome, trip"}, "sessions", "tag", "telegram:1", "+trip", "rome", "+old")
-	w.want([]string{"tags     rome, trip"}, "sessions", "tag", "telegram:1", "-old")
+	w.want([]string{"tags     rome, trip"}, "sessions", "tag", "telegram:1", "--remove", "old")
 	w.want([]string{"meta     days = 3", `meta     who = "Ann"`, "model    small-1", "system   Be brief."},
 		"sessions", "set", "telegram:1", "model=small-1", "system=Be brief.", "meta.days=3", "meta.who=Ann")
 	for _, args := range [][]string{{"--tag", "trip"}, {"--channel", "telegram"}, {"--text", "rOME"}, {"--meta", "days=3"}, {"--meta", "who=Ann", "--meta", "days=3"}} {
@@ -49,14 +49,14 @@ func TestFilters(t *testing.T) {
 	w.want([]string{
 		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  said     2 messages\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
 	}, "sessions", "show", "telegram:1")
-	for _, args := range [][]string{{"set", "telegram:typo", "model=x"}, {"unset", "telegram:typo", "model"}, {"tag", "telegram:typo", "+a", "-b"}} {
+	for _, args := range [][]string{{"set", "telegram:typo", "model=x"}, {"unset", "telegram:typo", "model"}, {"tag", "telegram:typo", "+a", "--remove", "b"}} {
 		w.fail(1, "there is no conversation telegram:typo; dragoman sessions list shows all; to set something before its first message, use sessions set or tag with --new", append([]string{"sessions"}, args...)...)
 	}
 	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "typo") {
 		t.Errorf("a mistyped key made a conversation:\n%s", out)
 	}
 	w.want([]string{"tags     a\n"}, "sessions", "tag", "telegram:tagged", "+a", "--new")
-	w.want([]string{"telegram:tagged has no settings of its own.\nIt has no messages either; dragoman sessions delete telegram:tagged removes it from"}, "sessions", "tag", "telegram:tagged", "-a")
+	w.want([]string{"telegram:tagged has no settings of its own.\nIt has no messages either; dragoman sessions delete telegram:tagged removes it from"}, "sessions", "tag", "telegram:tagged", "--remove=a")
 	w.want(nil, "sessions", "delete", "telegram:tagged", "--yes")
 	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "tagged") {
 		t.Errorf("an empty conversation stays after its deletion:\n%s", out)
@@ -71,7 +71,7 @@ func TestFilters(t *testing.T) {
 	}
 	w.want([]string{"No conversation matches."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
-	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {
+	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "--remove", "rome,trip"); strings.Contains(out, "delete") {
 		t.Errorf("it is advised to delete what was said:\n%s", out)
 	}
 	w.fail(exitUsage, "sets nothing", "sessions", "set", "telegram:1", "model=")
@@ -82,39 +82,17 @@ func TestFilters(t *testing.T) {
 	w.fail(1, "at most 4096 bytes", "sessions", "set", "telegram:1", "meta.a="+strings.Repeat("x", 5000))
 }
 
-// Flags count at any place among tags, and no tag is taken for one.
-func TestTagsAndFlags(t *testing.T) {
-	for _, c := range []struct{ line, config, tags string }{
-		{"sessions tag telegram:1 +a -work", "", "a, cat, h"},
-		{"sessions tag telegram:1 +a -work -c sq.yaml", "sq.yaml", "a, cat, h"},
-		{"sessions tag telegram:1 +a -c sq.yaml -work", "sq.yaml", "a, cat, h"},
-		{"sessions tag telegram:1 --config sq.yaml +a -work", "sq.yaml", "a, cat, h"},
-		{"sessions tag -c sq.yaml telegram:1 +a -work", "sq.yaml", "a, cat, h"},
-		{"sessions -csq.yaml tag telegram:1 a -work", "sq.yaml", "a, cat, h"},
-		{"-c sq.yaml sessions tag telegram:1 -work +a", "sq.yaml", "a, cat, h"},
-		{"sessions tag telegram:1 -work --config=sq.yaml +a", "sq.yaml", "a, cat, h"},
-		{"sessions tag telegram:1 -c sq.yaml -- -cat -h -c", "sq.yaml", "work"},
-		{"sessions tag -- telegram:1 -cat -h", "", "work"},
-	} {
-		w := newWorld(t)
-		w.want([]string{"cat, h, work"}, "sessions", "tag", "telegram:1", "work", "cat", "h", "--new")
-		w.want([]string{"tags     " + c.tags + "\n"}, strings.Fields(c.line)...)
-		if w.daemon.config != c.config {
-			t.Errorf("dragoman %s: the configuration is %q, want %q", c.line, w.daemon.config, c.config)
-		}
-	}
+// Tags are added and removed in one command.
+func TestTags(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "-h")
-	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "-h")
-	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "+a", "-work", "--help")
-	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "help", "sessions", "tag")
-	w.fail(exitUsage, "-csq.yaml may mean the configuration sq.yaml or the tag csq.yaml: write -c sq.yaml, or put --", "sessions", "tag", "telegram:1", "+a", "-csq.yaml")
-	w.fail(exitUsage, "-c wants a configuration file", "sessions", "tag", "telegram:1", "+a", "-c")
-	w.fail(exitUsage, "-c wants a configuration file", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
-	w.fail(exitUsage, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
-	w.fail(exitUsage, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
-	w.fail(exitUsage, "wants <tags>", "sessions", "tag", "telegram:1")
-	w.fail(1, "there is no conversation telegram:1", "sessions", "show", "telegram:1") // nothing was changed
+	w.want([]string{"tags     cat, work\n"}, "sessions", "tag", "telegram:1", "work", "cat", "--new")
+	w.want([]string{"tags     a, cat\n"}, "sessions", "tag", "telegram:1", "+a", "--remove", "work", "-c", "sq.yaml")
+	if w.daemon.config != "sq.yaml" {
+		t.Errorf("the configuration is %q, want sq.yaml", w.daemon.config)
+	}
+	w.want([]string{"tags     cat, dog\n"}, "sessions", "tag", "--remove", "a", "--remove", "b", "telegram:1", "dog")
+	w.fail(exitUsage, "name tags to add, or --remove TAG", "sessions", "tag", "telegram:1")
+	w.fail(exitUsage, "unknown flag -w", "sessions", "tag", "telegram:1", "-work")
 }
 
 func TestSearchEverything(t *testing.T) {

@@ -117,10 +117,6 @@ func run(ctx context.Context, args []string, e *env) int {
 	if args[0] == "--version" { // as every program is asked first
 		args = append([]string{"version"}, args[1:]...)
 	}
-	args, err = tagsAreNoFlags(args)
-	if err != nil {
-		return e.report(err)
-	}
 	line, err := parse(parser, args)
 	if errors.Is(err, errHelped) {
 		return e.written(exitOK)

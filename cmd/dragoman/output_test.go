@@ -42,7 +42,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestMisparsed(t *testing.T) {
 	w := newWorld(t)
 	w.fail(exitUsage, "dragoman: sessions show wants <key>\nTry: dragoman help sessions show\n", "sessions", "show")
-	w.fail(exitUsage, "dragoman: sessions tag wants <key> <tags> ...\n", "sessions", "tag")
+	w.fail(exitUsage, "dragoman: sessions tag wants <key>\n", "sessions", "tag")
 	w.fail(exitUsage, "dragoman: --limit wants a whole number, 0 or more\nTry: dragoman help sessions list\n", "sessions", "list", "--limit", "x")
 	w.fail(exitUsage, "dragoman: --last wants a whole number, 0 or more\n", "sessions", "show", "a:b", "--last", "-1")
 	w.fail(exitUsage, "Try: dragoman help sessions\n", "-c", "a.yaml", "sessions", "shwo")
