@@ -236,11 +236,10 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		return err
 	}
 	d.links = linking.New(d.findLinkable)
-	for i := range d.channels.bindings {
-		if e, able := d.channels.bindings[i].Channel.(channels.Eraser); able {
-			d.kept.running[d.channels.bindings[i].Channel.Name()] = e
+	for _, b := range d.channels.bindings {
+		if e, able := b.Channel.(channels.Eraser); able {
+			d.kept.running[b.Channel.Name()] = e
 		}
-		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
 	}
 	if d.agent, err = d.buildAgent(); err != nil {
 		return err

@@ -5,7 +5,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -95,72 +94,4 @@ func (s crashStore) Delete(ctx context.Context, k channels.Key) error {
 
 func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
 	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
-}
-
-// able is what a channel must be able to do to be wrapped: a wrapper would
-// hide every ability that it does not name.
-type able interface {
-	channels.Channel
-	channels.Typer
-	channels.Previewer
-	channels.Retractor
-	channels.Splitter
-	channels.Filer
-	channels.Reporter
-	channels.Commander
-}
-
-// wrapChannel puts points around Send.
-func wrapChannel(c channels.Channel) channels.Channel {
-	if a, ok := c.(able); ok {
-		return crashChannel{a}
-	}
-	if a, ok := c.(deduping); ok {
-		return crashDeduper{a}
-	}
-	return c
-}
-
-// deduping is able for a network that deduplicates and shows no previews.
-type deduping interface {
-	channels.Channel
-	channels.Typer
-	channels.Splitter
-	channels.Filer
-	channels.Reporter
-	channels.Commander
-	channels.Deduper
-	channels.Reviver
-}
-
-type crashDeduper struct{ deduping }
-
-func (c crashDeduper) Send(ctx context.Context, m channels.Outbound) (r channels.Receipt, err error) {
-	err = around("send", func() error { r, err = c.deduping.Send(ctx, m); return err })
-	return r, err
-}
-
-type crashChannel struct{ able }
-
-func (c crashChannel) Send(ctx context.Context, m channels.Outbound) (r channels.Receipt, err error) {
-	err = around("send", func() error { r, err = c.able.Send(ctx, m); return err })
-	return r, err
-}
-
-// Fetch goes around a file of a message, where the network has any.
-func (c crashChannel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
-	return fetchFrom(ctx, c.able, a, w)
-}
-
-// Fetch goes around a file of a message, where the network has any.
-func (c crashDeduper) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
-	return fetchFrom(ctx, c.deduping, a, w)
-}
-
-func fetchFrom(ctx context.Context, c channels.Channel, a channels.Attachment, w io.Writer) error {
-	f, ok := c.(channels.Fetcher)
-	if !ok {
-		return channels.ErrPermanent
-	}
-	return around("fetch", func() error { return f.Fetch(ctx, a, w) })
 }

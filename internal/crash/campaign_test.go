@@ -26,9 +26,8 @@ var steps = []string{
 	"journal.tool_done.before", "journal.tool_done.after",
 	"journal.preview.before", "journal.preview.after",
 	"commit.before", "commit.after",
-	"sending.before", "sending.after",
-	"send.before", "send.after",
-	"sent.before", "sent.after",
+	"sending.before", "sending.after", // before the network is called
+	"sent.before", "sent.after", // after that
 }
 
 // firstChat numbers the people; each has one private chat.
