@@ -8,60 +8,6 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// addressed reads how one is spoken to on IRC and returns what was said
-// without the name. These count, in any case of letters:
-//
-//	nick: text    nick, text    @nick text    @nick: text    nick    nick?
-//	text, nick    text, @nick?  (nothing is taken away here)
-//
-// A name in the middle does not ("ask nick about it" is about us), nor
-// "nick text" without a sign, nor "nick:8080".
-func addressed(text string, nicks []string, f folder) (rest string, ok bool) {
-	for _, nick := range nicks {
-		if nick == "" {
-			continue
-		}
-		if rest, ok := spokenTo(text, nick, f); ok {
-			return rest, true
-		}
-	}
-	return text, false
-}
-
-func spokenTo(text, nick string, f folder) (rest string, ok bool) {
-	at := strings.HasPrefix(text, "@")
-	body := strings.TrimPrefix(text, "@")
-	if len(body) >= len(nick) && f.same(body[:len(nick)], nick) {
-		after := body[len(nick):]
-		for _, wide := range []string{"\uff1a", "\uff0c"} { // full-width colon and comma, which no space follows
-			if rest, found := strings.CutPrefix(after, wide); found {
-				after = ": " + strings.TrimSpace(rest)
-			}
-		}
-		tail := strings.TrimLeft(after, ":,")
-		space := tail == "" || startsWithSpace(tail)
-		switch {
-		case strings.Trim(after, " :,?!.") == "":
-			return text, true // The bare name: "nick?" says something itself.
-		case space && len(after)-len(tail) == 1, at && space:
-			return strings.TrimSpace(tail), true
-		}
-	}
-	end := strings.TrimRight(text, " ?!.")
-	if len(end) > len(nick) && f.same(end[len(end)-len(nick):], nick) {
-		before := strings.TrimSuffix(end[:len(end)-len(nick)], "@")
-		if strings.HasSuffix(before, ", ") {
-			return text, true
-		}
-	}
-	return text, false
-}
-
-func startsWithSpace(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsSpace(r)
-}
-
 // command turns "!help" into "/help" for the words that are commands, since
 // IRC clients keep a leading "/" for themselves.
 func command(text string, known map[string]bool) string {

@@ -41,17 +41,13 @@ func Scram(user, password, nonce string) func(said string) (string, error) {
 
 // For tests of the pure parts.
 var (
-	Addressed = func(text, nick string) (string, bool) { return addressed(text, []string{nick}, foldRFC) }
+	Addressed = func(text, nick string) (string, bool) { return channels.SpokenTo(text, []string{nick}, foldRFC.same) }
 	Plain     = plain
 )
 
 // Wire is what markdown, or a piece of an answer, looks like on IRC, line by line.
 func Wire(markdown string, budget int) (out []string) {
-	lines := []string{strings.TrimPrefix(markdown, rendered)}
-	if lines[0] == markdown {
-		lines = render(markdown)
-	}
-	for _, line := range lines {
+	for _, line := range linesOf(markdown) {
 		for _, part := range wrap(line, budget) {
 			out = append(out, strings.TrimPrefix(part.text, verbatim))
 		}

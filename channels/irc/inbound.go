@@ -96,7 +96,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string,
 	}
 	r.tries = 0 // Whoever lets us listen has forgiven us.
 	if !action {
-		text, m.Addressed = addressed(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold)
+		text, m.Addressed = channels.SpokenTo(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold.same)
 		m.Prefix = m.Sender.Name + ": "
 	}
 	m.Addressed = r.goesOn(m, text, m.Addressed || s.ch.opts.Everything)

@@ -167,10 +167,8 @@ const repeatMark = "↻ "
 // written it already.
 func (s *session) opening(m channels.Outbound, begins bool) []string {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
-	var lines []string
-	if line, isLine := strings.CutPrefix(text, rendered); isLine {
-		lines = strings.Split(line, "\n")
-	} else if lines = render(text); len(lines) == 0 {
+	lines := linesOf(text)
+	if len(lines) == 0 {
 		return nil
 	}
 	before := ""

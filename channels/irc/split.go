@@ -73,6 +73,17 @@ func (c *Channel) Split(k channels.Key, markdown string) []string {
 	return l.join(out)
 }
 
+// linesOf are the lines of a piece of an answer, or of Markdown that Split has not
+// seen.
+func linesOf(text string) []string {
+	piece, isPiece := strings.CutPrefix(text, rendered)
+	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(styles+verbatim+"\n", r) }
+	if isPiece && utf8.ValidString(piece) && !strings.ContainsFunc(piece, odd) {
+		return strings.Split(piece, "\n")
+	}
+	return render(text)
+}
+
 // join puts as many pieces together as a message may have. A line that was cut and
 // is in one message with all of its parts is whole there.
 func (l limits) join(pieces []piece) (out []string) {

@@ -47,11 +47,7 @@ func contentOf(m *waE2E.Message) (content, bool) {
 	if c, ok := fileOf(m); ok {
 		return c, true
 	}
-	for _, part := range parts {
-		about, note, caption, ok := part(m)
-		if !ok {
-			continue
-		}
+	if about, note, caption, ok := other(m); ok {
 		text := "[" + strings.TrimSpace(note) + "]"
 		if note == "" {
 			text = caption
@@ -104,58 +100,46 @@ func fileOf(m *waE2E.Message) (content, bool) {
 	return content{}, false
 }
 
-// part looks for one kind of message: a note of what it is, or the words in it.
-type part func(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool)
-
-var parts = []part{
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetLocationMessage()
-		note := "location " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
+// other reads a message that is neither text nor a file: a note of what it is, or
+// the words in it.
+func other(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool) {
+	if v := m.GetLocationMessage(); v != nil {
+		note = "location " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
 		if v.GetName() != "" {
 			note = "place " + label(v.GetName()+" "+v.GetAddress()) + ", " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
 		}
-		return v.GetContextInfo(), note, v.GetComment(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetLiveLocationMessage()
-		return v.GetContextInfo(), "live location, now " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude()), v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetContactMessage()
-		return v.GetContextInfo(), "contact " + label(v.GetDisplayName()), "", v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetContactsArrayMessage()
-		return v.GetContextInfo(), fmt.Sprintf("%d contacts", len(v.GetContacts())), "", v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := firstPoll(m)
+		return v.GetContextInfo(), note, v.GetComment(), true
+	}
+	if v := m.GetLiveLocationMessage(); v != nil {
+		return v.GetContextInfo(), "live location, now " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude()), v.GetCaption(), true
+	}
+	if v := m.GetContactMessage(); v != nil {
+		return v.GetContextInfo(), "contact " + label(v.GetDisplayName()), "", true
+	}
+	if v := m.GetContactsArrayMessage(); v != nil {
+		return v.GetContextInfo(), fmt.Sprintf("%d contacts", len(v.GetContacts())), "", true
+	}
+	if v := firstPoll(m); v != nil {
 		options := make([]string, 0, len(v.GetOptions()))
 		for _, o := range v.GetOptions() {
 			options = append(options, label(o.GetOptionName()))
 		}
-		return v.GetContextInfo(), "poll " + label(v.GetName()) + ": " + strings.Join(options, " / "), "", v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetEventMessage()
-		return v.GetContextInfo(), "event " + label(v.GetName()), v.GetDescription(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetGroupInviteMessage()
-		return v.GetContextInfo(), "invitation to the group " + label(v.GetGroupName()), v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetListResponseMessage()
-		return v.GetContextInfo(), "", v.GetTitle(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetButtonsResponseMessage()
-		return v.GetContextInfo(), "", v.GetSelectedDisplayText(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v := m.GetTemplateButtonReplyMessage()
-		return v.GetContextInfo(), "", v.GetSelectedDisplayText(), v != nil
-	},
+		return v.GetContextInfo(), "poll " + label(v.GetName()) + ": " + strings.Join(options, " / "), "", true
+	}
+	if v := m.GetEventMessage(); v != nil {
+		return v.GetContextInfo(), "event " + label(v.GetName()), v.GetDescription(), true
+	}
+	if v := m.GetGroupInviteMessage(); v != nil {
+		return v.GetContextInfo(), "invitation to the group " + label(v.GetGroupName()), v.GetCaption(), true
+	}
+	if v := m.GetListResponseMessage(); v != nil {
+		return v.GetContextInfo(), "", v.GetTitle(), true
+	}
+	if v := m.GetButtonsResponseMessage(); v != nil {
+		return v.GetContextInfo(), "", v.GetSelectedDisplayText(), true
+	}
+	v := m.GetTemplateButtonReplyMessage()
+	return v.GetContextInfo(), "", v.GetSelectedDisplayText(), v != nil
 }
 
 func firstPoll(m *waE2E.Message) *waE2E.PollCreationMessage {

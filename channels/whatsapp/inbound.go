@@ -295,33 +295,13 @@ func (r *reader) address(said content) (text string, addressed bool) {
 	if author, err := types.ParseJID(said.about.GetParticipant()); err == nil && said.about.GetStanzaID() != "" && r.self.is(author) {
 		addressed = true
 	}
-	if rest, ok := r.called(text); ok {
-		return afterName(rest, text), true
+	if rest, ok := channels.SpokenTo(strings.TrimSpace(text), r.names, strings.EqualFold); ok {
+		return rest, true
 	}
 	if word, ok := strings.CutPrefix(firstWord(text), "/"); ok && r.command(word) {
 		addressed = true
 	}
 	return text, addressed
-}
-
-// called reports whether text begins with one of our names, as "name: …",
-// "name, …" or "@name …", and returns what follows.
-func (r *reader) called(text string) (rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	bare, at := strings.CutPrefix(text, "@")
-	for _, name := range r.names {
-		if len(bare) < len(name) || !strings.EqualFold(bare[:len(name)], name) {
-			continue
-		}
-		rest = bare[len(name):]
-		if strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, ",") {
-			return rest, true
-		}
-		if at && (rest == "" || strings.ContainsAny(rest[:1], " \n\t!?.")) {
-			return rest, true
-		}
-	}
-	return "", false
 }
 
 // afterName is what was said after the name; all of it if that is nothing.

@@ -173,6 +173,8 @@ func TestReadGroup(t *testing.T) {
 		{"answer to another", about("why?", answer(annLID)), "why?", false},
 		{"name and colon", words("dragoman: why?"), "why?", true},
 		{"name and comma", words(" Dragoman, why?"), "why?", true},
+		{"no space", words("Dragoman:why?"), "why?", true},
+		{"name at the end", words("why, dragoman?"), "why, dragoman?", true},
 		{"name with an at", words("@Dragoman why?"), "why?", true},
 		{"another of the names", words("bot: why?"), "why?", true},
 		{"talk about it", words("dragoman is slow"), "dragoman is slow", false},
