@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	if t, away := d.models.Trouble(); away {
 		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.models.Main.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
 	}
-	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
+	if err := d.store.Check(ctx); err != nil {
 		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: httpapi.PlainReason(err)})
 	}
 	for _, why := range storage.DiskWarnings(d.cfg) {

@@ -78,8 +78,6 @@ type Daemon struct {
 	state     *storage.Dir
 	store     sessions.Store
 	peers     sessions.Peers // nil: the store has one node
-	reading   reader         // nil: the store was whole when it was opened
-	begun     atomic.Bool    // the store is read
 	files     *media.Store   // of messages
 	eraser    *erasure.Eraser
 	kept      *channelErasers
@@ -201,7 +199,6 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 		return err
 	}
 	d.onClose("the store", store.Close)
-	d.reading, _ = store.(reader)
 	d.peers, _ = store.(sessions.Peers)
 	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
@@ -317,13 +314,13 @@ func (d *Daemon) Run(ctx context.Context) error {
 	wg.Go(func() { d.finishErase(ctx) })
 	told := make(chan struct{})
 	wg.Go(func() {
-		ready := d.sayReady(ctx)
-		close(told)
-		if ready {
-			wg.Go(func() { d.askLogins(ctx) })
-			wg.Go(func() { d.watch(ctx) })
-			d.reloads(ctx)
+		if ctx.Err() == nil {
+			d.sayReady()
 		}
+		close(told)
+		wg.Go(func() { d.askLogins(ctx) })
+		wg.Go(func() { d.watch(ctx) })
+		d.reloads(ctx)
 	})
 
 	err := d.gateway.Run(ctx)

@@ -36,11 +36,6 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	if err := cfg.Absent(); err != nil {
 		return errors.Join(err, d.Close()) // this daemon would need them
 	}
-	if d.reading != nil { // else the chat, the daemon and the store would each say why there is none
-		if err := d.reading.Wait(ctx); err != nil {
-			return errors.Join(fmt.Errorf("app: %w", err), d.Close())
-		}
-	}
 	if opts.Hint != nil {
 		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.models.Why)
 	}

@@ -65,7 +65,7 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	d.watchAll()
 	probes := httpapi.Public(httpapi.PublicOptions{
-		Check: d.checkStore, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
+		Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", page)

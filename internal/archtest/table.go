@@ -57,8 +57,8 @@ var Table = []Rule{
 	// The kernel below the stores, and the policy above it.
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules", "sessions/spool"}},
-	// The file store is the reference store over a disk.
-	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/memory"}},
+	// The file store is documents over the rows of sqlite.
+	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/engine", "sessions/sqlite"}},
 	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/pgtest"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},

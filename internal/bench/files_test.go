@@ -1,10 +1,8 @@
 package bench_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,47 +55,30 @@ func openFiles(t *testing.T, state string) *file.Store {
 	return store
 }
 
-// The first conversation of pastFiles. Everything in its files that differs
-// from one conversation to the other is this number, or an id that begins with
-// it: so the files of the others are the same with another number. It has no 0
-// at its end, which a time would leave out.
-const firstOfMany = 1_000_001
-
-// pastFiles fills a new state directory as past does. The store writes the
-// first conversation. The documents and archives of the others are made of its
-// own, without the three waits for the disk that each costs otherwise, and a
-// store that opens them without an index makes one. TestPastFiles reads them.
+// pastFiles fills a new state directory as past does, and has the store write the
+// documents of it.
 func pastFiles(t *testing.T, h history) (state string) {
 	t.Helper()
-	state = filepath.Join(t.TempDir(), "state")
+	state = past(t, h)
 	dir := filepath.Join(state, "sessions")
-	store := openFiles(t, state)
-	if _, err := store.Restore(t.Context(), handOut(conversation(h.pairs))); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Rename(filepath.Join(state, "dragoman.db"), filepath.Join(dir, "rows.db"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	store, err := file.Open(t.Context(), dir, file.Options{Settle: time.Millisecond})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range []string{"conversations/telegram_%d.json", "archive/telegram_%d.jsonl"} {
-		first, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf(form, firstOfMany)))
+	for documents := 0; documents <= h.conversations; {
+		entries, err := os.ReadDir(filepath.Join(dir, "conversations"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 1; i < h.conversations; i++ {
-			n := fmt.Sprint(firstOfMany + i)
-			other := bytes.ReplaceAll(first, fmt.Append(nil, firstOfMany), []byte(n))
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(form, firstOfMany+i)), other, 0o600); err != nil {
-				t.Fatal(err)
+		documents = 0
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ".json" {
+				documents++
 			}
 		}
-	}
-	if err := os.Remove(filepath.Join(dir, "index.json")); err != nil {
-		t.Fatal(err)
-	}
-	store = openFiles(t, state)
-	last := channels.MustKey(fmt.Sprintf("telegram:%d", firstOfMany+h.conversations-1))
-	if _, err := store.Conversation(t.Context(), last); err != nil {
-		t.Fatalf("the last of %d conversations: %v", h.conversations, err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
@@ -105,69 +86,21 @@ func pastFiles(t *testing.T, h history) (state string) {
 	return state
 }
 
-// conversation is the first of pastFiles: questions and answers, and what the
-// queues keep of them.
-func conversation(pairs int) (records []sessions.Record) {
-	key := channels.MustKey(fmt.Sprintf("telegram:%d", firstOfMany))
-	at := time.Date(2025, 6, 15, 12, 0, 0, firstOfMany*100, time.UTC)
-	var said []sessions.Message
-	var queues []sessions.Record
-	for j := range int64(pairs) {
-		seq := 2*j + 1
-		question := fmt.Sprintf("What do you know about the number %d, and is it a good one to think of today?", firstOfMany)
-		answer := fmt.Sprintf("The number %d is as good as any other, and I would not worry about it until tomorrow.", firstOfMany)
-		id := fmt.Sprintf("%d/%d", firstOfMany, j)
-		who := fmt.Sprint(firstOfMany)
-		said = append(said,
-			sessions.Message{Seq: seq, Role: sessions.RoleUser, Content: question, Name: "Ann", Sender: who, At: at, Turn: fmt.Sprintf("%s#%d", key, seq)},
-			sessions.Message{Seq: seq + 1, Role: sessions.RoleAssistant, Content: answer, At: at, Turn: fmt.Sprintf("%s#%d", key, seq), Model: "fake", Usage: &sessions.Usage{Input: 900, Output: 30}})
-		in := channels.Inbound{Key: key, ID: id, MessageID: fmt.Sprint(seq), Private: true, Sender: channels.Person{IDs: []string{who}, Name: "Ann"}, Text: question, At: at}
-		queues = append(queues,
-			sessions.Record{Inbox: &sessions.InboxRecord{Seq: seq, Inbound: in, Origin: sessions.OriginChat, State: "done", Accepted: at}},
-			sessions.Record{Outbox: &sessions.OutboxRecord{MessageID: fmt.Sprint(seq + 1), Delivery: sessions.Delivery{
-				ID: "out-" + id, Key: key, Seq: seq + 1, Text: answer, State: sessions.DeliverySent, Attempts: 1, Created: at,
-			}}})
-	}
-	head := &sessions.ConversationRecord{Key: key, Seq: int64(2 * pairs), MessageSeq: int64(2 * pairs), Created: at, Updated: at, Generations: []sessions.Generation{
-		{ID: fmt.Sprintf("20250615_%d", firstOfMany), FirstSeq: 1, LastSeq: int64(2 * pairs), Began: at},
-	}}
-	records = append(records, sessions.Record{Conversation: head}, sessions.Record{Messages: &sessions.MessagesRecord{Key: key, Messages: said}})
-	return append(records, queues...)
-}
-
-func handOut(records []sessions.Record) func() (sessions.Record, error) {
-	return func() (r sessions.Record, err error) {
-		if len(records) == 0 {
-			return r, io.EOF
-		}
-		r, records = records[0], records[1:]
-		return r, nil
-	}
-}
-
-// TestPastFiles: what was moved is what the store reads.
+// TestPastFiles: the store has what past made, and documents of it.
 func TestPastFiles(t *testing.T) {
-	state := pastFiles(t, history{conversations: 30, pairs: 3, long: 1})
-	store := openFiles(t, state)
+	state := pastFiles(t, history{conversations: 30, pairs: 3, long: 200})
+	if err := os.Remove(filepath.Join(state, "sessions", "rows.db")); err != nil {
+		t.Fatal(err)
+	}
+	store := openFiles(t, state) // which reads the documents
 	defer store.Close()
 	list, err := store.Find(t.Context(), sessions.Query{Limit: 100})
-	if err != nil || len(list) != 30 {
-		t.Errorf("Find = %d conversations, %v, want 30", len(list), err)
+	if err != nil || len(list) != 31 {
+		t.Errorf("Find = %d conversations, %v, want 31", len(list), err)
 	}
-	k := channels.MustKey("telegram:1000007")
-	if list[30-7].Key != k {
-		t.Errorf("the list begins with %s", list[0].Key)
-	}
-	h, err := store.History(t.Context(), k, sessions.HistoryLimit{})
+	h, err := store.History(t.Context(), channels.MustKey("telegram:1000007"), sessions.HistoryLimit{})
 	if err != nil || len(h.Messages) != 6 || h.Messages[5].Usage == nil || h.Messages[4].Turn != "telegram:1000007#5" {
 		t.Errorf("a short past is %+v, %v", h, err)
-	}
-	if feed, err := store.Feed(t.Context(), k, 0, 10); err != nil || len(feed) != 6 {
-		t.Errorf("Feed = %v, %v, want six items", feed, err)
-	}
-	a, err := store.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: "1000007/2", Sender: channels.Person{IDs: []string{"1000007"}}, Text: "again"}})
-	if err != nil || a.Outcome != sessions.Duplicate {
-		t.Errorf("a message of the past is %+v, %v", a, err)
 	}
 	aside, err := file.Damaged(filepath.Join(state, "sessions"))
 	if err != nil || len(aside) > 0 {
@@ -209,9 +142,6 @@ func measureFileStarts(t *testing.T, bin string, states []string, r *storeReport
 			d.stop()
 			began := time.Now()
 			store := openFiles(t, states[i])
-			if err := store.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
 			r.starts[i].opened = append(r.starts[i].opened, time.Since(began))
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
@@ -238,8 +168,7 @@ func (r *storeReport) files() string {
 	fmt.Fprintln(&b)
 	note := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	note("The disk's share: writing and fsyncing 4 KiB takes %s (median), and appending a message does that once. The SHA-256 of 16 MiB takes %s (at best); other programs used %.2f cores meanwhile.", ms(r.fsync), ms(r.hash), r.otherCores)
-	note("A start reads the store beside everything else. \"Opening the store\" is until it has been read: a message or a list that comes earlier waits for that.")
-	note("The files have %s; they were made in %s. Operations follow each other, each on a conversation chosen at random, so that most are the first on theirs since the start: a conversation in use is loaded from memory.", mb(r.database), r.built.Round(time.Second))
+	note("The files have %s, rows among them; they were made in %s. Operations follow each other, each on a conversation chosen at random, so that most are the first on theirs since the start: a conversation in use is loaded from memory.", mb(r.database), r.built.Round(time.Second))
 	note("All of it took %s.", r.took.Round(time.Second))
 	return b.String()
 }

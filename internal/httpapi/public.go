@@ -67,12 +67,7 @@ type report struct {
 }
 
 func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
-	err := h.check(r.Context())
-	switch {
-	case errors.Is(err, ErrStarting): // whoever ends it for that makes it begin again
-		h.write(w, r, http.StatusOK, report{Status: "starting", Reason: PlainReason(err)})
-		return
-	case err != nil:
+	if err := h.check(r.Context()); err != nil {
 		h.write(w, r, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
 		return
 	}
@@ -115,16 +110,10 @@ func (h *health) check(ctx context.Context) error {
 	if now := h.opts.Now(); h.checked.IsZero() || now.Sub(h.checked) >= checkEvery || now.Before(h.checked) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkWithin)
 		defer cancel()
-		if h.err = h.opts.Check(ctx); !errors.Is(h.err, ErrStarting) {
-			h.checked = h.opts.Now()
-		}
+		h.err, h.checked = h.opts.Check(ctx), h.opts.Now()
 	}
 	return h.err
 }
-
-// ErrStarting: the store is still being read. The daemon is alive, and not
-// ready.
-var ErrStarting = errors.New("httpapi: the store is still being read")
 
 // reasons are the usual causes, and the words by which the databases name them
 // where no error value survives.
@@ -133,7 +122,6 @@ var reasons = []struct {
 	words string
 	plain string
 }{
-	{ErrStarting, "the store is still being read", "The store is still being read; nothing is answered until that is done."},
 	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
 	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},

@@ -133,24 +133,3 @@ func TestPlainReason(t *testing.T) {
 		t.Errorf("PlainReason(EROFS) = %q", got)
 	}
 }
-
-// A daemon whose store is still being read is alive and not ready, and the
-// moment it is ready nothing remembers that it was not.
-func TestStarting(t *testing.T) {
-	starting := httpapi.ErrStarting
-	clock := began
-	h := httpapi.Public(httpapi.PublicOptions{
-		Check: func(context.Context) error { return starting },
-		Now:   func() time.Time { return clock },
-	})
-	if code, body := ask(h, "/readyz"); code != 503 || !strings.Contains(fmt.Sprint(body["reason"]), "still being read") {
-		t.Errorf("readyz = %d %v, want that the store is still being read", code, body)
-	}
-	if code, body := ask(h, "/healthz"); code != 200 || body["status"] != "starting" {
-		t.Errorf("healthz = %d %v, want 200 starting", code, body)
-	}
-	starting = nil
-	if code, body := ask(h, "/readyz"); code != 200 || body["status"] != "ready" {
-		t.Errorf("readyz = %d %v, want 200 ready at once", code, body)
-	}
-}

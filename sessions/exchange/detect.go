@@ -82,11 +82,12 @@ func isMeta(f fieldSet) bool {
 var errOwnStore = fmt.Errorf("%w: it is a file from a Dragoman store, which cannot be imported alone: "+
 	"copy the whole store with dragoman sessions migrate, or export the conversations with dragoman sessions export and import the result", ErrFormat)
 
-// isStoreFile recognizes files of the file store: documents, the index, and records
-// of no conversation. Their fields may also be in an export of ours, if an older
+// isStoreFile recognizes files of the file store: documents, and records of no
+// conversation. Their fields may also be in an export of ours, if an older
 // version imported such a file; but exports number their messages.
 func isStoreFile(f fieldSet) bool {
-	return isNumber(f["format"]) && isNumber(f["lsn"]) && f["message_seq"] == nil
+	ours := isNumber(f["lsn"]) || f["head"] != nil && f["key"] != nil || f["pairings"] != nil
+	return isNumber(f["format"]) && ours && f["message_seq"] == nil
 }
 
 func isNumber(raw json.RawMessage) bool {

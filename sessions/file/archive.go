@@ -1,179 +1,114 @@
 package file
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
+	"sort"
 
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/rows"
 )
 
-// archiveLine is one line of an archive: exactly one field is set. Of rows and
-// heads the last line counts, so an archive is the whole history of a
-// conversation, and enough to write a lost document anew.
+// archiveLine is one line of an archive: exactly one field is set. Those of
+// format 2 had more than messages, of which the last line of a row counts.
 type archiveLine struct {
 	Message   *message               `json:"message,omitempty"`
 	Inbox     *rows.In               `json:"inbox,omitempty"`
 	Outbox    *sessions.OutboxRecord `json:"outbox,omitempty"`
 	Summaries *[]sessions.Summary    `json:"summaries,omitempty"`
-	Head      *memory.Head           `json:"head,omitempty"`
+	Head      *head                  `json:"head,omitempty"`
 }
 
-// archiveLines are what changes add to an archive. Of a row that several of
-// them changed the last state is enough.
-func archiveLines(head memory.Head, changes []change) ([]byte, error) {
-	var all memory.Content
-	var summaries *[]sessions.Summary
-	for _, ch := range changes {
-		all.Apply(&ch.ChatChange)
-		if ch.Gone || ch.Anew || ch.Summaries != nil {
-			summaries = ch.Summaries
+// writeLines writes messages to the end of an archive, which open opens if there
+// are any. It says where the end is now, and the seq of the last message.
+func writeLines(open func() (*os.File, error), list iter.Seq2[sessions.Message, error]) (f *os.File, seq, end int64, err error) {
+	var b *bufio.Writer
+	var enc *json.Encoder
+	for m, err := range list {
+		if err == nil && f == nil {
+			if f, err = open(); err == nil {
+				b = bufio.NewWriterSize(f, 64<<10)
+				enc = json.NewEncoder(b)
+				enc.SetEscapeHTML(false)
+			}
 		}
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	var errs []error
-	for _, m := range all.Messages {
-		w := newMessage(m)
-		errs = append(errs, enc.Encode(archiveLine{Message: &w}))
-	}
-	for _, r := range all.In {
-		errs = append(errs, enc.Encode(archiveLine{Inbox: &r}))
-	}
-	for _, o := range all.Out {
-		errs = append(errs, enc.Encode(archiveLine{Outbox: &o}))
-	}
-	if summaries != nil {
-		if *summaries == nil {
-			summaries = &[]sessions.Summary{} // null would be no line at all
+		if err == nil {
+			w := newMessage(m)
+			err = enc.Encode(archiveLine{Message: &w})
 		}
-		errs = append(errs, enc.Encode(archiveLine{Summaries: summaries}))
+		if err != nil {
+			return f, 0, 0, err
+		}
+		seq = m.Seq
 	}
-	errs = append(errs, enc.Encode(archiveLine{Head: &head}))
-	return b.Bytes(), errors.Join(errs...)
+	if f == nil {
+		return nil, 0, 0, nil
+	}
+	if err = b.Flush(); err == nil {
+		end, err = f.Seek(0, io.SeekCurrent)
+	}
+	return f, seq, end, err
 }
 
 // archive is what an archive says.
 type archive struct {
-	memory.Content
-	head *memory.Head
+	content
+	head *head
 	bad  int // lines that could not be read
-	size int64
 }
 
 // reading is told, in tests, about each archive before it is read, and may
 // have that fail.
 var reading = func(path string) error { return nil }
 
-// archiveFile is an archive that is open. There is no file if there is no
-// archive, or one that is no file: then odd says so.
-type archiveFile struct {
-	*os.File
-	odd error
-}
-
-// openArchive opens the archive at path. No archive is an empty one, and what
-// is no file is found damaged when it is read. What may not be read is an error
-// and no damage: it is whole, and only the operator can give it back.
-func openArchive(path string) (archiveFile, error) {
-	f, err := openRegular(path)
-	if cause, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return archiveFile{}, cause
-	}
-	if errors.Is(err, errDamaged) {
-		return archiveFile{odd: err}, nil
-	}
-	return archiveFile{File: f}, removed(err)
-}
-
-// readArchive reads the first size bytes of the archive at path, or all whole
-// lines of it if size is negative.
-func readArchive(path string, size int64) (*archive, error) {
-	f, err := openArchive(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.read(size)
-}
-
-// read is readArchive for an archive that is open. It closes it.
-func (f archiveFile) read(size int64) (*archive, error) {
-	if f.odd != nil {
-		return &archive{}, f.odd
-	}
+// readArchive reads what can be read of the archive at path, and says errDamaged
+// if that is not all. A last line that is cut is what a crash leaves. What may not
+// be read is an error and no damage: it is whole, and only the operator can give
+// it back.
+func readArchive(path string) (*archive, error) {
+	err := reading(path)
 	var data []byte
-	if f.File != nil {
-		err := reading(f.Name())
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		if data, err = f.bytes(); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		data, err = readRegular(path)
 	}
-	var err error
-	switch {
-	case size < 0: // the last line may be cut
-		data = data[:bytes.LastIndexByte(data, '\n')+1]
-	case int64(len(data)) < size:
-		err = fmt.Errorf("%w: the archive has %d bytes of %d", errDamaged, len(data), size)
-	default:
-		data = data[:size]
+	if cause, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+		return nil, cause
 	}
-	a := parseArchive(data)
-	if a.bad > 0 && err == nil {
-		err = fmt.Errorf("%w: %d lines of the archive cannot be read", errDamaged, a.bad)
+	if err = removed(err); err != nil {
+		return &archive{}, err
+	}
+	a := parseArchive(data[:bytes.LastIndexByte(data, '\n')+1])
+	if a.bad > 0 {
+		err = errDamaged
 	}
 	return a, err
 }
 
-// bytes are all there are now. It closes the file.
-func (f archiveFile) bytes() ([]byte, error) {
-	var b bytes.Buffer
-	info, err := f.Stat()
-	if err == nil {
-		b.Grow(int(info.Size()) + bytes.MinRead)
-		_, err = b.ReadFrom(f)
-	}
-	return b.Bytes(), errors.Join(err, f.Close())
-}
-
-// say takes a message in. One that is there already was edited by hand, or
-// written again after a crash: the last one counts.
-func (a *archive) say(m sessions.Message) {
-	i, there := memory.Find(a.Messages, m.Seq)
-	switch {
-	case there:
-		a.Messages[i] = m
-	case i == len(a.Messages):
-		a.Messages = append(a.Messages, m)
-	}
-}
-
 func parseArchive(data []byte) *archive {
-	a := &archive{size: int64(len(data))}
+	a := &archive{}
 	for line := range bytes.Lines(data) {
 		var l archiveLine
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(line, &l); err != nil || line[len(line)-1] != '\n' {
+		if err := json.Unmarshal(line, &l); err != nil {
 			a.bad++
 			continue
 		}
 		switch {
 		case l.Message != nil:
-			a.say(l.Message.plain())
+			a.putMessage(l.Message.plain())
 		case l.Inbox != nil:
-			a.PutIn(l.Inbox)
+			a.putIn(*l.Inbox)
 		case l.Outbox != nil:
-			a.PutOut(l.Outbox)
+			a.putOut(*l.Outbox)
 		case l.Summaries != nil:
 			a.Summaries = *l.Summaries
 		case l.Head != nil:
@@ -183,4 +118,45 @@ func parseArchive(data []byte) *archive {
 		}
 	}
 	return a
+}
+
+// putMessage, putIn and putOut put a row in the place of the one with its seq, or
+// add it.
+func (c *content) putMessage(m sessions.Message) {
+	c.Messages = put(c.Messages, m, func(m *sessions.Message) int64 { return m.Seq })
+}
+
+func (c *content) putIn(r rows.In) {
+	c.In = put(c.In, r, func(r *rows.In) int64 { return r.Seq })
+}
+
+func (c *content) putOut(o sessions.OutboxRecord) {
+	c.Out = put(c.Out, o, func(o *sessions.OutboxRecord) int64 { return o.Seq })
+}
+
+func put[T any](list []T, row T, seqOf func(*T) int64) []T {
+	seq := seqOf(&row)
+	i := sort.Search(len(list), func(i int) bool { return seqOf(&list[i]) >= seq })
+	if i < len(list) && seqOf(&list[i]) == seq {
+		list[i] = row
+		return list
+	}
+	return slices.Insert(list, i, row)
+}
+
+// over is what an archive and its document say together: the document shows the
+// newest rows, as somebody may have edited them.
+func (c *content) over(archived content) content {
+	all := archived
+	for _, m := range c.Messages {
+		all.putMessage(m)
+	}
+	for _, r := range c.In {
+		all.putIn(r)
+	}
+	for _, o := range c.Out {
+		all.putOut(o)
+	}
+	all.Summaries, all.Journals = c.Summaries, c.Journals
+	return all
 }

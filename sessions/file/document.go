@@ -5,27 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"io/fs"
-	"os"
-	"slices"
-	"syscall"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
-// documentFormat is the form in which files are written. Development versions
-// wrote format 1, which is no longer read.
-const documentFormat = 2
+// documentFormat is the form in which files are written. Format 2 had a log and
+// kept in the documents what is in the rows now; it is read. Development
+// versions wrote format 1, which is not.
+const (
+	documentFormat = 3
+	formerFormat   = 2
+)
 
-// document is a conversation as it stands in its file, for people and for the
-// next start. It shows the newest messages; all of them are in the archive.
+// document is a conversation as it stands in its file, for people and for a
+// store that lost its rows. It shows the newest messages; all of them are in the
+// archive.
 type document struct {
 	documentTop
 	Messages []message `json:"messages"`
@@ -48,34 +46,46 @@ type documentTop struct {
 	Summary  string                     `json:"summary,omitempty"` // the newest; it does not count when read
 }
 
-// documentRest stands behind them.
+// documentRest stands after them.
 type documentRest struct {
 	Waiting    []rows.In               `json:"waiting,omitempty"`
 	Deliveries []sessions.OutboxRecord `json:"deliveries,omitempty"` // not sent
 	Journals   map[string][]step       `json:"journals,omitempty"`
 	Summaries  []sessions.Summary      `json:"summaries,omitempty"`
-	Head       memory.Head             `json:"head"`
-	// LSN is the last commit that is in here.
-	LSN int64 `json:"lsn"`
-	// ArchiveBytes is how much of the archive belongs to it. What follows is
-	// the rest of a writing that did not end.
-	ArchiveBytes int64 `json:"archive_bytes"`
-	// Sum tells a document that was edited by hand from one that was not. It is
-	// written at the very end.
-	Sum string `json:"sum,omitempty"`
+	Head       head                    `json:"head"`
+
+	// Format 2 had these too. LSN is the last commit of its log that is in here.
+	LSN          int64  `json:"lsn,omitempty"`
+	ArchiveBytes int64  `json:"archive_bytes,omitempty"`
+	Sum          string `json:"sum,omitempty"`
 }
 
-func newDocument(h memory.Head, c memory.Content, st docState) *document {
+// head is what a document says of a key beside its rows.
+type head struct {
+	Key          channels.Key  `json:"key"`
+	Seq          int64         `json:"seq,omitempty"`
+	MessageSeq   int64         `json:"message_seq,omitempty"`
+	Conversation *conversation `json:"conversation,omitempty"` // nil: queues only
+}
+
+type conversation struct {
+	rows.Conversation
+	Generations []sessions.Generation `json:"generations,omitempty"` // without LastSeq
+}
+
+// content are the rows that a document shows, or an archive has, by their seqs.
+type content struct {
+	Messages  []sessions.Message
+	Summaries []sessions.Summary
+	In        []rows.In
+	Out       []sessions.OutboxRecord
+	Journals  map[string][]sessions.Step
+}
+
+func newDocument(h head, c content) *document {
 	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage)}
 	d.documentRest = documentRest{
-		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries,
-		Head: h, LSN: st.lsn, ArchiveBytes: st.archived,
-	}
-	if v := h.Conversation; v != nil {
-		d.Title, d.Created, d.Updated, d.Metadata = v.Title, v.Created, v.Updated, v.Settings.Metadata
-		if n := len(v.Generations); n > 0 {
-			d.Generation = v.Generations[n-1].ID
-		}
+		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries, Head: h,
 	}
 	if n := len(c.Summaries); n > 0 {
 		d.Summary = c.Summaries[n-1].Text
@@ -84,6 +94,7 @@ func newDocument(h memory.Head, c memory.Content, st docState) *document {
 		d.Messages = []message{}
 	}
 	if v := h.Conversation; v != nil {
+		d.Generation, d.Title, d.Created, d.Updated = v.Generation, v.Title, v.Created, v.Updated
 		settings := v.Settings
 		d.showForeign(&settings)
 		d.Metadata = settings.Metadata
@@ -91,36 +102,26 @@ func newDocument(h memory.Head, c memory.Content, st docState) *document {
 	return d
 }
 
-func (d *document) content() memory.Content {
-	return memory.Content{
+func (d *document) content() content {
+	return content{
 		Messages: mapped(d.Messages, message.plain), Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries,
 		Journals: mappedJournals(d.Journals, step.plain),
 	}
 }
 
-func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes} }
-
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
-	d.Sum = ""
 	data, err := pretty(d.shown())
-	data = d.theirs.behind(data)
-	return foreign(sumOf(data)).behind(data), err
+	return d.theirs.behind(data), err
 }
 
-// sumOf is the end of an encoded document, as an object.
-func sumOf(data []byte) string {
-	return fmt.Sprintf("{\n  \"sum\": \"%08x\"\n}\n", crc32.Checksum(data, castagnoli))
-}
-
-// untouched reports whether data is a document as encode wrote it.
-func untouched(data []byte) bool {
-	i := bytes.LastIndex(data, []byte(",\n  \"sum\": "))
-	if i < 0 {
-		return false
-	}
-	rest := append(slices.Clone(data[:i]), "\n}\n"...)
-	return bytes.Equal(foreign(sumOf(rest)).behind(rest), data)
+func pretty(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 var errDamaged = errors.New("damaged")
@@ -147,45 +148,6 @@ func readDocument(path string) (*document, error) {
 	return d, nil
 }
 
-// readRegular reads the file at path. What is there and is no file, or cannot
-// be read, is damage like any other: one conversation must not stop all of
-// them. It waits for nobody, as the reading of a pipe does.
-func readRegular(path string) ([]byte, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	return data, unreadable(err)
-}
-
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: it is no file", errDamaged)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// unreadable takes an error that belongs to one file for damage. Others, like
-// too many open files, pass.
-func unreadable(err error) error {
-	for _, one := range []error{fs.ErrPermission, syscall.EIO, syscall.EISDIR, syscall.ELOOP, syscall.ENXIO, syscall.ENODEV} {
-		if errors.Is(err, one) {
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-	}
-	return err
-}
-
 func parseDocument(data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors put it before UTF-8
 	if !json.Valid(data) {
@@ -203,14 +165,10 @@ func parseDocument(data []byte) (*document, error) {
 	switch {
 	case d.Format == 0:
 		return nil, errors.New("it names no format, so it is not a document of this store; dragoman sessions import may take it in")
-	case d.Format < documentFormat:
-		return nil, fmt.Errorf("its format is %d, but this version knows only %d", d.Format, documentFormat)
-	}
-	switch {
+	case d.Format < formerFormat:
+		return nil, fmt.Errorf("its format is %d, but this version knows only %d and %d", d.Format, formerFormat, documentFormat)
 	case d.Key.IsZero() || d.Key != d.Head.Key:
 		return nil, errors.New("it has no key, or two")
-	case d.ArchiveBytes < 0 || d.LSN < 0:
-		return nil, errors.New("it has an impossible size")
 	}
 	d.edited(theirs)
 	return d, checkContent(d.Key, d.Head, d.content())
@@ -243,7 +201,7 @@ func (d *document) edited(theirs map[string]json.RawMessage) {
 }
 
 // checkContent refuses what no store wrote.
-func checkContent(k channels.Key, h memory.Head, c memory.Content) error {
+func checkContent(k channels.Key, h head, c content) error {
 	last := int64(0)
 	for i, m := range c.Messages {
 		if m.Seq <= last || i > 0 && m.Seq != last+1 || m.Seq > h.MessageSeq {

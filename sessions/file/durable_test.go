@@ -20,39 +20,42 @@ import (
 	"dragoman/sessions/file"
 )
 
-// Whatever of the files a start finds, it finds the same store.
+// Whatever of the files a start finds, it finds the same store. Without the rows
+// only what is done is gone from the queues, and what was erased is not known.
 func TestReopenedIsEqual(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	fill(t, s)
 	want := dump(t, s)
 	same(t, "a second dump", dump(t, s), want)
-	logOnly := p.crash(t)
+	rowsOnly := p.crash(t)
 	must(t, file.Settle(s))
 	settled := p.crash(t)
-	must(t, file.Checkpoint(s))
-	checkpointed := p.crash(t)
 	must(t, s.Close())
-	lost := p.crash(t)
-	must(t, os.Remove(lost.path("index.json")))
-	lostIDs := p.crash(t)
-	must(t, os.Remove(lostIDs.path("seen.ids")))
+	lost := map[string]*place{}
+	for _, name := range []string{"rows.db", "store.json", "conversations", "archive"} {
+		lost[name] = p.crash(t)
+		must(t, os.RemoveAll(lost[name].path(name)))
+	}
 	for name, p := range map[string]*place{
-		"log only": logOnly, "settled": settled, "checkpointed": checkpointed, "closed": p, "index lost": lost, "ids lost": lostIDs,
+		"rows only": rowsOnly, "settled": settled, "closed": p, "rows lost": lost["rows.db"],
+		"store file lost": lost["store.json"], "documents lost": lost["conversations"], "archives lost": lost["archive"],
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := os.Stat(p.path("index.json"))
-			documents, _ := filepath.Glob(p.path("conversations/*.json"))
-			noIndex := err != nil && len(documents) > 0 // the first checkpoint makes it
 			s := p.open(t)
-			same(t, "Dump", dump(t, s), want)
-			if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:other", "l5", "again")}); err != nil || a.Outcome != sessions.Duplicate || a.Seq != 6 {
-				t.Errorf("Accept = %+v, %v", a, err)
+			if got := dump(t, s); name != "rows lost" {
+				same(t, "Dump", got, want)
+				if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:other", "l5", "again")}); err != nil || a.Outcome != sessions.Duplicate || a.Seq != 6 {
+					t.Errorf("Accept = %+v, %v", a, err)
+				}
+			} else {
+				open := slices.DeleteFunc(slices.Clone(want), func(line string) bool {
+					done := strings.HasPrefix(line, `{"inbox"`) && !strings.Contains(line, `"state":"waiting"`)
+					return done || strings.Contains(line, `"state":"sent"`) || strings.HasPrefix(line, `{"store"`)
+				})
+				same(t, "Dump", got[1:], open)
 			}
 			p.quiet(t)
-			if lost := strings.Contains(p.log.String(), "the index is lost"); lost != (noIndex || name == "ids lost") {
-				t.Errorf("the index is lost = %v:\n%s", lost, p.log.String())
-			}
 			if list := p.aside(t); len(list) > 0 {
 				t.Errorf("set aside: %v", list)
 			}
@@ -107,6 +110,13 @@ func (d *disk) synced(path string) {
 	d.names[rel] = d.listed(path)
 }
 
+// writeBack makes all names durable, as the system does now and then by itself.
+func (d *disk) writeBack() {
+	for _, sub := range []string{".", "conversations", "archive", "jobs"} {
+		d.names[sub] = d.listed(filepath.Join(d.dir, sub))
+	}
+}
+
 func (d *disk) listed(dir string) map[string]uint64 {
 	names := map[string]uint64{}
 	entries, err := os.ReadDir(dir)
@@ -124,7 +134,7 @@ func (d *disk) listed(dir string) map[string]uint64 {
 func (d *disk) cut(eager string) *place {
 	left := newPlace(d.t)
 	sum := sha256.New()
-	for _, sub := range []string{".", "conversations", "archive", "jobs", "log"} {
+	for _, sub := range []string{".", "conversations", "archive", "jobs"} {
 		must(d.t, os.MkdirAll(filepath.Join(left.dir, sub), 0o700))
 		names := d.names[sub]
 		if eager == "all" || eager == sub {
@@ -132,8 +142,18 @@ func (d *disk) cut(eager string) *place {
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			data := d.data[names[name]]
+			if strings.HasPrefix(name, "rows.db") {
+				continue // below
+			}
 			fmt.Fprintf(sum, "%s/%s %d %s", sub, name, len(data), data)
 			must(d.t, os.WriteFile(filepath.Join(left.dir, sub, name), data, 0o600))
+		}
+	}
+	// SQLite forces each commit to the disk by itself: no one is under way.
+	for _, name := range []string{"rows.db", "rows.db-wal"} {
+		if data, err := os.ReadFile(filepath.Join(d.dir, name)); err == nil {
+			fmt.Fprintf(sum, "%s %d %s", name, len(data), data)
+			must(d.t, os.WriteFile(filepath.Join(left.dir, name), data, 0o600))
 		}
 	}
 	image := string(sum.Sum(nil))
@@ -155,12 +175,15 @@ func TestPowerCut(t *testing.T) {
 		}
 	})
 	acknowledged := map[string]int{}
-	erased := false
+	erased, title := false, ""
 	var cuts int
 	look := func(left *place) error {
 		s, err := file.Open(t.Context(), left.dir, file.Options{})
 		if err != nil {
 			return err
+		}
+		if c, err := s.Conversation(t.Context(), key("x:1")); title != "" && (err != nil || c.Title != title) {
+			return errors.Join(fmt.Errorf("the title is %q, want %q", c.Title, title), err, s.Close())
 		}
 		for k, n := range acknowledged {
 			ms, err := s.Messages(t.Context(), key(k), 0, 100)
@@ -191,14 +214,14 @@ func TestPowerCut(t *testing.T) {
 			}
 			cuts++
 			if err := look(left); err != nil {
-				t.Errorf("cut %d (eager %q) %s the fsync of %s: %v", cuts, eager, when, filepath.Base(path), err)
+				t.Errorf("cut %d (eager %q) %s %s: %v", cuts, eager, when, filepath.Base(path), err)
 			}
 		}
 	}
 	check := func(path string) {
-		cutAll("before", path)
+		cutAll("before the fsync of", path)
 		d.synced(path)
-		cutAll("after", path)
+		cutAll("after the fsync of", path)
 	}
 	var mu sync.Mutex // documents are written side by side
 	file.OnSync(t, func(path string) error {
@@ -216,18 +239,23 @@ func TestPowerCut(t *testing.T) {
 			acknowledged[k]++
 			clear(d.seen) // more has to be there now
 		}
+		must(t, s.Rename(t.Context(), key("x:1"), number("title ", round)))
+		title = number("title ", round)
+		clear(d.seen)
 		switch round {
 		case 0:
 			say(t, s, "x:gone", "g", "hi")
 			must(t, file.Settle(s))
+			d.writeBack()
 		case 1:
-			must(t, file.Checkpoint(s))
+			must(t, file.Settle(s))
 		case 2:
 			must(t, file.Settle(s))
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:gone")}})
 			must(t, err)
 			erased = true
 		}
+		cutAll("after all of round", number("", round))
 	}
 	must(t, s.Close())
 	if cuts < 40 {
@@ -265,44 +293,8 @@ func TestModesAndLock(t *testing.T) {
 	must(t, err)
 }
 
-// A failing disk: the caller is told, nothing of it stays, and it goes on
-// afterwards as if it had not been tried.
-func TestCase41FailedCommit(t *testing.T) {
-	p := newPlace(t)
-	s := p.open(t)
-	say(t, s, "x:1", "1", "one")
-	before := dump(t, s)
-	full := errors.New("no space left")
-	failing := true
-	file.OnSync(t, func(path string) error {
-		if failing && strings.HasPrefix(path, p.path("log")) {
-			return full // the bytes are in the file all the same
-		}
-		return nil
-	})
-	for range 2 {
-		if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "2", "two")}); !errors.Is(err, full) {
-			t.Fatalf("Accept on a failing disk = %+v, %v", a, err)
-		}
-	}
-	if err := s.Check(t.Context()); err == nil {
-		t.Error("Check on a failing disk succeeds")
-	}
-	left := p.crash(t)
-	failing = false
-	same(t, "Dump of one that was killed then", dump(t, left.open(t)), before)
-	same(t, "Dump", dump(t, s), before)
-	must(t, s.Check(t.Context()))
-	if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "2", "two")}); err != nil || a.Outcome != sessions.Queued || a.Waiting != 1 {
-		t.Fatalf("Accept = %+v, %v", a, err)
-	}
-	want := dump(t, s)
-	must(t, s.Close())
-	same(t, "Dump of the next life", dump(t, p.open(t)), want)
-}
-
 // A scheduled job has a queue and no conversation, so its files are elsewhere,
-// and are found there also when the index is lost.
+// and are found there also when the rows are lost.
 func TestJobsHaveAFolder(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -314,20 +306,18 @@ func TestJobsHaveAFolder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, lost := range []string{"", "index.json"} {
-		if lost != "" {
-			must(t, os.Remove(p.path(lost)))
+	s = p.open(t)
+	feed, err := s.Feed(t.Context(), key("heartbeat:morning"), 0, 10)
+	if err != nil || len(feed) == 0 {
+		t.Errorf("the job's queue is %v, %v", feed, err)
+	}
+	must(t, s.Close())
+	must(t, os.Remove(p.path("rows.db")))
+	s = p.open(t)
+	for _, k := range []string{"heartbeat:morning", "x:1"} {
+		if ms, err := s.Messages(t.Context(), key(k), 0, 9); err != nil || len(ms) != 1 {
+			t.Errorf("without rows Messages of %s = %v, %v", k, ms, err)
 		}
-		s = p.open(t)
-		feed, err := s.Feed(t.Context(), key("heartbeat:morning"), 0, 10)
-		if err != nil || len(feed) == 0 {
-			t.Errorf("without %q the job's queue is %v, %v", lost, feed, err)
-		}
-		got, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: key("heartbeat:morning"), ID: "due-1", Text: "hi"}})
-		if err != nil || got.Outcome != sessions.Duplicate {
-			t.Errorf("without %q the occurrence is taken in again: %+v, %v", lost, got, err)
-		}
-		must(t, s.Close())
 	}
 }
 

@@ -34,7 +34,7 @@ func titled(t *testing.T, s sessions.Store, k channels.Key) string {
 // A title that was edited by hand counts, with the index and without it, and
 // stays until the next one is given.
 func TestEditedTitle(t *testing.T) {
-	for _, lost := range []string{"", "index.json"} {
+	for _, lost := range []string{"", "rows.db"} {
 		t.Run("lost "+lost, func(t *testing.T) {
 			p := newPlace(t)
 			s := p.open(t)
@@ -70,7 +70,7 @@ func TestEditedTitle(t *testing.T) {
 
 // Metadata that was edited by hand counts as a title does.
 func TestEditedMetadata(t *testing.T) {
-	for _, lost := range []string{"", "index.json"} {
+	for _, lost := range []string{"", "rows.db"} {
 		t.Run("lost "+lost, func(t *testing.T) {
 			p := newPlace(t)
 			s := p.open(t)
@@ -98,7 +98,7 @@ func TestEditedMetadata(t *testing.T) {
 // Fields that we do not know stay as they are, wherever in the document they
 // were put, until the conversation is deleted.
 func TestForeignFields(t *testing.T) {
-	for _, lost := range []string{"", "index.json", "archive/x_1.jsonl"} {
+	for _, lost := range []string{"", "rows.db", "archive/x_1.jsonl"} {
 		t.Run("lost "+lost, func(t *testing.T) {
 			p := newPlace(t)
 			s := p.open(t)
@@ -107,7 +107,7 @@ func TestForeignFields(t *testing.T) {
 			must(t, s.Close())
 			edit(t, p, "conversations/x_1.json", `"messages"`, `"zeta": {"list": [1, "<2>", {}], "deep": {"b": null, "a": 1.50}},
   "messages"`)
-			edit(t, p, "conversations/x_1.json", `"archive_bytes"`, `"alpha": "α", "archive_bytes"`)
+			edit(t, p, "conversations/x_1.json", `"head"`, `"alpha": "α", "head"`)
 			if lost != "" {
 				must(t, os.Remove(p.path(lost)))
 			}
@@ -168,14 +168,14 @@ func TestEditedTitleAfterCrash(t *testing.T) {
 // leaves it as it is, whatever its shape.
 func TestNewerDocument(t *testing.T) {
 	for name, put := range map[string]string{"format": `"format": 7`, "shape": `"messages_by_day": true, "lsn": "7", "format": 7`} {
-		for _, lost := range []string{"", "index.json"} {
+		for _, lost := range []string{"", "rows.db"} {
 			t.Run(name+" "+lost, func(t *testing.T) {
 				p := newPlace(t)
 				s := p.open(t)
 				say(t, s, "x:1", "1", "one")
 				say(t, s, "x:2", "2", "two")
 				must(t, s.Close())
-				newer := edit(t, p, "conversations/x_1.json", `"format": 2`, put)
+				newer := edit(t, p, "conversations/x_1.json", `"format": 3`, put)
 				if lost != "" {
 					must(t, os.Remove(p.path(lost)))
 				}
@@ -187,7 +187,7 @@ func TestNewerDocument(t *testing.T) {
 				if got := read(t, p.path("conversations/x_1.json")); !bytes.Equal(got, newer) || len(p.aside(t)) > 0 {
 					t.Errorf("the document of a newer version was changed, or set aside: %v", p.aside(t))
 				}
-				edit(t, p, "conversations/x_1.json", put, `"format": 2`)
+				edit(t, p, "conversations/x_1.json", put, `"format": 3`)
 				if ms, err := p.open(t).Messages(t.Context(), key("x:1"), 0, 9); err != nil || len(ms) != 1 {
 					t.Errorf("Messages = %+v, %v", ms, err)
 				}
@@ -202,7 +202,7 @@ func TestCase48NamesInOtherLettersAreNoDamage(t *testing.T) {
 	for _, field := range []string{`"Created":"yesterday"`, `"KEY":"my own"`, `"FORMAT":99`, `"Format":"mine"`, `"LSN":-1`, `"HEAD":[]`} {
 		t.Run(field, func(t *testing.T) {
 			p := imported(t)
-			edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, `+field+`,`)
+			edit(t, p, "conversations/x_1.json", `"format": 3,`, `"format": 3, `+field+`,`)
 			s := p.open(t)
 			say(t, s, "x:1", "more", "more")
 			must(t, s.Close())

@@ -3,19 +3,17 @@ package file
 import (
 	"context"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions/memory"
 )
 
 // What tests want to know. Stores of theirs may be at work while that changes.
 var (
 	onSync atomic.Pointer[func(path string) error]
 	onRead atomic.Pointer[func(path string) error]
-	onFree atomic.Pointer[func() int64]
 )
 
 func init() {
@@ -26,13 +24,6 @@ func init() {
 			err = (*told)(file.Name())
 		}
 		return err
-	}
-	room := free
-	free = func(dir string) (int64, error) {
-		if told := onFree.Load(); told != nil {
-			return (*told)(), nil
-		}
-		return room(dir)
 	}
 	reading = func(path string) error {
 		if told := onRead.Load(); told != nil {
@@ -48,6 +39,13 @@ func init() {
 func OnSync(t *testing.T, f func(path string) error) {
 	old := onSync.Swap(&f)
 	t.Cleanup(func() { onSync.Store(old) })
+}
+
+// OnRead has f told about each archive before it is read, until the test ends. Its
+// error is that of the reading.
+func OnRead(t *testing.T, f func(path string) error) {
+	old := onRead.Swap(&f)
+	t.Cleanup(func() { onRead.Store(old) })
 }
 
 // Sync makes a file durable.
@@ -71,59 +69,32 @@ func ParseArchive(data []byte) (messages, bad int) {
 	return len(a.Messages), a.bad
 }
 
-// ParseLine reads a line of the log.
+// ParseLine reads a line of the log of format 2.
 func ParseLine(line []byte) error {
 	_, err := parseLine(line)
 	return err
 }
 
-// ParseIndex reads an index.
-func ParseIndex(data []byte) error {
-	_, err := parseIndex(data)
-	return err
-}
-
 // Settle writes the documents of all that changed.
-func Settle(s *Store) error {
-	_, err := s.settle(context.Background(), forever)
+func Settle(s *Store) error { return SettleIn(context.Background(), s) }
+
+// SettleIn is Settle as long as ctx lasts.
+func SettleIn(ctx context.Context, s *Store) error {
+	_, err := s.b.settle(ctx)
 	return err
 }
 
-// Checkpoint brings all files up to the log and drops it.
-func Checkpoint(s *Store) error { return s.checkpoint(context.Background()) }
+// Common is what belongs to no conversation.
+type (
+	Common      = common
+	Quarantined = quarantined
+)
 
-// CheckpointIn is Checkpoint as long as ctx lasts.
-func CheckpointIn(ctx context.Context, s *Store) error { return s.checkpoint(ctx) }
-
-// Loaded is how many conversations are in memory after those were released
-// that were not used since before.
-func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
-
-// OnRead has f told about each archive before it is read, until the test ends.
-func OnRead(t *testing.T, f func(path string)) {
-	FailRead(t, func(path string) error {
-		f(path)
-		return nil
-	})
-}
-
-// FailRead is OnRead for an f whose error is that of the reading.
-func FailRead(t *testing.T, f func(path string) error) {
-	old := onRead.Swap(&f)
-	t.Cleanup(func() { onRead.Store(old) })
-}
-
-// Merge is into after changes.
-func Merge(into memory.Common, changes ...memory.Common) memory.Common {
-	s := memory.NewShared()
-	for _, ch := range append([]memory.Common{into}, changes...) {
-		s.Add(ch)
+// Merge is into after changes of the log of format 2.
+func Merge(into Common, changes ...Common) Common {
+	into.Facts, into.Quarantined = slices.Clone(into.Facts), slices.Clone(into.Quarantined)
+	for _, ch := range changes {
+		into.add(ch)
 	}
-	return s.All()
-}
-
-// OnFree has the store believe that there is so much room, until the test ends.
-func OnFree(t *testing.T, f func() int64) {
-	old := onFree.Swap(&f)
-	t.Cleanup(func() { onFree.Store(old) })
+	return into
 }

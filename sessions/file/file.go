@@ -1,49 +1,35 @@
-// Package file keeps each conversation in a file of its own, as JSON that a
-// person can read.
+// Package file keeps each conversation in a file, as JSON that a person can read.
 //
 // Its promise is that of package sessions: a method that returned nil has
 // changed the disk, and the change survives kill -9 and a power cut; a method
-// that returned an error has changed nothing. The one commit point is a log:
-// up to 256 steps share one line of it and one fsync. Documents follow the log
-// within seconds, each replaced in one piece (draft, fsync, rename, fsync of
-// the folder), and a start reads what the log has and the documents do not.
+// that returned an error has changed nothing. The one commit point is a file of
+// rows, as package sqlite has them. Each commit marks there the keys that it
+// changed. Documents follow the marks within seconds, each replaced in one piece
+// (draft, fsync, rename, fsync of the folder).
 //
+//	rows.db                              everything
 //	conversations/telegram_123456.json   the newest messages, what waits, settings
-//	archive/telegram_123456.jsonl        all of it, only ever added to
+//	archive/telegram_123456.jsonl        every message, one per line
 //	jobs/                                queues of scheduled jobs, which have no conversation
 //	store.json                           people, facts, jobs, what was set aside
-//	log/                                 commits that are not in the files yet
-//	index.json, seen.ids                 made anew from the others if lost
 //
-// The rows in memory are those of package memory. In memory are the heads of all
-// conversations, some 30 bytes for each message that was ever accepted, up to
-// 300 for one whose conversation was deleted, and the newest messages of
-// conversations that were used in the last half hour. Beyond some ten thousand
-// conversations or a million messages sqlite is the better store.
+// Open looks at documents that are not as they were written: what a person
+// changed there counts. If the rows are lost, they are read from the other files.
 //
 // What can fail, and how:
 //
-//   - The disk is full or an fsync fails: the methods of that commit return the
-//     error, nothing of them is stored, and the store works again when there is
-//     room.
-//   - The last line of the log is cut: a crash did that, nobody was told that
-//     the commit had been made. It is cut off.
+//   - The disk is full, or an fsync of the rows fails: as in package sqlite.
+//     Documents that cannot be written stay marked.
 //   - A document cannot be read: it is renamed to NAME.corrupt-TIME and never
-//     touched again, and the conversation is made anew from the archive and the
-//     log. The others go on. So do they after damage to an archive or to the
-//     middle of the log, of which everything that can be read is kept.
-//   - An archive is gone: the start says how many messages went with it, and
-//     begins it anew with those that the document shows.
-//   - Another process has the store open: Open says so.
-//   - The folder holds something else, and no store: Open says so and leaves it
-//     as it is.
-//   - Files cannot be read, or a document is of a newer version: Open does not
-//     know yet, because it does not wait until they are read. Every method but
-//     Hold waits, and says it; so does Run. Nothing is written.
+//     touched again, and written anew. So is a document or an archive that is gone.
+//   - The rows are damaged: Open says so and changes nothing. If they are moved
+//     away, the next start reads the documents and archives.
+//   - Another process has the store open, a newer version wrote some of it, or the
+//     folder holds something else: Open says so and leaves it as it is.
 //
-// The goroutines are the one that reads the files and then commits, the one
-// that writes documents and up to four that help it for a moment, and those of
-// the dispatcher in Run. Close ends all but the last.
+// The goroutines are the one that writes documents, up to four that help it for a
+// moment, those of the rows, and those of the dispatcher in Run. Close ends all but
+// the last.
 package file
 
 import (
@@ -53,16 +39,22 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
-	"dragoman/sessions/rules"
+	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/sqlite"
 )
 
-var _ sessions.Store = (*Store)(nil)
+var (
+	_ sessions.Store = (*Store)(nil)
+	_ rows.Scrubber  = (*backend)(nil)
+)
 
 // Options adjust a [Store]. The zero value works.
 type Options struct {
@@ -70,41 +62,51 @@ type Options struct {
 	Now func() time.Time
 	// Logger is told about damage and about failing handlers. Nil discards.
 	Logger *slog.Logger
-	// Settle is how long a change waits in the log before its document is
-	// written, and how often the store looks for such changes: a document is at
-	// most twice that behind. 0 is two seconds.
+	// Settle is how often documents are written of what changed. 0 is three
+	// seconds.
 	Settle time.Duration
-	// LogBytes is how long the log grows before it is dropped, after all
-	// documents were written. 0 is 8 MB.
-	LogBytes int64
 }
 
-// Store keeps conversations in files. Make it with [Open].
+// Store is the engine over rows that have documents. Make it with [Open].
 type Store struct {
-	*memory.Store
-	opts  Options
-	disk  *disk
+	*engine.Store
+	b *backend
+}
+
+// backend is the rows, and the documents of them.
+type backend struct {
+	*sqlite.Backend
+	dir   string
+	now   func() time.Time
+	log   *slog.Logger
 	flock *os.File
 
-	checkpoints sync.Mutex
-	stop        context.CancelFunc
-	ended       chan struct{} // closed when the goroutine that writes documents has ended
-	closed      sync.Once
+	settling sync.Mutex // held while documents are written
+	stop     context.CancelFunc
+	ended    chan struct{} // closed when the goroutine that writes documents has ended
+	closed   sync.Once
 }
 
+// The names in the folder of a store.
+const (
+	rowsName    = "rows.db"
+	documentDir = "conversations"
+	archiveDir  = "archive"
+	jobDir      = "jobs"
+)
+
 // Open opens the store in the directory dir, making it if there is none, for
-// this user alone. Errors: ErrForeign.
+// this user alone. It takes over what somebody changed in documents. Errors:
+// ErrForeign, sessions.NewerError.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	s, err := open(dir, o)
+	s, err := open(ctx, dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("file: open %s: %w", dir, err)
 	}
-	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go s.keep(ctx)
 	return s, nil
 }
 
-func open(dir string, o Options) (_ *Store, err error) {
+func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -112,34 +114,85 @@ func open(dir string, o Options) (_ *Store, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Settle <= 0 {
-		o.Settle = 2 * time.Second
-	}
-	if o.LogBytes <= 0 {
-		o.LogBytes = 8 << 20
+		o.Settle = 3 * time.Second
 	}
 	if _, err := Look(dir); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: o, ended: make(chan struct{})}
-	if s.flock, err = lockDir(dir); err != nil {
+	b := &backend{dir: dir, now: o.Now, log: o.Logger, ended: make(chan struct{})}
+	if b.flock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
-	s.disk = &disk{
-		dir: dir, now: o.Now, log: o.Logger, journal: journal{dir: filepath.Join(dir, logDir)},
-		states: map[channels.Key]docState{},
+	s, err := b.begin(ctx, o)
+	if err != nil {
+		if b.Backend != nil {
+			err = errors.Join(err, b.Backend.Close())
+		}
+		return nil, errors.Join(err, b.flock.Close())
 	}
-	s.disk.checkpoint = func() error { return s.checkpoint(context.Background()) }
-	s.Store = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk)
+	ctx, b.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go b.keep(ctx, o.Settle)
 	return s, nil
 }
 
-// keep is the goroutine that writes documents.
-func (s *Store) keep(ctx context.Context) {
-	defer close(s.ended)
-	if s.Wait(ctx) != nil {
-		return // whoever uses the store is told why
+// begin opens the rows and makes them and the documents agree.
+func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
+	// A store whose rows are still to be made is not touched if it is too new.
+	if found, err := sqlite.Look(b.rowsPath()); err != nil || !found {
+		if err := errors.Join(err, Newer(b.dir)); err != nil {
+			return nil, err
+		}
 	}
-	ticker := time.NewTicker(s.opts.Settle)
+	if err := b.removeDrafts(); err != nil {
+		return nil, err
+	}
+	if b.Backend, err = sqlite.OpenBackend(ctx, b.rowsPath(), sqlite.Options{Now: o.Now, Logger: o.Logger}); err != nil {
+		return nil, err
+	}
+	s := &Store{engine.New(b, "file", b.now), b}
+	return s, s.compare(ctx)
+}
+
+func (b *backend) removeDrafts() error {
+	for _, sub := range storeDirs {
+		drafts, err := pathsWith(filepath.Join(b.dir, sub), draftEnding)
+		for _, path := range drafts {
+			err = errors.Join(err, removed(os.Remove(path)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }
+
+// documentPath is the document of k, or with no key what belongs to none.
+func (b *backend) documentPath(k channels.Key) string {
+	if k.IsZero() {
+		return filepath.Join(b.dir, commonName)
+	}
+	return filepath.Join(b.dir, folder(k, documentDir), fileName(k)+".json")
+}
+
+func (b *backend) archivePath(k channels.Key) string {
+	return filepath.Join(b.dir, folder(k, archiveDir), fileName(k)+".jsonl")
+}
+
+// folder is where the files of k are: those of a scheduled job, which has a
+// queue and no conversation, are not among the conversations.
+func folder(k channels.Key, usual string) string {
+	if k.Channel() == string(sessions.OriginHeartbeat) {
+		return jobDir
+	}
+	return usual
+}
+
+// keep is the goroutine that writes documents.
+func (b *backend) keep(ctx context.Context, every time.Duration) {
+	defer close(b.ended)
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -148,52 +201,75 @@ func (s *Store) keep(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		written, err := s.settle(ctx, s.opts.Now().Add(-s.opts.Settle))
-		if err == nil && s.disk.dropLog(s.opts.LogBytes) {
-			err = s.checkpoint(ctx)
-		}
+		stale, err := b.settle(ctx)
 		failed := err != nil && ctx.Err() == nil
 		switch {
 		case failed && !failing: // said once, not each time
-			s.opts.Logger.Error("documents cannot be written; new messages stay in the log", "err", err)
-		case failing && written == 0: // no news
+			b.log.Error("documents cannot be written; new messages are in "+rowsName+" alone", "err", err)
+		case failing && stale == 0: // no news
 			failed = true
 		case failing && !failed:
-			s.opts.Logger.Info("documents are written again")
+			b.log.Info("documents are written again")
 		}
 		failing = failed
-		s.Store.Release(s.opts.Now().Add(-rules.Idle))
 	}
 }
 
-// dropLog reports whether the log is longer than most, or holds what was
-// deleted since.
-func (d *disk) dropLog(most int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stale || d.journal.total > most
+// Scrub leaves no byte of what was deleted: see rows.Scrubber. Files that were
+// set aside are removed for keys that are gone; nobody can tell what is in the
+// others, so they are named.
+func (b *backend) Scrub(ctx context.Context, keys []channels.Key) error {
+	if _, err := b.settle(ctx); err != nil {
+		return err
+	}
+	if err := b.Backend.Scrub(ctx, keys); err != nil { // the marks named the keys
+		return err
+	}
+	aside, err := Damaged(b.dir)
+	for _, name := range aside {
+		if slices.ContainsFunc(keys, func(k channels.Key) bool { return asideOf(name, k) }) {
+			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))))
+		} else {
+			b.log.Warn("a damaged file was set aside and may hold erased text; look at it and remove it", "file", name)
+		}
+	}
+	return errors.Join(err, b.syncDirs())
+}
+
+// removeAside removes what was set aside of k. settle syncs the folders.
+func (b *backend) removeAside(k channels.Key, aside func() ([]string, error)) error {
+	all, err := aside()
+	for _, name := range all {
+		if asideOf(name, k) {
+			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))))
+		}
+	}
+	return err
+}
+
+// asideOf reports whether name is a document or an archive of k that was set
+// aside because it was damaged.
+func asideOf(name string, k channels.Key) bool {
+	base, _, _ := strings.Cut(filepath.Base(name), corruptEnding)
+	return base == fileName(k)+".json" || base == fileName(k)+".jsonl"
 }
 
 // closeFor bounds how long Close writes documents. What it does not come to is
-// in the log, and the next life goes on from there: documents that were written
-// are only looked at. 8,000 of them took four lives that did nothing else.
+// marked, and the next life goes on from there.
 const closeFor = 3 * time.Second
 
-// Close implements [sessions.Store].
-func (s *Store) Close() error {
+// Close ends the store: see rows.Backend.
+func (b *backend) Close() error {
 	var err error
-	s.closed.Do(func() {
-		s.stop()
-		<-s.ended
-		err = s.Store.Close()
+	b.closed.Do(func() {
+		b.stop()
+		<-b.ended
 		ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 		defer cancel()
-		if s.Wait(ctx) != nil {
-			// Nothing was read, so there is nothing to write.
-		} else if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Logger.Warn("not all documents could be written; the log has the rest", "err", err)
+		if _, err := b.settle(ctx); err != nil && ctx.Err() == nil {
+			b.log.Warn("not all documents could be written; "+rowsName+" has the rest", "err", err)
 		}
-		err = errors.Join(err, s.disk.journal.close(), s.flock.Close())
+		err = errors.Join(b.Backend.Close(), b.flock.Close())
 	})
 	if err != nil {
 		return fmt.Errorf("file: close: %w", err)

@@ -9,8 +9,8 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/file"
-	"dragoman/sessions/memory"
 	"dragoman/sessions/rowstest"
+	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
 )
 
@@ -54,11 +54,18 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openMemory(*testing.T) sessions.Store { return memory.New(memory.Options{}) }
+func openRowsAlone(t *testing.T) sessions.Store {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rows.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
 
 func TestCopies(t *testing.T) {
 	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
-		"ToItself": {open, open}, "ToMemory": {open, openMemory}, "FromMemory": {openMemory, open},
+		"ToItself": {open, open}, "ToRows": {open, openRowsAlone}, "FromRows": {openRowsAlone, open},
 	} {
 		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })
 	}

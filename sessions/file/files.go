@@ -3,6 +3,7 @@ package file
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ var fsync = (*os.File).Sync
 // lockDir makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
 func lockDir(dir string) (*os.File, error) {
-	for _, d := range []string{dir, filepath.Join(dir, documentDir), filepath.Join(dir, archiveDir), filepath.Join(dir, jobDir), filepath.Join(dir, logDir)} {
+	for _, sub := range storeDirs {
+		d := filepath.Join(dir, sub)
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
 		}
@@ -44,27 +46,26 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// replace makes data the content of the file at path: it has the old content
-// or the new one, whenever the machine dies. The new name is durable after
-// syncDir.
-func replace(path string, data []byte) error {
-	draft := path + draftEnding
-	f, err := os.OpenFile(draft, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = fsync(f)
+// draft opens a file that is to replace the one at path.
+func draft(path string) (*os.File, error) {
+	return os.OpenFile(path+draftEnding, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+}
+
+// replace puts a draft in the place of the file at path, which has the old
+// content or the new one, whenever the machine dies. The new name is durable
+// after syncDir.
+func replace(path string, f *os.File) (info fs.FileInfo, err error) {
+	if err = fsync(f); err == nil {
+		info, err = f.Stat()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(draft, path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		// A draft that is left over is removed at the next start.
-		return errors.Join(err, removed(os.Remove(draft)))
+		err = errors.Join(err, removed(os.Remove(f.Name())))
 	}
-	return nil
+	return info, err
 }
 
 // removed takes it as well that the file was not there.
@@ -84,23 +85,28 @@ func syncDir(dir string) error {
 	return errors.Join(fsync(f), f.Close())
 }
 
-// appendAt writes data behind the first size bytes of the file at path, and
-// what stands there already goes: it is the rest of a writing that did not
-// end.
-func appendAt(path string, size int64, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600) // it may be a pipe
+// openAt opens the file at path to be written on after its first size bytes: the
+// rest is of a writing that did not end. One that is shorter is as good as none.
+// Errors: fs.ErrNotExist.
+func openAt(path string, size int64) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// A copy that somebody put back may be one that others can read.
-	err = errors.Join(f.Chmod(0o600), f.Truncate(size))
+	info, err := f.Stat()
+	if err == nil && info.Size() < size {
+		err = fs.ErrNotExist
+	}
+	if err == nil { // a copy that somebody put back may be one that others can read
+		err = errors.Join(f.Chmod(0o600), f.Truncate(size))
+	}
 	if err == nil {
-		_, err = f.WriteAt(data, size)
+		_, err = f.Seek(size, io.SeekStart)
 	}
-	if err == nil {
-		err = fsync(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return errors.Join(err, f.Close())
+	return f, nil
 }
 
 // folderNames are the names in a folder, in no order.
@@ -166,5 +172,48 @@ func Damaged(dir string) ([]string, error) {
 	return found, nil
 }
 
-// storeDirs are all folders of a store, each before those within it.
-var storeDirs = []string{".", documentDir, archiveDir, jobDir, logDir}
+// dataDirs are the folders with documents and archives, storeDirs all folders of
+// a store.
+var (
+	dataDirs  = []string{documentDir, archiveDir, jobDir}
+	storeDirs = append([]string{"."}, dataDirs...)
+)
+
+// readRegular reads the file at path. What is there and is no file, or cannot
+// be read, is damage like any other: one conversation must not stop all of
+// them. It waits for nobody, as the reading of a pipe does.
+func readRegular(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	return data, unreadable(err)
+}
+
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no file", errDamaged)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unreadable takes an error that belongs to one file for damage. Others, like
+// too many open files, pass.
+func unreadable(err error) error {
+	for _, one := range []error{fs.ErrPermission, syscall.EIO, syscall.EISDIR, syscall.ELOOP, syscall.ENXIO, syscall.ENODEV} {
+		if errors.Is(err, one) {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return err
+}

@@ -3,7 +3,6 @@ package file_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -149,19 +148,11 @@ func newPlace(t *testing.T) *place {
 	return &place{dir: filepath.Join(t.TempDir(), "sessions"), log: &testkit.Output{}}
 }
 
-// begin opens the store, which goes on to read what it has.
-func (p *place) begin(t *testing.T) *file.Store {
+// open opens the store.
+func (p *place) open(t *testing.T) *file.Store {
 	t.Helper()
 	p.log = &testkit.Output{}
 	return openWith(t, p.dir, file.Options{Logger: slog.New(slog.NewTextHandler(p.log, nil))})
-}
-
-// open opens the store and waits until all is read, and what is wrong is said.
-func (p *place) open(t *testing.T) *file.Store {
-	t.Helper()
-	s := p.begin(t)
-	must(t, s.Wait(t.Context()))
-	return s
 }
 
 // crash is p as a process leaves it that is killed now.
@@ -218,23 +209,16 @@ func keys(names ...string) (list []channels.Key) {
 
 // openAt opens a store that may refuse.
 func openAt(t *testing.T, dir string) (*file.Store, error) {
-	s, err := file.Open(t.Context(), dir, file.Options{})
-	if err == nil {
-		// What is wrong with the files is said to whoever uses the store.
-		if err = s.Wait(t.Context()); err != nil {
-			_, used := s.Find(t.Context(), sessions.Query{Limit: 1})
-			err = errors.Join(used, s.Close())
-		}
-	}
-	return s, err
+	t.Helper()
+	return file.Open(t.Context(), dir, file.Options{})
 }
 
-// everything is what all files hold.
-func everything(t *testing.T, p *place) []byte {
+// everything is what all files hold, the rows among them or not.
+func everything(t *testing.T, p *place, rows bool) []byte {
 	t.Helper()
 	var all []byte
 	must(t, filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
+		if err == nil && !e.IsDir() && (rows || !strings.HasPrefix(e.Name(), "rows.db")) {
 			all = append(all, read(t, path)...)
 		}
 		return err

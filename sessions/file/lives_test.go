@@ -49,7 +49,7 @@ func TestShortLives(t *testing.T) {
 			}
 			return nil
 		})
-		err := file.CheckpointIn(ctx, s)
+		err := file.SettleIn(ctx, s)
 		cancel()
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"dragoman/sessions/sqlite"
 )
 
 // ErrForeign: something is at the place that is no store of this package.
@@ -42,18 +44,22 @@ func Look(dir string) (found bool, err error) {
 // ours finds what only this package writes. Any one piece is enough, since the
 // others may be damaged or lost.
 func ours(dir string) (bool, error) {
-	for _, name := range []string{commonName, indexName} {
-		if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && headed(data, "format", "lsn") {
-			return true, nil
-		}
+	found, err := sqlite.Look(filepath.Join(dir, rowsName))
+	if errors.Is(err, sqlite.ErrForeign) {
+		err = fmt.Errorf("%w: %w", ErrForeign, err)
 	}
-	j := journal{dir: filepath.Join(dir, logDir)}
-	segments, err := j.segments()
+	if found || err != nil {
+		return found, err
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, commonName)); err == nil && (headed(data, "format", "name", "pairings") || headed(data, "format", "lsn")) {
+		return true, nil
+	}
+	segments, err := pathsWith(filepath.Join(dir, formerLog), ".jsonl")
 	if err != nil && !notThere(err) {
 		return false, fmt.Errorf("file: look into a folder: %w", err)
 	}
-	for _, name := range segments {
-		if strings.Trim(strings.TrimSuffix(name, ".jsonl"), "0123456789") == "" {
+	for _, path := range segments {
+		if digits := strings.TrimSuffix(filepath.Base(path), ".jsonl"); len(digits) == 16 && strings.Trim(digits, "0123456789") == "" {
 			return true, nil
 		}
 	}
@@ -101,12 +107,13 @@ func stranger(dir string) (string, error) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case documentDir, archiveDir, jobDir, logDir:
+		case documentDir, archiveDir, jobDir, formerLog:
 			inside, err := os.ReadDir(filepath.Join(dir, e.Name()))
 			if err != nil || len(inside) > 0 {
 				return e.Name(), removed(err)
 			}
-		case "lock":
+		case rowsName + ".new", rowsName + ".new-wal", rowsName + ".new-shm": // rows that were not made
+		case "lock", rowsName + ".lock":
 			if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
 				return e.Name(), removed(err)
 			}

@@ -53,15 +53,12 @@ func TestLook(t *testing.T) {
 	}
 	look("empty folders", false)
 	s := openWith(t, dir, file.Options{})
-	if err := s.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	look("open", true)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	look("closed", true)
-	for _, name := range []string{"log", "index.json"} {
+	for _, name := range []string{"rows.db", "log"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -74,24 +71,18 @@ func TestLook(t *testing.T) {
 func TestNewer(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text string
-		gone       string // a file that is taken away
 		newer      bool
 	}{
 		"nothing":           {file: "notes"},
 		"what all share":    {file: "store.json", text: `{"format": 99, "lsn": 1}`, newer: true},
-		"the index alone":   {file: "index.json", text: `{"format": 99, "lsn": 1}`, gone: "store.json", newer: true},
-		"the index beside":  {file: "index.json", text: `{"format": 99, "lsn": 1}`}, // made anew, if the store can be used
 		"a document":        {file: "conversations/x%3A1.json", text: "{\n  \"format\": 99,\n  \"key\": \"x:1\"}", newer: true},
 		"a job":             {file: "jobs/x%3A1.json", text: `{"format":99,"key":"heartbeat:1"}`, newer: true},
-		"a document of now": {file: "conversations/x%3A1.json", text: `{"format":2,"key":"x:1"}`},
+		"a document of now": {file: "conversations/x%3A1.json", text: `{"format":3,"key":"x:1"}`},
 		"a damaged one":     {file: "conversations/x%3A1.json", text: `{"format":99999999999999999999999,"ke`},
 		"an empty one":      {file: "conversations/x%3A1.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := closedStore(t)
-			if test.gone != "" {
-				must(t, os.Remove(filepath.Join(dir, test.gone)))
-			}
 			must(t, os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o600))
 			err := file.Newer(dir)
 			if test.newer != (err != nil && strings.Contains(err.Error(), "newer version")) || !test.newer && err != nil {
@@ -116,6 +107,6 @@ func closedStore(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	s := openWith(t, dir, file.Options{})
-	must(t, errors.Join(s.Wait(t.Context()), s.Close()))
+	must(t, s.Close())
 	return dir
 }

@@ -103,11 +103,9 @@ func FuzzFiles(f *testing.F) {
 	f.Add([]byte(`{"format":1,"key":"x:1","head":{"key":"x:1","seq":1},"messages":[],"lsn":1,"archive_bytes":0}`))
 	f.Add([]byte("{\"message\":{\"seq\":1}}\n{\"inbox\":{}}\n"))
 	f.Add([]byte(`00000000 2 {}`))
-	f.Add([]byte("{\"format\":2,\"conversations\":[\n{\"key\":\"x:1\"},\n{}\n]}"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_ = file.ParseDocument(data)
 		file.ParseArchive(data)
 		_ = file.ParseLine(data)
-		_ = file.ParseIndex(data)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+
+	"dragoman/sessions/sqlite"
 )
 
 // Newer says why this version cannot use the store at dir: a newer one wrote
@@ -16,21 +18,19 @@ import (
 // use and about a large one. Reading the store finds what is written in another
 // way than the versions so far do.
 func Newer(dir string) error {
-	for _, name := range []string{commonName, indexName} {
-		path := filepath.Join(dir, name)
-		format, err := formatOf(path)
-		if err == nil && format > documentFormat {
-			err = newer(path, format)
-		}
-		if err != nil {
-			return fmt.Errorf("file: look into %s: %w", dir, err)
-		}
-		if format > 0 {
-			break // an index that does not fit to this is made anew
-		}
+	if err := sqlite.Newer(filepath.Join(dir, rowsName)); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, commonName)
+	format, err := formatOf(path)
+	if err == nil && format > documentFormat {
+		err = newer(path, format)
+	}
+	if err != nil {
+		return fmt.Errorf("file: look into %s: %w", dir, err)
 	}
 	for _, sub := range []string{documentDir, jobDir} {
-		docs, err := filepath.Glob(filepath.Join(dir, sub, "*.json"))
+		docs, err := pathsWith(filepath.Join(dir, sub), ".json")
 		for _, path := range docs {
 			if err = refuseNewer(path); err != nil {
 				break

@@ -25,7 +25,7 @@ func TestCase49RestoredWithOtherTimes(t *testing.T) {
 				if err != nil || d.IsDir() {
 					return err
 				}
-				if !index && d.Name() == "index.json" {
+				if !index && d.Name() == "rows.db" {
 					return os.Remove(path)
 				}
 				return os.Chtimes(path, stamp, stamp)

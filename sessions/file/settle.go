@@ -3,269 +3,184 @@ package file
 import (
 	"context"
 	"errors"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
-	"dragoman/channels"
-	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/sqlite"
 )
 
-// settlers is how many documents are written at once: an fsync waits for the
-// disk most of the time.
-const settlers = 4
+const (
+	// settlers is how many documents are written at once: an fsync waits for the
+	// disk most of the time.
+	settlers = 4
+	// settleMost is how many are written of one moment of the rows, and then noted
+	// in one commit.
+	settleMost = 256
+)
 
-// settle writes the documents of keys whose first change was made before, and
+// settle writes the documents of keys that changed since theirs were written, and
 // says how many those were. It goes on with the others when one fails.
-func (s *Store) settle(ctx context.Context, before time.Time) (n int, err error) {
-	d := s.disk
-	d.settling.Lock()
-	defer d.settling.Unlock()
-	due := d.due(before)
-	if len(due) == 0 {
-		return 0, nil
+func (b *backend) settle(ctx context.Context) (n int, err error) {
+	b.settling.Lock()
+	defer b.settling.Unlock()
+	stale, err := b.Documents(ctx, true)
+	errs := []error{err}
+	for part := range slices.Chunk(stale, settleMost) {
+		if ctx.Err() == nil {
+			errs = append(errs, b.settlePart(ctx, part))
+		}
 	}
-	// One look into the folders does for all that was deleted.
-	d.damaged = sync.OnceValues(func() ([]string, error) { return Damaged(d.dir) })
+	return len(stale), errors.Join(append(errs, ctx.Err())...)
+}
+
+// settlePart reads one key after the other, as all of them were at one moment,
+// and has their files written side by side. Then it notes which are.
+func (b *backend) settlePart(ctx context.Context, part []sqlite.Document) error {
 	var mu sync.Mutex
 	var errs []error
+	var done []sqlite.Document
+	note := func(doc sqlite.Document, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			done = append(done, doc)
+		}
+		errs = append(errs, err)
+	}
+	// One look into the folders does for all that was deleted.
+	aside := sync.OnceValues(func() ([]string, error) { return Damaged(b.dir) })
+	files := make(chan filesOf) // no buffer: the workers take what they can do
 	var workers sync.WaitGroup
-	work := make(chan channels.Key) // no buffer: the workers take what they can do
-	for range min(settlers, len(due)) {
+	for range min(settlers, len(part)) {
 		workers.Go(func() {
-			for k := range work {
-				err := s.settleOne(k)
-				s.Store.Trim(k)
-				if err != nil {
-					mu.Lock()
-					errs = append(errs, err)
-					mu.Unlock()
-				}
+			for f := range files {
+				note(b.finish(f, aside))
 			}
 		})
 	}
-	for _, k := range due {
-		if ctx.Err() != nil {
-			break
+	err := b.Snapshot(ctx, func(r rows.Reader) error {
+		for _, doc := range part {
+			if ctx.Err() != nil {
+				break
+			}
+			f, err := b.gather(context.WithoutCancel(ctx), r, doc)
+			if err != nil {
+				note(doc, err)
+				continue
+			}
+			files <- f
 		}
-		work <- k
-	}
-	close(work)
+		return nil
+	})
+	close(files)
 	workers.Wait()
-	return len(due), errors.Join(append(errs, ctx.Err(), d.syncDirs())...)
-}
-
-// due are the keys whose first change was made before.
-func (d *disk) due(before time.Time) (keys []channels.Key) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k, t := range d.since {
-		if !t.After(before) {
-			keys = append(keys, k)
-		}
+	if synced := b.syncDirs(); synced != nil || len(done) == 0 {
+		return errors.Join(append(errs, err, synced)...)
 	}
-	return keys
+	return errors.Join(append(errs, err, b.Written(context.WithoutCancel(ctx), done))...)
 }
 
-func (d *disk) syncDirs() error {
+// filesOf are the files of a key on their way to the disk.
+type filesOf struct {
+	sqlite.Document
+	archive *os.File // written and not durable; nil: it stays as it is
+	data    []byte   // the document; nil: the key is gone
+}
+
+// gather reads a key and writes to its archive what that does not have.
+func (b *backend) gather(ctx context.Context, r rows.Reader, doc sqlite.Document) (filesOf, error) {
+	f := filesOf{Document: doc}
+	if doc.Key.IsZero() {
+		c, err := readCommon(ctx, r)
+		if err == nil {
+			f.data, err = pretty(c)
+		}
+		return f, err
+	}
+	h, c, err := readKey(ctx, r, doc.Key)
+	if err == nil && h.Key.IsZero() {
+		f.LastSeq, f.Bytes = 0, 0
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if f.data, err = newDocument(h, c).encode(); err == nil {
+		err = b.extend(ctx, r, &f)
+	}
+	return f, err
+}
+
+// extend writes new messages to the archive, or all of them to a new one.
+func (b *backend) extend(ctx context.Context, r rows.Reader, f *filesOf) error {
+	if f.Whole > f.Document.Written {
+		f.Bytes = 0
+	}
+	open := func() (*os.File, error) { return openAt(b.archivePath(f.Key), f.Bytes) }
+	if f.Bytes == 0 {
+		f.LastSeq = 0
+		open = func() (*os.File, error) { return draft(b.archivePath(f.Key)) }
+	}
+	out, seq, end, err := writeLines(open, r.Messages(ctx, f.Key, rows.Said{After: f.LastSeq, Once: true}))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.Bytes > 0: // somebody took it away
+		f.Bytes = 0
+		return b.extend(ctx, r, f)
+	case err != nil && out != nil:
+		return errors.Join(err, out.Close())
+	case out != nil:
+		f.archive, f.LastSeq, f.Bytes = out, seq, end
+	}
+	return err
+}
+
+// finish makes the files of a key durable but for their names: the archive first,
+// then the document.
+func (b *backend) finish(f filesOf, aside func() ([]string, error)) (sqlite.Document, error) {
+	path, archive := b.documentPath(f.Key), b.archivePath(f.Key)
+	var err error
+	switch {
+	case f.archive == nil:
+	case f.archive.Name() == archive:
+		err = errors.Join(fsync(f.archive), f.archive.Close())
+	default:
+		_, err = replace(archive, f.archive)
+	}
+	if f.Bytes == 0 && !f.Key.IsZero() {
+		err = removed(os.Remove(archive))
+	}
+	if err == nil && f.Deleted > f.Document.Written {
+		err = b.removeAside(f.Key, aside)
+	}
+	if err != nil {
+		return f.Document, err
+	}
+	f.Size, f.Modified = 0, 0
+	if f.data == nil {
+		return f.Document, removed(os.Remove(path))
+	}
+	out, err := draft(path)
+	if err != nil {
+		return f.Document, err
+	}
+	if _, err = out.Write(f.data); err != nil {
+		return f.Document, errors.Join(err, out.Close())
+	}
+	info, err := replace(path, out)
+	if err == nil {
+		f.Size, f.Modified = info.Size(), info.ModTime().UnixNano()
+	}
+	return f.Document, err
+}
+
+func (b *backend) syncDirs() error {
 	var errs []error
-	for _, sub := range dataDirs {
-		errs = append(errs, syncDir(filepath.Join(d.dir, sub)))
+	for _, sub := range storeDirs {
+		errs = append(errs, syncDir(filepath.Join(b.dir, sub)))
 	}
 	return errors.Join(errs...)
 }
-
-// settleOne brings the document and the archive of k up to the log. The caller
-// holds settling.
-func (s *Store) settleOne(k channels.Key) error {
-	d := s.disk
-	lock := d.lock(k)
-	for {
-		lock.Lock()
-		before, err := d.stateOf(k)
-		lock.Unlock()
-		if err != nil {
-			return err
-		}
-		// The store may read the document now, so the lock is free.
-		var changes []change
-		var lsn int64
-		head, content, err := s.Store.Document(k, func() { changes, lsn = d.waiting(k, before.lsn), d.last() })
-		if err != nil {
-			return err
-		}
-		again, err := s.writeOne(head, content, changes, lsn, before)
-		if !again || err != nil {
-			return err
-		}
-	}
-}
-
-// writeOne writes what settleOne has gathered, and reports whether that has to
-// be gathered again because the document was made anew meanwhile.
-func (s *Store) writeOne(head memory.Head, content memory.Content, changes []change, lsn int64, before docState) (again bool, err error) {
-	d, k := s.disk, head.Key
-	lock := d.lock(k)
-	lock.Lock()
-	defer lock.Unlock()
-	st, err := d.stateOf(k)
-	if err != nil || st != before {
-		return true, err
-	}
-	if len(changes) > 0 {
-		if st, err = d.write(head, content, changes, lsn, st); err != nil {
-			return false, err
-		}
-	}
-	d.settled(k, st)
-	return false, nil
-}
-
-// stateOf is what was last written of k.
-func (d *disk) stateOf(k channels.Key) (docState, error) {
-	if st, ok := d.state(k); ok {
-		return st, nil
-	}
-	doc, err := d.document(k)
-	if err != nil || doc == nil {
-		return docState{}, err
-	}
-	return doc.state(), nil
-}
-
-// write makes the files of a key what they are after changes: the archive
-// first, then the document that says how much of it counts.
-func (d *disk) write(head memory.Head, content memory.Content, changes []change, lsn int64, st docState) (docState, error) {
-	k := head.Key
-	if changes[len(changes)-1].Gone {
-		return docState{lsn: lsn}, errors.Join(removed(os.Remove(d.documentPath(k))), removed(os.Remove(d.archivePath(k))))
-	}
-	lines, err := archiveLines(head, changes)
-	if err != nil {
-		return st, err
-	}
-	if slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone }) {
-		st.archived, err = 0, replace(d.archivePath(k), lines)
-	} else {
-		err = appendAt(d.archivePath(k), st.archived, lines)
-	}
-	if err == nil && st.archived == 0 {
-		// The document must not be there without the archive that it counts on.
-		err = syncDir(filepath.Dir(d.archivePath(k)))
-	}
-	if err == nil && slices.ContainsFunc(changes, func(c change) bool { return c.Deleted }) {
-		err = d.removeDamaged(k)
-	}
-	if err != nil {
-		return st, err
-	}
-	st.lsn, st.archived = lsn, st.archived+int64(len(lines))
-	data, err := newDocument(head, content, st).encode()
-	if err == nil {
-		err = replace(d.documentPath(k), data)
-	}
-	return st, err
-}
-
-// settled forgets the changes of k that its document has.
-func (d *disk) settled(k channels.Key, st docState) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.states[k] = st
-	left := slices.DeleteFunc(slices.Clone(d.pending[k]), func(c change) bool { return c.lsn <= st.lsn })
-	if len(left) > 0 {
-		d.pending[k], d.since[k] = left, d.now()
-		return
-	}
-	delete(d.pending, k)
-	delete(d.since, k)
-	if _, ok := d.heads[k]; !ok {
-		delete(d.states, k)
-	}
-}
-
-// checkpoint brings all documents up to the log and then drops the log.
-func (s *Store) checkpoint(ctx context.Context) error {
-	s.checkpoints.Lock()
-	defer s.checkpoints.Unlock()
-	for {
-		if done, err := s.tryCheckpoint(ctx); done || err != nil {
-			return err
-		}
-	}
-}
-
-// cut is what a checkpoint begins with: all that is not in the documents.
-type cut struct {
-	common memory.Common
-	heads  []memory.Head
-	fresh  []seenRow
-	lsn    int64
-	images int  // how often everything was read
-	stale  bool // the log tells of what was deleted
-}
-
-// cut begins a new file of the log and takes what the files before it tell of.
-func (s *Store) cut() (c cut, err error) {
-	d := s.disk
-	common, err2 := s.Store.Survey(func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		c = cut{heads: slices.Collect(maps.Values(d.heads)), fresh: slices.Clone(d.fresh), lsn: d.lsn, images: d.images, stale: d.stale}
-		if err = d.journal.begin(d.lsn + 1); err == nil {
-			d.stale = false
-		}
-	})
-	c.common = common
-	return c, errors.Join(err, err2)
-}
-
-// tryCheckpoint is checkpoint, and reports whether it came to its end: it does
-// not if everything was read anew meanwhile, because a commit failed. What was
-// accepted since the index is counted anew then.
-func (s *Store) tryCheckpoint(ctx context.Context) (done bool, err error) {
-	d := s.disk
-	c, err := s.cut()
-	defer func() {
-		if c.stale && !done {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.stale = true
-		}
-	}()
-	if err == nil {
-		_, err = s.settle(ctx, forever)
-	}
-	if err != nil {
-		return false, err
-	}
-	d.indexing.Lock()
-	defer d.indexing.Unlock()
-	if d.read() != c.images {
-		return false, nil
-	}
-	if err := d.writeCommon(c.common, c.lsn); err != nil {
-		return false, err
-	}
-	if err := d.writeIndex(c); err != nil {
-		return false, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fresh = slices.Clone(d.fresh[len(c.fresh):])
-	err = d.journal.drop()
-	return err == nil, err
-}
-
-// read is how often everything was read.
-func (d *disk) read() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.images
-}
-
-// forever is after every change.
-var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

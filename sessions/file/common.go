@@ -1,0 +1,103 @@
+package file
+
+import (
+	"context"
+	"time"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+)
+
+const commonName = "store.json"
+
+// commonFile is what belongs to no conversation, as it stands in its file: for
+// people, and for a store that lost its rows.
+type commonFile struct {
+	Format int   `json:"format"`
+	LSN    int64 `json:"lsn,omitempty"` // of format 2: the last commit of its log that is in here
+	common
+}
+
+// common is all of it, and in the log of format 2 what a step changed.
+type common struct {
+	Name        string                `json:"name,omitempty"`
+	Days        map[string]int64      `json:"days,omitempty"`
+	Pairings    *[]sessions.Pairing   `json:"pairings,omitempty"` // all of them
+	Facts       []sessions.FactRecord `json:"facts,omitempty"`
+	Forgotten   []sessions.FactRecord `json:"forgotten,omitempty"` // only their names; before Facts
+	Due         map[string]time.Time  `json:"due,omitempty"`
+	Occurrences []sessions.Occurrence `json:"occurrences,omitempty"`
+	Quarantined []quarantined         `json:"asides,omitempty"`
+	Erased      []string              `json:"erased,omitempty"` // of format 2: marks
+}
+
+// quarantined is a message that was set aside. In the log of format 2 one with
+// nothing but its name is gone.
+type quarantined struct {
+	Row string `json:"row,omitempty"` // CHANNEL/ID, of format 2
+	sessions.QuarantineRecord
+}
+
+// readCommon reads what belongs to no conversation. The marks of what was erased
+// are in the rows alone: they would be most of it.
+func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
+	c := commonFile{Format: documentFormat}
+	r := &keyReader{ctx: ctx, r: rs}
+	pairings := []sessions.Pairing{}
+	for _, like := range []rows.Record{
+		{Store: &rows.Store{}},
+		{Pairing: &sessions.Pairing{}},
+		{Fact: &sessions.FactRecord{}},
+		{Job: &sessions.JobRecord{}},
+		{Occurrence: &sessions.Occurrence{}},
+		{Quarantined: &sessions.QuarantineRecord{}},
+	} {
+		for _, rec := range collect(r, rs.Records(ctx, like)) {
+			switch {
+			case rec.Store != nil:
+				c.Name, c.Days = rec.Store.Name, rec.Store.Days
+			case rec.Pairing != nil:
+				pairings = append(pairings, *rec.Pairing)
+			case rec.Fact != nil:
+				c.Facts = append(c.Facts, *rec.Fact)
+			case rec.Job != nil:
+				if c.Due == nil {
+					c.Due = map[string]time.Time{}
+				}
+				c.Due[rec.Job.Job] = rec.Job.Due
+			case rec.Occurrence != nil:
+				c.Occurrences = append(c.Occurrences, *rec.Occurrence)
+			default:
+				c.Quarantined = append(c.Quarantined, quarantined{QuarantineRecord: *rec.Quarantined})
+			}
+		}
+	}
+	c.Pairings = &pairings
+	return c, r.err
+}
+
+// records are what c says, as a copy of a store has it. The record of the store
+// comes last.
+func (c *common) records() (list []sessions.Record) {
+	if c.Pairings != nil {
+		for _, p := range *c.Pairings {
+			list = append(list, sessions.Record{Pairing: &p})
+		}
+	}
+	for _, f := range c.Facts {
+		list = append(list, sessions.Record{Fact: &f})
+	}
+	for job, due := range c.Due {
+		list = append(list, sessions.Record{Job: &sessions.JobRecord{Job: job, Due: due}})
+	}
+	for _, o := range c.Occurrences {
+		list = append(list, sessions.Record{Occurrence: &o})
+	}
+	for _, q := range c.Quarantined {
+		list = append(list, sessions.Record{Quarantined: &q.QuarantineRecord})
+	}
+	if c.Name != "" {
+		list = append(list, sessions.Record{Store: &sessions.StoreRecord{Name: c.Name, Days: c.Days, Erased: c.Erased}})
+	}
+	return list
+}
