@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -264,6 +265,9 @@ func TestBadRequests(t *testing.T) {
 		want                       int
 	}{
 		{"no key", "GET", "/v1/sessions/log", "", 400},
+		{"no number in an address", "GET", "/v1/sessions?limit=x", "", 400},
+		{"a number in an address", "GET", "/v1/sessions?limit=7", "", 200},
+		{"no key in an address", "GET", "/v1/sessions/log?key=x", "", 400},
 		{"no number", "GET", "/v1/sessions", `{"limit":"x"}`, 400},
 		{"no place", "GET", "/v1/sessions", `{"after":"x"}`, 400},
 		{"no key in a search", "GET", "/v1/search", `{"query":"x","key":"x"}`, 400},
@@ -289,6 +293,24 @@ func TestBadRequests(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", w.Code, tt.want, w.Body)
 			}
 		})
+	}
+}
+
+// Scripts ask in the address, as docs/sessions.md says.
+func TestAskedInAnAddress(t *testing.T) {
+	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+	for target, want := range map[string]int{
+		"/v1/search?query=hello&key=telegram:1&limit=5":               1,
+		"/v1/search?query=hello&from=2125-01-01T00:00:00Z":            0,
+		"/v1/sessions/log?key=telegram:1&after=0&limit=1":             1,
+		"/v1/sessions/log?key=telegram:1&before=2000-01-01T00:00:00Z": 0,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
+		var found []json.RawMessage
+		if err := json.Unmarshal(w.Body.Bytes(), &found); err != nil || w.Code != 200 || len(found) != want {
+			t.Errorf("%s: status %d, %s, want %d messages", target, w.Code, w.Body, want)
+		}
 	}
 }
 

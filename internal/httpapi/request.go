@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"dragoman/channels"
 )
@@ -25,7 +27,8 @@ func page(limit int) int {
 }
 
 // verb answers a request with what do returns. What is asked is the JSON in the
-// request's body, also of a GET; without a body it is the zero Q.
+// request's body, also of a GET, or for scripts the query of its address; without
+// either it is the zero Q.
 func verb[Q, A any](do func(ctx context.Context, asked Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked Q
@@ -45,13 +48,29 @@ func verb[Q, A any](do func(ctx context.Context, asked Q) (A, error)) http.Handl
 // decode reads what r asks.
 func decode(r *http.Request, asked any) error {
 	text, err := io.ReadAll(r.Body)
+	if err == nil && len(text) == 0 && r.URL.RawQuery != "" {
+		text, err = fromQuery(r.URL.Query())
+	}
 	if err == nil && len(text) > 0 {
 		err = json.Unmarshal(text, asked)
 	}
 	if err != nil {
-		return &badRequest{fmt.Sprintf("the request's body cannot be understood: %s", Plain(err))}
+		return &badRequest{fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
 	}
 	return nil
+}
+
+// fromQuery is what the query of an address asks, as JSON. Of its values only
+// limit is a number.
+func fromQuery(query url.Values) ([]byte, error) {
+	asked := map[string]any{}
+	for name := range query {
+		asked[name] = query.Get(name)
+		if n, err := strconv.Atoi(query.Get(name)); err == nil && name == "limit" {
+			asked[name] = n
+		}
+	}
+	return json.Marshal(asked)
 }
 
 // keyed is a verb about a conversation.
