@@ -39,13 +39,13 @@ func (f *fence) closes(line string) bool {
 
 var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}$`)
 
-// IsLanguage reports whether what follows a fence names a language; else it is
+// isLanguage reports whether what follows a fence names a language; else it is
 // text.
-func IsLanguage(info string) bool { return languageForm.Regexp().MatchString(info) }
+func isLanguage(info string) bool { return languageForm.Regexp().MatchString(info) }
 
 // infoOf is the language of a code block, short enough to repeat.
 func infoOf(info string) string {
-	if info = strings.TrimSpace(info); IsLanguage(info) {
+	if info = strings.TrimSpace(info); isLanguage(info) {
 		return info
 	}
 	return ""

@@ -141,9 +141,6 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// Unescape takes the backslashes before punctuation away.
-func Unescape(s string) string { return string(util.UnescapePunctuations([]byte(s))) }
-
 // resolve undoes backslash escapes and entities in ordinary text.
 func resolve(value []byte) string {
 	if !bytes.ContainsAny(value, `\&`) {

@@ -6,11 +6,11 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Times reports whether so many stars between two characters multiply, as in
+// times reports whether so many stars between two characters multiply, as in
 // 2*3*4 and 2**10, rather than mark what stands between them and the next
 // ones: then they would vanish. Markdown knows no such rule; it lets emphasis
 // begin and end within a word, which numbers have no use for.
-func Times(before rune, stars int, after rune) bool {
+func times(before rune, stars int, after rune) bool {
 	switch stars {
 	case 1:
 		return isNumber(before) && isName(after) || isName(before) && isNumber(after)
@@ -40,7 +40,7 @@ func (stars) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	for n < len(line) && line[n] == '*' {
 		n++
 	}
-	if n == len(line) || !Times(block.PrecendingCharacter(), n, rune(line[n])) {
+	if n == len(line) || !times(block.PrecendingCharacter(), n, rune(line[n])) {
 		return nil
 	}
 	block.Advance(n)

@@ -45,14 +45,6 @@ type walk struct {
 // in tables above all.
 var breaks = lazily.Compile(`(?i)<br\s*/?>`)
 
-// Break returns the length of the break that s begins with, or 0.
-func Break(s string) int {
-	if at := breaks.Regexp().FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
-		return at[1]
-	}
-	return 0
-}
-
 // blocks writes the children of n with what separates them.
 func (w walk) blocks(n ast.Node, p Pen) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
@@ -124,7 +116,7 @@ func (w walk) fenced(n *ast.FencedCodeBlock) Code {
 		return c
 	}
 	info := strings.TrimSpace(string(n.Info.Segment.Value(w.source)))
-	if IsLanguage(info) && strings.TrimSpace(c.Text) != "" {
+	if isLanguage(info) && strings.TrimSpace(c.Text) != "" {
 		c.Language = info
 	} else {
 		c.Text = info + "\n" + c.Text
