@@ -1,15 +1,23 @@
 package exchange
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Open reads the file at path. The name of the file is the conversation's if
@@ -99,3 +107,97 @@ func candidates(dir string) (out []string, err error) {
 		return filepath.Base(path) == sentinelSummary && slices.Contains(out, filepath.Join(filepath.Dir(path), sentinelLog))
 	}), nil
 }
+
+// sqliteMagic is how every SQLite file begins.
+const sqliteMagic = "SQLite format 3\x00"
+
+// detect looks at the first line that is not empty, and returns a reader that
+// begins with it.
+func detect(in *bufio.Reader) (Format, io.Reader, error) {
+	if b, _ := in.Peek(len(sqliteMagic)); string(b) == sqliteMagic {
+		return Goose, in, nil
+	}
+	var first []byte
+	var err error
+	for len(bytes.TrimSpace(first)) == 0 && err == nil {
+		first, err = readLine(in, MaxLine)
+	}
+	if err != nil && err != io.EOF && !errors.Is(err, errLong) { // a document needs no line breaks
+		return "", nil, fmt.Errorf("exchange: read: %w", err)
+	}
+	line := bytes.TrimSpace(first)
+	switch {
+	case len(line) == 0:
+		return "", nil, fmt.Errorf("exchange: read: %w: the file is empty", ErrFormat)
+	case line[0] != '{' && line[0] != '[':
+		return "", nil, fmt.Errorf("exchange: read: %w: neither JSON, JSON lines nor a SQLite database", ErrFormat)
+	}
+	return classify(line), io.MultiReader(bytes.NewReader(first), in), nil
+}
+
+// classify knows lines of logs. The rest is a document, or a list.
+func classify(line []byte) Format {
+	var f fieldSet
+	switch {
+	case json.Unmarshal(line, &f) != nil: // a list, or it continues in the next line
+	case isRecord(f) || isArchive(f): // the reader says why it refuses an archive
+		return JSONL
+	case f["role"] == nil && isList(f["messages"]):
+	case f["messageType"] != nil:
+		return Sentinel
+	case f["role"] != nil || isMeta(f):
+		return PicoClawLines
+	}
+	return JSON
+}
+
+var recordNames = sync.OnceValue(rules.NamesOf[sessions.Record])
+
+func isRecord(f fieldSet) bool {
+	for name, value := range f {
+		return len(f) == 1 && recordNames()[name] && value[0] == '{'
+	}
+	return false
+}
+
+func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
+
+// isMeta distinguishes the metadata line of a log from a document without messages.
+func isMeta(f fieldSet) bool {
+	for _, name := range []string{"skip", "count", "created_at", "updated_at"} {
+		if f[name] != nil {
+			return true
+		}
+	}
+	return f["key"] != nil && f["messages"] == nil
+}
+
+// errOwnStore: somebody imports a file of one of our stores. It has only a part of a
+// conversation, and the lack of the rest would not be noticed until it is too late.
+var errOwnStore = fmt.Errorf("%w: it is a file from a Dragoman store, which cannot be imported alone: "+
+	"copy the whole store with dragoman sessions migrate, or export the conversations with dragoman sessions export and import the result", ErrFormat)
+
+// isStoreFile recognizes files of the file store: documents, and records of no
+// conversation. Their fields may also be in an export of ours, if an older
+// version imported such a file; but exports number their messages.
+func isStoreFile(f fieldSet) bool {
+	ours := isNumber(f["lsn"]) || f["head"] != nil && f["key"] != nil || f["pairings"] != nil
+	return isNumber(f["format"]) && ours && f["message_seq"] == nil
+}
+
+func isNumber(raw json.RawMessage) bool {
+	var n float64
+	return raw != nil && json.Unmarshal(raw, &n) == nil
+}
+
+// isArchive recognizes a line of the file store's archive, which has one field.
+// Some records have the same names.
+func isArchive(f fieldSet) bool {
+	var row struct {
+		ID json.RawMessage `json:"id"` // the number that the store gave
+	}
+	return len(f) == 1 && (isObject(f["message"]) || isObject(f["head"]) || isList(f["summaries"]) ||
+		json.Unmarshal(f["inbox"], &row) == nil && isNumber(row.ID))
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
