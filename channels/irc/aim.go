@@ -128,15 +128,13 @@ func (s *session) nameOf(replyTo string) string {
 	if !ok {
 		return ""
 	}
-	s.do(context.Background(), func() {
-		f := s.net.fold
-		if u := s.users[f.fold(nick)]; u != nil && (u.host == "" || u.identity.same(id, f)) {
-			return
-		}
-		if u := s.seen(id); u != nil {
-			nick = u.nick
-		}
-	})
+	f := s.net.fold
+	if u := s.users[f.fold(nick)]; u != nil && (u.host == "" || u.identity.same(id, f)) {
+		return nick
+	}
+	if u := s.seen(id); u != nil {
+		nick = u.nick
+	}
 	return nick
 }
 

@@ -3,6 +3,7 @@ package irc
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,40 +34,27 @@ const (
 // sayLoop is said once to whoever answers our answers.
 const sayLoop = "You answer faster than a person can type, so I think that you are a program and will stop answering. Write again after a pause of one minute."
 
-// verdicts of loops.heard.
-type loopVerdict int
-
-const (
-	goOn loopVerdict = iota
-	sayItOnce
-	keepSilent
-)
-
-// heard notes a message of who in chat and decides whether it is answered.
-func (l *loops) heard(who string, now time.Time) loopVerdict {
+// heard notes a message of who in chat, and reports whether it is not answered.
+// begins: it is the first of those.
+func (l *loops) heard(who string, now time.Time) (silent, begins bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.of(who, now)
-	pause := now.Sub(x.last) > loopSpan
+	x := l.by[who]
+	if x == nil || now.Sub(x.last) > loopSpan {
+		if len(l.by) >= loopsBound {
+			maps.DeleteFunc(l.by, func(_ string, x *exchange) bool { return now.Sub(x.last) > loopSpan })
+		}
+		x = &exchange{}
+		l.by[who] = x
+	}
 	x.last = now
-	if pause {
-		x.silent, x.turns = false, nil
-	}
-	if x.silent {
-		return keepSilent
-	}
 	if x.answered {
-		x.answered = false
-		x.turns = append(x.turns, now)
+		x.answered, x.turns = false, append(x.turns, now)
 	}
-	for len(x.turns) > 0 && now.Sub(x.turns[0]) > loopSpan {
-		x.turns = x.turns[1:]
-	}
-	if len(x.turns) < mostTurns {
-		return goOn
-	}
-	x.silent = true
-	return sayItOnce
+	x.turns = slices.DeleteFunc(x.turns, func(t time.Time) bool { return now.Sub(t) > loopSpan })
+	begins = !x.silent && len(x.turns) >= mostTurns
+	x.silent = x.silent || begins
+	return x.silent, begins
 }
 
 // said notes an answer to who.
@@ -78,29 +66,14 @@ func (l *loops) said(who string) {
 	}
 }
 
-// of is the exchange with who. The caller holds l.mu.
-func (l *loops) of(who string, now time.Time) *exchange {
-	if len(l.by) >= loopsBound {
-		maps.DeleteFunc(l.by, func(_ string, x *exchange) bool { return now.Sub(x.last) > loopSpan })
-	}
-	x := l.by[who]
-	if x == nil {
-		x = &exchange{last: now}
-		l.by[who] = x
-	}
-	return x
-}
-
 // looping reports whether m comes from a program that answers our answers. It
 // tells it so, once.
 func (s *session) looping(m channels.Inbound) bool {
 	if !m.Private && !m.Addressed {
 		return false
 	}
-	switch s.ch.loops.heard(loopKey(m.Key, m.MessageID), time.Now()) {
-	case goOn:
-		return false
-	case sayItOnce:
+	silent, begins := s.ch.loops.heard(loopKey(m.Key, m.MessageID), time.Now())
+	if begins {
 		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
 		s.wg.Go(func() {
 			if err := s.sayNow(context.Background(), channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
@@ -108,7 +81,7 @@ func (s *session) looping(m channels.Inbound) bool {
 			}
 		})
 	}
-	return true
+	return silent
 }
 
 // loopKey names the writer of the message with that handle, in chat k.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -82,15 +81,22 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	defer release()
-	begins := r != nil && (!m.GoesOn || s.cameBetween(r, m.ReplyTo))
-	lines, err := s.lines(ctx, target, s.opening(m, begins))
-	if err != nil {
-		return channels.Receipt{}, err
+	begins, asker, width := false, "", 0
+	if !s.do(ctx, func() {
+		if begins = r != nil && (!m.GoesOn || r.latest != m.ReplyTo); begins {
+			asker = s.nameOf(m.ReplyTo)
+		}
+		width = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
+	}) {
+		return channels.Receipt{}, &channels.NotSent{Err: errNotConnected}
 	}
-	parts := c.limits().parts(lines)
+	parts := c.limits().parts(c.lines(opening(m, asker), width))
+	if len(parts) == 0 {
+		return channels.Receipt{}, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
+	}
 	for i, part := range parts {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.say(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, text: echoOf(part), about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -119,22 +125,6 @@ var errPlain = notSent("the channel takes no formatting")
 // stripCodes is text without our formatting codes.
 var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
-// sayLine says one line, or several as one message.
-func (s *session) sayLine(ctx context.Context, d *delivery) error {
-	isPlain := false
-	if d.room != nil && !s.do(ctx, func() { isPlain = d.room.plain }) {
-		return &channels.NotSent{Err: errNotConnected}
-	}
-	if isPlain {
-		d.lines = slices.Clone(d.lines)
-		for i, l := range d.lines {
-			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
-		}
-	}
-	d.text = echoOf(d.lines)
-	return s.say(ctx, d)
-}
-
 // takeWord waits until nobody else says anything in r, so that whoever names
 // people knows what comes before. A person needs no such thing: r is nil.
 func (s *session) takeWord(ctx context.Context, r *room) (release func(), err error) {
@@ -151,36 +141,23 @@ func (s *session) takeWord(ctx context.Context, r *room) (release func(), err er
 	}
 }
 
-// cameBetween reports whether we have said something in r since the last line that
-// answers the message with that handle.
-func (s *session) cameBetween(r *room, handle string) bool {
-	came := true
-	s.do(context.Background(), func() { came = r.latest != handle })
-	return came
-}
-
 // repeatMark is what the gateway puts before what may have arrived already.
 const repeatMark = "↻ "
 
 // opening is m's text in lines. Where an answer begins in a room, or goes on after
 // something else, the name of who asked comes first, unless the model has
 // written it already.
-func (s *session) opening(m channels.Outbound, begins bool) []string {
+func opening(m channels.Outbound, asker string) []string {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
 	lines := linesOf(text)
-	if len(lines) == 0 {
-		return nil
-	}
 	before := ""
 	if repeated {
 		before = repeatMark
 	}
-	if begins {
-		if nick := s.nameOf(m.ReplyTo); nick != "" && !calls(stripCodes(lines[0]), nick) {
-			before = nick + ": " + before
-		}
+	if asker != "" && len(lines) > 0 && !calls(stripCodes(lines[0]), asker) {
+		before = asker + ": " + before
 	}
-	if before != "" {
+	if before != "" && len(lines) > 0 {
 		lines[0] = before + strings.TrimPrefix(lines[0], verbatim)
 	}
 	return lines
@@ -192,28 +169,18 @@ func calls(line, nick string) bool {
 	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
 }
 
-// lines cuts lines for target within the budget that our name leaves now.
-func (s *session) lines(ctx context.Context, target string, whole []string) ([]line, error) {
-	room := 0
-	if !s.do(ctx, func() {
-		room = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
-	}) {
-		return nil, &channels.NotSent{Err: errNotConnected}
+// lines cuts lines within the budget that our name leaves now.
+func (c *Channel) lines(whole []string, budget int) (out []line) {
+	if c.limits().bytes > 0 {
+		budget -= forGlue
 	}
-	if s.ch.limits().bytes > 0 {
-		room -= forGlue
-	}
-	var out []line
 	for _, each := range whole {
-		for _, part := range wrap(each, max(room, 100)) {
+		for _, part := range wrap(each, max(budget, 100)) {
 			part.text = strings.TrimPrefix(part.text, verbatim)
 			out = append(out, part)
 		}
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
-	}
-	return out, nil
+	return out
 }
 
 // say waits for the flood budget, hands d to the loop and waits for the end.
@@ -271,6 +238,12 @@ func (s *session) deliver(d *delivery) error {
 		return notSent("send to %s: %w: kicked meanwhile", d.target, channels.ErrRemoved)
 	case d.room != nil && !d.room.joined:
 		return notSent("send to %s: not in the channel: %s", d.target, d.room.whyNot())
+	}
+	if d.room != nil && d.room.plain {
+		for i, l := range d.lines {
+			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
+		}
+		d.text = stripCodes(d.text)
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()

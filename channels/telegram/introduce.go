@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"dragoman/channels"
@@ -13,27 +12,11 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// introduce asks Telegram for the bot's name until it succeeds, ctx ends or the
-// token is refused. A name from an earlier Run is good.
+// introduce asks Telegram for the bot's name. One from an earlier Run is good.
 func (c *Channel) introduce(ctx context.Context) error {
-	var tries channels.Backoff
-	for c.username() == "" {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		err := c.askName(ctx)
-		if err == nil {
-			break
-		}
-		if refused(err) {
-			return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
-		}
-		c.rest(ctx, err, tries.Next(), false)
+	if c.username() != "" {
+		return nil
 	}
-	return nil
-}
-
-func (c *Channel) askName(ctx context.Context) error {
 	result, err := c.api.call(ctx, "getMe", struct{}{}, callLimit)
 	if err != nil {
 		return err

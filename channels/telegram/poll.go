@@ -55,6 +55,9 @@ type getUpdates struct {
 
 // poll asks for updates and hands them in until ctx ends or the token is refused.
 func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
+	var registering sync.WaitGroup
+	defer registering.Wait()
+	register := sync.OnceFunc(func() { registering.Go(func() { c.register(ctx) }) })
 	ask := getUpdates{Limit: batchSize, Allowed: wanted}
 	began := time.Now()
 	var tries channels.Backoff
@@ -65,7 +68,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			ask.Timeout = int(c.o.PollTimeout.Seconds())
 		}
 		asked := time.Now()
-		batch, err := c.fetch(ctx, ask)
+		batch, err := c.fetch(ctx, ask, register)
 		if err != nil {
 			if refused(err) {
 				return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
@@ -99,7 +102,13 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	return ctx.Err()
 }
 
-func (c *Channel) fetch(ctx context.Context, ask getUpdates) ([]json.RawMessage, error) {
+// fetch makes one poll. Nothing is taken before the bot knows its name; introduced
+// is called when it does.
+func (c *Channel) fetch(ctx context.Context, ask getUpdates, introduced func()) ([]json.RawMessage, error) {
+	if err := c.introduce(ctx); err != nil {
+		return nil, err
+	}
+	introduced()
 	result, err := c.api.call(ctx, "getUpdates", ask, time.Duration(ask.Timeout)*time.Second+pollSlack)
 	if err != nil {
 		return nil, err

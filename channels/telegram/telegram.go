@@ -167,22 +167,11 @@ func (c *Channel) report(state channels.State, detail string) {
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	c.report(channels.StateConnecting, "asking Telegram who the bot is")
 	defer c.api.http.CloseIdleConnections()
-	err := c.run(ctx, in)
+	err := c.poll(ctx, in)
 	if ctx.Err() != nil {
 		c.report(channels.StateDown, "stopped")
 		return nil
 	}
 	c.report(channels.StateFailed, tokenRefused)
 	return err
-}
-
-// run returns an error only for a refused token, or ctx's.
-func (c *Channel) run(ctx context.Context, in channels.Intake) error {
-	if err := c.introduce(ctx); err != nil {
-		return err
-	}
-	var registering sync.WaitGroup
-	defer registering.Wait()
-	registering.Go(func() { c.register(ctx) })
-	return c.poll(ctx, in)
 }

@@ -122,10 +122,16 @@ type pairing struct {
 	stop   func()
 }
 
-func (c *Channel) newPairing(device *store.Device) *pairing {
+// pair connects such a client. Its stop must be called.
+func (c *Channel) pair(ctx context.Context, device *store.Device) (*pairing, error) {
 	w := c.newWire()
+	library, end := context.WithCancel(ctx)
 	p := &pairing{client: c.newClient(device, w), events: make(chan any, 32)}
-	p.stop = func() { w.hangUp(p.client) }
+	p.stop = func() {
+		w.hangUp(p.client)
+		end()
+	}
+	p.client.BackgroundEventCtx = library
 	p.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
 		if _, message := evt.(*events.Message); message {
 			return false
@@ -136,21 +142,11 @@ func (c *Channel) newPairing(device *store.Device) *pairing {
 		}
 		return true
 	})
-	return p
-}
-
-func (p *pairing) connect(ctx context.Context) error {
-	library, end := context.WithCancel(ctx)
-	p.client.BackgroundEventCtx = library
-	hangUp := p.stop
-	p.stop = func() {
-		hangUp()
-		end()
-	}
 	if err := p.client.ConnectContext(library); err != nil {
-		return fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", root(err))
+		p.stop()
+		return nil, fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", root(err))
 	}
-	return nil
+	return p, nil
 }
 
 // root is what was behind err first: the library's errors tell every step on
@@ -189,11 +185,11 @@ func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone
 // invite makes one connection and shows its invitations. False without an
 // error: WhatsApp's codes are used up and there must be new ones.
 func (c *Channel) invite(ctx context.Context, device *store.Device, phone string, show func(channels.Invitation)) (bool, error) {
-	p := c.newPairing(device)
-	defer func() { p.stop() }()
-	if err := p.connect(ctx); err != nil {
+	p, err := c.pair(ctx, device)
+	if err != nil {
 		return false, err
 	}
+	defer p.stop()
 	var codes []string
 	next := time.NewTimer(loginLimit)
 	defer next.Stop()
@@ -266,11 +262,11 @@ func (c *Channel) pairingOver(evt any) (bool, error) {
 
 // settle connects the new device once.
 func (c *Channel) settle(ctx context.Context, device *store.Device) error {
-	p := c.newPairing(device)
-	defer func() { p.stop() }()
-	if err := p.connect(ctx); err != nil {
+	p, err := c.pair(ctx, device)
+	if err != nil {
 		return err
 	}
+	defer p.stop()
 	if in, _ := p.online(ctx, settleLimit); !in {
 		return errors.New("whatsapp: link: WhatsApp did not answer the login")
 	}

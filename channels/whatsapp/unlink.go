@@ -87,10 +87,9 @@ func (c *Channel) changed() {
 func (c *Channel) sayGoodbye(ctx context.Context, device *store.Device) bool {
 	ctx, cancel := context.WithTimeout(ctx, tellLimit)
 	defer cancel()
-	p := c.newPairing(device)
-	defer func() { p.stop() }()
-	err := p.connect(ctx)
+	p, err := c.pair(ctx, device)
 	if err == nil {
+		defer p.stop()
 		in, gone := p.online(ctx, settleLimit)
 		switch {
 		case gone:
