@@ -62,7 +62,7 @@ func (b *backend) guess(ctx context.Context, k channels.Key, f func(rows.Reader)
 	}
 	row := was.row
 	t.keys, t.known = map[channels.Key]*keyRow{k: &row}, was
-	c, err := guard(func() (rows.Changes, error) { return f(reader{t, b, t}) })
+	c, err := guard(func() (rows.Changes, error) { return f(reader{t, t}) })
 	if err != nil || !small(k, c) {
 		return false, nil
 	}

@@ -201,7 +201,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
-	b.reader = reader{b.pool, b, nil}
+	b.reader = reader{b.pool, nil}
 	if err = b.look(ctx); err != nil {
 		b.pool.Close()
 		return nil, b.explain(err)
@@ -215,7 +215,7 @@ func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 		if _, err := t.Exec(ctx, anyIdle); err != nil {
 			return err
 		}
-		return f(reader{t, b, nil})
+		return f(reader{t, nil})
 	})
 }
 

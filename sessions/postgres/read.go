@@ -18,7 +18,6 @@ import (
 // for is locked first, so that what it reads stays so.
 type reader struct {
 	q querier
-	b *backend
 	t *tx
 }
 

@@ -105,7 +105,7 @@ func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.R
 		}
 	}
 	return b.change(ctx, keys, func(ctx context.Context, t *tx) (after func(), err error) {
-		changes, err := guard(func() (rows.Changes, error) { return f(reader{t, b, t}) })
+		changes, err := guard(func() (rows.Changes, error) { return f(reader{t, t}) })
 		if err != nil || changes.Empty() {
 			return nil, err
 		}
@@ -329,10 +329,7 @@ const lockClass = 0x44524147
 // querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
 }
-
-var _ querier = (*pgxpool.Pool)(nil)
 
 // connection is one beside those of the pool. Whoever asks for it closes it.
 func (b *backend) connection(ctx context.Context) (*pgx.Conn, error) {
