@@ -12,9 +12,6 @@ import (
 func (t *tx) apply(changes rows.Changes) error {
 	t.wrote, t.fenced = true, append(t.fenced, changes.Fenced...)
 	t.outdate(&changes)
-	for _, ch := range changes.Chats {
-		t.chat(ch)
-	}
 	if changes.Name != nil {
 		t.run(`UPDATE meta SET name = ?`, *changes.Name)
 	}
@@ -24,10 +21,9 @@ func (t *tx) apply(changes rows.Changes) error {
 	for _, r := range changes.Records {
 		t.put(r)
 	}
-	for _, l := range t.links { // now that the occurrences are there
-		t.run(`UPDATE occurrences SET inbox_id = ? WHERE job = ? AND due = ?`, l.inbox, l.job, l.due)
+	for _, ch := range changes.Chats { // after the occurrences that fired their rows
+		t.chat(ch)
 	}
-	t.links = nil
 	t.mark(changes.Marks...)
 	return t.err
 }

@@ -34,6 +34,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -92,9 +93,8 @@ type backend struct {
 	prefix string // random, part of delivery ids
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
-	lock   *os.File
+	files  []io.Closer // in the order in which they were opened
 
-	db      *sql.DB // of the writer
 	writer  *writer
 	ops     *durable.Queue[op] // of the writer
 	closed  sync.Once
@@ -147,56 +147,53 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	if s.lock, err = durable.Lock(path + ".lock"); err != nil { // it ends with the process, however that ends
-		return nil, err
-	}
-	if err = prepareFile(ctx, path, o); err != nil {
-		return nil, err
-	}
-	if s.db, err = connect(path, o.BusyTimeout); err != nil {
-		return nil, err
-	}
-	if s.writer, err = newWriter(ctx, s.db); err != nil {
-		return nil, err
-	}
-	epoch, err := s.begin()
+	lock, err := durable.Lock(path + ".lock") // it ends with the process, however that ends
 	if err != nil {
 		return nil, err
 	}
-	s.work = dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch})
-	if err = s.load(); err != nil {
+	s.files = append(s.files, lock)
+	if err = prepareFile(ctx, path, o); err != nil {
+		return nil, err
+	}
+	db, err := connect(path, o.BusyTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s.files = append(s.files, db)
+	if s.writer, err = newWriter(ctx, db); err != nil {
+		return nil, err
+	}
+	s.files = append(s.files, s.writer)
+	if err = s.begin(o); err != nil {
 		return nil, err
 	}
 	if s.readers, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)+readerPragmas); err != nil {
 		return nil, err
 	}
+	s.files = append(s.files, s.readers)
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
 	s.reads.prepare, s.reads.ready = s.readers.PrepareContext, s.readable
-	if err = s.commit([]op{{run: (*tx).endSweeps}})[0]; err != nil {
-		return nil, err
-	}
 	go s.ops.Run(s.commit)
 	return s, nil
 }
 
-// begin proves that the file can be written and starts a new range of epochs,
-// so that no claim of a former process is ever live again.
-func (s *backend) begin() (epoch int64, err error) {
-	if err := s.writer.column("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0"); err != nil {
-		return 0, err
-	}
-	err = s.writer.row(context.Background(), `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
-	if err == nil {
-		err = s.writer.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM erased)`).Scan(&s.writer.hashes)
-	}
-	return epoch << 32, err
-}
-
-// load puts on the agenda what is not done. Its cost is that of the open
-// items, whatever else is stored.
-func (s *backend) load() error {
-	items, err := reader{&s.writer.statements, s, nil}.open(channels.Key{})
+// begin proves that the file can be written, brings it up to date, starts a new
+// range of epochs, so that no claim of a former process is ever live again, and
+// puts on the agenda what is not done. Its cost is that of the open items, whatever
+// else is stored.
+func (s *backend) begin(o Options) error {
+	var epoch int64
+	var items []dispatch.Item
+	err := s.commit([]op{{run: func(t *tx) (err error) {
+		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
+		t.endSweeps()
+		t.scan([]any{&s.prefix, &epoch}, `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`)
+		t.scan([]any{&t.hashes}, `SELECT EXISTS (SELECT 1 FROM erased)`)
+		items, err = t.reader().open(channels.Key{})
+		return err
+	}}})[0]
+	s.work = dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch << 32})
 	s.work.Apply(items, nil)
 	return err
 }
@@ -261,7 +258,6 @@ func (s *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 	}
 	one := &statements{prepare: tx.PrepareContext, ready: s.readable}
 	err = f(reader{one, s, nil})
-	one.close()
 	return explain(errors.Join(err, tx.Rollback()))
 }
 
@@ -319,20 +315,9 @@ func (s *backend) Close() error {
 	return nil
 }
 
-func (s *backend) closeFiles() error {
-	var errs []error
-	if s.readers != nil {
-		s.reads.close()
-		errs = append(errs, s.readers.Close())
+func (s *backend) closeFiles() (err error) {
+	for _, f := range slices.Backward(s.files) {
+		err = errors.Join(err, f.Close())
 	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close())
-	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
-	}
-	return errors.Join(errs...)
+	return err
 }

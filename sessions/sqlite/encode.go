@@ -48,41 +48,18 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
-// rowScan reads id, role, rest and content of rows.
-// What it needs for that serves all rows: histories are read in every turn, and
-// with variables of its own for each row they were a sixth of all that the
-// daemon allocated.
-type rowScan struct {
-	dest []any
-	id   int64
-	role sql.RawBytes
-	rest sql.RawBytes
-	said string
-}
-
-func newRowScan() *rowScan {
-	s := &rowScan{}
-	s.dest = []any{&s.id, &s.role, &s.rest, &s.said}
-	return s
-}
-
-// message is that of row.
-func (s *rowScan) message(row scanner) (sessions.Message, error) {
-	if err := row.Scan(s.dest...); err != nil {
-		return sessions.Message{}, err
-	}
-	var m sessions.Message
-	err := decode(s.rest, &m)
-	m.Seq, m.Role, m.Content = seqOf(s.id), roleOf(s.role), s.said
-	return m, err
-}
-
-// roleOf takes no memory for the roles there are.
-func roleOf(b []byte) sessions.Role {
-	for _, role := range [...]sessions.Role{sessions.RoleUser, sessions.RoleAssistant, sessions.RoleTool} {
-		if string(b) == string(role) {
-			return role
+// scanMessages reads id, role, rest and content of rows, one after the other.
+// What it needs for that serves all of them: histories are read in every turn.
+func scanMessages() func(scanner) (sessions.Message, error) {
+	var id int64
+	var role, content string
+	var rest sql.RawBytes
+	dest := []any{&id, &role, &rest, &content}
+	return func(row scanner) (m sessions.Message, err error) {
+		if err = row.Scan(dest...); err == nil {
+			err = decode(rest, &m)
 		}
+		m.Seq, m.Role, m.Content = seqOf(id), sessions.Role(role), content
+		return m, err
 	}
-	return sessions.Role(b)
 }

@@ -176,7 +176,6 @@ func Sync(f *os.File) error { return fsync(f) }
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	other := &backend{now: s.b.now, ops: s.b.ops, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
 	other.reader = reader{&other.reads, other, nil}
-	defer other.reads.close()
 	other.recent.close()
 	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
 }

@@ -41,7 +41,7 @@ func (r reader) said(ctx context.Context, from, to int64, q rows.Said) iter.Seq2
 	if q.Light {
 		columns = `SELECT id, role, rest, ''`
 	}
-	return stream(ctx, r.src, newRowScan().message, columns+` FROM messages WHERE id BETWEEN ? AND ?`+orderBy(`id`, q.Newest), from, to)
+	return stream(ctx, r.src, scanMessages(), columns+` FROM messages WHERE id BETWEEN ? AND ?`+orderBy(`id`, q.Newest), from, to)
 }
 
 // newest yields messages from the newest on: those that came since the last read

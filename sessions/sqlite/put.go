@@ -43,7 +43,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 	m := p.Inbound
 	rest := encode(inboundRest{Inbound: &m})
 	if p.Job != "" {
-		t.links = append(t.links, link{rowID(r.id, p.Seq), p.Job, nanos(p.JobDue)})
+		t.run(`UPDATE occurrences SET inbox_id = ? WHERE job = ? AND due = ?`, rowID(r.id, p.Seq), p.Job, nanos(p.JobDue))
 	} else {
 		own := p.In
 		own.Inbound.Reaction = "" // as it will be read
@@ -52,23 +52,13 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 	t.run(insertIn, append(fields, inSaidFields(&m, &rest)...)...)
 }
 
-// link is an inbox row and the occurrence that fired it.
-type link struct {
-	inbox int64
-	job   string
-	due   int64
-}
-
 // remember hands a row to who asks for it next, unless it is long: with a full
 // queue there is one for each key.
 func remember(item *dispatch.Item, body any, size int) {
-	if size <= rememberMost {
+	if size <= 4<<10 {
 		item.Body = body
 	}
 }
-
-// rememberMost is how many bytes a row has at most that is remembered.
-const rememberMost = 4 << 10
 
 func (t *tx) putOut(r *keyRow, o *rows.Out) {
 	id, did := rowID(r.id, o.Seq), o.ID

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
 	"strconv"
@@ -22,8 +21,9 @@ const (
 	outState = `id, state, uncertain, attempts, due, message_id, why`
 	outRest  = `created, reply_to, edit, text, did`
 	keyOfRow = `(SELECT key FROM keys WHERE id = r.id >> 32)`
-	// fired is the occurrence that an inbox row r was made for.
-	fired = `iif(r.origin = 'heartbeat', (SELECT o.job || ' ' || o.due FROM occurrences o WHERE o.inbox_id = r.id AND o.inbox_id <> 0), '')`
+	// inFired is the occurrence that an inbox row r was made for, and fired finds it.
+	inFired = `coalesce(job, ''), coalesce(job_due, 0)`
+	fired   = ` LEFT JOIN (SELECT job, due AS job_due, inbox_id FROM occurrences WHERE inbox_id <> 0) ON r.origin = 'heartbeat' AND inbox_id = r.id`
 
 	waiting = ` AND r.state = 'waiting'`
 	unsent  = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
@@ -111,11 +111,12 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 
 // inbox reads rows of k, or of the key in the column.
 func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, where string, args ...any) iter.Seq2[rows.In, error] {
-	columns := `SELECT ` + key + `, ` + inLight
-	if !light {
-		columns += `, ` + inSaid + `, ` + fired
+	query := `SELECT ` + key + `, ` + inLight + `, ` + inSaid + `, ` + inFired + ` FROM inbox r` + fired
+	if light {
+		query = `SELECT ` + key + `, ` + inLight + ` FROM inbox r`
 	}
 	return stream(ctx, r.src, func(row scanner) (in rows.In, err error) {
+		var rest []byte
 		m := &in.Inbound
 		m.Key = k
 		fields := append([]any{named(&m.Key)}, inLightFields(new(int64), &in)...)
@@ -123,21 +124,12 @@ func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, wher
 			err = row.Scan(fields...)
 			return in, err
 		}
-		var occurrence sql.NullString
-		var rest []byte
-		fields = append(append(fields, inSaidFields(m, &rest)...), &occurrence)
+		fields = append(append(fields, inSaidFields(m, &rest)...), &in.Job, at(&in.JobDue))
 		if err = row.Scan(fields...); err == nil {
 			err = decode(rest, &inboundRest{Inbound: m})
 		}
-		if i := strings.LastIndexByte(occurrence.String, ' '); i >= 0 && err == nil {
-			var due int64
-			if due, err = strconv.ParseInt(occurrence.String[i+1:], 10, 64); err != nil {
-				err = damaged("an occurrence has no time (%v)", err)
-			}
-			in.Job, in.JobDue = occurrence.String[:i], timeOf(due)
-		}
 		return in, err
-	}, columns+` FROM inbox r`+where, args...)
+	}, query+where, args...)
 }
 
 // Outbox: see rows.Reader. What is open and short is in memory.

@@ -189,23 +189,21 @@ CREATE INDEX facts_scope ON facts (scope);
 COMMIT;
 `
 
-// column adds a column that files from before do not have. A program that does
+// addColumn adds a column that files from before do not have. A program that does
 // not know it leaves it alone.
-func (w *writer) column(table, name, kind string) error {
+func (t *tx) addColumn(table, name, kind string) {
 	var there bool
-	err := w.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name).Scan(&there)
-	if err == nil && !there {
-		err = w.exec(`ALTER TABLE ` + table + ` ADD COLUMN ` + name + ` ` + kind)
+	if t.scan([]any{&there}, `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name); !there {
+		t.run(`ALTER TABLE ` + table + ` ADD COLUMN ` + name + ` ` + kind)
 	}
-	return err
 }
 
 // endSweeps deletes what a former version had hidden, to delete it in parts, and
 // did not come to.
-func (t *tx) endSweeps() error {
+func (t *tx) endSweeps() {
 	var there bool
 	if t.scan([]any{&there}, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sweeps')`); !there {
-		return t.err
+		return
 	}
 	hidden, err := all(context.Background(), &t.statements, func(row scanner) (r keyRow, err error) {
 		err = row.Scan(&r.id, named(&r.key))
@@ -219,5 +217,4 @@ func (t *tx) endSweeps() error {
 		t.run(`DELETE FROM outbox WHERE id BETWEEN ? AND ?`, from, to)
 	}
 	t.run(`DROP TABLE sweeps`)
-	return t.err
 }

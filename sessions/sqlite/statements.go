@@ -42,8 +42,12 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	})
 }
 
-func (w *writer) close() error {
-	w.statements.close()
+// Close closes the statements too: until then the file stays open. What goes
+// wrong there goes wrong again when the connection closes.
+func (w *writer) Close() error {
+	for _, stmt := range w.byText {
+		_ = stmt.Close()
+	}
 	return w.conn.Close()
 }
 
@@ -140,15 +144,4 @@ func (s *statements) each(ctx context.Context, f func(scanner) (more bool, err e
 		more, err = f(rows)
 	}
 	return errors.Join(err, rows.Err(), rows.Close())
-}
-
-// close closes the statements. What goes wrong here goes wrong again when the
-// connection closes, and is reported then.
-func (s *statements) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, stmt := range s.byText {
-		_ = stmt.Close()
-	}
-	s.byText = nil
 }

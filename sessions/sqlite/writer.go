@@ -69,7 +69,6 @@ type tx struct {
 	fenced    []channels.Key
 	words     []wordsRow                // to add to the search index
 	said      []saidRow                 // to add to what is held in memory
-	links     []link                    // of inbox rows to occurrences, made at the end of an operation
 	unindexed [][2]int64                // ranges of message ids to take out of it, after that
 	outdated  map[channels.Key]outdated // whose documents do not show this commit
 }
