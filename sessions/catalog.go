@@ -15,9 +15,7 @@ type Query struct {
 	// else as JSON in its shortest form (42, true, null).
 	Metadata map[string]string
 	// Text must be in the key or the title; case does not matter.
-	Text          string
-	UpdatedAfter  time.Time
-	UpdatedBefore time.Time
+	Text string
 
 	// After is the last conversation of the previous page; nil begins with the
 	// newest.

@@ -38,9 +38,6 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
 	v := s.view(ctx)
 	for h := range each(v, v.r.Heads(ctx, rows.Newest, q.After)) {
-		if !q.UpdatedAfter.IsZero() && h.Conversation.Updated.Before(q.UpdatedAfter) {
-			break // so are all that follow
-		}
 		if c := show(h); matches(q, c) {
 			list = append(list, own(c))
 		}
@@ -53,11 +50,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 
 // matches reports whether q chooses c.
 func matches(q sessions.Query, c sessions.Conversation) bool {
-	switch {
-	case q.Channel != "" && c.Key.Channel() != q.Channel,
-		q.Tag != "" && !slices.Contains(c.Tags, q.Tag),
-		!q.UpdatedAfter.IsZero() && !c.Updated.After(q.UpdatedAfter),
-		!q.UpdatedBefore.IsZero() && !c.Updated.Before(q.UpdatedBefore):
+	if q.Channel != "" && c.Key.Channel() != q.Channel || q.Tag != "" && !slices.Contains(c.Tags, q.Tag) {
 		return false
 	}
 	for name, want := range q.Metadata {

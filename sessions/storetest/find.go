@@ -88,12 +88,8 @@ func findsInOrder(t *testing.T, r *rig) {
 		"a page":         {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
 		"past the end":   {sessions.Query{After: place("x:1")}, ""},
 		"nobody's place": {sessions.Query{After: &sessions.Cursor{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
-		"in a time":      {sessions.Query{After: place("y:4"), UpdatedAfter: time.Unix(1, 0), Limit: 1}, "x:Three"},
 		"less than one":  {sessions.Query{Limit: -1}, "y:4"},
 		"a tag, paged":   {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
-		"too early":      {sessions.Query{UpdatedBefore: time.Unix(1, 0)}, ""},
-		"late enough":    {sessions.Query{UpdatedAfter: time.Unix(1, 0), Limit: 1}, "y:4"},
-		"too late":       {sessions.Query{UpdatedAfter: time.Now().Add(time.Hour)}, ""},
 	})
 }
 
