@@ -40,7 +40,7 @@ type Access struct {
 	Allow        []string `yaml:"allow,flow" doc:"Who may talk, by ids that people cannot choose for themselves: see above. Empty: nobody. \"*\": everybody."`
 	Pairing      bool     `yaml:"pairing" doc:"Give strangers in private chats a code, which you approve with dragoman pair approve."`
 	Groups       string   `yaml:"groups" default:"addressed" oneof:"addressed all off" doc:"In shared chats: addressed answers when spoken to, all answers every message, off answers none."`
-	Reset        string   `yaml:"reset" oneof:"never daily idle" doc:"Overrides sessions.reset.mode on this channel: never, daily or idle. Empty: no override."`
+	Reset        string   `yaml:"reset" oneof:"never daily idle" empty:"ok" doc:"Overrides sessions.reset.mode on this channel: never, daily or idle. Empty: no override."`
 	SystemPrompt string   `yaml:"system_prompt" is:"prompt" doc:"Added to the system prompt on this channel. {channel} becomes the room, {chat} the chat's id, {network} the network and {nick} the bot's name."`
 	Prompts      Prompts  `yaml:"prompts,omitempty" is:"prompt" doc:"Added after it, with the same placeholders: for private chats, for groups (or rooms), and for chats by their id, in which * stands for any characters. All that match are added, the longest last."`
 	Models       Prompts  `yaml:"models,omitempty" doc:"Another model of the same server for chats by their id, in which * stands for any characters; of those that match, the longest counts. dragoman sessions set KEY model=… overrides it."`
@@ -59,7 +59,7 @@ type Telegram struct {
 type WhatsApp struct {
 	Names      []string `yaml:"names,flow" default:"dragoman" is:"calling name" doc:"The bot's names in groups: it answers to \"name: …\", \"name, …\" and \"@name …\"."`
 	DeviceName string   `yaml:"device_name" default:"Dragoman" is:"device name" doc:"The name that the phone shows under Linked devices."`
-	WebVersion string   `yaml:"web_version" is:"web version" doc:"The version of WhatsApp Web to claim: three numbers, or auto to ask WhatsApp for the current one. Empty: the built-in one."`
+	WebVersion string   `yaml:"web_version" is:"web version" empty:"ok" doc:"The version of WhatsApp Web to claim: three numbers, or auto to ask WhatsApp for the current one. Empty: the built-in one."`
 	Typing     bool     `yaml:"typing" default:"true" doc:"Show that an answer is being written."`
 	ReadMarks  bool     `yaml:"read_marks" default:"true" doc:"Mark messages as read when Dragoman begins to answer them."`
 	SelfChat   bool     `yaml:"self_chat" default:"true" doc:"Answer the owner in their chat with themselves. Dragoman reads nothing else that the owner writes."`
@@ -67,15 +67,15 @@ type WhatsApp struct {
 
 // IRC is one network.
 type IRC struct {
-	Server     string       `yaml:"server,omitempty" is:"server address" doc:"host:port of the network."`
+	Server     string       `yaml:"server,omitempty" is:"server address" empty:"ok" doc:"host:port of the network."`
 	TLS        bool         `yaml:"tls" default:"true" doc:"Use TLS. Without it, anybody on the network path can read along."`
-	CAFile     string       `yaml:"ca_file" is:"file" doc:"PEM file with the authorities to trust instead of the system's."`
-	ClientCert string       `yaml:"client_cert" is:"file" doc:"PEM file with our certificate, for SASL EXTERNAL or CertFP."`
-	ClientKey  string       `yaml:"client_key" is:"file" doc:"PEM file with the certificate's key. Default: the key is in client_cert."`
+	CAFile     string       `yaml:"ca_file" is:"file" empty:"ok" doc:"PEM file with the authorities to trust instead of the system's."`
+	ClientCert string       `yaml:"client_cert" is:"file" empty:"ok" doc:"PEM file with our certificate, for SASL EXTERNAL or CertFP."`
+	ClientKey  string       `yaml:"client_key" is:"file" empty:"ok" doc:"PEM file with the certificate's key. Default: the key is in client_cert."`
 	Password   Secret       `yaml:"password,omitempty" doc:"The server's password, if it needs one."`
 	Nick       string       `yaml:"nick" default:"dragoman" is:"nick" doc:"Our name there."`
 	AltNicks   []string     `yaml:"alt_nicks,flow" is:"nick" doc:"Nicks to use while nick is taken."`
-	User       string       `yaml:"user" is:"ident" doc:"User name (ident). Default: nick."`
+	User       string       `yaml:"user" is:"ident" empty:"ok" doc:"User name (ident). Default: nick."`
 	RealName   string       `yaml:"real_name" default:"Dragoman" is:"line" doc:"Shown by WHOIS."`
 	SASL       SASL         `yaml:"sasl"`
 	NickServ   NickServ     `yaml:"nickserv"`
@@ -86,7 +86,7 @@ type IRC struct {
 
 // SASL identifies us to the network's services while connecting.
 type SASL struct {
-	Mechanism string `yaml:"mechanism" oneof:"plain external" doc:"plain (user and password) or external (client_cert). Empty: no SASL."`
+	Mechanism string `yaml:"mechanism" oneof:"plain external" empty:"ok" doc:"plain (user and password) or external (client_cert). Empty: no SASL."`
 	User      string `yaml:"user" is:"line" doc:"The services account."`
 	Password  Secret `yaml:"password,omitempty" doc:"Its password."`
 	Required  bool   `yaml:"required" default:"true" doc:"Disconnect if SASL login fails."`
@@ -97,7 +97,7 @@ type NickServ struct {
 	User     string `yaml:"user" is:"line" doc:"The services account."`
 	Password Secret `yaml:"password,omitempty" doc:"Its password, sent to NickServ after connecting."`
 	Nick     string `yaml:"nick" is:"line" doc:"Who receives the password. A form like NickServ@services.example protects it from impostors."`
-	Regain   string `yaml:"regain" oneof:"regain ghost recover" doc:"The service's command that frees our nick from a dead connection: regain, ghost or recover. Empty: none."`
+	Regain   string `yaml:"regain" oneof:"regain ghost recover" empty:"ok" doc:"The service's command that frees our nick from a dead connection: regain, ghost or recover. Empty: none."`
 }
 
 // IRCChannel is one channel to join. In YAML it is its name alone, or name and

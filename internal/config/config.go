@@ -89,7 +89,7 @@ type HTTP struct {
 	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The secret that browsers and scrapers must send, at least 16 characters. Empty is allowed on loopback only; then only same-origin requests are answered."`
 	// TrustedProxies are checked to be addresses or networks.
 	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
-	PublicURL      string   `yaml:"public_url,omitempty" is:"url" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
+	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
 }
 
 // Proxies are TrustedProxies as networks.
@@ -117,12 +117,12 @@ type Log struct {
 // Model says which model answers and how long to wait for it.
 type Model struct {
 	Type             string            `yaml:"type" default:"auto" oneof:"auto openai demo" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
-	BaseURL          string            `yaml:"base_url" is:"server" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
+	BaseURL          string            `yaml:"base_url" is:"server" empty:"ok" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
 	API              string            `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
 	APIKey           Secret            `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
 	Name             string            `yaml:"name" doc:"The model's name on that server."`
 	ContextWindow    int               `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
-	Encoding         string            `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
+	Encoding         string            `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" empty:"ok" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`
 	MaxTokens        int               `yaml:"max_tokens" range:"0..1000000" doc:"Maximum tokens in one answer; 0 leaves it to the server."`
 	Temperature      *float64          `yaml:"temperature,omitempty" range:"0..2" doc:"0 to 2; unset leaves it to the server."`
 	Reasoning        string            `yaml:"reasoning" default:"auto" oneof:"efforts" doc:"How much the model should think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
@@ -160,7 +160,7 @@ type Agent struct {
 	MaxSteps     int      `yaml:"max_steps" default:"10" range:"1..1000" doc:"Maximum model calls in one turn."`
 	MaxTurns     int      `yaml:"max_turns" range:"0..10000" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: providers cache a stable prompt."`
-	TimeZone     string   `yaml:"time_zone,omitempty" is:"zone" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
+	TimeZone     string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
 	PromptFacts  int      `yaml:"prompt_facts" range:"0..50" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
 	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
@@ -177,9 +177,9 @@ type Queue struct {
 
 // Media says where files that come with messages are kept, and bounds them.
 type Media struct {
-	Type          string `yaml:"type" oneof:"local folder postgres s3" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
+	Type          string `yaml:"type" oneof:"local folder postgres s3" empty:"ok" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
 	Path          string `yaml:"path,omitempty" doc:"The folder of the type folder."`
-	URL           string `yaml:"url,omitempty" is:"private url" doc:"The bucket of the type s3: https://HOST/BUCKET or https://BUCKET.HOST, perhaps with a prefix for the names in it. While files are there, keep it, even with another type."`
+	URL           string `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"The bucket of the type s3: https://HOST/BUCKET or https://BUCKET.HOST, perhaps with a prefix for the names in it. While files are there, keep it, even with another type."`
 	Region        string `yaml:"region" default:"us-east-1" doc:"The region of the bucket."`
 	AccessKey     string `yaml:"access_key,omitempty" doc:"The id of the key to the bucket."`
 	SecretKey     Secret `yaml:"secret_key,omitempty" empty:"ok" doc:"The key to the bucket. It signs requests and is not sent."`
@@ -211,7 +211,7 @@ type Pairing struct {
 type Heartbeat struct {
 	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
 	Every       Duration `yaml:"every" default:"30m" range:"1m..8784h" is:"whole seconds" doc:"How often HEARTBEAT.md is run."`
-	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
+	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
 	ActiveHours string   `yaml:"active_hours,omitempty" doc:"HEARTBEAT.md runs only within these hours. Empty: always."`
 	Jobs        []Job    `yaml:"jobs"`
 }
@@ -221,7 +221,7 @@ type Job struct {
 	Name        string   `yaml:"name,omitempty" once:"yes" doc:"The job's name, unique, 1 to 64 characters."`
 	Every       Duration `yaml:"every,omitempty" range:"1m..8784h" is:"whole seconds" doc:"Run at this interval. Set either every or cron."`
 	Cron        string   `yaml:"cron,omitempty" doc:"Run at these times: minute hour day month weekday."`
-	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" doc:"Time zone of cron and active_hours."`
+	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of cron and active_hours."`
 	ActiveHours string   `yaml:"active_hours,omitempty" doc:"Outside of these hours the job is skipped."`
 	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result."`
 	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK, nothing is sent."`
@@ -265,7 +265,7 @@ type Sessions struct {
 type Reset struct {
 	Mode     string   `yaml:"mode" default:"never" oneof:"never daily idle" doc:"When a conversation starts again by itself, as with /new: never, daily (see at) or idle (see after)."`
 	At       string   `yaml:"at" default:"04:00" is:"clock" doc:"For daily: the first message after this time of day starts again."`
-	TimeZone string   `yaml:"time_zone,omitempty" is:"zone" doc:"Time zone of at. Empty: agent.time_zone."`
+	TimeZone string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of at. Empty: agent.time_zone."`
 	After    Duration `yaml:"after" default:"8h" range:"1m..8784h" doc:"For idle: the first message after this long a silence starts again."`
 }
 
@@ -286,7 +286,7 @@ func (r Reset) AtTime() time.Duration {
 type Hook struct {
 	On      []string `yaml:"on,flow,omitempty" oneof:"events" doc:"The events it receives: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
 	Command []string `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It receives the event as JSON on standard input. Set either command or url."`
-	URL     string   `yaml:"url,omitempty" is:"private url" doc:"The URL that receives the event as a JSON POST: https, or http on this machine."`
+	URL     string   `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"The URL that receives the event as a JSON POST: https, or http on this machine."`
 	Secret  Secret   `yaml:"secret,omitempty" empty:"ok" doc:"Sent with the post, as Authorization: Bearer."`
 	Timeout Duration `yaml:"timeout,omitempty" default:"10s" range:"100ms..10m" doc:"Maximum duration, after which the program is killed or the connection closed."`
 }

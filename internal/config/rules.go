@@ -48,11 +48,9 @@ func (f field) words() []string {
 	return strings.Fields(tag)
 }
 
-// check looks at a value that could be read, at the tags of its setting. What
-// has no default may be empty.
+// check looks at a value that could be read, at the tags of its setting.
 func (d *decoder) check(line int, path string, v reflect.Value, f field, text string) {
-	_, preset := f.tag.Lookup("default")
-	if text == "" && !preset && f.value.Kind() != reflect.Slice {
+	if text == "" && f.tag.Get("empty") == "ok" {
 		return
 	}
 	shown := d.show(path, text)

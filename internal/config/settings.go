@@ -19,7 +19,7 @@ import (
 //	oneof    the words that it may be, or the name of a list in lists
 //	is       the form that it must have, a name in forms
 //	names    the form that the names in a map must have
-//	empty    "ok": a secret that may be empty
+//	empty    "ok": it may be empty, whatever the tags above say
 //	repeat   "ok": a list that may have an entry twice
 //	once     "yes": no two entries of the list around it may have the same one
 //	short    "yes": an entry of a list may be written as this value alone

@@ -21,8 +21,8 @@ type Summary struct {
 	MaxChars    int            `yaml:"max_chars" range:"0,200..10000000" doc:"Maximum characters in one summary. The model rewrites a longer one; Dragoman never cuts it. 0: no limit."`
 	Temperature *float64       `yaml:"temperature,omitempty" range:"0..2" doc:"0 to 2; unset: the same as model.temperature."`
 	Prompt      string         `yaml:"prompt" doc:"Replaces the built-in instructions. The instructions for format are added to it."`
-	UserPrompt  string         `yaml:"user_prompt" is:"template" verbatim:"yes" doc:"Replaces the message that asks for the summary. It must contain ${sessionMessages}, which becomes the messages. ${previousSummary} becomes the summary so far; without it, that summary comes before the messages. May be ${file:/path}."`
-	Schema      string         `yaml:"schema" is:"schema" verbatim:"yes" doc:"Your own JSON Schema for format json, instead of the fixed one. May be ${file:/path}."`
+	UserPrompt  string         `yaml:"user_prompt" is:"template" verbatim:"yes" empty:"ok" doc:"Replaces the message that asks for the summary. It must contain ${sessionMessages}, which becomes the messages. ${previousSummary} becomes the summary so far; without it, that summary comes before the messages. May be ${file:/path}."`
+	Schema      string         `yaml:"schema" is:"schema" verbatim:"yes" empty:"ok" doc:"Your own JSON Schema for format json, instead of the fixed one. May be ${file:/path}."`
 	Model       SummaryModel   `yaml:"model"`
 }
 
@@ -43,7 +43,7 @@ type SummaryKeep struct {
 
 // SummaryModel is the model that writes summaries, if it is another one.
 type SummaryModel struct {
-	BaseURL string `yaml:"base_url" is:"server" doc:"The server of the model for summaries. Empty: the same as model."`
+	BaseURL string `yaml:"base_url" is:"server" empty:"ok" doc:"The server of the model for summaries. Empty: the same as model."`
 	APIKey  Secret `yaml:"api_key,omitempty" empty:"ok" doc:"The key for that server."`
 	Name    string `yaml:"name" doc:"The model for summaries. Empty: the configured one (model.name), even if a conversation has its own model."`
 

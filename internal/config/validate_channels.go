@@ -74,6 +74,11 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 			c.User = "dragoman" // a user name cannot begin as a nick can
 		}
 	}
+	for i, ch := range c.Channels {
+		if ch.Name == "" {
+			v.bad(fmt.Sprintf("%s.channels[%d].name", path, i), "is needed", "write the channel, with its #")
+		}
+	}
 	if !enabled {
 		return
 	}
