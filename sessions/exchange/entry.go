@@ -91,8 +91,12 @@ type fieldSet map[string]json.RawMessage
 // take moves a field to into. A field of another type, or with names in it that we do
 // not know, stays in the set.
 func take[T any](f fieldSet, name string, into *T) bool {
+	raw, ok := f[name]
+	if !ok {
+		return false
+	}
 	var v T
-	dec := json.NewDecoder(bytes.NewReader(f[name]))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if dec.Decode(&v) != nil {
 		return false
