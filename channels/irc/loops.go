@@ -72,7 +72,7 @@ func (s *session) looping(m channels.Inbound) bool {
 	if !m.Private && !m.Addressed {
 		return false
 	}
-	silent, begins := s.ch.loops.heard(loopKey(m.Key, m.MessageID), time.Now())
+	silent, begins := s.ch.loops.heard(m.Key.String()+" "+s.ch.Asker(m.MessageID), time.Now())
 	if begins {
 		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
 		s.wg.Go(func() {
@@ -82,13 +82,4 @@ func (s *session) looping(m channels.Inbound) bool {
 		})
 	}
 	return silent
-}
-
-// loopKey names the writer of the message with that handle, in chat k.
-func loopKey(k channels.Key, messageID string) string {
-	nick, id, ok := parseHandle(messageID)
-	if !ok {
-		return ""
-	}
-	return k.String() + " " + maskOf(nick, id)
 }

@@ -110,7 +110,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 	}
 	if !m.GoesOn {
-		c.loops.said(loopKey(m.Key, m.ReplyTo))
+		c.loops.said(m.Key.String() + " " + c.Asker(m.ReplyTo))
 	}
 	if isRest {
 		c.rests.keep(m.Key.Chat(), &rest{who: c.Asker(m.ReplyTo), text: left})
