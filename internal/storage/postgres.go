@@ -67,7 +67,7 @@ func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, 
 		err = &NotEmptyError{"the database that store.url names"}
 	}
 	if err == nil {
-		r.draft, err = r.old.Draft(ctx, p.db.url.Reveal())
+		r.draft, err = r.old.Draft(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.old.Close())

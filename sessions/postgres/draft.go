@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,20 +17,13 @@ const (
 )
 
 // Draft opens an empty store beside s, in a schema of its own, which is to take
-// the place of s. What an earlier draft left is removed. The url is the one of s.
-func (s *Store) Draft(ctx context.Context, from string) (*Store, error) {
-	at, err := url.Parse(from)
-	if err != nil {
-		return nil, errors.New("postgres: the url cannot be read")
-	}
+// the place of s. What an earlier draft left is removed.
+func (s *Store) Draft(ctx context.Context) (*Store, error) {
 	schema := s.b.schema + draftSuffix
 	if _, err := s.b.pool.Exec(ctx, `DROP SCHEMA IF EXISTS `+quoted(schema)+` CASCADE`); err != nil {
 		return nil, fmt.Errorf("postgres: remove what an earlier restore left: %w", s.b.explain(err))
 	}
-	settings := at.Query()
-	settings.Set("search_path", schema)
-	at.RawQuery = settings.Encode()
-	return Open(ctx, at.String(), Options{Now: s.b.now, Logger: s.b.log})
+	return Open(ctx, s.b.pool.Config().ConnString(), Options{Now: s.b.now, Logger: s.b.log, schema: schema})
 }
 
 // TakePlace puts a draft in the place of s, which nobody may use any more, all in

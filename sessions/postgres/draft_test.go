@@ -28,7 +28,7 @@ func TestDraft(t *testing.T) {
 	}
 	draft := func(s *postgres.Store) *postgres.Store {
 		t.Helper()
-		d, err := s.Draft(t.Context(), url)
+		d, err := s.Draft(t.Context())
 		must(t, err)
 		waiting(d, 0)
 		accept(d, k1, k2)

@@ -82,6 +82,8 @@ type Options struct {
 	// Version and Roles are what sessions.Node says of this process.
 	Version string
 	Roles   []string
+	// schema is where the tables are; "" is what the url says, or defaultSchema.
+	schema string
 	// cooldown is River's FetchCooldown; 0 is its own.
 	cooldown time.Duration
 }
@@ -178,7 +180,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	// A machine that has lost its power refuses nothing: the next of the url's is tried.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
 	params := config.ConnConfig.RuntimeParams
-	schema, ttl := cmp.Or(params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
+	schema, ttl := cmp.Or(o.schema, params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(schema), max(ttl, leastIdle).Milliseconds())).Close()
