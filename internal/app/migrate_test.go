@@ -151,11 +151,11 @@ func TestMigrate(t *testing.T) {
 	from, to := p.parse("sqlite"), p.parse("sqlite:"+p.state("other/copy.db"))
 	first := everything(t, from)
 	// What an earlier one left is no hindrance.
-	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
+	if err := os.MkdirAll(to.Path+".migrating", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".migrating", ".migrating-wal", ".migrating.lock"} {
-		if err := os.WriteFile(to.Path+name, []byte("half"), 0o600); err != nil {
+	for _, name := range []string{"copy.db", "copy.db-wal", "copy.db.lock", "dragoman.lock"} {
+		if err := os.WriteFile(filepath.Join(to.Path+".migrating", name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -87,8 +87,7 @@ func TestMigrateLeavesOtherPlacesAlone(t *testing.T) {
 		{"file", "sqlite:" + p.state("sessions/inside.db"), "inside the other"},
 		{"file", "file:" + p.state("sessions/deep/inside"), "inside the other"},
 		{"file", "file:" + filepath.Dir(p.state("")), "inside the other"},
-		{"sqlite", "sqlite:" + p.state("dragoman.db-wal"), "files of the same name"},
-		{"sqlite:" + filepath.Join(user, "x.migrating"), in("sqlite", "x"), "files of the same name"},
+		{"sqlite:" + filepath.Join(user, "x.migrating", "x"), in("sqlite", "x"), "inside the other"},
 	} {
 		p.refusedMigration(p.parse(c.from), p.parse(c.to), c.says)
 	}

@@ -3,10 +3,8 @@ package app
 import (
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,31 +75,17 @@ func (s *sizes) both() (store, media int64) {
 // stored is the size of the store and of what it keeps beside itself: a
 // database's log, copies from before an upgrade.
 func (s *sizes) stored() (sum int64) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return -1
-	}
-	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), s.store); ok && (rest == "" || strings.ContainsAny(rest[:1], ".-")) {
-			sum += max(0, bytesBelow(filepath.Join(s.dir, e.Name())))
-		}
-	}
-	return sum
-}
-
-// bytesBelow is the size of all files at path; -1 if it cannot be looked at.
-func bytesBelow(path string) (sum int64) {
-	err := filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // gone meanwhile
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	if err != nil {
-		return -1
+	places, _ := filepath.Glob(filepath.Join(s.dir, s.store+"*"))
+	for _, place := range places {
+		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // gone meanwhile
+			}
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				sum += info.Size()
+			}
+			return nil
+		})
 	}
 	return sum
 }

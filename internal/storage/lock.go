@@ -108,7 +108,39 @@ func Temporary(verb string) (dir *Dir, remove func(), err error) {
 	if dir, err = lockState(path, verb); err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(path))
 	}
-	return dir, func() { _, _ = os.RemoveAll(path), dir.Unlock() }, nil
+	return dir, dir.discard, nil
+}
+
+// newDraft makes and locks a folder for what gets a name when it is whole, and
+// removes one that was left there: again.
+func newDraft(path, verb string) (draft *Dir, again bool, err error) {
+	if info, err := os.Lstat(path); err == nil {
+		if _, err := os.Lstat(filepath.Join(path, lockName)); err != nil || !private(info) {
+			return nil, false, fmt.Errorf("storage: something else is at %s, where the copy would be made; move it away", path)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return nil, false, fmt.Errorf("storage: remove what was left at %s: %w", path, plainPathError(err))
+		}
+		again = true
+	}
+	draft, err = lockState(path, verb)
+	if err != nil {
+		err = fmt.Errorf("%w; the copy is made there until it is whole", err)
+	}
+	return draft, again, err
+}
+
+// private reports whether info is a folder of this user's that nobody else may
+// look into.
+func private(info fs.FileInfo) bool {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
+}
+
+// discard removes a folder that is of no use any more.
+func (s *Dir) discard() {
+	_ = os.RemoveAll(s.Path)
+	_ = s.lock.Close()
 }
 
 // holder is who holds a lock with this text. Whoever has just taken it may not

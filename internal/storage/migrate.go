@@ -14,7 +14,6 @@ import (
 	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
-	"dragoman/sessions/file"
 )
 
 // Migrated is what a migration did.
@@ -32,14 +31,14 @@ type Migrated struct {
 	Advice string `json:"-"`
 }
 
-// draftSuffix is what a copy that is not finished adds to the name of its
-// place.
+// draftSuffix is what the folder of a copy that is not finished adds to the
+// name of its place.
 const draftSuffix = ".migrating"
 
 // Migrate copies the store at from to the place to, where nothing may be yet,
 // and compares the two. No daemon may run.
 //
-// The copy is made under another name and gets its own when it is complete,
+// The copy is made in a folder beside its place, and gets there when it is complete,
 // durable and found equal. So a migration that dies leaves the place as it
 // was, and the next one begins anew. From is opened as a daemon opens it, and
 // keeps all that it holds.
@@ -66,37 +65,28 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 	if err != nil {
 		return m, err
 	}
-	draft := Location{Type: to.Type, Path: to.Path + draftSuffix}
-	if _, err := os.Lstat(draft.Path); err == nil {
-		m.Again = true
-	}
-	if err := checkDraft(draft.Path); err != nil {
+	draft, again, err := newDraft(to.Path+draftSuffix, who.Verb)
+	if m.Again = again; err != nil {
 		return m, err
 	}
-	if err := removeDraft(draft.Path); err != nil {
-		return m, err
+	copied := Location{Type: to.Type, Path: draft.File(filepath.Base(to.Path))}
+	m.Counts, err = copyStore(ctx, from, copied, tell)
+	if differs := (*exchange.Difference)(nil); errors.As(err, &differs) {
+		return m, errors.Join(fmt.Errorf("storage: the copy is NOT equal and was not put in place; it is at %s: %w", copied.Path, err), draft.Unlock())
 	}
-	if m.Counts, err = copyStore(ctx, from, draft, tell); err != nil {
-		var differs *exchange.Difference
-		if errors.As(err, &differs) {
-			return m, fmt.Errorf("storage: the copy is NOT equal and was not put in place; it is at %s: %w", draft.Path, err)
-		}
-		return m, errors.Join(err, removeDraft(draft.Path))
-	}
-	if from.Type == postgresType {
+	defer draft.discard()
+	if err == nil && from.Type == postgresType {
 		if err = filesFromDatabase(ctx, withDatabase(cfg), who); err == nil {
 			err = devicesFromDatabase(ctx, withDatabase(cfg), who)
 		}
-		if err != nil {
-			return m, errors.Join(err, removeDraft(draft.Path))
-		}
 	}
-	if there {
-		if m.Aside, err = setAside(to.Path); err != nil {
-			return m, err
-		}
+	if err == nil && there {
+		m.Aside, err = setAside(to.Path)
 	}
-	return m, settle(draft.Path, to.Path)
+	if err == nil {
+		err = settle(copied.Path, to.Path)
+	}
+	return m, err
 }
 
 // checkPlaces refuses what cannot be meant. It only reads.
@@ -113,10 +103,8 @@ func checkPlaces(from, to Location) error {
 	switch {
 	case source == target:
 		return fmt.Errorf("storage: %s cannot be migrated to itself", from)
-	case within(source, target) || within(target, source):
+	case within(source, target) || within(target, source) || within(source, target+draftSuffix):
 		return fmt.Errorf("storage: one of %s and %s is inside the other; choose a place outside, like --to %s:PATH", from, to, to.Type)
-	case beside(source, target):
-		return fmt.Errorf("storage: %s and %s would have files of the same name; choose another place, like --to %s:PATH", from, to, to.Type)
 	}
 	return checkSource(from)
 }
@@ -136,19 +124,6 @@ func checkSource(from Location) error {
 // within reports whether path lies in the folder dir.
 func within(path, dir string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// beside reports whether a store at one path would use the other, or its copy
-// would.
-func beside(a, b string) bool {
-	for _, s := range companions {
-		for _, t := range []string{s, draftSuffix + s} {
-			if t != "" && (a+t == b || b+t == a) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // checkTarget refuses a place where something would be missed. It reports
@@ -189,22 +164,8 @@ func emptyFolder(path string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// checkDraft refuses to remove a folder that no migration has made.
-func checkDraft(path string) error {
-	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return nil // nothing, or half a database
-	}
-	if _, err := file.Look(path); err != nil {
-		return fmt.Errorf("storage: the copy would be made at %s, where something else is; move it away, or name another place: %w", path, err)
-	}
-	return nil
-}
-
 // copyStore makes the copy, and closes it so that all of it is in its place.
 func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progress)) (exchange.Counts, error) {
-	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
-		return exchange.Counts{}, fmt.Errorf("storage: %w", plainPathError(err))
-	}
 	source, err := from.openIdle(ctx)
 	if err != nil {
 		return exchange.Counts{}, err
@@ -215,20 +176,6 @@ func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progre
 	}
 	counts, err := exchange.Move(ctx, source, target, tell)
 	return counts, errors.Join(err, target.Close(), source.Close())
-}
-
-// companions are what may lie beside a store's own file while it is open, and
-// after a crash.
-var companions = []string{"", "-wal", "-shm", ".lock", ".new", ".new-wal", ".new-shm"}
-
-// removeDraft removes what a migration left that did not come to its end.
-func removeDraft(path string) error {
-	for _, suffix := range companions {
-		if err := os.RemoveAll(path + suffix); err != nil {
-			return fmt.Errorf("storage: remove what an earlier migration left: %w", plainPathError(err))
-		}
-	}
-	return nil
 }
 
 // setAside gives an empty store another name, one that is free.
@@ -244,8 +191,8 @@ func setAside(path string) (string, error) {
 			}
 			continue
 		}
-		if err := whole(path); err != nil {
-			return "", err
+		if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+			return "", fmt.Errorf("storage: %s-wal is still there: another program has the store open", path)
 		}
 		if err := os.Rename(path, name); err != nil {
 			return "", fmt.Errorf("storage: move the empty store away: %w", plainPathError(err))
@@ -254,19 +201,8 @@ func setAside(path string) (string, error) {
 	}
 }
 
-// whole makes sure that a closed store is all in its own file or folder.
-func whole(path string) error {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return fmt.Errorf("storage: %s-wal is still there: another program has the store open", path)
-	}
-	return nil
-}
-
 // settle gives the copy its name.
 func settle(draft, path string) error {
-	if err := whole(draft); err != nil {
-		return err
-	}
 	if emptyFolder(path) {
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
@@ -278,7 +214,7 @@ func settle(draft, path string) error {
 	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("storage: put the copy in place: %w", err)
 	}
-	return removeDraft(draft)
+	return nil
 }
 
 // Advice says what to change in the configuration, so that the daemon uses

@@ -253,17 +253,9 @@ func (m *move) look(replace bool) error {
 // begin makes the draft, with the owner of the folder that it replaces.
 func (m *move) begin(verb string) error {
 	path := m.to + restoringSuffix
-	if info, err := os.Lstat(path); err == nil {
-		if !private(info) {
-			return fmt.Errorf("storage: something is at %s, where a restore makes its copy; move it away", path)
-		}
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("storage: remove what an earlier restore left: %w", plainPathError(err))
-		}
-	}
-	draft, err := lockState(path, verb)
+	draft, _, err := newDraft(path, verb)
 	if err != nil {
-		return fmt.Errorf("%w; the new state is made beside the old one, in %s", err, filepath.Dir(m.to))
+		return err
 	}
 	m.draft = draft
 	if info, err := os.Stat(m.to); err == nil && os.Geteuid() == 0 {
@@ -301,13 +293,6 @@ func (m *move) end() error {
 	return durable.SyncDir(filepath.Dir(m.to))
 }
 
-// private reports whether info is a folder of this user's that nobody else may
-// look into.
-func private(info fs.FileInfo) bool {
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
-}
-
 // besideRestored lists the states that restores put beside the one at path:
 // what was there before, and what one that was killed had made. A folder that
 // cannot be read has none to remove.
@@ -337,7 +322,6 @@ func (m *move) undo() error {
 // discard removes a draft that was not put in place.
 func (m *move) discard() {
 	if m.draft != nil {
-		_ = os.RemoveAll(m.draft.Path)
-		_ = m.draft.lock.Close()
+		m.draft.discard()
 	}
 }

@@ -262,7 +262,7 @@ func Beside(stateDir, used string) (others []string, err error) {
 		}
 		for kind, t := range storeTypes {
 			rest, ok := strings.CutPrefix(e.Name(), t.name)
-			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || slices.Contains(companions, rest)) {
+			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || rest == ".lock" || strings.HasPrefix(rest, ".new")) {
 				continue
 			}
 			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) {
