@@ -20,7 +20,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -200,11 +199,18 @@ func (e *Eraser) logBegun(i intention) error {
 // of the keys, perhaps only a name, which no erasure counts.
 func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err error) {
 	what := &i.Erasure
-	keys, err := e.wroteIn(ctx, what.Senders)
-	if err != nil {
-		return false, err
+	keys, ids := slices.Clone(what.Keys), map[string][]string{}
+	for _, s := range what.Senders {
+		ids[s.Channel] = append(ids[s.Channel], s.ID)
 	}
-	if keys = append(keys, what.Keys...); len(keys) > 0 { // no keys would mean all of them
+	for channel, mine := range ids {
+		who, err := e.people(ctx, channel, channels.Key{})
+		if err != nil {
+			return false, err
+		}
+		keys = append(keys, who.chatsOf(mine)...)
+	}
+	if len(keys) > 0 { // no keys would mean all of them
 		err = e.Store.Dump(ctx, keys, func(r sessions.Record) error {
 			if c := r.Conversation; c != nil && slices.Contains(what.Keys, c.Key) {
 				known = true
@@ -219,28 +225,6 @@ func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err erro
 	slices.Sort(what.Files)
 	what.Files = slices.Compact(what.Files)
 	return known, err
-}
-
-// wroteIn are the conversations in which one of senders wrote something that is
-// stored, in no order.
-func (e *Eraser) wroteIn(ctx context.Context, senders []sessions.Sender) (keys []channels.Key, err error) {
-	ids := map[string][]string{}
-	for _, s := range senders {
-		ids[s.Channel] = append(ids[s.Channel], s.ID)
-	}
-	found := map[channels.Key]bool{}
-	for channel, mine := range ids {
-		writers, err := e.Store.Writers(ctx, channel)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range writers {
-			if slices.ContainsFunc(w.IDs, func(id string) bool { return slices.Contains(mine, id) }) {
-				found[w.Key] = true
-			}
-		}
-	}
-	return slices.Collect(maps.Keys(found)), nil
 }
 
 // files are those of messages in r that senders of what wrote.

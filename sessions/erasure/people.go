@@ -27,22 +27,22 @@ type identity struct {
 	paired  int
 }
 
-// people finds who wrote on the channel of target, which reads no message but
+// people finds who wrote on a channel, and in target, which reads no message but
 // who wrote it.
-func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, error) {
+func (e *Eraser) people(ctx context.Context, channel string, target channels.Key) (*people, error) {
 	p := &people{target: target, ids: map[string]*identity{}}
 	all, err := e.Store.Pairings(ctx, e.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range all {
-		if one.Channel == target.Channel() {
+		if one.Channel == channel {
 			i := p.of(one.PersonID)
 			i.paired++
 			i.names[one.Name] = true
 		}
 	}
-	writers, err := e.Store.Writers(ctx, target.Channel())
+	writers, err := e.Store.Writers(ctx, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, erro
 			}
 		}
 	}
-	prefix := sessions.PersonScope(target.Channel(), "")
+	prefix := sessions.PersonScope(channel, "")
 	scopes, err := e.Store.FactScopes(ctx, prefix)
 	for _, scope := range scopes {
 		p.of(strings.TrimPrefix(scope, prefix)).facts = true

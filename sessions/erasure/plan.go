@@ -89,7 +89,7 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 // returns what was counted: the conversations in which the person wrote, those that
 // have an id for a name, and that of the target.
 func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (map[channels.Key]*chat, error) {
-	who, err := e.people(ctx, target)
+	who, err := e.people(ctx, target.Channel(), target)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 // under every id. Those of people who may be the same are among them: reading
 // them, or forgetting one fact, harms nobody.
 func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
-	seen, err := e.people(ctx, k)
+	seen, err := e.people(ctx, k.Channel(), k)
 	if err != nil {
 		return nil, err
 	}
