@@ -108,7 +108,7 @@ func (d *dumper) transcript(k channels.Key) {
 		d.emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: list}})
 		list, size = nil, 0
 	}
-	for m := range d.messages(k, rows.Said{Once: true}) {
+	for m := range d.messages(k, rows.Said{}) {
 		list, size = append(list, m), size+rules.Bytes(m)
 		if len(list) == 100 || size >= rules.PartBytes {
 			send()

@@ -46,7 +46,7 @@ func (v *view) wroteIn(k channels.Key, all writers) {
 	for r := range v.inbox(k, rows.Queued{}) {
 		all.add(sessions.Writer{Key: k, IDs: slices.Clone(r.Inbound.Sender.IDs), Name: r.Inbound.Sender.Name, Private: r.Inbound.Private})
 	}
-	for m := range v.messages(k, rows.Said{Once: true, Light: true}) {
+	for m := range v.messages(k, rows.Said{Light: true}) {
 		if m.Role == sessions.RoleUser && m.Sender != "" {
 			all.add(sessions.Writer{Key: k, IDs: []string{m.Sender}, Name: m.Name})
 		}

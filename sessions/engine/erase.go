@@ -83,7 +83,7 @@ func (x *eraser) key(c *chat) {
 		x.got.Queued++
 	}
 	if c.Conversation != nil {
-		for m := range x.messages(c.Key, rows.Said{Once: true, Light: true}) {
+		for m := range x.messages(c.Key, rows.Said{Light: true}) {
 			x.got.Messages++
 			x.noteFiles(m.Attachments)
 		}
@@ -220,7 +220,7 @@ func (x *eraser) transcript(c *chat, ids []string) {
 		return
 	}
 	var erased, copies []sessions.Message
-	for m := range x.messages(c.Key, rows.Said{Once: true, Light: true}) {
+	for m := range x.messages(c.Key, rows.Said{Light: true}) {
 		switch {
 		case m.Sender != "" && slices.Contains(ids, m.Sender):
 			x.got.Messages++

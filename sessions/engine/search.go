@@ -18,7 +18,7 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 		return hits, nil
 	}
 	v := s.view(ctx)
-	w := rows.Words{Query: words, All: true, Key: k, Said: rows.Said{After: l.After, Before: l.Before, Newest: !l.Oldest, Once: true}}
+	w := rows.Words{Query: words, All: true, Key: k, Said: rows.Said{After: l.After, Before: l.Before, Newest: !l.Oldest}}
 	found := v.search(w, func(sessions.Found) bool { return true })
 	hits.All = len(found)
 	if hits.All < l.Limit && len(words) > 1 {
@@ -49,12 +49,7 @@ func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sess
 // whole are the messages of list that are still there, with all that they say.
 func (v *view) whole(list []sessions.Found) (found []sessions.Found) {
 	for _, f := range list {
-		if f.Message.Role != "" {
-			f.Message = rules.Clone(f.Message)
-			found = append(found, f)
-			continue
-		}
-		for m := range v.messages(f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1, Once: true}) {
+		for m := range v.messages(f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1}) {
 			f.Message = m
 			found = append(found, f)
 		}
@@ -69,7 +64,7 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 		return nil, nil
 	}
 	v := s.view(ctx)
-	for f := range each(v, v.r.Search(ctx, rows.Words{Query: words, Key: search.Key, Said: rows.Said{Once: true}})) {
+	for f := range each(v, v.r.Search(ctx, rows.Words{Query: words, Key: search.Key})) {
 		ranking.add(f)
 	}
 	found := v.whole(ranking.page())

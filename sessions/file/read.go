@@ -90,7 +90,7 @@ func (r *keyReader) conversation(row rows.Conversation) *conversation {
 // tail reads the newest messages after a seq: those that a turn starts from.
 func (r *keyReader) tail(after int64) (list []sessions.Message) {
 	bytes := 0
-	for m, err := range r.r.Messages(r.ctx, r.k, rows.Said{After: after, Newest: true, Once: true}) {
+	for m, err := range r.r.Messages(r.ctx, r.k, rows.Said{After: after, Newest: true}) {
 		if err != nil {
 			r.err = err
 			return nil

@@ -125,7 +125,7 @@ func (b *backend) extend(ctx context.Context, r rows.Reader, f *filesOf) error {
 		f.LastSeq = 0
 		open = func() (*os.File, error) { return draft(b.archivePath(f.Key)) }
 	}
-	out, seq, end, err := writeLines(open, r.Messages(ctx, f.Key, rows.Said{After: f.LastSeq, Once: true}))
+	out, seq, end, err := writeLines(open, r.Messages(ctx, f.Key, rows.Said{After: f.LastSeq}))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.Bytes > 0: // somebody took it away
 		f.Bytes = 0

@@ -35,9 +35,9 @@ type Said struct {
 	After, Before int64
 	// Newest turns the order around.
 	Newest bool
-	// Once: the caller will not read the same messages again soon, so they need not
-	// be cached.
-	Once bool
+	// Again, with Newest: the caller will read the same messages again soon, so they
+	// may be cached.
+	Again bool
 	// Light: the caller does not read Content.
 	Light bool
 }
@@ -95,8 +95,7 @@ type Reader interface {
 	// Store; it has the Days that like names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
 	// Search finds messages with some of the words, in the order of Said in one
-	// conversation, in no order in all. At least Seq and At of a message are set; one
-	// with a Role is complete.
+	// conversation, in no order in all. Of a message it sets Seq and At.
 	Search(ctx context.Context, w Words) iter.Seq2[sessions.Found, error]
 }
 

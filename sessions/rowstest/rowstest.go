@@ -329,9 +329,10 @@ func messages(t *testing.T, b rows.Backend) {
 	}{
 		{rows.Said{}, 700, 1, 700},
 		{rows.Said{Newest: true}, 700, 700, 1},
+		{rows.Said{Newest: true, Again: true}, 700, 700, 1},
 		{rows.Said{After: 10, Before: 13}, 2, 11, 12},
 		{rows.Said{After: 698, Newest: true}, 2, 700, 699},
-		{rows.Said{Once: true, Light: true}, 700, 1, 700},
+		{rows.Said{Light: true}, 700, 1, 700},
 	} {
 		got := list(t, b.Messages(t.Context(), k1, test.q), messageSeq)
 		if len(got) != test.n || got[0] != test.first || got[len(got)-1] != test.last {

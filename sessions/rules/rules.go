@@ -26,10 +26,6 @@ const (
 	PartBytes    = 1 << 20
 )
 
-// Idle is how long a store keeps the messages of a conversation in memory after
-// their last use, unless its options say otherwise.
-const Idle = 30 * time.Minute
-
 // Text makes s storable: bytes that are not UTF-8 become U+FFFD. All stores do this
 // on the way in, so that a message reads the same from each of them.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

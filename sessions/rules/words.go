@@ -106,12 +106,8 @@ func Score(query []string, text string) int {
 	if len(query) == 0 {
 		return 0
 	}
-	words := eachWord(text)
-	if len(text) > SearchBytes {
-		words = Searchable(text)
-	}
 	have, n := make([]bool, len(query)), 0
-	for word := range words {
+	for word := range eachWord(text) {
 		for i, w := range query {
 			if !have[i] && (word == w || Begins(w) && strings.HasPrefix(word, w)) {
 				have[i] = true

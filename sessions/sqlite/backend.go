@@ -51,7 +51,6 @@ import (
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/rows"
-	"dragoman/sessions/rules"
 	"dragoman/sessions/spool"
 )
 
@@ -129,7 +128,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 		o.BusyTimeout = 5 * time.Second
 	}
 	if o.Idle <= 0 {
-		o.Idle = rules.Idle
+		o.Idle = 30 * time.Minute
 	}
 	// Before the lock, which would be left beside a file that is not ours.
 	if _, err := Look(path); err != nil {

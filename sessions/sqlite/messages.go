@@ -20,7 +20,7 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 		return none[sessions.Message](err)
 	}
 	from, to := between(key, q)
-	if r.pooled() && q.Newest && !q.Once {
+	if r.pooled() && q.Newest && q.Again {
 		return r.newest(ctx, key, seqOf(from), seqOf(to), changes)
 	}
 	return r.said(ctx, from, to, q)

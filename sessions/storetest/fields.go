@@ -202,7 +202,7 @@ func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
 	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Unsent: true}, {ID: "another"}} {
 		all = append(all, collect(t, r.Outbox(ctx, k, q)))
 	}
-	for _, q := range []rows.Said{{}, {Newest: true}, {Once: true}} {
+	for _, q := range []rows.Said{{}, {Newest: true}, {Newest: true, Again: true}} {
 		all = append(all, collect(t, r.Messages(ctx, k, q)))
 	}
 	for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{Seqs: []int64{1}})) {
