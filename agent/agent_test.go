@@ -328,3 +328,20 @@ func TestRunNeedsInput(t *testing.T) {
 		t.Errorf("Run() = %v, want ErrNoInput", err)
 	}
 }
+
+// The validator stands in front of every request, whatever made it.
+func TestMalformedRequestIsNotSent(t *testing.T) {
+	m := newScript(t, say("ok"))
+	a := newAgent(t, m, agent.Options{})
+	for name, messages := range map[string][]sessions.Message{
+		"no messages":    nil,
+		"a stray result": {{Role: sessions.RoleUser, Content: "hi"}, {Role: sessions.RoleTool, ToolCallID: "a", Content: "x"}},
+	} {
+		if err := a.Complete(t.Context(), &agent.Request{Messages: messages}); !errors.Is(err, window.ErrShape) {
+			t.Errorf("%s: Complete() = %v, want ErrShape", name, err)
+		}
+	}
+	if n := len(m.requests()); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -1,5 +1,7 @@
 package agent
 
+import "context"
+
 // Calibration is what an agent learns of its servers' counting.
 type Calibration = calibration
 
@@ -15,4 +17,10 @@ func (c *calibration) Observe(model string, reported, counted int) {
 func (a *Agent) Calibrated(c *Calibration) *Agent {
 	a.calibration = c
 	return a
+}
+
+// Complete makes one call of the model, as turns and summaries do.
+func (a *Agent) Complete(ctx context.Context, req *Request) error {
+	_, err := a.complete(ctx, a.model, req, func() func(Delta) { return nil })
+	return err
 }

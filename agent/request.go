@@ -16,11 +16,11 @@ import (
 
 // request builds what the model sees now. The order of its steps matters:
 // results are pruned and the window is fitted on repaired messages, which keeps
-// their shape, and nothing follows the validator.
+// their shape, which complete checks.
 //
 // lacks is what of the conversation it neither shows nor has a summary of. It
 // counts only if the request is made: rescue builds some on trial.
-func (r *run) request(final bool) (req Request, lacks lack, err error) {
+func (r *run) request(final bool) (req Request, lacks lack) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
@@ -39,12 +39,9 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
 	view = window.Alternate(view, r.model.Name())
-	if err := window.Validate(view); err != nil {
-		return Request{}, lack{}, fmt.Errorf("agent: build request: %w", err)
-	}
 	req.Messages = view
 	silent += window.Uncovered(r.t.History)
-	return req, lack{all: silent + left, silent: silent}, nil
+	return req, lack{all: silent + left, silent: silent}
 }
 
 // missing counts the messages of all that view does not show and does not tell
@@ -194,8 +191,8 @@ type rescue struct {
 func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool) (means string, err error) {
 	size := r.a.messageTokens(req.Messages)
 	smaller := func() bool {
-		next, _, err := r.request(final)
-		return err == nil && r.a.messageTokens(next.Messages) < size
+		next, _ := r.request(final)
+		return r.a.messageTokens(next.Messages) < size
 	}
 	if !tried.pruned {
 		tried.pruned = true

@@ -64,10 +64,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 // tries sends a request, and a smaller one while the server finds it too long.
 func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, error) {
 	for {
-		req, lacks, err := r.request(final)
-		if err != nil {
-			return nil, err
-		}
+		req, lacks := r.request(final)
 		r.lacks = lack{max(r.lacks.all, lacks.all), max(r.lacks.silent, lacks.silent)}
 		r.noteCut(ctx)
 		resp, err := r.send(ctx, &req)
@@ -198,8 +195,12 @@ const (
 )
 
 // complete makes one model call and tries again while that may help. stream
-// returns what the deltas of one try go to.
+// returns what the deltas of one try go to. Every request passes here, those for
+// summaries too, so this is where the validator stands.
 func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
+	if err := window.Validate(req.Messages); err != nil {
+		return nil, fmt.Errorf("agent: build request: %w", err)
+	}
 	delay, left := retryDelay, longestWait
 	for try := 1; ; try++ {
 		until, _ := a.pauses.get(model.Name())
