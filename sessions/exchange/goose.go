@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"dragoman/sessions"
 )
-
-// errNoMessages: the session is left out.
-var errNoMessages = errors.New("no messages")
 
 // openGoose reads the SQLite database in which goose keeps its sessions, or the
 // simpler one of programs that follow its pattern, a session at a time.
@@ -31,9 +27,6 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 		})
 		for i := 0; i < len(list) && err == nil; i++ {
 			err = r.talk(emit, func(t *talk) error { return t.goose(ctx, g, list[i]) })
-			if errors.Is(err, errNoMessages) {
-				err = nil
-			}
 		}
 		return err
 	}
@@ -46,12 +39,8 @@ func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error 
 	if err == nil {
 		err = t.gooseMessages(ctx, g)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
-	case t.raw == 0:
-		t.note("session %.40s has no messages and was left out", t.name)
-		return errNoMessages
 	}
 	return nil
 }

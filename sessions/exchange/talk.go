@@ -63,6 +63,10 @@ func (r *Reader) talk(emit Emit, fill func(*talk) error) error {
 	if err := fill(t); err != nil {
 		return err
 	}
+	if t.raw == 0 && r.format == Goose {
+		r.note("session %.40s has no messages and was left out", t.name)
+		return nil
+	}
 	r.talks++
 	return t.finish(r.opts, r.talks, emit)
 }
