@@ -26,7 +26,7 @@ const fewLines = 2
 
 // rendered begins a piece of an answer: it has lines as IRC shows them, and no
 // Markdown. It is not sent.
-const rendered = "\v"
+const rendered = "\r"
 
 // budget is how many bytes of text fit into a line to target when we are
 // called nick!user@host there.

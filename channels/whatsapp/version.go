@@ -3,10 +3,7 @@ package whatsapp
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
-
-	"dragoman/internal/lazily"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waCompanionReg"
@@ -18,23 +15,13 @@ import (
 // VersionAuto asks WhatsApp for the current version of WhatsApp Web.
 const VersionAuto = "auto"
 
-var versionForm = lazily.Compile(`^([0-9]{1,3})\.([0-9]{1,6})\.([0-9]{1,10})$`)
-
 // ParseVersion reads "2.3000.1234567890"; zero for "" and [VersionAuto].
-func ParseVersion(s string) (v [3]uint32, err error) {
+func ParseVersion(s string) (v store.WAVersionContainer, err error) {
 	if s == "" || s == VersionAuto {
 		return v, nil
 	}
-	parts := versionForm.Regexp().FindStringSubmatch(s)
-	if parts == nil {
+	if v, err = store.ParseVersion(s); err != nil || v.String() != s {
 		return v, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web; write %q, or three numbers like 2.3000.1045649367", s, VersionAuto)
-	}
-	for i := range v {
-		n, err := strconv.ParseUint(parts[i+1], 10, 32)
-		if err != nil {
-			return [3]uint32{}, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web: a number is too large", s)
-		}
-		v[i] = uint32(n)
 	}
 	return v, nil
 }
@@ -43,9 +30,6 @@ func ParseVersion(s string) (v [3]uint32, err error) {
 func (c *Channel) claimed() store.WAVersionContainer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.auto != [3]uint32{} {
-		return c.auto
-	}
 	return c.version
 }
 
@@ -68,14 +52,14 @@ func (c *Channel) askVersion(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.auto = *v
+	c.version = *v
 }
 
 // forgetVersion lets "auto" ask again.
 func (c *Channel) forgetVersion() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.auto = [3]uint32{}
+	c.version = store.WAVersionContainer{}
 }
 
 // payload is what the client says about itself when it connects. The library

@@ -56,6 +56,8 @@ import (
 	"time"
 
 	"dragoman/channels"
+
+	"go.mau.fi/whatsmeow/store"
 )
 
 // Options of a channel. Only Device must be set.
@@ -105,10 +107,9 @@ var ErrTaken = errors.New("another node uses the linked device now")
 
 // Channel is one linked device. Make it with [New].
 type Channel struct {
-	name    string
-	o       Options
-	log     *slog.Logger
-	version [3]uint32 // zero: the library's
+	name string
+	o    Options
+	log  *slog.Logger
 
 	memory   *memory
 	crashes  crashes
@@ -125,8 +126,8 @@ type Channel struct {
 
 	status channels.Standing
 
-	mu   sync.Mutex
-	auto [3]uint32 // what "auto" found
+	mu      sync.Mutex
+	version store.WAVersionContainer // to claim; zero: the library's, or not asked for yet
 	// interruption makes Run let go of the device file for a moment.
 	interruption context.CancelFunc
 }

@@ -73,7 +73,7 @@ func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
 		if got := w.transcript("1"); len(got) != 2 {
 			t.Errorf("a job writes into the transcript: %q", got)
 		}
-		w.fire("night", "\vgood \x02night\x02") // as IRC keeps it
+		w.fire("night", "\rgood \x02night\x02") // as IRC keeps it
 		want(w.ask("2", "hello"), "hello")
 		w.say("1", "/status")
 		time.Sleep(time.Minute)
