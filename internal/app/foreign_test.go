@@ -193,7 +193,7 @@ func TestCase48LongFieldsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err = os.ReadFile(filepath.Join(back.Path, "conversations", "x_1.json")); err != nil || bytes.Count(text, []byte(long)) != 3 {
-		t.Errorf("the document that came back has it %d times, want at the top, in the head and in the message, %v", bytes.Count(text, []byte(long)), err)
+	if text, err = os.ReadFile(filepath.Join(back.Path, "conversations", "x_1.json")); err != nil || bytes.Count(text, []byte(long)) != 2 {
+		t.Errorf("the document that came back has it %d times, want at the top and in the message, %v", bytes.Count(text, []byte(long)), err)
 	}
 }

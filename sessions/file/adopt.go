@@ -102,7 +102,10 @@ func (s *Store) takeIn(ctx context.Context, known []sqlite.Document) error {
 	if err == nil { // Written is the marker for compare; Changed is more, so the file will be written
 		err = b.Written(ctx, []sqlite.Document{{Changed: 1, Size: 1}})
 	}
-	return errors.Join(err, b.removeFormer())
+	if err == nil {
+		err = b.removeFormer()
+	}
+	return err
 }
 
 // strays finds all conversations: by their documents, by the log of format 2, and

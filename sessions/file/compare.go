@@ -231,7 +231,7 @@ func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (change
 		if r.err != nil {
 			break
 		}
-		m := rules.Message(d.Messages[old.Seq-first].plain(), old.At)
+		m := rules.Message(message(d.Messages[old.Seq-first]).plain(), old.At)
 		// An edited text takes the place of what it was made of.
 		if raw, ok := m.Extra["content"]; ok && m.Content != old.Content {
 			delete(m.Extra, "content")

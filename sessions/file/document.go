@@ -25,29 +25,16 @@ const (
 // store that lost its rows. It shows the newest messages; all of them are in the
 // archive.
 type document struct {
-	documentTop
-	Messages []message `json:"messages"`
-	documentRest
+	Format     int                        `json:"format"`
+	Key        channels.Key               `json:"key"`
+	Generation string                     `json:"generation,omitempty"`
+	Title      string                     `json:"title,omitempty"`
+	Created    time.Time                  `json:"created,omitzero"`
+	Updated    time.Time                  `json:"updated,omitzero"`
+	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
+	Summary    string                     `json:"summary,omitempty"` // the newest; it does not count when read
+	Messages   []shown                    `json:"messages"`
 
-	// theirs are the fields of others, which the settings of Head keep.
-	theirs foreign
-}
-
-// documentTop stands before the messages.
-type documentTop struct {
-	Format     int          `json:"format"`
-	Key        channels.Key `json:"key"`
-	Generation string       `json:"generation,omitempty"`
-	Title      string       `json:"title,omitempty"`
-	Created    time.Time    `json:"created,omitzero"`
-	Updated    time.Time    `json:"updated,omitzero"`
-	// Metadata is that of the settings in Head. When read, this one counts.
-	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
-	Summary  string                     `json:"summary,omitempty"` // the newest; it does not count when read
-}
-
-// documentRest stands after them.
-type documentRest struct {
 	Waiting    []rows.In               `json:"waiting,omitempty"`
 	Deliveries []sessions.OutboxRecord `json:"deliveries,omitempty"` // not sent
 	Journals   map[string][]step       `json:"journals,omitempty"`
@@ -58,6 +45,9 @@ type documentRest struct {
 	LSN          int64  `json:"lsn,omitempty"`
 	ArchiveBytes int64  `json:"archive_bytes,omitempty"`
 	Sum          string `json:"sum,omitempty"`
+
+	// theirs are the fields of others at the top.
+	theirs map[string]json.RawMessage
 }
 
 // head is what a document says of a key beside its rows.
@@ -83,45 +73,45 @@ type content struct {
 }
 
 func newDocument(h head, c content) *document {
-	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage)}
-	d.documentRest = documentRest{
+	d := &document{
+		Format: documentFormat, Key: h.Key, Messages: mapped(c.Messages, func(m sessions.Message) shown { return shown(newMessage(m)) }),
 		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries, Head: h,
 	}
 	if n := len(c.Summaries); n > 0 {
 		d.Summary = c.Summaries[n-1].Text
 	}
 	if d.Messages == nil {
-		d.Messages = []message{}
+		d.Messages = []shown{}
 	}
 	if v := h.Conversation; v != nil {
-		d.Generation, d.Title, d.Created, d.Updated = v.Generation, v.Title, v.Created, v.Updated
-		settings := v.Settings
-		d.showForeign(&settings)
-		d.Metadata = settings.Metadata
+		own := *v // without what is at the top
+		d.showForeign(&own.Settings)
+		d.Generation, d.Title, d.Created, d.Updated, d.Metadata = v.Generation, v.Title, v.Created, v.Updated, own.Settings.Metadata
+		own.Title, own.Settings.Metadata = "", nil
+		d.Head.Conversation = &own
 	}
 	return d
 }
 
 func (d *document) content() content {
 	return content{
-		Messages: mapped(d.Messages, message.plain), Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries,
+		Messages: mapped(d.Messages, func(s shown) sessions.Message { return message(s).plain() }), Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries,
 		Journals: mappedJournals(d.Journals, step.plain),
 	}
 }
 
-// encode writes d with indents and without escapes that only HTML needs.
+// encode writes d.
 func (d *document) encode() ([]byte, error) {
-	data, err := pretty(d.shown())
-	return d.theirs.behind(data), err
+	data, err := json.Marshal(d)
+	return indented(beside(data, d.theirs)), err
 }
 
-func pretty(v any) ([]byte, error) {
+// indented is JSON with indents and without escapes that only HTML needs.
+func indented(data []byte) []byte {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(v)
-	return b.Bytes(), err
+	_ = json.Indent(&b, readable(data), "", "  ") // it was just encoded
+	b.WriteByte('\n')
+	return b.Bytes()
 }
 
 var errDamaged = errors.New("damaged")

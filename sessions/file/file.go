@@ -219,7 +219,9 @@ func (b *backend) keep(ctx context.Context, every time.Duration) {
 // set aside are removed for keys that are gone; nobody can tell what is in the
 // others, so they are named.
 func (b *backend) Scrub(ctx context.Context, keys []channels.Key) error {
-	if _, err := b.settle(ctx); err != nil {
+	b.settling.Lock() // nobody reads while the rows are written anew
+	defer b.settling.Unlock()
+	if _, err := b.settleLocked(ctx); err != nil {
 		return err
 	}
 	if err := b.Backend.Scrub(ctx, keys); err != nil { // the marks named the keys

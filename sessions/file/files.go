@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -109,27 +108,16 @@ func openAt(path string, size int64) (*os.File, error) {
 	return f, nil
 }
 
-// folderNames are the names in a folder, in no order.
-func folderNames(dir string) ([]string, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	names, err := f.Readdirnames(-1)
-	return names, errors.Join(err, f.Close())
-}
-
 // pathsWith are the files in a folder whose names have that ending, in order;
 // none if there is no such folder. The folder's own name can hold anything,
 // what is a pattern elsewhere included.
 func pathsWith(dir, ending string) (paths []string, err error) {
-	names, err := folderNames(dir)
-	for _, name := range names {
-		if strings.HasSuffix(name, ending) {
-			paths = append(paths, filepath.Join(dir, name))
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ending) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
-	slices.Sort(paths)
 	return paths, removed(err)
 }
 
@@ -153,14 +141,10 @@ func setAside(path string, now time.Time) (string, error) {
 
 // Damaged lists the files in the store at dir that were set aside because
 // they could not be read, for the operator.
-func Damaged(dir string) ([]string, error) {
-	var found []string
+func Damaged(dir string) (found []string, err error) {
 	for _, sub := range storeDirs {
 		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
+		if err = removed(err); err != nil {
 			return nil, fmt.Errorf("file: list damaged files: %w", err)
 		}
 		for _, e := range entries {

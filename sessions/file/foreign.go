@@ -3,49 +3,61 @@ package file
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"maps"
-	"strings"
 	"sync"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
-// foreign are fields at the top of a document that we do not know, as an
-// indented JSON object, or "": other programs may have written them. They stay
-// in the settings of the conversation for as long as it does, and are shown
-// behind our own.
-type foreign string
-
 var (
 	documentNames = sync.OnceValue(rules.NamesOf[document])
 	messageNames  = sync.OnceValue(rules.NamesOf[message])
 )
 
-// decode reads a document. What others wrote into a message goes to where
-// messages keep such; what they wrote beside the messages is returned. What is
+// decode reads a document. What others wrote beside its messages is returned. What is
 // inside of our own objects has names of ours only: others are left out.
 func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err error) {
 	ours, theirs := documentNames().Split(data)
-	if err := json.Unmarshal(ours, d); err != nil {
-		return nil, err
-	}
-	var raw struct {
-		Messages []json.RawMessage `json:"messages"`
-	}
-	if err := json.Unmarshal(ours, &raw); err != nil {
-		return nil, err
-	}
-	for i, text := range raw.Messages {
-		if own, foreign := messageNames().Split(text); foreign != nil {
-			var m message
-			err = errors.Join(err, json.Unmarshal(own, &m))
-			m.Extra = merge(foreign, m.Extra, "extra")
-			d.Messages[i] = m
+	return theirs, json.Unmarshal(ours, d)
+}
+
+// shown is a message in a document: fields of others stand beside its own.
+type shown message
+
+// MarshalJSON puts the fields of others beside ours. Those with names of ours stay
+// apart.
+func (s shown) MarshalJSON() ([]byte, error) {
+	m, theirs := message(s), map[string]json.RawMessage{}
+	m.Extra = maps.Clone(m.Extra)
+	for name, v := range m.Extra {
+		if !messageNames()[name] {
+			theirs[name] = v
+			delete(m.Extra, name)
 		}
 	}
-	return theirs, err
+	own, err := json.Marshal(m)
+	return beside(own, theirs), err
+}
+
+// UnmarshalJSON puts what others wrote to where messages keep such.
+func (s *shown) UnmarshalJSON(data []byte) error {
+	own, foreign := messageNames().Split(data)
+	err := json.Unmarshal(own, (*message)(s))
+	if foreign != nil {
+		s.Extra = merge(foreign, s.Extra, "extra")
+	}
+	return err
+}
+
+// beside puts fields at the end of a JSON object, sorted by name.
+func beside(object []byte, fields map[string]json.RawMessage) []byte {
+	more, err := json.Marshal(fields)
+	if len(fields) == 0 || len(object) == 0 || err != nil { // each is JSON that was just read
+		return object
+	}
+	object[len(object)-1] = ','
+	return append(object, more[1:]...)
 }
 
 // merge puts fields that stand in a document and those that are kept for it
@@ -83,40 +95,15 @@ func (d *document) showForeign(s *sessions.Settings) {
 		}
 	}
 	rules.SetForeign(s, kept)
-	d.theirs = foreignText(top)
-}
-
-// foreignText writes fields as they stand in a document.
-func foreignText(fields map[string]json.RawMessage) foreign {
-	if len(fields) == 0 {
-		return ""
-	}
-	shown := make(map[string]json.RawMessage, len(fields))
-	for name, v := range fields {
-		shown[name] = readable(v)
-	}
-	data, err := pretty(shown) // sorted by name
-	if err != nil {
-		return "" // it cannot be: each is JSON that was just read
-	}
-	return foreign(data)
-}
-
-// behind puts the fields behind those of an indented document.
-func (f foreign) behind(document []byte) []byte {
-	if f == "" {
-		return document
-	}
-	document = append(bytes.TrimSuffix(document, []byte("\n}\n")), ",\n"...)
-	return append(document, strings.TrimPrefix(string(f), "{\n")...)
+	d.theirs = top
 }
 
 // readable is raw without the escapes that only HTML needs.
-func readable(raw json.RawMessage) json.RawMessage {
+func readable(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\u00`)) {
 		return raw
 	}
-	plain := make(json.RawMessage, 0, len(raw))
+	plain := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]
 		if c != '\\' || i+1 == len(raw) {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -221,52 +221,50 @@ func (c *content) apply(ch *formerChat) {
 	}
 }
 
-// keepCopy keeps what the store is made of beside it. Nothing is written twice:
-// files that are replaced later stay in the copy.
+// keepCopy keeps what the store is made of beside it. Nothing is written twice: files
+// that are replaced later stay in the copy. Only a disk that knows no second names of
+// files has them copied.
 func (b *backend) keepCopy() error {
 	to := b.dir + copyOf
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
 	unfinished := to + draftEnding
-	if err := os.RemoveAll(unfinished); err != nil {
-		return err
-	}
+	err := os.RemoveAll(unfinished)
 	for _, sub := range append(slices.Clone(storeDirs), formerLog) {
-		if err := os.MkdirAll(filepath.Join(unfinished, sub), 0o700); err != nil {
-			return err
-		}
-		names, err := folderNames(filepath.Join(b.dir, sub))
-		for _, name := range names {
-			if err == nil && !strings.HasPrefix(name, rowsName) {
-				err = linked(filepath.Join(b.dir, sub, name), filepath.Join(unfinished, sub, name))
-			}
-		}
-		if err = errors.Join(removed(err), syncDir(filepath.Join(unfinished, sub))); err != nil {
-			return err
+		if err == nil {
+			err = link(filepath.Join(b.dir, sub), filepath.Join(unfinished, sub))
 		}
 	}
-	b.log.Info("the files of a former version are taken in; a copy of them is kept", "copy", to)
-	return errors.Join(os.Rename(unfinished, to), syncDir(filepath.Dir(b.dir)))
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		if err = os.RemoveAll(unfinished); err == nil {
+			err = os.CopyFS(unfinished, os.DirFS(b.dir))
+		}
+	}
+	if err == nil {
+		err = os.Rename(unfinished, to)
+	}
+	if err == nil {
+		b.log.Info("the files of a former version are taken in; a copy of them is kept", "copy", to)
+		err = syncDir(filepath.Dir(b.dir))
+	}
+	return err
 }
 
-// linked gives a file a second name, or copies it where that cannot be.
-func linked(from, to string) error {
-	info, err := os.Lstat(from)
-	if err != nil || !info.Mode().IsRegular() || os.Link(from, to) == nil {
+// link gives the files in a folder second names in another.
+func link(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err = errors.Join(removed(err), os.MkdirAll(to, 0o700)); err != nil {
 		return err
 	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), rowsName) {
+			if err := os.Link(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+				return err
+			}
+		}
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, fsync(out), out.Close())
+	return syncDir(to)
 }
 
 // removeFormer removes what only format 2 had. The rows have it.

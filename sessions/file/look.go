@@ -51,7 +51,9 @@ func ours(dir string) (bool, error) {
 	if found || err != nil {
 		return found, err
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, commonName)); err == nil && (headed(data, "format", "name", "pairings") || headed(data, "format", "lsn")) {
+	var c commonFile
+	data, err := os.ReadFile(filepath.Join(dir, commonName))
+	if err == nil && json.Unmarshal(data, &c) == nil && c.Format > 0 && (c.Pairings != nil || c.LSN > 0) {
 		return true, nil
 	}
 	segments, err := pathsWith(filepath.Join(dir, formerLog), ".jsonl")
@@ -82,20 +84,6 @@ func ours(dir string) (bool, error) {
 
 func notThere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// headed reports whether data is an object of our format with these fields.
-func headed(data []byte, names ...string) bool {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil {
-		return false
-	}
-	for _, name := range names {
-		if fields[name] == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // stranger is the name of something in dir that a store without content would

@@ -1,9 +1,6 @@
 package file
 
 import (
-	"encoding/json"
-	"slices"
-
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -50,47 +47,6 @@ func (w message) plain() sessions.Message {
 		m.Attached = &sessions.Attached{By: m.Attached.By, Data: rules.JSON(m.Attached.Data)}
 	}
 	return m
-}
-
-// shown is the document as it is written: with the fields of others in its
-// messages where they stood.
-func (d *document) shown() any {
-	if !slices.ContainsFunc(d.Messages, func(m message) bool { return len(m.Extra) > 0 }) {
-		return d
-	}
-	all := make([]any, len(d.Messages))
-	for i, m := range d.Messages {
-		all[i] = m.shown()
-	}
-	return struct {
-		documentTop
-		Messages []any `json:"messages"`
-		documentRest
-	}{d.documentTop, all, d.documentRest}
-}
-
-// shown is m with its fields of others beside ours. Those with names of ours
-// stay apart.
-func (m message) shown() any {
-	beside, apart := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	for name, v := range m.Extra {
-		if messageNames()[name] {
-			apart[name] = readable(v)
-		} else {
-			beside[name] = readable(v)
-		}
-	}
-	m.Extra = apart
-	if len(beside) == 0 {
-		return m
-	}
-	own, err := json.Marshal(m)
-	theirs, err2 := json.Marshal(beside)
-	if err != nil || err2 != nil {
-		return m // it cannot be: both were made of what encodes
-	}
-	own[len(own)-1] = ','
-	return json.RawMessage(readable(append(own, theirs[1:]...)))
 }
 
 // step is a step of a journal, as it stands in documents.

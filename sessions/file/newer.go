@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,12 +20,7 @@ func Newer(dir string) error {
 	if err := sqlite.Newer(filepath.Join(dir, rowsName)); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, commonName)
-	format, err := formatOf(path)
-	if err == nil && format > documentFormat {
-		err = newer(path, format)
-	}
-	if err != nil {
+	if err := refuseNewer(filepath.Join(dir, commonName)); err != nil {
 		return fmt.Errorf("file: look into %s: %w", dir, err)
 	}
 	for _, sub := range []string{documentDir, jobDir} {
@@ -77,20 +71,4 @@ func headOf(path string) (format int, ours bool, err error) {
 		return 0, false, nil // damaged, which is no matter of versions
 	}
 	return format, bytes.HasPrefix(rest, []byte(`"key":"`)), nil
-}
-
-// formatOf is what the file at path says at its top. 0 is one that is not
-// there or says nothing, damaged ones among them.
-func formatOf(path string) (int, error) {
-	data, err := readRegular(path)
-	if errors.Is(err, errDamaged) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, removed(err)
-	}
-	if !json.Valid(data) {
-		return 0, nil
-	}
-	return max(0, formatIn(data)), nil
 }

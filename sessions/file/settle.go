@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -27,6 +28,11 @@ const (
 func (b *backend) settle(ctx context.Context) (n int, err error) {
 	b.settling.Lock()
 	defer b.settling.Unlock()
+	return b.settleLocked(ctx)
+}
+
+// settleLocked is settle for a caller who holds settling.
+func (b *backend) settleLocked(ctx context.Context) (n int, err error) {
 	stale, err := b.Documents(ctx, true)
 	errs := []error{err}
 	for part := range slices.Chunk(stale, settleMost) {
@@ -97,8 +103,9 @@ func (b *backend) gather(ctx context.Context, r rows.Reader, doc sqlite.Document
 	if doc.Key.IsZero() {
 		c, err := readCommon(ctx, r)
 		if err == nil {
-			f.data, err = pretty(c)
+			f.data, err = json.Marshal(c)
 		}
+		f.data = indented(f.data)
 		return f, err
 	}
 	h, c, err := readKey(ctx, r, doc.Key)
