@@ -53,7 +53,7 @@ func (b *backend) migrate(ctx context.Context) error {
 
 // rivers makes River's tables.
 func (b *backend) rivers() (*rivermigrate.Migrator[pgx.Tx], error) {
-	return rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: b.quiet()})
+	return rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: silent})
 }
 
 // makeTables makes ours.

@@ -43,25 +43,14 @@ func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error
 	all := river.NewWorkers()
 	river.AddWorker(all, &worker{b: b})
 	return river.NewClient(driver{riverpgxv5.New(b.pool), b.jobsCame}, &river.Config{
-		ID: b.id, Logger: b.quiet(), Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		ID: b.id, Logger: silent, Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
 	})
 }
 
-// quiet is the logger for River. Its warnings are for those who look for a fault: what
-// it cannot do this package cannot do either, and says so in a sentence.
-func (b *backend) quiet() *slog.Logger { return slog.New(quiet{b.log.Handler()}) }
-
-type quiet struct{ slog.Handler }
-
-func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, slog.LevelDebug)
-}
-
-func (q quiet) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = slog.LevelDebug
-	return q.Handler.Handle(ctx, r)
-}
+// silent is the logger for River: what it cannot do this package cannot do either, and says
+// so in a sentence.
+var silent = slog.New(slog.DiscardHandler)
 
 // driver is River's, but for the way in which this node is told of jobs: it has an
 // ear already.
