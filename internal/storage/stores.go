@@ -123,8 +123,9 @@ func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, e
 // version or, if it is "", for a command. With a log, damage of earlier times is
 // told.
 func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, log *slog.Logger) (sessions.Store, error) {
-	if log != nil {
-		sayDamage(cfg, log) // before the store adds to it, of which it tells itself
+	// Before the store adds to it, of which it tells itself.
+	if n := len(DamageWarnings(cfg)); n > 0 && log != nil {
+		log.Error("damaged files of the store were set aside earlier; dragoman status names them", "files", n)
 	}
 	p, err := ParseLocation(cfg.Store.Type, s.Path)
 	if err != nil {
@@ -184,26 +185,8 @@ func Check(ctx context.Context, cfg *config.Config) error {
 // keeps nothing there.
 func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }
 
-// damaged lists the files of the configured store that could not be read and
-// were set aside. It opens nothing, so a daemon may run.
-func damaged(cfg *config.Config) ([]string, error) {
-	t := storeTypes[cfg.Store.Type]
-	if t.damaged == nil {
-		return nil, nil
-	}
-	dir := filepath.Join(cfg.StateDir, t.name)
-	names, err := t.damaged(dir)
-	for i, name := range names {
-		names[i] = filepath.Join(dir, name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
-	}
-	return names, nil
-}
-
-// damageText says what the operator has to know of one of the files that
-// [damaged] lists.
+// damageText says what the operator has to know of a file of the store that
+// could not be read and was set aside.
 func damageText(name string) string {
 	left := "the store has what the archive and the log knew of it. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
@@ -214,36 +197,21 @@ func damageText(name string) string {
 }
 
 // DamageWarnings are those texts, for status. That the files cannot be listed
-// is one as well.
+// is one as well. It opens nothing, so a daemon may run.
 func DamageWarnings(cfg *config.Config) (texts []string) {
-	names, err := damaged(cfg)
+	t := storeTypes[cfg.Store.Type]
+	if t.damaged == nil {
+		return nil
+	}
+	dir := filepath.Join(cfg.StateDir, t.name)
+	names, err := t.damaged(dir)
 	if err != nil {
 		texts = append(texts, httpapi.Plain(err))
 	}
 	for _, name := range names {
-		texts = append(texts, damageText(name))
+		texts = append(texts, damageText(filepath.Join(dir, name)))
 	}
 	return texts
-}
-
-// sayDamage tells the log of the files that were set aside at an earlier time:
-// by a daemon whose log is gone, or by a command, which has none. It tells how
-// many there are of what, and status which.
-func sayDamage(cfg *config.Config, log *slog.Logger) {
-	names, _ := damaged(cfg) // status says why they cannot be listed
-	if len(names) == 0 {
-		return
-	}
-	inside := map[string]int{} // by folder; what is in none tells of the whole store
-	for _, name := range names {
-		folder, _ := filepath.Rel(filepath.Join(cfg.StateDir, storeTypes[cfg.Store.Type].name), filepath.Dir(name))
-		inside[strings.Replace(folder, ".", "store", 1)]++
-	}
-	counts := []any{"files", len(names)}
-	for _, folder := range slices.Sorted(maps.Keys(inside)) {
-		counts = append(counts, folder, inside[folder])
-	}
-	log.Error("damaged files of the store were set aside earlier; dragoman status names them", counts...)
 }
 
 // Beside lists what lies in the state directory and holds, or may hold,
