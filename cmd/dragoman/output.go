@@ -43,9 +43,13 @@ func (e *env) misparsed(n *kong.Node, args []string, err error) int {
 	if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {
 		text = strings.TrimSpace(verb) + " wants " + strings.Trim(rest, `"`)
 	}
-	for _, number := range []string{": expected a valid 64 bit int but got ", ": expected int value but got "} {
-		if flag, _, ok := strings.Cut(text, number); ok {
-			text = flag + " wants a whole number, 0 or more"
+	for _, got := range []struct{ parsers, ours string }{
+		{": expected a valid 64 bit int but got ", " wants a whole number, 0 or more"},
+		{": expected int value but got ", " wants a whole number, 0 or more"},
+		{": expected string value but got ", " wants a value"},
+	} {
+		if flag, _, ok := strings.Cut(text, got.parsers); ok {
+			text = flag + got.ours
 		}
 	}
 	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", sessions.Printable(text), e.command("help"), verb)

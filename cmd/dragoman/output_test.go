@@ -46,6 +46,6 @@ func TestMisparsed(t *testing.T) {
 	w.fail(exitUsage, "dragoman: --limit wants a whole number, 0 or more\nTry: dragoman help sessions list\n", "sessions", "list", "--limit", "x")
 	w.fail(exitUsage, "dragoman: --last wants a whole number, 0 or more\n", "sessions", "show", "a:b", "--last", "-1")
 	w.fail(exitUsage, "Try: dragoman help sessions\n", "-c", "a.yaml", "sessions", "shwo")
-	w.fail(exitUsage, "dragoman: --config wants a configuration file\n", "--config")
-	w.fail(exitUsage, "put -- before the tags", "sessions", "tag", "a:b", "-c")
+	w.fail(exitUsage, "dragoman: --config wants a value\n", "--config")
+	w.fail(exitUsage, "dragoman: --config wants a value\nTry: dragoman help sessions tag\n", "sessions", "tag", "a:b", "-c")
 }
