@@ -218,32 +218,20 @@ func sees(name string) bool {
 // Nearest are at most n of the names that are most like name, the nearest
 // first.
 func Nearest(name string, names []string, n int) []string {
-	type near struct {
-		name string
-		far  int
-	}
-	var all []near
-	want := strings.ToLower(name)
-	for _, other := range names {
-		if forOtherThings(other) {
-			continue
-		}
+	want, far := strings.ToLower(name), make(map[string]int)
+	near := slices.DeleteFunc(slices.Clone(names), forOtherThings)
+	for _, other := range near {
 		lower := strings.ToLower(other)
-		far := distance(want, lower)
+		far[other] = distance(want, lower)
 		if plain := plainName(other); plain != lower {
-			far = min(far, distance(plainName(name), plain)+1)
+			far[other] = min(far[other], distance(plainName(name), plain)+1)
 		}
 		if strings.HasPrefix(lower, want) || strings.HasPrefix(want, lower) {
-			far = min(far, 2)
+			far[other] = min(far[other], 2)
 		}
-		all = append(all, near{other, far})
 	}
-	slices.SortStableFunc(all, func(a, b near) int { return a.far - b.far })
-	var out []string
-	for _, a := range all[:min(n, len(all))] {
-		out = append(out, a.name)
-	}
-	return out
+	slices.SortStableFunc(near, func(a, b string) int { return far[a] - far[b] })
+	return near[:min(n, len(near))]
 }
 
 // distance is how many letters have to be put in, taken out or changed to make

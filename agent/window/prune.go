@@ -68,14 +68,8 @@ func PrunePresetNames() []string { return slices.Sorted(maps.Keys(PrunePresets))
 // PrunePresetFor names the preset that goes with a preset of summaries: who
 // takes a system's way of summarising expects its view too.
 func PrunePresetFor(summaries string) string {
-	switch summaries {
-	case "sentinel":
-		return "sentinel"
-	case "molf": // it leaves results of less than 50,000 characters alone
-		return "sparing"
-	default:
-		return DefaultPrunePreset
-	}
+	preset := map[string]string{"sentinel": "sentinel", "molf": "sparing"}[summaries] // molf leaves results of less than 50,000 characters alone
+	return cmp.Or(preset, DefaultPrunePreset)
 }
 
 // DefaultPrune is what Dragoman does unless it is told otherwise.

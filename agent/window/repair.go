@@ -2,6 +2,7 @@ package window
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"hash/fnv"
 	"slices"
@@ -205,23 +206,13 @@ func (p pairing) answer(msgs []sessions.Message, g, i int) {
 // function's name. A model that once called "files.read it" would otherwise
 // have every later request refused.
 func toolName(name string) string {
-	switch {
-	case name == "":
-		return noName
-	case IsToolName(name):
-		return name
-	}
-	b := make([]byte, 0, maxName)
-	for _, r := range name {
-		if len(b) == maxName {
-			break
-		}
+	name = strings.Map(func(r rune) rune {
 		if badInName(r) {
-			r = '_'
+			return '_'
 		}
-		b = append(b, byte(r))
-	}
-	return string(b)
+		return r
+	}, name)
+	return cmp.Or(name[:min(len(name), maxName)], noName)
 }
 
 // IsToolName reports whether every server takes name for a function's: 1 to 64

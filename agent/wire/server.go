@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,16 +138,13 @@ func secrets(key string, headers map[string]string, base *url.URL) []string {
 	if password, ok := base.User.Password(); ok {
 		list = append(list, password)
 	}
-	for _, value := range headers {
+	others := slices.Collect(maps.Values(headers))
+	for _, values := range base.Query() {
+		others = append(others, values...)
+	}
+	for _, value := range others {
 		if len(value) >= long {
 			list = append(list, value)
-		}
-	}
-	for _, values := range base.Query() {
-		for _, value := range values {
-			if len(value) >= long {
-				list = append(list, value)
-			}
 		}
 	}
 	return list
