@@ -16,7 +16,8 @@ type Request struct {
 	// Messages take turns, and window.Validate accepts them: none is empty, ids of
 	// calls are unique, arguments are objects, and results follow their calls.
 	Messages []sessions.Message
-	Tools    []Spec // sorted by name; each has Parameters
+	// Tools are sorted by name; each has Parameters. Nobody changes the list.
+	Tools []Spec
 	// MaxTokens bounds the answer; 0 leaves it to the server.
 	MaxTokens int
 	// Temperature is left to the server if nil.

@@ -1,10 +1,8 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"net"
-	"slices"
 	"sync/atomic"
 
 	"github.com/sashabaranov/go-openai"
@@ -99,10 +97,10 @@ type written struct {
 	json  []byte
 }
 
-// tools writes specs, or finds them written: they are almost always those of
-// the request before, and comparing them costs far less.
+// tools writes specs, or finds them written: they are almost always the list of
+// the request before, which nobody changes.
 func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
-	if last := c.written.Load(); last != nil && slices.EqualFunc(last.specs, specs, sameSpec) {
+	if last := c.written.Load(); last != nil && len(last.specs) == len(specs) && &last.specs[0] == &specs[0] {
 		return last.json, nil
 	}
 	list := make([]openai.Tool, 0, len(specs))
@@ -112,17 +110,8 @@ func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
 		list = append(list, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
 	}
 	b, err := json.Marshal(list)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.written.Store(&written{specs, b})
 	}
-	own := slices.Clone(specs)
-	for i := range own {
-		own[i].Parameters = bytes.Clone(own[i].Parameters)
-	}
-	c.written.Store(&written{own, b})
-	return b, nil
-}
-
-func sameSpec(a, b agent.Spec) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
+	return b, err
 }
