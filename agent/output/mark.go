@@ -18,7 +18,7 @@ func (r *Reader) mark(raw string, m *mark, final bool) bool {
 		if after == "" && !final {
 			return false
 		}
-		if start || beginsThoughts(before, after) {
+		if start || aloud(before, after) && !strings.HasPrefix(after, " ") {
 			return r.think(n, m.pair)
 		}
 		return r.mention(raw, m)
@@ -225,15 +225,6 @@ func aloud(before, after string) bool {
 	default:
 		return sentenceEnds(strings.TrimRight(before, " \t")) && (after == "" || after[0] == '\n')
 	}
-}
-
-// beginsThoughts is the same for a mark in the middle of an answer that opens
-// thoughts.
-func beginsThoughts(before, after string) bool {
-	if lineStart(before) {
-		return after == "" || after[0] != ' ' && !closesQuote(after)
-	}
-	return sentenceEnds(before)
 }
 
 // touches reports whether before ends with a word or a sign to which a mark is
