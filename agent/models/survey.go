@@ -3,7 +3,8 @@ package models
 import (
 	"context"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // mostSurveyed bounds how many models an Ollama is asked about one by one.
@@ -48,14 +49,13 @@ func (s *Server) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 		}
 		return
 	}
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, 4)
+	var some errgroup.Group
+	some.SetLimit(4)
 	for i := range rows[1:min(len(rows), mostSurveyed)] {
-		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
+		some.Go(func() error {
 			s.ollama(ctx, &rows[i+1].Found, rows[i+1].Name)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = some.Wait() // what is not known of one is unknown
 }

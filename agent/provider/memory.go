@@ -50,37 +50,31 @@ func (m *memory) begin(t wire.Traits, learned []Learned) {
 // apply changes k by what was learnt. It reports whether that means anything.
 func (k *knowledge) apply(what string) bool {
 	name, value, _ := strings.Cut(what, "=")
-	switch set, n := lessons[name], 0; {
-	case set != nil:
-		set(&k.traits, value)
-	case name == learntPictures:
-		var err error
-		if n, err = strconv.Atoi(value); err != nil || n < 0 || n > mostImages {
-			return false
-		}
-		k.most = n
-	default:
-		return false
+	set := lessons[name]
+	if set != nil {
+		set(k, value)
 	}
-	return true
+	return set != nil
 }
 
-// Names of what can be learnt beside those in lessons.
-const learntPictures = "pictures"
-
 // lessons are what can be learnt of a model, by name.
-var lessons = map[string]func(t *wire.Traits, value string){
-	"api":             func(t *wire.Traits, v string) { t.API = v },
-	"tools_need":      func(t *wire.Traits, v string) { t.ToolsNeed = v },
-	"tools":           func(t *wire.Traits, v string) { t.NoTools = v == "no" },
-	"parallel_calls":  func(t *wire.Traits, v string) { t.OneCall = v == "no" },
-	"temperature":     func(t *wire.Traits, v string) { t.NoTemperature = v == "no" },
-	"max_tokens":      func(t *wire.Traits, v string) { t.CompletionTokens = v == "max_completion_tokens" },
-	"usage":           func(t *wire.Traits, v string) { t.NoUsage = v == "no" },
-	"response_format": func(t *wire.Traits, v string) { t.Formats = v != "no" },
-	"efforts":         func(t *wire.Traits, v string) { t.Efforts = append([]string{}, strings.Fields(v)...) },
-	"own_thoughts":    func(t *wire.Traits, v string) { t.OwnThoughts = v == "yes" },
-	"signatures":      func(t *wire.Traits, v string) { t.Signatures = v == "yes" },
+var lessons = map[string]func(k *knowledge, value string){
+	"api":             func(k *knowledge, v string) { k.traits.API = v },
+	"tools_need":      func(k *knowledge, v string) { k.traits.ToolsNeed = v },
+	"tools":           func(k *knowledge, v string) { k.traits.NoTools = v == "no" },
+	"parallel_calls":  func(k *knowledge, v string) { k.traits.OneCall = v == "no" },
+	"temperature":     func(k *knowledge, v string) { k.traits.NoTemperature = v == "no" },
+	"max_tokens":      func(k *knowledge, v string) { k.traits.CompletionTokens = v == "max_completion_tokens" },
+	"usage":           func(k *knowledge, v string) { k.traits.NoUsage = v == "no" },
+	"response_format": func(k *knowledge, v string) { k.traits.Formats = v != "no" },
+	"efforts":         func(k *knowledge, v string) { k.traits.Efforts = append([]string{}, strings.Fields(v)...) },
+	"own_thoughts":    func(k *knowledge, v string) { k.traits.OwnThoughts = v == "yes" },
+	"signatures":      func(k *knowledge, v string) { k.traits.Signatures = v == "yes" },
+	"pictures": func(k *knowledge, v string) {
+		if n, err := strconv.Atoi(v); err == nil && n >= 0 {
+			k.most = min(n, mostImages)
+		}
+	},
 }
 
 // Learned returns what the server's refusals have taught, oldest first.

@@ -241,9 +241,9 @@ func (t *try) pictures(said *wire.Said) bool {
 		most, lasting = 0, false // it says one thing and means another
 	}
 	if lasting {
-		return t.learn(learntPictures+"="+strconv.Itoa(most), said)
+		return t.learn("pictures="+strconv.Itoa(most), said)
 	}
 	t.know.most = most
-	t.learnt = slices.DeleteFunc(t.learnt, func(l Learned) bool { return strings.HasPrefix(l.What, learntPictures+"=") })
+	t.learnt = slices.DeleteFunc(t.learnt, func(l Learned) bool { return strings.HasPrefix(l.What, "pictures=") })
 	return true
 }

@@ -117,10 +117,9 @@ func border(s string) int {
 	if i := strings.LastIndexByte(s[pieceBytes/2:pieceBytes], ' '); i >= 0 {
 		return pieceBytes/2 + i
 	}
-	for i := pieceBytes; i > pieceBytes-utf8.UTFMax; i-- {
-		if utf8.RuneStart(s[i]) {
-			return i
-		}
+	i := pieceBytes
+	for i > pieceBytes-utf8.UTFMax && !utf8.RuneStart(s[i]) {
+		i--
 	}
-	return pieceBytes
+	return i
 }
