@@ -24,15 +24,15 @@ import (
 // connections, and few while nothing happens.
 func Open(ctx context.Context, url, part string, conns int) (*sql.DB, error) {
 	config, schema, err := configOf(url, part)
-	var db *sql.DB
-	if err == nil {
-		db = connect(config, conns)
-		if part == "" {
-			err = makeSchema(ctx, db, schema)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	db := connect(config, conns)
+	if part == "" {
+		err = makeSchema(ctx, db, schema)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("database: %w", errors.Join(err, closed(db)))
+		return nil, fmt.Errorf("database: %w", errors.Join(err, db.Close()))
 	}
 	return db, nil
 }
@@ -69,15 +69,11 @@ func take(ctx context.Context, db *sql.DB, schema string) (epoch int64, err erro
 	if err := makeSchema(ctx, db, schema); err != nil {
 		return 0, err
 	}
-	for _, query := range []string{
-		`CREATE TABLE IF NOT EXISTS dragoman_owner (one boolean PRIMARY KEY CHECK (one), epoch bigint NOT NULL)`,
-		`INSERT INTO dragoman_owner VALUES (true, 0) ON CONFLICT DO NOTHING`,
-	} {
-		if _, err := db.ExecContext(ctx, query); err != nil {
-			return 0, err
-		}
+	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS dragoman_owner (one boolean PRIMARY KEY CHECK (one), epoch bigint NOT NULL)`); err != nil {
+		return 0, err
 	}
-	if err := db.QueryRowContext(ctx, `UPDATE dragoman_owner SET epoch = epoch + 1 RETURNING epoch`).Scan(&epoch); err != nil {
+	err = db.QueryRowContext(ctx, `INSERT INTO dragoman_owner AS o VALUES (true, 1) ON CONFLICT (one) DO UPDATE SET epoch = o.epoch + 1 RETURNING epoch`).Scan(&epoch)
+	if err != nil {
 		return 0, err
 	}
 	var alive bool
@@ -112,13 +108,6 @@ func connect(config *pgx.ConnConfig, conns int, o ...stdlib.OptionOpenDB) *sql.D
 	db.SetMaxOpenConns(conns)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db
-}
-
-func closed(db *sql.DB) error {
-	if db == nil {
-		return nil
-	}
-	return db.Close()
 }
 
 func makeSchema(ctx context.Context, db *sql.DB, schema string) error {

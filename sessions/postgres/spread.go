@@ -33,7 +33,7 @@ const (
 // spread is what a node knows of those that take turns.
 type spread struct {
 	takes  bool                 // this one does
-	others []taker              // that live
+	others []*taker             // that live
 	nudged map[string]time.Time // when each was last told of jobs
 }
 
@@ -46,12 +46,12 @@ type taker struct {
 
 // findTakers looks who takes turns.
 func (b *backend) findTakers(ctx context.Context) error {
-	list, err := all(ctx, b.pool, pgx.RowToStructByPos[taker], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id) FROM nodes n
+	list, err := all(ctx, b.pool, pgx.RowToAddrOfStructByPos[taker], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id) FROM nodes n
 		WHERE expires > clock_timestamp() AND (roles = '{}' OR 'turns' = ANY(roles)) ORDER BY random()`)
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.spread.others = slices.DeleteFunc(list, func(n taker) bool { return n.ID == b.id })
+		b.spread.others = slices.DeleteFunc(list, func(n *taker) bool { return n.ID == b.id })
 		b.spread.takes = len(b.spread.others) < len(list)
 	}
 	return err
@@ -59,13 +59,11 @@ func (b *backend) findTakers(ctx context.Context) error {
 
 // idlest is the other node that has least to do; nil: there is none. The caller holds
 // the lock.
-func (s *spread) idlest() (idlest *taker) {
-	for i, n := range s.others {
-		if idlest == nil || n.Keys < idlest.Keys {
-			idlest = &s.others[i]
-		}
+func (s *spread) idlest() *taker {
+	if len(s.others) == 0 {
+		return nil
 	}
-	return idlest
+	return slices.MinFunc(s.others, func(a, b *taker) int { return a.Keys - b.Keys })
 }
 
 // Leave implements [sessions.Peers].
