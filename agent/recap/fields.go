@@ -45,7 +45,9 @@ func readFields(text string) (Fields, *Flaw) {
 		Title: one("title"), Keywords: all["keywords"], Summary: one("summary"),
 		KeyPoints: all["keypoints"], KeyFacts: all["keyfacts"], Sentiment: one("sentiment"),
 	}
-	f.Confidence, _ = strconv.ParseFloat(one("confidence"), 64) // or there is none
+	if n, err := strconv.ParseFloat(one("confidence"), 64); err == nil && n >= 0 && n <= 10 {
+		f.Confidence = n
+	}
 	if f.Summary == "" {
 		return Fields{}, &Flaw{"has no text in its field summary", "Answer with the whole object, and write in that field what happened."}
 	}

@@ -47,6 +47,7 @@ func TestReadFields(t *testing.T) {
 		"one in a list":      {change(`"]`, `",]`), true},
 		"another sentiment":  {change(`neutral`, `mixed`), true},
 		"confidence as text": {change(`7}`, `"high"}`), true},
+		"no number":          {change(`7}`, `"NaN"}`), true},
 		"a field too many":   {change(`{"title"`, `{"mood":"x","title"`), true},
 		"other names":        {change(`key_facts`, `keyFacts`), true},
 		"cut":                {goodFields[:40], false},

@@ -102,14 +102,11 @@ func EstimateText(s string) int {
 	return Sampled(s, wholeText, sampleText, estimate)
 }
 
-// Sampled counts the tokens of at most total bytes of s in pieces of piece
+// Sampled counts the tokens of total bytes of s, which is longer, in pieces of piece
 // bytes, spread evenly, the beginning and the end among them, and returns what
 // that comes to for the whole of s.
 func Sampled(s string, total, piece int, count func(string) int) int {
 	pieces := max(total/piece, 2)
-	if len(s) <= pieces*piece {
-		return count(s)
-	}
 	tokens, bytes := 0, 0
 	for i := range pieces {
 		from := runeStart(s, (len(s)-piece)/(pieces-1)*i)

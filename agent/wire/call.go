@@ -270,7 +270,7 @@ func (s *Server) modelError(c *call, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fail(agent.ErrorTemporary, "", "the stream ended before the answer was whole")
 	case errors.As(err, &encode):
-		return fail(agent.ErrorInvalid, "", "the request cannot be written as JSON: "+reason(encode.error))
+		return fail(agent.ErrorInvalid, "", "the request cannot be written as JSON")
 	case certificate(err):
 		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+Bare(err).Error())
 	case dialling(err):
@@ -278,15 +278,6 @@ func (s *Server) modelError(c *call, err error) error {
 	default:
 		return fail(agent.ErrorTemporary, "", Bare(err).Error())
 	}
-}
-
-// reason is why something cannot be written, without what it is.
-func reason(err error) string {
-	var marshal *json.MarshalerError
-	if errors.As(err, &marshal) {
-		return marshal.Err.Error()
-	}
-	return err.Error()
 }
 
 // dialling reports whether there was no connection at all.
