@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -75,29 +76,14 @@ func (k *chatCmd) Run(e *env, c *cli) error {
 // nohup, stays ignored. The second one ends the process at once, as if nobody caught it:
 // nothing is lost by that, it only takes a moment longer to start again.
 func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func()) {
+	more = slices.DeleteFunc(more, signal.Ignored)
 	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 1) // one is enough: the first restores the default
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	for _, s := range more {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-signals:
-			signal.Stop(signals)
-			cancel()
-		case <-ctx.Done():
-			signal.Stop(signals)
-		}
-	}()
-	return ctx, func() {
+	caught, stop := signal.NotifyContext(ctx, append(more, syscall.SIGTERM, syscall.SIGINT)...)
+	context.AfterFunc(caught, func() {
+		stop()
 		cancel()
-		<-done
-	}
+	})
+	return ctx, cancel
 }
 
 // withAdmin runs a verb.

@@ -76,7 +76,7 @@ func (o *Options) setDefaults() {
 type Hooks struct {
 	opts Options
 
-	mu      sync.Mutex // guards all below, so that nothing enters a queue that nobody reads
+	mu      sync.Mutex // guards all below, so that nothing enters a queue that is closed
 	workers []*worker
 	left    []*worker     // replaced before Run began
 	start   func(*worker) // set when Run begins
@@ -90,12 +90,10 @@ type worker struct {
 	// host apart.
 	name     string
 	number   atomic.Int32
-	queue    chan event.Event
+	queue    chan event.Event // closed when the hook is replaced, and at the end
 	http     *http.Client
 	failing  outage // belongs to the goroutine that tells it events
 	dropping outage // guarded by Hooks.mu
-	// gone is closed when nothing enters queue any more.
-	gone chan struct{}
 }
 
 // New makes hooks. Nothing starts before Run.
@@ -131,7 +129,7 @@ func (h *Hooks) Replace(hooks []Hook) {
 		}
 	}
 	for _, w := range old {
-		close(w.gone)
+		close(w.queue)
 		if h.start == nil {
 			h.left = append(h.left, w)
 		}
@@ -143,7 +141,7 @@ func newWorker(hook Hook, number, queue int) *worker {
 	if hook.Timeout == 0 {
 		hook.Timeout = 10 * time.Second
 	}
-	w := &worker{Hook: hook, queue: make(chan event.Event, queue), gone: make(chan struct{})}
+	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
 	w.number.Store(int32(number))
 	if hook.URL != "" {
 		w.name, w.http = hostOf(hook.URL), newClient()
@@ -201,14 +199,17 @@ func (h *Hooks) Run(ctx context.Context) error {
 	defer end()
 	var wg sync.WaitGroup
 	h.mu.Lock()
-	h.start = func(w *worker) { wg.Go(func() { h.serve(ctx, life, w) }) }
+	h.start = func(w *worker) { wg.Go(func() { h.serve(life, w) }) }
 	for _, w := range slices.Concat(h.left, h.workers) {
 		h.start(w)
 	}
 	h.mu.Unlock()
 	<-ctx.Done()
 	h.mu.Lock()
-	h.shut = true // nobody is started any more
+	h.shut = true // nothing is queued and nobody is started any more
+	for _, w := range h.workers {
+		close(w.queue)
+	}
 	h.mu.Unlock()
 	limit := time.AfterFunc(h.opts.DrainLimit, end)
 	defer limit.Stop()
@@ -216,40 +217,13 @@ func (h *Hooks) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve works off one hook's queue until ctx ends, or the hook is gone, and
-// the queue is empty; calls end with life.
-func (h *Hooks) serve(ctx, life context.Context, w *worker) {
+// serve works off one hook's queue until that is closed; calls end with life.
+func (h *Hooks) serve(life context.Context, w *worker) {
 	if w.http != nil {
 		defer w.http.CloseIdleConnections()
 	}
-	for {
-		select {
-		case e := <-w.queue:
-			h.tell(life, w, e)
-			continue
-		case <-w.gone:
-			h.rest(life, w)
-			return
-		case <-ctx.Done():
-		}
-		// Taking the lock once waits for an Emit that saw the hooks open.
-		h.mu.Lock()
-		h.shut = true
-		h.mu.Unlock()
-		h.rest(life, w)
-		return
-	}
-}
-
-// rest tells what is queued, when nothing is added any more.
-func (h *Hooks) rest(life context.Context, w *worker) {
-	for {
-		select {
-		case e := <-w.queue:
-			h.tell(life, w, e)
-		default:
-			return
-		}
+	for e := range w.queue {
+		h.tell(life, w, e)
 	}
 }
 
