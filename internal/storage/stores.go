@@ -92,9 +92,7 @@ func ParseLocation(text, stateDir string) (Location, error) {
 		return Location{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
 	case name == postgresType && path != "":
 		return Location{}, errors.New("the url of the database belongs in store.url in the configuration, because other users can see a command line")
-	case t.name == "" && path != "":
-		return Location{}, fmt.Errorf("a store of type %s takes no path", name)
-	case t.name == "":
+	case name == postgresType:
 		return Location{Type: name}, nil
 	case path == "":
 		path = filepath.Join(stateDir, t.name)
@@ -163,13 +161,10 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
 		return fmt.Errorf("%w; neither a daemon nor a command can use it", err)
 	}
-	t := storeTypes[cfg.Store.Type]
 	if cfg.Store.Type == postgresType {
 		return checkPostgres(ctx, Location{}.in(cfg, ""))
 	}
-	if t.look == nil {
-		return nil
-	}
+	t := storeTypes[cfg.Store.Type]
 	path := filepath.Join(cfg.StateDir, t.name)
 	_, err := t.look(path)
 	if err == nil {
