@@ -60,32 +60,29 @@ func none[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// keyID finds the id of k. Errors: sql.ErrNoRows.
-func (r reader) keyID(ctx context.Context, k channels.Key) (id int64, err error) {
+// keyRow finds the row of k. Errors: sql.ErrNoRows.
+func (r reader) keyRow(ctx context.Context, k channels.Key) (*keyRow, error) {
 	if r.t != nil {
-		row, err := r.t.find(k)
-		if err != nil {
-			return 0, err
-		}
-		return row.id, nil
+		return r.t.find(k)
 	}
 	if known, ok := r.b.recent.head(k); ok && r.pooled() {
-		return known.id, r.b.readable(ctx)
+		return &known, r.b.readable(ctx)
 	}
-	err = r.src.row(ctx, `SELECT id FROM keys WHERE key = ?`, k.String()).Scan(&id)
+	return scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()))
+}
+
+// keyID finds the id of k. Errors: sql.ErrNoRows.
+func (r reader) keyID(ctx context.Context, k channels.Key) (id int64, err error) {
+	row, err := r.keyRow(ctx, k)
+	if err == nil {
+		id = row.id
+	}
 	return id, err
 }
 
 // Head: see rows.Reader.
 func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool, err error) {
-	var row *keyRow
-	if r.t != nil {
-		row, err = r.t.find(k)
-	} else if known, ok := r.b.recent.head(k); ok && r.pooled() {
-		return known.head(), true, r.b.readable(ctx)
-	} else {
-		row, err = scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()))
-	}
+	row, err := r.keyRow(ctx, k)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return h, false, nil
