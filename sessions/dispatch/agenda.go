@@ -48,10 +48,6 @@ type Item struct {
 // agenda are the open items of one key: each lane ordered by Seq.
 type agenda [lanes][]Item
 
-func (a *agenda) empty() bool {
-	return len(a[Chat]) == 0 && len(a[Heartbeat]) == 0 && len(a[Delivery]) == 0
-}
-
 // put adds, replaces or removes it.
 func (a *agenda) put(it Item) {
 	lane := &a[it.Lane]
@@ -75,24 +71,18 @@ func (a *agenda) put(it Item) {
 }
 
 // next is when the key has something to do, and false if it has nothing.
-func (a *agenda) next() (time.Time, bool) {
-	var first time.Time
-	found := false
-	consider := func(t time.Time) {
-		if !found || t.Before(first) {
-			first, found = t, true
+func (a *agenda) next() (first time.Time, open bool) {
+	for lane, items := range a {
+		if Lane(lane) != Heartbeat && len(items) > 0 {
+			items = items[:1] // it holds back the others
+		}
+		for _, it := range items {
+			if !open || it.Due.Before(first) {
+				first, open = it.Due, true
+			}
 		}
 	}
-	if len(a[Chat]) > 0 {
-		consider(a[Chat][0].Due)
-	}
-	for _, it := range a[Heartbeat] {
-		consider(it.Due)
-	}
-	if len(a[Delivery]) > 0 {
-		consider(a[Delivery][0].Due)
-	}
-	return first, found
+	return first, open
 }
 
 func bySeq(a, b Item) int { return cmp.Compare(a.Seq, b.Seq) }

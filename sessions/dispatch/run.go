@@ -134,15 +134,14 @@ func (d *Dispatcher) schedule(s *state) {
 		return // work looks again when the handler has returned
 	}
 	s.stop()
-	switch {
-	case s.agenda.empty():
+	_, open := s.agenda.next()
+	switch pause := d.pause(s); {
+	case !open:
 		delete(d.keys, s.key)
 	case d.start == nil: // Run will look
+	case pause > 0:
+		s.timer = time.AfterFunc(pause, func() { d.wake(s) })
 	default:
-		if pause := d.pause(s); pause > 0 {
-			s.timer = time.AfterFunc(pause, func() { d.wake(s) })
-			return
-		}
 		s.active = true
 		d.start(s)
 	}

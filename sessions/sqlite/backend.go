@@ -64,8 +64,7 @@ var (
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger is told about failing handlers, and of a copy that a change of the
-	// schema leaves. Nil discards.
+	// Logger is told about failing handlers. Nil discards.
 	Logger *slog.Logger
 	// BusyTimeout is how long to wait for a program that looks into the file
 	// with the sqlite3 shell, say. 0 is five seconds.
