@@ -183,10 +183,9 @@ func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].na
 // damageText says what the operator has to know of a file of the store that
 // could not be read and was set aside.
 func damageText(name string) string {
-	left := "the store has what the archive and the log knew of it. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
+	left := "the store goes on with what it has besides. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
-		left = "of the people, facts, job times and messages set aside in it, the store has only what was still in the log. " +
-			"If some are missing, take them from a backup, then move the file away."
+		left = "the store goes on with the people, facts, job times and messages set aside that it has besides. Look at it, then move it away."
 	}
 	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, left)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,15 +112,11 @@ func (s *Store) takeIn(ctx context.Context, known []sqlite.Document) error {
 // strays finds all conversations: by their documents, by the log of format 2, and
 // by their archives, where the name tells of whom it is.
 func (b *backend) strays(f *former, yield func(stray) error) error {
-	var found []string
-	for _, sub := range []string{documentDir, jobDir} {
-		paths, err := pathsWith(filepath.Join(b.dir, sub), ".json")
-		if err != nil {
-			return err
-		}
-		found = append(found, paths...)
+	documents, err := pathsWith(b.dir, ".json", documentDir, jobDir)
+	if err != nil {
+		return err
 	}
-	for _, path := range found {
+	for _, path := range documents {
 		st, err := b.stray(path)
 		if err == nil && st != nil {
 			err = yield(*st)
@@ -128,23 +125,19 @@ func (b *backend) strays(f *former, yield func(stray) error) error {
 			return err
 		}
 	}
-	for k := range f.chats {
-		if err := yield(stray{key: k}); err != nil {
-			return err
+	archives, err := pathsWith(b.dir, ".jsonl", archiveDir, jobDir)
+	keys := slices.Collect(maps.Keys(f.chats))
+	for _, path := range archives {
+		if k, ok := keyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl")); ok {
+			keys = append(keys, k)
 		}
 	}
-	for _, sub := range []string{archiveDir, jobDir} {
-		paths, err := pathsWith(filepath.Join(b.dir, sub), ".jsonl")
-		for _, path := range paths {
-			if k, ok := keyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl")); ok && err == nil {
-				err = yield(stray{key: k})
-			}
-		}
-		if err != nil {
-			return err
+	for _, k := range keys {
+		if err == nil {
+			err = yield(stray{key: k})
 		}
 	}
-	return nil
+	return err
 }
 
 // adopt makes the rows of conversations that have none. What no conversation can be

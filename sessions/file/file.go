@@ -119,7 +119,7 @@ func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	if _, err := Look(dir); err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, now: o.Now, log: o.Logger, ended: make(chan struct{})}
+	b := &backend{dir: filepath.Clean(dir), now: o.Now, log: o.Logger, ended: make(chan struct{})}
 	if b.flock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -154,16 +154,11 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
 }
 
 func (b *backend) removeDrafts() error {
-	for _, sub := range storeDirs {
-		drafts, err := pathsWith(filepath.Join(b.dir, sub), draftEnding)
-		for _, path := range drafts {
-			err = errors.Join(err, removed(os.Remove(path)))
-		}
-		if err != nil {
-			return err
-		}
+	drafts, err := pathsWith(b.dir, draftEnding, storeDirs...)
+	for _, path := range drafts {
+		err = errors.Join(err, removed(os.Remove(path)))
 	}
-	return nil
+	return err
 }
 
 func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }

@@ -108,17 +108,22 @@ func openAt(path string, size int64) (*os.File, error) {
 	return f, nil
 }
 
-// pathsWith are the files in a folder whose names have that ending, in order;
-// none if there is no such folder. The folder's own name can hold anything,
+// pathsWith are the files in folders of the store at dir whose names have that
+// ending; none in a folder that is not there or is a file. The names of folders can hold anything,
 // what is a pattern elsewhere included.
-func pathsWith(dir, ending string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ending) {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+func pathsWith(dir, ending string, subs ...string) (paths []string, err error) {
+	for _, sub := range subs {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err = removed(err); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ending) {
+				paths = append(paths, filepath.Join(dir, sub, e.Name()))
+			}
 		}
 	}
-	return paths, removed(err)
+	return paths, nil
 }
 
 // setAside renames a file that cannot be read, so that nothing overwrites it,

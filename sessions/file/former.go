@@ -82,7 +82,7 @@ func (b *backend) readFormer() (*former, error) {
 		return nil, err
 	}
 	f.common = c.common
-	segments, err := pathsWith(filepath.Join(b.dir, formerLog), ".jsonl")
+	segments, err := pathsWith(b.dir, ".jsonl", formerLog)
 	if err == nil && (len(segments) > 0 || c.Format == formerFormat) {
 		err = b.keepCopy()
 	}

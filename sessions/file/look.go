@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"dragoman/sessions/sqlite"
 )
@@ -56,34 +55,22 @@ func ours(dir string) (bool, error) {
 	if err == nil && json.Unmarshal(data, &c) == nil && c.Format > 0 && (c.Pairings != nil || c.LSN > 0) {
 		return true, nil
 	}
-	segments, err := pathsWith(filepath.Join(dir, formerLog), ".jsonl")
-	if err != nil && !notThere(err) {
-		return false, fmt.Errorf("file: look into a folder: %w", err)
-	}
+	segments, err := pathsWith(dir, ".jsonl", formerLog)
 	for _, path := range segments {
 		if digits := strings.TrimSuffix(filepath.Base(path), ".jsonl"); len(digits) == 16 && strings.Trim(digits, "0123456789") == "" {
 			return true, nil
 		}
 	}
-	for _, sub := range []string{documentDir, jobDir} {
-		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err != nil && !notThere(err) {
-			return false, fmt.Errorf("file: look into a folder: %w", err)
-		}
-		for _, e := range entries {
-			if filepath.Ext(e.Name()) != ".json" {
-				continue
-			}
-			if _, found, err := headOf(filepath.Join(dir, sub, e.Name())); err == nil && found {
-				return true, nil
-			}
+	docs, err2 := pathsWith(dir, ".json", documentDir, jobDir)
+	if err := errors.Join(err, err2); err != nil {
+		return false, fmt.Errorf("file: look into a folder: %w", err)
+	}
+	for _, path := range docs {
+		if _, found, err := headOf(path); err == nil && found {
+			return true, nil
 		}
 	}
 	return false, nil
-}
-
-func notThere(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // stranger is the name of something in dir that a store without content would

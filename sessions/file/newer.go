@@ -20,19 +20,14 @@ func Newer(dir string) error {
 	if err := sqlite.Newer(filepath.Join(dir, rowsName)); err != nil {
 		return err
 	}
-	if err := refuseNewer(filepath.Join(dir, commonName)); err != nil {
-		return fmt.Errorf("file: look into %s: %w", dir, err)
+	docs, err := pathsWith(dir, ".json", documentDir, jobDir)
+	for _, path := range append(docs, filepath.Join(dir, commonName)) {
+		if err == nil {
+			err = refuseNewer(path)
+		}
 	}
-	for _, sub := range []string{documentDir, jobDir} {
-		docs, err := pathsWith(filepath.Join(dir, sub), ".json")
-		for _, path := range docs {
-			if err = refuseNewer(path); err != nil {
-				break
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("file: look into %s: %w", dir, err)
-		}
+	if err != nil {
+		return fmt.Errorf("file: look into %s: %w", dir, err)
 	}
 	return nil
 }

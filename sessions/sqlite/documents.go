@@ -112,6 +112,9 @@ func (b *Backend) Documents(ctx context.Context, stale bool) ([]Document, error)
 
 // Outdate has the documents of keys be written anew, with whole their archives too.
 func (b *Backend) Outdate(ctx context.Context, whole bool, keys ...channels.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
 	return b.do(ctx, op{run: func(t *tx) error {
 		for _, k := range keys {
 			t.run(outdateDocument, k.String(), whole, false)
