@@ -20,7 +20,7 @@ func (d *Daemon) watchAll() {
 	}
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(d.hooks.Waiting)
-	d.metrics.WatchSizes((&sizes{dir: d.state.Path, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
+	d.metrics.WatchSizes((&sizes{dir: d.state, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
 	d.metrics.WatchDisk(func() float64 { free, _ := storage.Room(d.state.Path); return float64(free) })
 }
 
@@ -45,8 +45,9 @@ func (d *Daemon) labelOf(model string) string {
 // files that takes a while, so a measure is kept for a hundred times as long as
 // it took, and at least for a few seconds.
 type sizes struct {
-	dir, store string // store "": it keeps nothing on disk
-	media      func() (int64, error)
+	dir   *storage.Dir
+	store string // "": it keeps nothing on disk
+	media func() (int64, error)
 
 	mu               sync.Mutex
 	until            time.Time
@@ -75,8 +76,7 @@ func (s *sizes) both() (store, media int64) {
 // stored is the size of the store and of what it keeps beside itself: a
 // database's log, copies from before an upgrade.
 func (s *sizes) stored() (sum int64) {
-	places, _ := filepath.Glob(filepath.Join(s.dir, s.store+"*"))
-	for _, place := range places {
+	for _, place := range s.dir.Named(s.store + "*") {
 		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // gone meanwhile

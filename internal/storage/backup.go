@@ -95,27 +95,25 @@ func backDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, stat
 				return err
 			}
 		}
-	} else if err := snapshots(ctx, state.File("*"+deviceSuffix), dir); err != nil {
+	} else if err := snapshots(ctx, state.Named("*"+deviceSuffix), dir); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(dir.File("*" + deviceSuffix))
-	for _, file := range files {
-		if err == nil {
-			err = b.Tree(ctx, backedState+"/"+filepath.Base(file), file, nil)
+	for _, file := range dir.Named("*" + deviceSuffix) {
+		if err := b.Tree(ctx, backedState+"/"+filepath.Base(file), file, nil); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// snapshots copies the databases that pattern matches into a folder.
-func snapshots(ctx context.Context, pattern string, to *Dir) error {
-	files, err := filepath.Glob(pattern)
+// snapshots copies databases into a folder.
+func snapshots(ctx context.Context, files []string, to *Dir) error {
 	for _, file := range files {
 		if err := snapshot(ctx, file, to.File(filepath.Base(file))); err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
 	}
-	return err
+	return nil
 }
 
 // snapshot copies an SQLite database that others may have open.

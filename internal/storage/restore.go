@@ -100,11 +100,10 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	if len(moves) > 1 {
 		r.KeptWorkspace = moves[0].kept
 	}
-	files, err := filepath.Glob(filepath.Join(cfg.StateDir, "*"+deviceSuffix))
-	for _, file := range files {
+	for _, file := range (&Dir{Path: cfg.StateDir}).Named("*" + deviceSuffix) {
 		r.Devices = append(r.Devices, strings.TrimSuffix(filepath.Base(file), deviceSuffix))
 	}
-	return r, err
+	return r, nil
 }
 
 // settleAll puts everything in place, or nothing.

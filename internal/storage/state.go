@@ -63,6 +63,16 @@ func (s *Dir) Private(cfg *config.Config) []string {
 // File is where the file or folder of that name is.
 func (s *Dir) File(name string) string { return filepath.Join(s.Path, name) }
 
+// Named are the files and folders in s whose names match pattern. What s itself
+// is called may look like a pattern.
+func (s *Dir) Named(pattern string) []string {
+	names, _ := fs.Glob(os.DirFS(s.Path), pattern)
+	for i, name := range names {
+		names[i] = s.File(name)
+	}
+	return names
+}
+
 // plainPathError puts the usual causes into a sentence.
 func plainPathError(err error) error {
 	switch {
