@@ -36,39 +36,30 @@ type watched struct {
 // the server counted. behind says how many in a row were too few.
 type sight struct{ bytes, counted, behind int }
 
-// see notes a request, and returns how many in a row were counted too low:
-// expected says how many tokens it should have, and is asked only where the
-// count has not grown with the request.
-func (a *Agent) see(k watched, bytes, counted int, expected func() int) (behind int) {
-	last, found := a.watch.get(k)
-	now := sight{bytes: bytes, counted: counted}
-	if found && bytes >= last.bytes+grownBytes && counted*100 <= last.counted*sameHundredths && counted*10 < expected()*farTenths {
-		now.behind = last.behind + 1
-	}
-	a.watch.set(k, now)
-	return now.behind
-}
-
 // silentCut reports whether the usage that came with an answer to req says that
-// the server may have cut it, so that nothing is to be learned from it. The
-// second time in a row that is sure: from then on the model's window is what its
-// server counted, and older messages are summarised.
+// the server may have cut it, so that nothing is to be learned from it: the count
+// has not grown with the request, and is less than we expect. The second time in
+// a row that is sure: from then on the model's window is what its server counted,
+// and older messages are summarised.
 func (r *run) silentCut(req *Request, resp *Response) bool {
 	a, name := r.a, r.model.Name()
 	if resp.Usage == nil || resp.Usage.Input < leastCut {
 		return false
 	}
 	k := watched{r.t.Key, name}
-	counted := resp.Usage.Input
-	behind := a.see(k, window.Bound(req.Messages)+len(req.System), counted, func() int {
-		return int(float64(r.fixed+a.messageTokens(req.Messages)) * a.calibration.factor(name))
-	})
-	if behind < 2 {
-		return behind > 0
+	now := sight{bytes: window.Bound(req.Messages) + len(req.System), counted: resp.Usage.Input}
+	if last, found := a.watch.get(k); found && now.bytes >= last.bytes+grownBytes && now.counted*100 <= last.counted*sameHundredths {
+		expected := float64(r.requestTokens(req)) * a.calibration.factor(name)
+		if now.counted*10 < int(expected)*farTenths {
+			now.behind = last.behind + 1
+		}
+	}
+	a.watch.set(k, now)
+	if now.behind < 2 {
+		return now.behind > 0
 	}
 	a.watch.forget(k)
-	most := counted * keptHundredths / 100
-	a.lengths.set(name, length{a.room(name, most), a.now()})
+	a.lengths.set(name, length{a.room(name, now.counted*keptHundredths/100), a.now()})
 	size := a.windowOf(name)
 	a.log.Warn("the model's server cuts requests without saying so; its window is smaller than assumed",
 		"model", name, "key", r.t.Key.String(), "taken_for", a.sizeOf(name), "now", size)
