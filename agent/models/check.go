@@ -91,8 +91,12 @@ func (s *Server) cureKey() string {
 // ofModel judges a server that lists its models.
 func (s *Server) ofModel(f Found, name string) Diagnosis {
 	if !f.Missing {
-		if ending := ends(f.Shutdown, time.Now()); ending != "" && EndsSoon(f.Shutdown, time.Now()) {
-			return Diagnosis{Sentence: fmt.Sprintf("The model %s %s. Choose another one in time.", name, ending)}
+		if now := time.Now(); EndsSoon(f.Shutdown, now) {
+			when := "will be"
+			if f.Shutdown < now.Format(time.DateOnly) {
+				when = "was to be"
+			}
+			return Diagnosis{Sentence: fmt.Sprintf("The model %s %s shut down on %s. Choose another one in time.", name, when, f.Shutdown)}
 		}
 		return Diagnosis{Unsure: len(f.Names) == 0}
 	}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Facts are what matters most of one model. What is unknown is zero.
@@ -254,16 +253,4 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// ends is how a shutdown is told.
-func ends(shutdown string, now time.Time) string {
-	day, err := time.Parse(time.DateOnly, shutdown)
-	switch {
-	case err != nil:
-		return ""
-	case day.Before(now):
-		return "was to be shut down on " + shutdown
-	}
-	return "will be shut down on " + shutdown
 }
