@@ -124,7 +124,9 @@ func (p Prune) Apply(msgs []sessions.Message, s Sight) []sessions.Message {
 		m := &v.out[i]
 		if m.Role == sessions.RoleAssistant {
 			v.decide()
-			v.calibrate(m)
+			if m.Usage != nil { // which counts the request up to m
+				v.factor = Calibrate(v.factor, m.Usage.Input, v.size)
+			}
 			v.assistants++
 			clear(names)
 			for _, c := range m.ToolCalls {
@@ -223,14 +225,6 @@ func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	tokens := countMessage(m, v.s.Count)
 	v.size += tokens - c.tokens
 	c.tokens = tokens
-}
-
-// calibrate learns from m what the provider counted for the request up to it.
-func (v *pruning) calibrate(m *sessions.Message) {
-	if m.Usage == nil {
-		return
-	}
-	v.factor = Calibrate(v.factor, m.Usage.Input, v.size)
 }
 
 // notice stands for a whole result.
