@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"os"
 	"slices"
 
 	"dragoman/channels"
@@ -14,8 +13,9 @@ import (
 
 // Scratcher is an ability of a backend: room for data that may not fit into memory.
 type Scratcher interface {
-	// Scratch makes a file without a name, which is gone when it is closed.
-	Scratch() (*os.File, error)
+	// Scratch is the folder for it. Without this ability it is the system's for
+	// temporary files.
+	Scratch() string
 }
 
 // Dump hands out everything: see sessions.Copies.

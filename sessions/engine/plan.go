@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"time"
 
@@ -30,9 +29,9 @@ type plan struct {
 
 // readPlan reads all records before anything is stored: a store is restored
 // whole or not at all, and no commit waits for a slow reader. Messages that do
-// not fit into memory are kept in a file that scratch makes; with a nil scratch
-// they stay in memory. Queues and records of no conversation stay there.
-func readPlan(ctx context.Context, scratch func() (*os.File, error), next func() (sessions.Record, error)) (*plan, error) {
+// not fit into memory are kept in a file in the folder scratch. Queues and records
+// of no conversation stay in memory.
+func readPlan(ctx context.Context, scratch string, next func() (sessions.Record, error)) (*plan, error) {
 	p := &plan{chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, said: spool.New[[]sessions.Message](scratch)}
 	if err := p.read(ctx, next); err != nil {
 		return nil, errors.Join(err, p.said.Close())

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -17,9 +16,9 @@ import (
 // It reads all of them before it changes anything. Facts, pairings, jobs,
 // occurrences and things set aside that the store has already stay as they are.
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
-	var scratch func() (*os.File, error)
+	scratch := ""
 	if room, ok := s.back.(Scratcher); ok {
-		scratch = room.Scratch
+		scratch = room.Scratch()
 	}
 	plan, err := readPlan(ctx, scratch, next)
 	if err != nil {

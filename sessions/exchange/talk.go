@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +57,7 @@ type talk struct {
 
 // talk has fill read a conversation, and emits it.
 func (r *Reader) talk(emit Emit, fill func(*talk) error) error {
-	t := &talk{note: r.note, said: spool.New[[]sessions.Message](func() (*os.File, error) { return spool.Temp("") })}
+	t := &talk{note: r.note, said: spool.New[[]sessions.Message]("")}
 	defer func() { _ = t.said.Close() }() // nothing in it is needed any more
 	if err := fill(t); err != nil {
 		return err

@@ -23,7 +23,7 @@ const Most = 1 << 20
 
 // Spool holds values of one kind. It is not safe for concurrent use.
 type Spool[T any] struct {
-	create func() (*os.File, error)
+	dir    string
 	places []place[T]
 	held   int // bytes in memory
 	file   *os.File
@@ -38,23 +38,23 @@ type place[T any] struct {
 	length int
 }
 
-// New makes an empty spool. create makes its file, if it needs one; with a nil
-// create everything stays in memory.
-func New[T any](create func() (*os.File, error)) *Spool[T] { return &Spool[T]{create: create} }
+// New makes an empty spool. Its file, if it needs one, is in dir, or in the system's
+// folder for temporary files if dir is "".
+func New[T any](dir string) *Spool[T] { return &Spool[T]{dir: dir} }
 
 // Len is how many values were added.
 func (s *Spool[T]) Len() int { return len(s.places) }
 
 // Add takes v, which has about size bytes, and owns it from then on.
 func (s *Spool[T]) Add(v T, size int) error {
-	if s.create == nil || s.held+size <= Most {
+	if s.held+size <= Most {
 		s.held += size
 		s.places = append(s.places, place[T]{held: &v})
 		return nil
 	}
 	if s.file == nil {
 		var err error
-		if s.file, err = s.create(); err != nil {
+		if s.file, err = unnamed(s.dir); err != nil {
 			return fmt.Errorf("spool: make a file: %w", err)
 		}
 	}
@@ -98,9 +98,8 @@ func (s *Spool[T]) Close() error {
 	return s.file.Close()
 }
 
-// Temp makes a file without a name in dir, or in the system's folder for temporary
-// files if dir is "".
-func Temp(dir string) (*os.File, error) {
+// unnamed makes a file without a name in dir.
+func unnamed(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".spool-*") // mode 0600
 	if err != nil {
 		return nil, err

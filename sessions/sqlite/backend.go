@@ -51,7 +51,6 @@ import (
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/rows"
-	"dragoman/sessions/spool"
 )
 
 var (
@@ -266,8 +265,8 @@ func (s *backend) readable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Scratch makes a file without a name, for what may not fit into memory.
-func (s *backend) Scratch() (*os.File, error) { return spool.Temp(filepath.Dir(s.path)) }
+// Scratch is where there is room for what may not fit into memory.
+func (s *backend) Scratch() string { return filepath.Dir(s.path) }
 
 // Scrub leaves no byte of what was deleted: see rows.Scrubber. The search index
 // is written anew, then the file, and the log is emptied. That takes the time
