@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // TestPostgres tells stories like TestScripts does, each with an empty database.

@@ -59,7 +59,7 @@ var Table = []Rule{
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules", "sessions/spool"}},
 	// The file store is documents over the rows of sqlite.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/engine", "sessions/sqlite"}},
-	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/pgtest"}},
+	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/testkit/pgtest"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},
@@ -83,12 +83,12 @@ var Table = []Rule{
 	{Package: "heartbeat", Imports: []string{"channels"}, Tests: []string{"sessions"}},
 
 	{Package: "internal/testkit", ForTests: true},
-	{Package: "internal/pgtest", ForTests: true, Imports: []string{"internal/testkit"}},
+	{Package: "internal/testkit/pgtest", ForTests: true, Imports: []string{"internal/testkit"}},
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},
-	{Package: "internal/database", Tests: []string{"internal/pgtest"}},
-	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/pgtest"}},
+	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
+	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/event", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/alerts"},
@@ -98,7 +98,7 @@ var Table = []Rule{
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules.
 	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event"}, Tests: []string{"agent/tools"}},
-	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/pgtest", "sessions/postgres"}},
+	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/live", "channels/whatsapp"}},
@@ -119,7 +119,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"dragoman/internal/httpapi"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // TestBenchNodes measures one, two and three nodes on one PostgreSQL, which has the

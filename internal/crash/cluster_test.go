@@ -18,8 +18,8 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/httpapi"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // trouble is something that happens to the cluster, mostly to one node.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"dragoman/internal/database"
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) {

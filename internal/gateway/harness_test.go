@@ -20,7 +20,7 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 )

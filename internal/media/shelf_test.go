@@ -21,7 +21,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/media"
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) {

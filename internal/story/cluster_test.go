@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // node is another daemon on the same machine, which has the same bot.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // Two nodes share a database, and one of them has the bot. Turns run on both, and

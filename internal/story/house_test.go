@@ -21,8 +21,8 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/httpapi"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // most is how long anything here may take before it counts as stuck.

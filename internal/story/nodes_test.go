@@ -10,8 +10,8 @@ import (
 
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/channels/channeltest/wasim"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 )
 
 // Two nodes on one database have nothing else in common. When one is killed, the

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )

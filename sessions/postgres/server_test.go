@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dragoman/channels"
-	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )

@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dragoman/channels"
-	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )
