@@ -83,10 +83,10 @@ func (a *answer) take(d *delta) (progress bool) {
 }
 
 // say passes on words and thoughts, and reports whether there were any.
-func (a *answer) say(words text, thoughts thought) bool {
+func (a *answer) say(words text, thoughts loose) bool {
 	said := wire.Clean(string(words))
 	a.Say(said)
-	return a.Show(said, wire.Clean(string(thoughts)))
+	return a.Show(said, string(thoughts))
 }
 
 // Finished reports whether there was a finish reason.

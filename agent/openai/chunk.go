@@ -26,9 +26,9 @@ type chunk struct {
 
 type delta struct {
 	Content          text       `json:"content"`
-	Refusal          thought    `json:"refusal"`
-	ReasoningContent thought    `json:"reasoning_content"`
-	Reasoning        thought    `json:"reasoning"`
+	Refusal          loose      `json:"refusal"`
+	ReasoningContent loose      `json:"reasoning_content"`
+	Reasoning        loose      `json:"reasoning"`
 	ToolCalls        []toolCall `json:"tool_calls"`
 	// What goes back to the provider: see attached.
 	Details json.RawMessage `json:"reasoning_details"`
@@ -77,14 +77,14 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// thought is a text that an answer can do without.
-type thought text
+// loose is a text that is fit to be kept, and that an answer can do without.
+type loose string
 
 // UnmarshalJSON accepts any value.
-func (t *thought) UnmarshalJSON(b []byte) error {
+func (l *loose) UnmarshalJSON(b []byte) error {
 	var said text
 	if said.UnmarshalJSON(b) == nil {
-		*t = thought(said)
+		*l = loose(wire.Clean(string(said)))
 	}
 	return nil
 }

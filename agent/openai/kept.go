@@ -20,7 +20,7 @@ type kept struct {
 }
 
 // take keeps what d has, and returns its thoughts.
-func (k *kept) take(d *delta) thought {
+func (k *kept) take(d *delta) loose {
 	thoughts := d.ReasoningContent
 	if thoughts == "" {
 		thoughts = d.Reasoning

@@ -23,11 +23,11 @@ type responseEvent struct {
 	Response json.RawMessage                `json:"response"`
 	Index    wire.Number                    `json:"output_index"`
 	// ItemID becomes that of Item, if it has one.
-	ItemID    piece `json:"item_id"`
-	Delta     piece `json:"delta"`
-	Text      piece `json:"text"`
-	Arguments piece `json:"arguments"`
-	Refusal   piece `json:"refusal"`
+	ItemID    loose `json:"item_id"`
+	Delta     loose `json:"delta"`
+	Text      loose `json:"text"`
+	Arguments loose `json:"arguments"`
+	Refusal   loose `json:"refusal"`
 	// Object is "response" where a server sends a response instead of a stream.
 	Object string `json:"object"`
 }
@@ -35,20 +35,8 @@ type responseEvent struct {
 // responseItem is an item with what go-openai's type does not have.
 type responseItem struct {
 	openai.ResponseOutputItem
-	Phase     piece `json:"phase"`
-	Encrypted piece `json:"encrypted_content"`
-}
-
-// piece is a string that is fit to be kept. Anything else is as if it were empty.
-type piece string
-
-// UnmarshalJSON accepts any value.
-func (p *piece) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		*p = piece(wire.Clean(s))
-	}
-	return nil
+	Phase     loose `json:"phase"`
+	Encrypted loose `json:"encrypted_content"`
 }
 
 // outputItem is one item of the output, as far as it has come.
@@ -220,7 +208,7 @@ func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err e
 	if item.Type == "" || err != nil && done && (item.Type == "message" || item.Type == "function_call") {
 		return false, wire.ErrBadEvent // what cannot be read of another item is not there
 	}
-	e.ItemID = cmp.Or(piece(item.ID), e.ItemID)
+	e.ItemID = cmp.Or(loose(item.ID), e.ItemID)
 	it := a.find(e, item.Type)
 	// A server that gives each item the same index; unless it repeats itself.
 	if it.done && e.Type != "" && cmp.Or(item.CallID, item.ID) != cmp.Or(it.call.ID, it.id) {
