@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,67 +19,61 @@ const (
 // full pipe never delays an answer. When too many lines wait, new ones are
 // dropped and counted; the count is written as soon as the log is read again.
 type logWriter struct {
-	to    io.Writer
-	ended chan struct{}
-
-	mu     sync.Mutex
-	lines  chan []byte
-	lost   int
-	closed bool
+	to      io.Writer
+	lines   chan []byte
+	lost    atomic.Int64
+	closing chan struct{}
+	ended   chan struct{}
 }
 
 // newLogWriter starts the goroutine, which close ends.
 func newLogWriter(to io.Writer) *logWriter {
-	w := &logWriter{to: to, lines: make(chan []byte, logLines), ended: make(chan struct{})}
+	w := &logWriter{to: to, lines: make(chan []byte, logLines), closing: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
 
 // Write takes one line. It never blocks and never fails.
 func (w *logWriter) Write(line []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return len(line), nil
-	}
 	select {
 	case w.lines <- bytes.Clone(line):
 	default:
-		w.lost++
+		w.lost.Add(1)
 	}
 	return len(line), nil
 }
 
 func (w *logWriter) run() {
 	defer close(w.ended)
-	for line := range w.lines {
-		_, _ = w.to.Write(line) // a log that cannot be written has nowhere to report it
-		if n := w.takeLost(); n > 0 {
-			_, _ = fmt.Fprintf(w.to, "dragoman: %d lines of the log were dropped, because nothing was reading it\n", n)
+	for {
+		select {
+		case line := <-w.lines:
+			w.write(line)
+			continue
+		case <-w.closing:
 		}
+		for len(w.lines) > 0 {
+			w.write(<-w.lines)
+		}
+		return
 	}
 }
 
-// takeLost returns how many lines were dropped, once there is room again.
-func (w *logWriter) takeLost() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// write writes a line and, when there is room again, how many were dropped. A
+// log that cannot be written has nowhere to report it.
+func (w *logWriter) write(line []byte) {
+	_, _ = w.to.Write(line)
 	if len(w.lines) > 0 {
-		return 0
+		return
 	}
-	n := w.lost
-	w.lost = 0
-	return n
+	if n := w.lost.Swap(0); n > 0 {
+		_, _ = fmt.Fprintf(w.to, "dragoman: %d lines of the log were dropped, because nothing was reading it\n", n)
+	}
 }
 
-// close writes the lines that wait, if the log is read soon.
+// close writes the lines that wait, if the log is read soon. It is called once.
 func (w *logWriter) close() {
-	w.mu.Lock()
-	if !w.closed {
-		w.closed = true
-		close(w.lines)
-	}
-	w.mu.Unlock()
+	close(w.closing)
 	select {
 	case <-w.ended:
 	case <-time.After(logFlush):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -113,15 +114,11 @@ func (c Change) apply(s *sessions.Settings) error {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
 	meta := make(map[string]json.RawMessage, len(s.Metadata)+len(c.Meta))
-	for name, value := range s.Metadata {
-		meta[name] = value
-	}
+	maps.Copy(meta, s.Metadata)
 	for _, name := range c.Unmeta {
 		delete(meta, name)
 	}
-	for name, value := range c.Meta {
-		meta[name] = value
-	}
+	maps.Copy(meta, c.Meta)
 	if len(tags) > maxTags || len(meta) > maxMeta {
 		return &badRequest{fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
 	}
