@@ -44,7 +44,7 @@ type Set struct {
 	logins     counter
 
 	modelCalls  counter
-	modelTime   timer
+	modelTime   *prometheus.HistogramVec
 	modelTokens counter
 	modelCost   counter
 	toolCalls   counter
@@ -85,7 +85,9 @@ func New(version, node string) *Set {
 		s.logins.add(0, reason)
 	}
 	s.modelCalls = s.counter("model_calls_total", "Calls to models, by outcome: ok or the kind of error.", "model", "outcome")
-	s.modelTime = s.timer("model_call_seconds", "How long a call to a model took.", turnBuckets, "model")
+	s.modelTime = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "model_call_seconds", Help: "How long a call to a model took.", Buckets: turnBuckets,
+	}, []string{"model"})
 	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "model", "kind")
 	s.modelCost = s.counter("model_cost_total", "What calls to models cost: at the configured prices, or as the provider says. Summaries and jobs included.", "model")
 	s.toolCalls = s.counter("tool_calls_total", "Calls of tools, by outcome.", "tool", "outcome")
@@ -97,7 +99,7 @@ func New(version, node string) *Set {
 		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
 	}, []string{"version"})
 	build.WithLabelValues(clean(version)).Set(1)
-	s.own.MustRegister(s.collectErrors, build,
+	s.own.MustRegister(s.modelTime, s.collectErrors, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -186,8 +188,8 @@ func (s *Set) Hook(event, outcome string) {
 // ModelCall counts one call to model; outcome is "ok" or the kind of
 // error. The tokens are what the provider said, 0 if it said nothing.
 func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output, cached int) {
-	s.modelCalls.add(1, model, outcome)
-	s.modelTime.observe(took, model)
+	model = s.modelCalls.add(1, model, outcome)[0]
+	s.modelTime.WithLabelValues(model).Observe(took.Seconds())
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
 		s.modelTokens.add(float64(n), model, kind)
 	}
@@ -224,27 +226,11 @@ type counter struct {
 	seen *values
 }
 
-func (c counter) add(n float64, labels ...string) {
-	if n < 0 { // what a provider counts may be anything
-		return
-	}
-	c.vec.WithLabelValues(c.seen.bound(labels)...).Add(n)
-}
-
-// timer is a HistogramVec that no label value can harm.
-type timer struct {
-	vec  *prometheus.HistogramVec
-	seen *values
-}
-
-func (s *Set) timer(name, help string, buckets []float64, labels ...string) timer {
-	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
-	s.own.MustRegister(vec)
-	return timer{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
-}
-
-func (t timer) observe(took time.Duration, labels ...string) {
-	t.vec.WithLabelValues(t.seen.bound(labels)...).Observe(took.Seconds())
+// add returns the labels as they are kept.
+func (c counter) add(n float64, labels ...string) []string {
+	labels = c.seen.bound(labels)
+	c.vec.WithLabelValues(labels...).Add(max(n, 0)) // what a provider counts may be anything
+	return labels
 }
 
 // mostValues bounds the different values of one label.
