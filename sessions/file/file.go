@@ -62,7 +62,7 @@ type Options struct {
 	Now func() time.Time
 	// Logger is told about damage and about failing handlers. Nil discards.
 	Logger *slog.Logger
-	// Settle is how often documents are written of what changed. 0 is three
+	// Settle is how often documents are written of what changed. 0 is four
 	// seconds.
 	Settle time.Duration
 }
@@ -114,7 +114,7 @@ func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Settle <= 0 {
-		o.Settle = 3 * time.Second
+		o.Settle = 4 * time.Second
 	}
 	if _, err := Look(dir); err != nil {
 		return nil, err
@@ -225,12 +225,12 @@ func (b *backend) Scrub(ctx context.Context, keys []channels.Key) error {
 	aside, err := Damaged(b.dir)
 	for _, name := range aside {
 		if slices.ContainsFunc(keys, func(k channels.Key) bool { return asideOf(name, k) }) {
-			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))))
+			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))), syncDir(filepath.Join(b.dir, filepath.Dir(name))))
 		} else {
 			b.log.Warn("a damaged file was set aside and may hold erased text; look at it and remove it", "file", name)
 		}
 	}
-	return errors.Join(err, b.syncDirs())
+	return err
 }
 
 // removeAside removes what was set aside of k. settle syncs the folders.

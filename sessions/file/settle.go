@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,12 @@ func (b *backend) settlePart(ctx context.Context, part []sqlite.Document) error 
 	})
 	close(files)
 	workers.Wait()
-	if synced := b.syncDirs(); synced != nil || len(done) == 0 {
+	dirs := map[string]bool{}
+	for _, doc := range part {
+		dirs[filepath.Dir(b.documentPath(doc.Key))] = true
+		dirs[filepath.Dir(b.archivePath(doc.Key))] = true
+	}
+	if synced := syncDirs(slices.Collect(maps.Keys(dirs))...); synced != nil || len(done) == 0 {
 		return errors.Join(append(errs, err, synced)...)
 	}
 	return errors.Join(append(errs, err, b.Written(context.WithoutCancel(ctx), done))...)
@@ -184,10 +190,11 @@ func (b *backend) finish(f filesOf, aside func() ([]string, error)) (sqlite.Docu
 	return f.Document, err
 }
 
-func (b *backend) syncDirs() error {
+// syncDirs makes the names in directories durable.
+func syncDirs(dirs ...string) error {
 	var errs []error
-	for _, sub := range storeDirs {
-		errs = append(errs, syncDir(filepath.Join(b.dir, sub)))
+	for _, dir := range dirs {
+		errs = append(errs, syncDir(dir))
 	}
 	return errors.Join(errs...)
 }
