@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Answer is what is known about something that a model can do.
@@ -98,12 +99,7 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 // model is what e comes to.
 func (e *entry) model() Listed {
 	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), By: e.OwnedBy, NoChat: forOtherThings(e.ID)}
-	for _, n := range []int{e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens} {
-		if n > 0 {
-			m.Window = n
-			break
-		}
-	}
+	m.Window = max(cmp.Or(e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens), 0)
 	e.abilities(&m)
 	if list := e.SupportedParameters; list != nil {
 		m.Tools = answer(slices.Contains(list, "tools"))
@@ -115,10 +111,8 @@ func (e *entry) model() Listed {
 		m.NoChat = true
 	}
 	m.Prices = Prices{million(e.Pricing.Prompt), million(e.Pricing.Completion), million(e.Pricing.CacheRead)}
-	for _, day := range []string{e.ShutdownDate, e.Deprecation, e.ExpirationDate} {
-		if len(day) >= len("2026-01-02") && m.Shutdown == "" {
-			m.Shutdown = day[:len("2026-01-02")]
-		}
+	if day := cmp.Or(e.ShutdownDate, e.Deprecation, e.ExpirationDate); len(day) >= len(time.DateOnly) {
+		m.Shutdown = day[:len(time.DateOnly)]
 	}
 	return m
 }

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -124,13 +125,9 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	if text == "null" || text == "" {
 		return nil
 	}
-	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
-		*n = number(whole)
-		return nil
-	}
 	float, err := strconv.ParseFloat(text, 64)
 	const exact = 1 << 53 // beyond it a float64 is no longer a whole number that was meant
-	if err != nil || float != float64(int64(float)) || float > exact || float < -exact {
+	if err != nil || float != math.Trunc(float) || float > exact || float < -exact {
 		return fmt.Errorf("%.40q is not a whole number", text)
 	}
 	*n = number(float)
@@ -139,13 +136,8 @@ func (n *number) UnmarshalJSON(b []byte) error {
 
 // within is n, or otherwise where n is 0, but at least 1 and at most most.
 func (n number) within(otherwise, most int) int {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return otherwise
-	case n < 1:
-		return 1
-	case n > number(most):
-		return most
 	}
-	return int(n)
+	return int(min(max(n, 1), number(most)))
 }
