@@ -81,23 +81,18 @@ func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (str
 // relative to the open folder: it cannot be exchanged for another meanwhile.
 func (w *Workspace) folder(dir string) (*os.Root, error) {
 	folder, err := w.root.OpenRoot(dir)
-	if err == nil {
-		return folder, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, explain(dir, err)
-	}
-	if err := w.root.MkdirAll(dir, 0o700); err != nil {
-		return nil, explain(dir, err)
-	}
-	// A folder's name is durable when the folder above it is synced.
-	for up := dir; up != "."; {
-		up = path.Dir(up)
-		if err := syncDir(w.root, up); err != nil {
-			return nil, explain(up, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = w.root.MkdirAll(dir, 0o700)
+		// A folder's name is durable when the folder above it is synced.
+		for up := dir; up != "." && err == nil; {
+			up = path.Dir(up)
+			err = syncDir(w.root, up)
+		}
+		if err == nil {
+			folder, err = w.root.OpenRoot(dir)
 		}
 	}
-	if folder, err = w.root.OpenRoot(dir); err != nil {
+	if err != nil {
 		return nil, explain(dir, err)
 	}
 	return folder, nil
