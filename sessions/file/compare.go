@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
+	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -37,14 +37,18 @@ func (s *Store) compare(ctx context.Context) error {
 	if err := s.b.removeFormer(); err != nil {
 		return err
 	}
-	changed, err := s.b.changed(known)
+	files, err := s.b.files()
+	if err != nil {
+		return err
+	}
+	changed := s.b.changed(files, known)
 	for _, path := range changed {
 		if err == nil {
 			err = refuseNewer(path)
 		}
 	}
 	if err == nil {
-		err = s.b.missingArchives(ctx, docs)
+		err = s.b.missing(ctx, files, docs)
 	}
 	for _, path := range changed {
 		if err == nil {
@@ -54,42 +58,67 @@ func (s *Store) compare(ctx context.Context) error {
 	return err
 }
 
-// changed are the documents that are not as they were written, or new. Those that
-// are gone are written anew.
-func (b *backend) changed(known map[string]sqlite.Document) (changed []string, err error) {
-	there := map[string]bool{}
-	for _, sub := range []string{".", documentDir, jobDir} {
+// files are all files in the folders of the store.
+func (b *backend) files() (map[string]fs.FileInfo, error) {
+	all := map[string]fs.FileInfo{}
+	for _, sub := range storeDirs {
 		entries, err := os.ReadDir(filepath.Join(b.dir, sub))
+		for _, e := range entries {
+			if err == nil {
+				all[filepath.Join(b.dir, sub, e.Name())], err = e.Info()
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			path := filepath.Join(b.dir, sub, e.Name())
-			doc, ours := known[path]
-			if !ours && (sub == "." || !strings.HasSuffix(e.Name(), ".json")) {
-				continue
-			}
-			there[path] = true
-			info, err := e.Info()
-			if err != nil {
-				return nil, err
-			}
-			closeToOthers(path, info)
-			if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
-				changed = append(changed, path)
-			}
+	}
+	return all, nil
+}
+
+// changed are the documents that are not as they were written, or new.
+func (b *backend) changed(files map[string]fs.FileInfo, known map[string]sqlite.Document) (changed []string) {
+	for path, info := range files {
+		doc, ours := known[path]
+		if sub := filepath.Base(filepath.Dir(path)); !ours && (filepath.Ext(path) != ".json" || sub != documentDir && sub != jobDir) {
+			continue
+		}
+		closeToOthers(path, info)
+		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
+			changed = append(changed, path)
 		}
 	}
-	var gone []channels.Key
-	for path, doc := range known {
-		if doc.Size > 0 && !there[path] {
-			gone = append(gone, doc.Key)
+	slices.Sort(changed)
+	return changed
+}
+
+// missing has documents and archives written anew that are gone, and archives that
+// are cut or no files.
+func (b *backend) missing(ctx context.Context, files map[string]fs.FileInfo, docs []sqlite.Document) error {
+	var documents, archives []channels.Key
+	for _, doc := range docs {
+		tell := func(what, path string) {
 			if !doc.Stale() {
-				b.log.Warn("the document of a conversation is gone; it is written anew", "key", doc.Key.String(), "file", filepath.Base(path))
+				b.log.Warn(what, "key", doc.Key.String(), "file", filepath.Base(path))
 			}
 		}
+		if path := b.documentPath(doc.Key); doc.Size > 0 && files[path] == nil {
+			tell("the document of a conversation is gone; it is written anew", path)
+			documents = append(documents, doc.Key)
+		}
+		path := b.archivePath(doc.Key)
+		switch info := files[path]; {
+		case doc.Key.IsZero() || info == nil && doc.Bytes == 0 || info != nil && info.Mode().IsRegular() && info.Size() >= doc.Bytes:
+			continue
+		case info != nil && !info.Mode().IsRegular():
+			if err := b.setArchiveAside(doc.Key); err != nil {
+				return err
+			}
+		default:
+			tell("the archive of a conversation is gone or cut; it is written anew", path)
+		}
+		archives = append(archives, doc.Key)
 	}
-	return changed, b.Outdate(context.Background(), false, gone...)
+	return errors.Join(b.Outdate(ctx, false, documents...), b.Outdate(ctx, true, archives...))
 }
 
 // closeToOthers takes from others what an editor, or a restored backup, let them
@@ -98,40 +127,6 @@ func closeToOthers(path string, info fs.FileInfo) {
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, 0o600)
 	}
-}
-
-// missingArchives has archives written anew that are gone, cut or no files.
-func (b *backend) missingArchives(ctx context.Context, docs []sqlite.Document) error {
-	there := map[string]fs.FileInfo{}
-	for _, sub := range []string{archiveDir, jobDir} {
-		entries, err := os.ReadDir(filepath.Join(b.dir, sub))
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if there[filepath.Join(b.dir, sub, e.Name())], err = e.Info(); err != nil {
-				return err
-			}
-		}
-	}
-	var anew []channels.Key
-	for _, doc := range docs {
-		path := b.archivePath(doc.Key)
-		switch info := there[path]; {
-		case doc.Key.IsZero() || info == nil && doc.Bytes == 0:
-			continue
-		case info != nil && !info.Mode().IsRegular():
-			if err := b.setArchiveAside(doc.Key); err != nil {
-				return err
-			}
-		case info != nil && info.Size() >= doc.Bytes:
-			continue
-		case !doc.Stale():
-			b.log.Warn("the archive of a conversation is gone or cut; it is written anew", "key", doc.Key.String(), "file", filepath.Base(path))
-		}
-		anew = append(anew, doc.Key)
-	}
-	return b.Outdate(ctx, true, anew...)
 }
 
 func (b *backend) setArchiveAside(k channels.Key) error {
