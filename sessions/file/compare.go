@@ -41,7 +41,7 @@ func (s *Store) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed := s.b.changed(files, known)
+	changed, err := s.b.changed(files, known)
 	for _, path := range changed {
 		if err == nil {
 			err = refuseNewer(path)
@@ -59,28 +59,30 @@ func (s *Store) compare(ctx context.Context) error {
 }
 
 // files are all files in the folders of the store.
-func (b *backend) files() (map[string]fs.FileInfo, error) {
-	all := map[string]fs.FileInfo{}
+func (b *backend) files() (map[string]fs.DirEntry, error) {
+	all := map[string]fs.DirEntry{}
 	for _, sub := range storeDirs {
 		entries, err := os.ReadDir(filepath.Join(b.dir, sub))
-		for _, e := range entries {
-			if err == nil {
-				all[filepath.Join(b.dir, sub, e.Name())], err = e.Info()
-			}
-		}
 		if err != nil {
 			return nil, err
+		}
+		for _, e := range entries {
+			all[filepath.Join(b.dir, sub, e.Name())] = e
 		}
 	}
 	return all, nil
 }
 
 // changed are the documents that are not as they were written, or new.
-func (b *backend) changed(files map[string]fs.FileInfo, known map[string]sqlite.Document) (changed []string) {
-	for path, info := range files {
+func (b *backend) changed(files map[string]fs.DirEntry, known map[string]sqlite.Document) (changed []string, err error) {
+	for path, e := range files {
 		doc, ours := known[path]
 		if sub := filepath.Base(filepath.Dir(path)); !ours && (filepath.Ext(path) != ".json" || sub != documentDir && sub != jobDir) {
 			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
 		}
 		closeToOthers(path, info)
 		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
@@ -88,12 +90,21 @@ func (b *backend) changed(files map[string]fs.FileInfo, known map[string]sqlite.
 		}
 	}
 	slices.Sort(changed)
-	return changed
+	return changed, nil
+}
+
+// closeToOthers takes from others what an editor, or a restored backup, let them
+// read of a document. It is no harm if that is not ours to do.
+func closeToOthers(path string, info fs.FileInfo) {
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600)
+	}
 }
 
 // missing has documents and archives written anew that are gone, and archives that
-// are cut or no files.
-func (b *backend) missing(ctx context.Context, files map[string]fs.FileInfo, docs []sqlite.Document) error {
+// are no files. Archives are looked at by their names alone: there may be many, and one
+// that is cut is found when it is written to.
+func (b *backend) missing(ctx context.Context, files map[string]fs.DirEntry, docs []sqlite.Document) error {
 	var documents, archives []channels.Key
 	for _, doc := range docs {
 		tell := func(what, path string) {
@@ -106,27 +117,18 @@ func (b *backend) missing(ctx context.Context, files map[string]fs.FileInfo, doc
 			documents = append(documents, doc.Key)
 		}
 		path := b.archivePath(doc.Key)
-		switch info := files[path]; {
-		case doc.Key.IsZero() || info == nil && doc.Bytes == 0 || info != nil && info.Mode().IsRegular() && info.Size() >= doc.Bytes:
-			continue
-		case info != nil && !info.Mode().IsRegular():
+		switch e := files[path]; {
+		case e == nil && doc.Bytes > 0:
+			tell("the archive of a conversation is gone; it is written anew", path)
+			archives = append(archives, doc.Key)
+		case e != nil && !e.Type().IsRegular() && !doc.Key.IsZero():
 			if err := b.setArchiveAside(doc.Key); err != nil {
 				return err
 			}
-		default:
-			tell("the archive of a conversation is gone or cut; it is written anew", path)
+			archives = append(archives, doc.Key)
 		}
-		archives = append(archives, doc.Key)
 	}
 	return errors.Join(b.Outdate(ctx, false, documents...), b.Outdate(ctx, true, archives...))
-}
-
-// closeToOthers takes from others what an editor, or a restored backup, let them
-// read of a document. It is no harm if that is not ours to do.
-func closeToOthers(path string, info fs.FileInfo) {
-	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(path, 0o600)
-	}
 }
 
 func (b *backend) setArchiveAside(k channels.Key) error {
