@@ -69,7 +69,7 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 
 	var err error
 	if e.key, err = channels.NewKey(channelName, j.Name); err != nil || utf8.RuneCountInString(j.Name) > 64 || strings.ContainsFunc(j.Name, unicode.IsSpace) {
-		wrong("the name %.80q: want 1 to 64 characters without spaces", j.Name)
+		wrong("the name is %.80q; write 1 to 64 characters without spaces", j.Name)
 	}
 	if j.TimeZone != "" {
 		if zone, err = time.LoadLocation(j.TimeZone); err != nil || j.TimeZone == "Local" {
@@ -91,7 +91,7 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 		wrong("the target %s is a job: want a conversation, like telegram:123456789", j.Target)
 	}
 	if strings.TrimSpace(j.Prompt) == "" && j.PromptFile == "" {
-		wrong("the prompt is missing: want what the model should do")
+		wrong("the prompt is empty; write what the model should do")
 	}
 	if j.CatchUp != "" && j.CatchUp != CatchUpOnce && j.CatchUp != CatchUpSkip {
 		wrong("catch_up %.40q: want once or skip", j.CatchUp)
@@ -107,9 +107,9 @@ func (e *entry) timetable(zone *time.Location) (timetable, error) {
 	j := e.job
 	switch {
 	case j.Every != 0 && j.Cron != "":
-		return nil, errors.New("both every and cron say when: want one of them")
+		return nil, errors.New(`both every and cron say when; write one of them, like every: 2h or cron: "0 8 * * *"`)
 	case j.Every == 0 && j.Cron == "":
-		return nil, errors.New("nothing says when: want every (30m) or cron (0 8 * * *)")
+		return nil, errors.New(`nothing says when; write every: 2h or cron: "0 8 * * *"`)
 	case j.Cron == "" && (j.Every < time.Second || j.Every%time.Second != 0):
 		return nil, fmt.Errorf("every %s: want whole seconds, at least one", j.Every)
 	case j.Cron == "":

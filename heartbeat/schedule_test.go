@@ -170,10 +170,10 @@ func TestValidate(t *testing.T) {
 		"zone":               {func(j *heartbeat.Job) { j.TimeZone = "Rome" }, []string{"no time zone"}},
 		"no target":          {func(j *heartbeat.Job) { j.Target = channels.Key{} }, []string{"the target is missing"}},
 		"target is a job":    {func(j *heartbeat.Job) { j.Target = channels.MustKey("heartbeat:evening") }, []string{"is a job"}},
-		"no prompt":          {func(j *heartbeat.Job) { j.Prompt = " \n" }, []string{"the prompt is missing"}},
+		"no prompt":          {func(j *heartbeat.Job) { j.Prompt = " \n" }, []string{"the prompt is empty"}},
 		"catch up":           {func(j *heartbeat.Job) { j.CatchUp = "always" }, []string{"want once or skip"}},
 		"everything": {func(j *heartbeat.Job) { *j = heartbeat.Job{TimeZone: "x", ActiveHours: "y", CatchUp: "z"} }, []string{
-			"the name", "no time zone", "active hours", "nothing says when", "the target is missing", "the prompt is missing", "catch_up",
+			"the name", "no time zone", "active hours", "nothing says when", "the target is missing", "the prompt is empty", "catch_up",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

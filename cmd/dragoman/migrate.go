@@ -40,7 +40,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	e.say("Copied from %s\n    to %s\n", oneLine(got.From.String()), oneLine(got.To.String()))
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message. They are equal.")
-	e.say("The old store is unchanged; remove it when you no longer need it.")
+	e.say("The old store still has all of it; remove it when you no longer need it.")
 	if got.Again {
 		e.say("An earlier migration was interrupted; its incomplete copy was replaced.")
 	}

@@ -81,7 +81,7 @@ heartbeat:
 		`20 heartbeat.jobs[1].time_zone: "Mars/Base" is not a time zone; write one like Europe/Rome or UTC`,
 		`20 heartbeat.jobs[1].name: appears twice; keep one, or give it another name`,
 		`20 heartbeat.jobs[1].target: "nowhere" is not a conversation; write channel:chat, like telegram:123456789`,
-		`20 heartbeat.jobs[1]: both every and cron say when: want one of them`,
+		`20 heartbeat.jobs[1]: both every and cron say when; write one of them, like every: 2h or cron: "0 8 * * *"`,
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -103,6 +103,7 @@ func TestOneProblem(t *testing.T) {
 		{"tag", "http: {listen: !!str off}\n", "1 http.listen: YAML tags (!name) are not supported here; remove the tag"},
 		{"empty token", "http: {token: \"\"}\n", "1 http.token: is empty; give it a value, or remove the line"},
 		{"no token", "http: {token: }\n", "1 http.token: has no value; give it one, or remove the line"},
+		{"fallback to itself", "model: {base_url: 'http://127.0.0.1:1/v1', name: x, fallback: [y, x]}\n", "1 model.fallback[1]: is the configured model; write the name of another model of the same server"},
 		{"short token", "http: {token: short}\n", "1 http.token: is shorter than 16 characters; make one with: openssl rand -hex 32"},
 		{"null list", "agent: {tools: }\n", "1 agent.tools: has no value; write [] for an empty list, or remove the line"},
 		{"missing variable", "http: {token: \"${NOPE}\"}\n", "1 http.token: the variable NOPE is not set; set it, or write ${NOPE:-default}"},
@@ -297,7 +298,7 @@ func TestSchedulesAreChecked(t *testing.T) {
 		`3 heartbeat.jobs[0]: cron "x": expected exactly 5 fields, found 1: [x]` + form,
 		`4 heartbeat.jobs[1].catch_up: "never" is not a known value; write once or skip`,
 		`4 heartbeat.jobs[1].target: "" is not a conversation; write channel:chat, like telegram:123456789`, `4 heartbeat.jobs[1]: cron "y": expected exactly 5 fields, found 1: [y]` + form,
-		`4 heartbeat.jobs[1]: the prompt is missing: want what the model should do`,
+		`4 heartbeat.jobs[1]: the prompt is empty; write what the model should do`,
 		"5 heartbeat.jobs[2]: its name, cron or active_hours (from a variable or a file) cannot be understood",
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {

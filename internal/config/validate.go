@@ -131,7 +131,24 @@ func RealPath(path string) string {
 	return path
 }
 
+// tokenAlone refuses a token of the page that is another secret as well: it
+// crosses other wires, and whoever sees one of them has the other.
+func (v *validator) tokenAlone(token Secret) {
+	others := map[string]Secret{"model.api_key": v.c.Model.APIKey}
+	for name, ch := range v.c.Channels {
+		if ch.Telegram != nil {
+			others["channels."+name+".token"] = ch.Telegram.Token
+		}
+	}
+	for _, path := range sortedKeys(others) {
+		if !token.IsZero() && others[path].Reveal() == token.Reveal() {
+			v.bad("http.token", "is the same as "+path, "make a separate one with: openssl rand -hex 32")
+		}
+	}
+}
+
 func (v *validator) http(h HTTP) {
+	v.tokenAlone(h.Token)
 	host, _, ok := hostPort(h.Listen)
 	wrong, _ := listenFlaw(h.Listen)
 	switch {
@@ -164,6 +181,11 @@ func (v *validator) model(m Model) {
 			v.bad(path, "is needed", "write the model's name as its server knows it")
 		case o.Name == m.Name:
 			v.bad(path, "is the configured model", "write its context_window and prices under model itself")
+		}
+	}
+	for i, name := range m.Fallback {
+		if name == m.Name {
+			v.bad(fmt.Sprintf("model.fallback[%d]", i), "is the configured model", "write the name of another model of the same server")
 		}
 	}
 }

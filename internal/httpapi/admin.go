@@ -167,5 +167,8 @@ func Admin(o AdminOptions) http.Handler {
 	all.HandleFunc("POST "+linkPath, a.link)
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
-	return all
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(formHeader, form)
+		all.ServeHTTP(w, r)
+	})
 }

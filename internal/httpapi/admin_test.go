@@ -314,6 +314,21 @@ func TestAskedInAnAddress(t *testing.T) {
 	}
 }
 
+// A daemon of before a change of the questions may understand something else: it
+// is not believed, but for its status.
+func TestDaemonOfAnotherVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	defer stop()
+	c := httpapi.Dial(path)
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Errorf("Status = %v", err)
+	}
+	if _, err := c.SearchAll(t.Context(), sessions.Search{Query: "tea"}); err == nil || !strings.Contains(httpapi.Plain(err), "another version") {
+		t.Errorf("SearchAll = %v, want to be told of another version", err)
+	}
+}
+
 // asked notes how many items its queue was asked for.
 type asked struct {
 	*sqlitetest.Store

@@ -179,9 +179,25 @@ func do(ctx context.Context, c *http.Client, method, path string, body io.Reader
 	if err != nil {
 		return nil, asked(ctx, method, path, err)
 	}
+	if resp.Header.Get(formHeader) != form && !anyForm[path] {
+		defer resp.Body.Close()
+		return nil, errForm
+	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
 	}
 	defer resp.Body.Close()
 	return nil, readFailure(resp)
 }
+
+// form is how questions and answers are written. A daemon names it with each
+// answer: one of another version may have understood something else.
+const (
+	formHeader = "Dragoman-Form"
+	form       = "2"
+)
+
+// anyForm are the paths that are the same in all of them.
+var anyForm = map[string]bool{"/v1/status": true, dumpPath: true, restorePath: true}
+
+var errForm = &RemoteError{Sentence: "the daemon that runs is of another version and may have understood something else; restart it, then run the command again"}

@@ -84,7 +84,7 @@ func isTag(s string) bool {
 func (c Change) check() error {
 	for _, tag := range slices.Concat(c.Tag, c.Untag) {
 		if !isTag(tag) {
-			return &badRequest{"a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -"}
+			return &badRequest{"a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -; --remove TAG takes one away"}
 		}
 	}
 	for name, value := range c.Meta {
