@@ -23,7 +23,7 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *http
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(beginning, who.Verb) {
 		return adminOfNothing(ctx, cfg, who)
 	}
-	state, err := storage.Wait(ctx, cfg.StateDir, who)
+	state, err := storage.Lock(ctx, cfg.StateDir, who)
 	if err != nil {
 		if !storage.Served(ctx, cfg.StateDir) {
 			return nil, nil, err

@@ -170,14 +170,14 @@ func (d *Daemon) Close() error {
 }
 
 func (d *Daemon) openState(ctx context.Context) (err error) {
-	if d.state, err = storage.Wait(ctx, d.cfg.StateDir, d.opts.Caller); err != nil {
+	if d.state, err = storage.Lock(ctx, d.cfg.StateDir, d.opts.Caller); err != nil {
 		return err
 	}
 	d.onClose("the state directory", d.state.Unlock)
 	if err := d.openStore(ctx, d.opts.Version); err != nil {
 		return err
 	}
-	if err := storage.Bring(ctx, d.cfg, d.state, d.files, d.log); err != nil {
+	if err := storage.MoveToShared(ctx, d.cfg, d.state, d.files, d.log); err != nil {
 		return err
 	}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{

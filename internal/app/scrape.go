@@ -21,7 +21,7 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(d.hooks.Waiting)
 	d.metrics.WatchSizes((&sizes{dir: d.state, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
-	d.metrics.WatchDisk(func() float64 { free, _ := storage.Room(d.state.Path); return float64(free) })
+	d.metrics.WatchDisk(func() float64 { free, _ := storage.FreeBytes(d.state.Path); return float64(free) })
 }
 
 // labelOf is the metrics' name for a model: its own if the configuration names

@@ -20,17 +20,16 @@ import (
 	"dragoman/sessions"
 )
 
-// The folders of a backup: what lies in the state directory, and the workspace,
-// which may lie elsewhere.
+// Folders of a backup: the state directory, and the workspace, which may be elsewhere.
 const (
-	backedState     = "state"
-	backedWorkspace = "workspace"
+	stateFolder     = "state"
+	workspaceFolder = "workspace"
 )
 
-// Backup writes all that must survive to w. The store is read through c at one
-// moment; files are read after that, so that none is missing that a message
-// names. What came in later may be among the files and not in the store. A
-// daemon may run. The configuration and its secrets are not in it.
+// Backup writes everything that must survive to w. It reads the store through c, as of
+// one moment, and the files after that, so that it has every file that a message
+// names. It may also have files of later messages. A daemon may run. The configuration
+// and its secrets are not included.
 func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Caller, w io.Writer, tell func(backup.End)) (backup.End, error) {
 	b, err := backup.NewWriter(w, who.Version, time.Now())
 	if err != nil {
@@ -41,17 +40,17 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
 	for _, name := range []string{AuditName, llm.NotesName, ErasingName} {
 		if err == nil {
-			err = b.Tree(ctx, backedState+"/"+name, state.File(name), nil)
+			err = b.Tree(ctx, stateFolder+"/"+name, state.File(name), nil)
 		}
 	}
 	if err == nil {
-		err = backMedia(ctx, b, cfg, state)
+		err = backupMedia(ctx, b, cfg, state)
 	}
 	if err == nil {
-		err = backDevices(ctx, b, cfg, state)
+		err = backupDevices(ctx, b, cfg, state)
 	}
 	if err == nil {
-		err = b.Tree(ctx, backedWorkspace, config.RealPath(cfg.Workspace), nil)
+		err = b.Tree(ctx, workspaceFolder, config.RealPath(cfg.Workspace), nil)
 	}
 	var end backup.End
 	if err == nil {
@@ -63,11 +62,11 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 	return end, nil
 }
 
-// backMedia writes the files of messages, wherever they are, as if they were in
-// the state directory.
-func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
-	const to = backedState + "/" + mediaName
-	if cfg.Media.Type == config.MediaLocal { // a daemon may be writing, so it is not opened
+// backupMedia writes the files of messages as if they were in the state directory,
+// wherever they are.
+func backupMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
+	const to = stateFolder + "/" + mediaName
+	if cfg.Media.Type == config.MediaLocal { // do not open it: a daemon may be writing
 		unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
 		return b.Tree(ctx, to, state.File(mediaName), unfinished)
 	}
@@ -81,9 +80,9 @@ func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state 
 	return errors.Join(err, files.Close())
 }
 
-// backDevices writes linked devices as the files that they are, or would be, in
-// the state directory, each as of one moment: their daemon may be writing.
-func backDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
+// backupDevices writes linked devices as files of the state directory, wherever they
+// are. Each is as of one moment, since a daemon may be writing.
+func backupDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
 	dir, remove, err := Temporary("backup")
 	if err != nil {
 		return err
@@ -95,28 +94,22 @@ func backDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, stat
 				return err
 			}
 		}
-	} else if err := snapshots(ctx, state.Named("*"+deviceSuffix), dir); err != nil {
-		return err
+	} else {
+		for _, file := range state.Named("*" + deviceSuffix) {
+			if err := snapshot(ctx, file, dir.File(filepath.Base(file))); err != nil {
+				return fmt.Errorf("read %s: %w", file, err)
+			}
+		}
 	}
 	for _, file := range dir.Named("*" + deviceSuffix) {
-		if err := b.Tree(ctx, backedState+"/"+filepath.Base(file), file, nil); err != nil {
+		if err := b.Tree(ctx, stateFolder+"/"+filepath.Base(file), file, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// snapshots copies databases into a folder.
-func snapshots(ctx context.Context, files []string, to *Dir) error {
-	for _, file := range files {
-		if err := snapshot(ctx, file, to.File(filepath.Base(file))); err != nil {
-			return fmt.Errorf("read %s: %w", file, err)
-		}
-	}
-	return nil
-}
-
-// snapshot copies an SQLite database that others may have open.
+// snapshot copies an SQLite database that other processes may have open.
 func snapshot(ctx context.Context, from, to string) error {
 	at := url.URL{Scheme: "file", OmitHost: true, Path: from, RawQuery: "mode=rw&_pragma=busy_timeout(5000)"}
 	db, err := sql.Open("sqlite", at.String())
@@ -130,8 +123,8 @@ func snapshot(ctx context.Context, from, to string) error {
 	return err
 }
 
-// workspaceInside is where the workspace lies within the state directory; ""
-// if it does not.
+// workspaceInside returns the path of the workspace within the state directory; "" if
+// it is elsewhere.
 func workspaceInside(cfg *config.Config) string {
 	rel, err := filepath.Rel(cfg.StateDir, cfg.Workspace)
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
@@ -140,8 +133,9 @@ func workspaceInside(cfg *config.Config) string {
 	return rel
 }
 
-// ofNoUse are names in a state directory that nobody would miss.
-func ofNoUse(name string) bool {
+// disposable reports whether a state directory loses nothing without the file of that
+// name.
+func disposable(name string) bool {
 	switch name {
 	case lockName, socketName, PageSessionsName, llm.NotesName, draftsName:
 		return true

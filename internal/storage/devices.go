@@ -13,21 +13,21 @@ import (
 	"dragoman/internal/config"
 )
 
-// errLinkedThere: a device would take the place of another.
+// errLinkedThere: a copied device would overwrite another.
 var errLinkedThere = errors.New("a linked device is there already")
 
-// deviceSuffix ends the names of files in which linked devices keep their keys.
+// deviceSuffix ends the names of the files that have the keys of linked devices.
 const deviceSuffix = ".device.db"
 
-// deviceFile is where a linked device keeps its keys, if no database does.
+// deviceFile is the file of a linked device whose keys are not in the database.
 func deviceFile(cfg *config.Config, name string) string {
 	return filepath.Join(cfg.StateDir, name+deviceSuffix)
 }
 
-// deviceMoved comes after the name of a file whose device is in the database.
+// deviceMoved follows the name of a file whose device was moved into the database.
 const deviceMoved = ".moved-"
 
-// DeviceThere reports whether a channel of that name has, or had, a linked device.
+// DeviceThere reports whether the channel called name has, or had, a linked device.
 func DeviceThere(ctx context.Context, cfg *config.Config, name string) (there bool, err error) {
 	if cfg.Store.Type != postgresType {
 		_, err := os.Lstat(deviceFile(cfg, name))
@@ -44,10 +44,10 @@ func DeviceThere(ctx context.Context, cfg *config.Config, name string) (there bo
 	return there, nil
 }
 
-// bringDevices moves linked devices from files in the state directory into the
-// database, where each node can use them. A file whose device is there gets another
-// name: its keys may never be used again.
-func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+// moveDevices moves linked devices from files in the state directory into the
+// database, where every node can use them. It renames their files, because their keys
+// must never be used again.
+func moveDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Store.Type != postgresType {
 		return nil
 	}
@@ -63,18 +63,18 @@ func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) err
 		case err != nil:
 			return fmt.Errorf("storage: move the linked device of %s into the database: %w", name, err)
 		case found:
-			aside := path + deviceMoved + time.Now().UTC().Format("20060102-150405")
-			if err := os.Rename(path, aside); err != nil {
-				return fmt.Errorf("storage: put the file of a linked device aside: %w", plainPathError(err))
+			moved := path + deviceMoved + time.Now().UTC().Format("20060102-150405")
+			if err := os.Rename(path, moved); err != nil {
+				return fmt.Errorf("storage: rename the file of a linked device: %w", plainPathError(err))
 			}
-			log.Info("the linked device is in the database now; remove the file, its keys are of no use", "channel", name, "file", aside)
+			log.Info("the linked device is in the database now; remove its file, whose keys are useless", "channel", name, "file", moved)
 		}
 	}
 	return nil
 }
 
-// devicesFromDatabase moves linked devices from the database into files in the
-// state directory.
+// devicesFromDatabase moves linked devices from the database into files of the state
+// directory.
 func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) error {
 	for _, name := range cfg.OfType(config.TypeWhatsApp) {
 		path := deviceFile(cfg, name)
@@ -90,7 +90,7 @@ func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) er
 			return fmt.Errorf("storage: %s has a linked device, and so has the database; move the file away, or log out with dragoman logout %s", path, name)
 		}
 		if err == nil && found {
-			who.Say("the linked device of %s was moved out of the database, into %s", name, path)
+			who.Say("the linked device of %s was moved from the database to %s", name, path)
 			err = clearDevice(ctx, cfg, name)
 		}
 		if err != nil {

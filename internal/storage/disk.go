@@ -7,13 +7,13 @@ import (
 	"dragoman/internal/config"
 )
 
-// lowDisk is how many free bytes count as an almost full disk. Starting and
-// erasing need a part of them, so the operator hears of it before they fail.
+// lowDisk is how many free bytes count as an almost full disk. Starting and erasing
+// need a part of them, so the operator is warned before they fail.
 const lowDisk = 16 << 20
 
-// room is how many bytes can be written on the disk of dir. Some file systems
-// do not tell.
-func Room(dir string) (bytes int64, known bool) {
+// FreeBytes returns how many bytes can be written on the disk of dir. known is false if
+// the file system does not tell.
+func FreeBytes(dir string) (bytes int64, known bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil || st.Blocks == 0 {
 		return 0, false
@@ -21,9 +21,9 @@ func Room(dir string) (bytes int64, known bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// DiskWarnings say that the disk of the state directory is almost full.
+// DiskWarnings returns a warning if the disk of the state directory is almost full.
 func DiskWarnings(cfg *config.Config) []string {
-	free, known := Room(cfg.StateDir)
+	free, known := FreeBytes(cfg.StateDir)
 	if !known || free >= lowDisk {
 		return nil
 	}

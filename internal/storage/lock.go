@@ -19,18 +19,16 @@ import (
 // Caller is the program that wants the state directory.
 type Caller struct {
 	Version string
-	// Verb is what the program does there, like "sessions list". Others that
-	// find the folder taken name it.
+	// Verb is what the program does, like "sessions list". Other programs that find
+	// the folder locked name it.
 	Verb string
-	// Tell gets a sentence that a person should read before the verb goes on.
-	// Nil: nobody reads.
+	// Tell shows a sentence to the person at the terminal. Nil: there is none.
 	Tell func(sentence string)
-	// Patience is how long to wait for a folder that is taken. 0 is five
-	// seconds.
+	// Patience is how long to wait for a locked folder. 0 is five seconds.
 	Patience time.Duration
 }
 
-// Say tells the person, if somebody reads.
+// Say calls Tell, if that is set.
 func (c Caller) Say(format string, args ...any) {
 	if c.Tell != nil {
 		c.Tell(fmt.Sprintf(format, args...))
@@ -38,28 +36,27 @@ func (c Caller) Say(format string, args ...any) {
 }
 
 const (
-	// patience is how long a folder that nobody serves yet is waited for. A
-	// command of the operator's holds it for a moment, and a daemon that starts
-	// until its socket is there.
+	// patience is how long to wait for a locked folder without a daemon. A command
+	// holds it for a moment, and a starting daemon until it has its socket.
 	patience = 5 * time.Second
-	// tellAfter is when a person wonders what the program waits for.
+	// tellAfter is how long a person waits without a message.
 	tellAfter = time.Second
 )
 
-// errLocked: another process has this folder.
+// errLocked: another process holds this folder.
 var errLocked = errors.New("in use")
 
-// lockState makes the folder if need be, private to its owner, and locks it.
-// The lock goes with the process, however it ends. A folder that somebody else
-// holds is a *heldError.
+// lockState creates the folder if it is missing, private to its owner, and locks it.
+// The lock ends with the process, however that ends. If another process holds the
+// folder it returns a *heldError.
 func lockState(path, verb string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("storage: the state directory %s cannot be created: %w", path, plainPathError(err))
 	}
 	if err := checkWritable(path); err != nil {
-		return nil, err // a lock may be there, and be ours to write
+		return nil, err // an existing lock file may still be writable
 	}
-	// What a link names is not ours to empty. Close-on-exec is set by os.
+	// Do not follow a link: its target must not be truncated. os sets close-on-exec.
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, notWritten(path, err)
@@ -73,14 +70,13 @@ func lockState(path, verb string) (*Dir, error) {
 		return nil, &heldError{path: path, who: holder(string(text))}
 	}
 	if err := f.Truncate(0); err == nil {
-		// For the sentences of heldError only.
+		// Only for the text of heldError.
 		_, _ = fmt.Fprintf(f, "%s with process id %d\n", strings.TrimSpace("dragoman "+verb), os.Getpid())
 	}
 	return &Dir{Path: path, lock: f}, nil
 }
 
-// notWritten is err, the outcome of an attempt to write into the folder at
-// path.
+// notWritten explains err, with which writing into the folder at path failed.
 func notWritten(path string, err error) error {
 	advice := ""
 	if errors.Is(err, syscall.EROFS) {
@@ -89,8 +85,8 @@ func notWritten(path string, err error) error {
 	return fmt.Errorf("storage: the state directory %s cannot be written: %w%s", path, plainPathError(err), advice)
 }
 
-// checkWritable tells why the folder at path cannot be written, if it is there.
-// It writes nothing.
+// checkWritable returns an error if the folder at path exists and cannot be written. It
+// writes nothing.
 func checkWritable(path string) error {
 	const write = 2 // W_OK
 	if err := syscall.Access(path, write); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +95,7 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// Temporary makes and locks a state directory that remove removes.
+// Temporary creates and locks a state directory, which remove deletes.
 func Temporary(verb string) (dir *Dir, remove func(), err error) {
 	path, err := os.MkdirTemp("", "dragoman-")
 	if err != nil {
@@ -111,40 +107,40 @@ func Temporary(verb string) (dir *Dir, remove func(), err error) {
 	return dir, dir.discard, nil
 }
 
-// newDraft makes and locks a folder for what gets a name when it is whole, and
-// removes one that was left there: again.
+// newDraft creates and locks the folder at path, for contents that are renamed once they
+// are complete. It deletes an earlier draft that was left there, and then reports
+// again.
 func newDraft(path, verb string) (draft *Dir, again bool, err error) {
 	if info, err := os.Lstat(path); err == nil {
 		if _, err := os.Lstat(filepath.Join(path, lockName)); err != nil || !private(info) {
-			return nil, false, fmt.Errorf("storage: something else is at %s, where the copy would be made; move it away", path)
+			return nil, false, fmt.Errorf("storage: the copy needs the path %s, but something else is there; move it away", path)
 		}
 		if err := os.RemoveAll(path); err != nil {
-			return nil, false, fmt.Errorf("storage: remove what was left at %s: %w", path, plainPathError(err))
+			return nil, false, fmt.Errorf("storage: remove an earlier copy at %s: %w", path, plainPathError(err))
 		}
 		again = true
 	}
 	draft, err = lockState(path, verb)
 	if err != nil {
-		err = fmt.Errorf("%w; the copy is made there until it is whole", err)
+		err = fmt.Errorf("%w; the copy is there until it is complete", err)
 	}
 	return draft, again, err
 }
 
-// private reports whether info is a folder of this user's that nobody else may
-// look into.
+// private reports whether info is a folder of this user that no other user may read.
 func private(info fs.FileInfo) bool {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
 }
 
-// discard removes a folder that is of no use any more.
+// discard deletes a folder and its lock.
 func (s *Dir) discard() {
 	_ = os.RemoveAll(s.Path)
 	_ = s.lock.Close()
 }
 
-// holder is who holds a lock with this text. Whoever has just taken it may not
-// have written theirs yet, so it may be of somebody who has ended.
+// holder returns who holds a lock file with this text. The text may still be that of an
+// earlier process, which has ended.
 func holder(text string) string {
 	text = strings.TrimSpace(text)
 	pid, err := strconv.Atoi(text[strings.LastIndexByte(text, ' ')+1:])
@@ -154,10 +150,10 @@ func holder(text string) string {
 	return text
 }
 
-// heldError says who has the folder at path. It wraps errLocked.
+// heldError names the process that holds the folder at path. It wraps errLocked.
 type heldError struct {
 	path, who string
-	waited    time.Duration // 0: somebody serves it, waiting is of no use
+	waited    time.Duration // 0: a daemon serves the folder, so Lock did not wait
 }
 
 func (e *heldError) Error() string {
@@ -169,9 +165,10 @@ func (e *heldError) Error() string {
 
 func (e *heldError) Unwrap() error { return errLocked }
 
-// Wait is lockState for a folder that may be free in a moment. As soon as
-// a daemon answers there it returns an error: see [Served].
-func Wait(ctx context.Context, path string, c Caller) (*Dir, error) {
+// Lock creates the state directory if it is missing, and locks it. It waits for
+// c.Patience if another process holds it, but not for a daemon that answers: see
+// [Served].
+func Lock(ctx context.Context, path string, c Caller) (*Dir, error) {
 	within := cmp.Or(c.Patience, patience)
 	began, told := time.Now(), false
 	for {
@@ -208,15 +205,15 @@ func Served(ctx context.Context, path string) bool {
 	return true
 }
 
-// Unlock lets the folder go. The lock file stays: removing it would let two
-// processes lock two files of the same name.
+// Unlock releases the folder. The lock file stays: without it two processes could lock
+// two files of the same name.
 func (s *Dir) Unlock() error {
 	s.handOver()
 	return s.lock.Close()
 }
 
-// handOver gives what root has made in a folder of somebody else's to its
-// owner: a daemon that may not write its own audit log cannot erase anybody.
+// handOver gives files that root created in the folder to the owner of the folder. A
+// daemon that cannot write its audit log could not erase anything.
 func (s *Dir) handOver() {
 	info, err := os.Stat(s.Path)
 	if err != nil || os.Geteuid() != 0 {
@@ -226,7 +223,7 @@ func (s *Dir) handOver() {
 	if !ok || owner.Uid == 0 {
 		return
 	}
-	// Below the folder itself: its owner may put links into it meanwhile.
+	// Stay within the folder: its owner may put links into it meanwhile.
 	root, err := os.OpenRoot(s.Path)
 	if err != nil {
 		return
@@ -240,7 +237,7 @@ func (s *Dir) handOver() {
 		if err != nil {
 			return nil
 		}
-		// A file with a second name may be one of root's own, elsewhere.
+		// A file with a second name may be a file of root elsewhere.
 		if of, ok := i.Sys().(*syscall.Stat_t); ok && of.Uid == 0 && (d.IsDir() || of.Nlink == 1) {
 			_ = root.Lchown(name, int(owner.Uid), int(owner.Gid))
 		}

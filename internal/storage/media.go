@@ -16,17 +16,16 @@ import (
 // Folders of the files that came with messages.
 const (
 	mediaName = "media"
-	// mediaMoved begins the name of a folder whose files are where all nodes
-	// reach them.
+	// mediaMoved begins the name of a folder whose files were copied to shared storage.
 	mediaMoved = "media.moved-"
-	// draftsName is where files are written that go to a database or bucket.
+	// draftsName has files on their way to a database or bucket.
 	draftsName = "drafts"
 )
 
-// mediaConns is how many connections to the database files take.
+// mediaConns is how many connections to the database the files use.
 const mediaConns = 2
 
-// OpenMedia opens the files that go with the configured store.
+// OpenMedia opens the files of messages, as the configuration says.
 func OpenMedia(ctx context.Context, cfg *config.Config, s *Dir, log *slog.Logger) (*media.Store, error) {
 	o := media.Options{MaxBytes: int64(cfg.Media.MaxBytes), MaxTotal: int64(cfg.Media.MaxTotal), Logger: log}
 	dir := s.File(mediaName)
@@ -43,8 +42,8 @@ func OpenMedia(ctx context.Context, cfg *config.Config, s *Dir, log *slog.Logger
 	return files, nil
 }
 
-// openMediaRows opens files that are listed in the database. A bucket that is
-// configured is used for what is in it, also when new files go elsewhere.
+// openMediaRows opens files that are listed in the database. If a bucket is configured
+// it reads the files in it, even if new files go elsewhere.
 func openMediaRows(ctx context.Context, cfg *config.Config, s *Dir, o media.Options) (*media.Store, error) {
 	db, err := openDatabase(ctx, cfg, "", mediaConns)
 	if err != nil {
@@ -61,19 +60,19 @@ func openMediaRows(ctx context.Context, cfg *config.Config, s *Dir, o media.Opti
 	return files, nil
 }
 
-// Bring brings files and linked devices that are in the state directory to where
-// all nodes reach them, if the configuration says so.
-func Bring(ctx context.Context, cfg *config.Config, s *Dir, files *media.Store, log *slog.Logger) error {
-	if err := bringFiles(ctx, cfg, s, files, log); err != nil {
+// MoveToShared moves the files and linked devices of the state directory to storage
+// that all nodes share, if the configuration has such storage.
+func MoveToShared(ctx context.Context, cfg *config.Config, s *Dir, files *media.Store, log *slog.Logger) error {
+	if err := moveFiles(ctx, cfg, s, files, log); err != nil {
 		return err
 	}
-	return bringDevices(ctx, cfg, log)
+	return moveDevices(ctx, cfg, log)
 }
 
-// bringFiles brings files that are in the state directory to where all nodes
-// reach them: from before the store was moved into the database, or of a backup.
-// The folder gets another name after that. What was cut off goes on.
-func bringFiles(ctx context.Context, cfg *config.Config, s *Dir, to *media.Store, log *slog.Logger) error {
+// moveFiles copies the files of the state directory to shared storage, and then renames
+// the folder. They are from the time before the store was in the database, or from a
+// backup. It continues a copy that was interrupted.
+func moveFiles(ctx context.Context, cfg *config.Config, s *Dir, to *media.Store, log *slog.Logger) error {
 	dir := s.File(mediaName)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || cfg.Media.Type == config.MediaLocal {
 		return nil
@@ -85,15 +84,15 @@ func bringFiles(ctx context.Context, cfg *config.Config, s *Dir, to *media.Store
 	n, err := from.Copy(ctx, to)
 	used, _ := from.Used()
 	if err = errors.Join(err, from.Close()); err != nil {
-		return fmt.Errorf("storage: bring the files of messages to where all nodes reach them: %w", err)
+		return fmt.Errorf("storage: copy the files of messages to storage that all nodes share: %w", err)
 	}
 	if used == 0 {
 		return os.RemoveAll(dir)
 	}
-	aside := s.File(mediaMoved + time.Now().UTC().Format("20060102-150405"))
-	if err := os.Rename(dir, aside); err != nil {
-		return fmt.Errorf("storage: put the old files of messages aside: %w", plainPathError(err))
+	moved := s.File(mediaMoved + time.Now().UTC().Format("20060102-150405"))
+	if err := os.Rename(dir, moved); err != nil {
+		return fmt.Errorf("storage: rename the old folder of files: %w", plainPathError(err))
 	}
-	log.Info("files of messages were copied to where all nodes reach them; the old folder can be removed", "type", cfg.Media.Type, "files", n, "folder", aside)
+	log.Info("files of messages were copied to storage that all nodes share; remove the old folder", "type", cfg.Media.Type, "files", n, "folder", moved)
 	return nil
 }

@@ -16,37 +16,36 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// Migrated is what a migration did.
+// Migrated is the result of a migration.
 type Migrated struct {
 	From Location `json:"from"`
 	To   Location `json:"to"`
 	exchange.Counts
-	// Equal is what the comparison found; a copy that is not equal is an error.
+	// Equal: the copy was compared and is equal. A copy that is not is an error.
 	Equal bool `json:"equal"`
-	// Again: an earlier migration to this place had not come to its end.
+	// Again: an earlier migration to the same location was interrupted.
 	Again bool `json:"again,omitempty"`
-	// Aside is where the empty store is now that was at To, or "".
+	// Aside is the new path of an empty store that was at To, or "".
 	Aside string `json:"aside,omitempty"`
 	// Advice says how to use the copy.
 	Advice string `json:"-"`
 }
 
-// draftSuffix is what the folder of a copy that is not finished adds to the
-// name of its place.
+// draftSuffix is appended to the path of a copy that is not finished.
 const draftSuffix = ".migrating"
 
-// Migrate copies the store at from to the place to, where nothing may be yet,
-// and compares the two. No daemon may run.
+// Migrate copies the store at from to an empty location, and compares the two. No
+// daemon may run.
 //
-// The copy is made in a folder beside its place, and gets there when it is complete,
-// durable and found equal. So a migration that dies leaves the place as it
-// was, and the next one begins anew. From is opened as a daemon opens it, and
-// keeps all that it holds.
+// It makes the copy in a folder beside its location, and moves it there once it is
+// complete, durable and found equal. So a migration that dies leaves the location as it
+// was, and the next one starts over. It opens from as a daemon does, and deletes
+// nothing there.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	from, to = from.in(cfg, ""), to.in(cfg, "")
 	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
 	defer func() { m.Equal = err == nil }()
-	state, err := Wait(ctx, cfg.StateDir, who)
+	state, err := Lock(ctx, cfg.StateDir, who)
 	if err != nil && Served(ctx, cfg.StateDir) {
 		return m, fmt.Errorf("storage: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)
 	}
@@ -54,7 +53,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		return m, err
 	}
 	defer func() { _ = state.Unlock() }()
-	if err := checkPlaces(from, to); err != nil {
+	if err := checkLocations(from, to); err != nil {
 		return m, err
 	}
 	if to.Type == postgresType {
@@ -84,13 +83,13 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		m.Aside, err = setAside(to.Path)
 	}
 	if err == nil {
-		err = settle(copied.Path, to.Path)
+		err = putInPlace(copied.Path, to.Path)
 	}
 	return m, err
 }
 
-// checkPlaces refuses what cannot be meant. It only reads.
-func checkPlaces(from, to Location) error {
+// checkLocations refuses locations between which no store can be copied. It only reads.
+func checkLocations(from, to Location) error {
 	switch {
 	case from.Type == postgresType && to.Type == postgresType:
 		return errors.New("storage: the database cannot be migrated to itself")
@@ -104,30 +103,30 @@ func checkPlaces(from, to Location) error {
 	case source == target:
 		return fmt.Errorf("storage: %s cannot be migrated to itself", from)
 	case within(source, target) || within(target, source) || within(source, target+draftSuffix):
-		return fmt.Errorf("storage: one of %s and %s is inside the other; choose a place outside, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("storage: one of %s and %s is inside the other; choose a path outside, like --to %s:PATH", from, to, to.Type)
 	}
 	return checkSource(from)
 }
 
-// checkSource refuses a place where there is no store.
+// checkSource refuses a location without a store.
 func checkSource(from Location) error {
 	found, err := storeTypes[from.Type].look(from.Path)
 	if err != nil {
-		return fmt.Errorf("storage: there is no store at %s; name its place, like --from %s:PATH: %w", from.Path, from.Type, err)
+		return fmt.Errorf("storage: there is no store at %s; name its path, like --from %s:PATH: %w", from.Path, from.Type, err)
 	}
 	if !found {
-		return fmt.Errorf("storage: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
+		return fmt.Errorf("storage: there is no store at %s; name its path, like --from %s:PATH", from.Path, from.Type)
 	}
 	return nil
 }
 
-// within reports whether path lies in the folder dir.
+// within reports whether path is in the folder dir.
 func within(path, dir string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// checkTarget refuses a place where something would be missed. It reports
-// whether an empty store is there. What is no store is not touched.
+// checkTarget refuses a location where a copy would overwrite something. It reports
+// whether an empty store is there. It does not touch anything that is not a store.
 func checkTarget(ctx context.Context, to Location) (there bool, err error) {
 	info, err := os.Lstat(to.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,24 +136,24 @@ func checkTarget(ctx context.Context, to Location) (there bool, err error) {
 		return false, fmt.Errorf("storage: %w", err)
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		return false, fmt.Errorf("storage: %s is a link; name the place itself, like --to %s:PATH", to.Path, to.Type)
+		return false, fmt.Errorf("storage: %s is a link; name its target, like --to %s:PATH", to.Path, to.Type)
 	}
 	var store sessions.Store
 	if _, err = storeTypes[to.Type].look(to.Path); err == nil {
 		if info.IsDir() && emptyFolder(to.Path) {
-			return false, nil // the copy takes its place
+			return false, nil // the copy replaces it
 		}
 		store, err = to.open(ctx, nil)
 	}
 	if err != nil {
-		return true, fmt.Errorf("storage: something is at %s that cannot be opened as a store; move it away, or name another place, like --to %s:PATH: %w", to.Path, to.Type, err)
+		return true, fmt.Errorf("storage: something is at %s that cannot be opened as a store; move it away, or name another path, like --to %s:PATH: %w", to.Path, to.Type, err)
 	}
 	counts, err := exchange.Count(ctx, store)
 	if err := errors.Join(err, store.Close()); err != nil {
 		return true, fmt.Errorf("storage: look into %s: %w", to.Path, err)
 	}
 	if !counts.Empty() {
-		return true, fmt.Errorf("storage: the store at %s is not empty: it holds %s; nothing is merged. Move it away, or name another place, like --to %s:PATH", to.Path, counts, to.Type)
+		return true, fmt.Errorf("storage: the store at %s is not empty: it holds %s; stores are not merged. Move it away, or name another path, like --to %s:PATH", to.Path, counts, to.Type)
 	}
 	return true, nil
 }
@@ -164,7 +163,7 @@ func emptyFolder(path string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// copyStore makes the copy, and closes it so that all of it is in its place.
+// copyStore makes the copy and closes it, so that all its files are complete.
 func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progress)) (exchange.Counts, error) {
 	source, err := from.openIdle(ctx)
 	if err != nil {
@@ -178,7 +177,7 @@ func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progre
 	return counts, errors.Join(err, target.Close(), source.Close())
 }
 
-// setAside gives an empty store another name, one that is free.
+// setAside renames an empty store, and returns its new path.
 func setAside(path string) (string, error) {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.empty-%s", path, time.Now().UTC().Format("20060102"))
@@ -201,8 +200,8 @@ func setAside(path string) (string, error) {
 	}
 }
 
-// settle gives the copy its name.
-func settle(draft, path string) error {
+// putInPlace renames the copy at draft to path.
+func putInPlace(draft, path string) error {
 	if emptyFolder(path) {
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
@@ -217,13 +216,12 @@ func settle(draft, path string) error {
 	return nil
 }
 
-// Advice says what to change in the configuration, so that the daemon uses
-// the store at p.
+// Advice says how to change the configuration so that the daemon uses the store at p.
 func (p Location) Advice(cfg *config.Config) string {
 	var b strings.Builder
 	file := cfg.Source().String()
-	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && (own.Type != p.Type || own.Path != p.Path) {
-		fmt.Fprintf(&b, "The daemon looks for its store of type %s at %s.\nMove the copy there first; end the daemon before you do.\n", p.Type, own.Path)
+	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && own.Path != p.Path {
+		fmt.Fprintf(&b, "The daemon expects its store of type %s at %s.\nMove the copy there first, while no daemon runs.\n", p.Type, own.Path)
 	}
 	if cfg.Store.Type == p.Type {
 		fmt.Fprintf(&b, "The configuration (%s) names a store of type %s already.", file, p.Type)

@@ -11,7 +11,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// openIdle opens a store that no daemon works on, also where several could.
+// openIdle opens a store, and refuses one that several daemons can share if one of them
+// is running.
 func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
 	store, err := p.open(ctx, nil)
 	if err != nil {
@@ -31,8 +32,8 @@ func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
 	return store, nil
 }
 
-// copyIntoDatabase copies the store at from into a database that is empty, all of
-// it or nothing, and compares the two.
+// copyIntoDatabase copies the store at from into an empty database, completely or not at
+// all, and compares the two.
 func copyIntoDatabase(ctx context.Context, from, to Location, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
 	source, err := from.openIdle(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ func copyIntoDatabase(ctx context.Context, from, to Location, tell func(exchange
 		return counts, fmt.Errorf("storage: look into the database: %w", err)
 	}
 	if !there.Empty() {
-		return counts, fmt.Errorf("storage: the database is not empty: it holds %s; nothing is merged. Name another database in store.url", there)
+		return counts, fmt.Errorf("storage: the database is not empty: it holds %s; stores are not merged. Name another database in store.url", there)
 	}
 	counts, err = exchange.Move(ctx, source, target, tell)
 	if different := (*exchange.Difference)(nil); errors.As(err, &different) {
@@ -58,8 +59,8 @@ func copyIntoDatabase(ctx context.Context, from, to Location, tell func(exchange
 	return counts, err
 }
 
-// withDatabase is cfg as it is with the store in the database. It may name another
-// by now.
+// withDatabase returns cfg for a store in the database. The configuration may already
+// name the new type of store.
 func withDatabase(cfg *config.Config) *config.Config {
 	if cfg.Store.Type == postgresType {
 		return cfg
@@ -69,8 +70,8 @@ func withDatabase(cfg *config.Config) *config.Config {
 	return &moved
 }
 
-// filesFromDatabase copies the files of messages that all nodes reach into the
-// state directory.
+// filesFromDatabase copies files of messages from shared storage into the state
+// directory.
 func filesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) (err error) {
 	if cfg.Media.Type == config.MediaLocal {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// openPostgres is reached only by a migration: the configuration's check lets no
-// daemon come here.
+// openPostgres is only called by a migration: the check of the configuration refuses a
+// daemon with this store.
 func openPostgres(context.Context, Location, *slog.Logger) (sessions.Store, error) {
 	return nil, errWithout
 }

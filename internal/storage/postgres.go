@@ -20,7 +20,7 @@ import (
 // checkTime is how long a check waits for the database.
 const checkTime = 30 * time.Second
 
-// checkPostgres tells why the database cannot be used. It changes nothing.
+// checkPostgres returns why the database cannot be used, or nil. It changes nothing.
 func checkPostgres(ctx context.Context, p Location) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -38,24 +38,26 @@ func openPostgres(ctx context.Context, p Location, log *slog.Logger) (sessions.S
 	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version, Roles: p.db.roles})
 }
 
-// openDatabase opens the database of the configured store for what is no row of it.
+// openDatabase opens a part of the configured database that is not the store: files or a
+// linked device.
 func openDatabase(ctx context.Context, cfg *config.Config, part string, conns int) (*sql.DB, error) {
 	return pg.Open(ctx, cfg.Store.URL.Reveal(), part, conns)
 }
 
-// ownDatabase takes a part of that database from whoever has it.
+// ownDatabase opens a part of that database, and ends the access of the process that had
+// it. That process gets the error taken.
 func ownDatabase(ctx context.Context, cfg *config.Config, part string, taken error) (*sql.DB, error) {
 	return pg.Own(ctx, cfg.Store.URL.Reveal(), part, taken)
 }
 
-// databaseRestoring is the draft of a restore in a database.
+// databaseRestoring is a restore into a database: see restoring.
 type databaseRestoring struct {
 	old, draft *postgres.Store
 	keep, done bool
 }
 
-// restoreDatabase makes a draft beside the store in the database, which is
-// replaced only if it is empty or replace is set.
+// restoreDatabase makes a draft beside the store in the database. It refuses a store
+// that is not empty, unless replace is set.
 func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, error) {
 	opened, err := p.openIdle(ctx)
 	if err != nil {
@@ -77,7 +79,7 @@ func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, 
 
 func (r *databaseRestoring) store() sessions.Store { return r.draft }
 
-func (r *databaseRestoring) settle(ctx context.Context) (string, error) {
+func (r *databaseRestoring) putInPlace(ctx context.Context) (string, error) {
 	kept, err := r.old.TakePlace(ctx, r.draft, r.keep)
 	r.done = err == nil
 	return kept, err

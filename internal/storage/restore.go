@@ -22,21 +22,21 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	backup.Head
 	backup.End
-	// Kept is where the state is now that was there before, or "", and so is
-	// KeptWorkspace for a workspace outside of it.
+	// Kept is where the previous state is now, or "". KeptWorkspace is the same for a
+	// workspace outside the state directory.
 	Kept, KeptWorkspace string
-	// KeptSchema is that for conversations in a database.
+	// KeptSchema has the previous conversations of a database, or is "".
 	KeptSchema string
-	// Devices are the channels whose linked devices came back. Their keys are as
+	// Devices are the channels whose linked devices were restored. Their keys are as
 	// old as the backup.
 	Devices []string
 }
 
-// NotEmptyError: a restore would put something away.
+// NotEmptyError: a restore would replace something that is not empty.
 type NotEmptyError struct{ Path string }
 
 func (e *NotEmptyError) Error() string {
@@ -49,27 +49,26 @@ const (
 	recordsName     = "records.jsonl"    // while a restore goes on
 )
 
-// Restore puts the backup in file into the place of the state directory. No
-// daemon may run. The whole backup is read before anything is written, the new
-// state is made beside the old one and compared with the backup, and then takes
-// its name; the old one is kept under another. In a database those are names of
-// schemas. With replace false a state that is not empty is refused with a
-// *NotEmptyError.
+// Restore replaces the state directory by the backup in file. No daemon may run. It
+// reads the whole backup before it writes anything, makes the new state beside the old
+// one, compares it with the backup, and then renames both, so that the old one is kept.
+// In a database it does the same with schemas. If replace is false and the state is not
+// empty, it returns a *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
 	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
 		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}
-	state, err := Wait(ctx, cfg.StateDir, who)
+	state, err := Lock(ctx, cfg.StateDir, who)
 	if err != nil {
 		return r, err
 	}
 	defer func() { _ = state.lock.Close() }()
 	moves := []*move{{to: config.RealPath(cfg.StateDir)}}
 	if workspaceInside(cfg) == "" {
-		moves = []*move{{to: config.RealPath(cfg.Workspace), unlocked: true}, moves[0]} // the state is the last
+		moves = []*move{{to: config.RealPath(cfg.Workspace), unlocked: true}, moves[0]} // the state comes last
 	}
 	for _, m := range moves {
-		if err := m.look(replace); err != nil {
+		if err := m.check(replace); err != nil {
 			return r, err
 		}
 	}
@@ -93,7 +92,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	if err := fill(ctx, cfg, file, moves, database, tell); err != nil {
 		return r, err
 	}
-	if r.KeptSchema, err = settleAll(ctx, moves, database); err != nil {
+	if r.KeptSchema, err = commitRestore(ctx, moves, database); err != nil {
 		return r, err
 	}
 	r.Kept = moves[len(moves)-1].kept
@@ -106,36 +105,37 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	return r, nil
 }
 
-// settleAll puts everything in place, or nothing.
-func settleAll(ctx context.Context, moves []*move, database restoring) (kept string, err error) {
-	done := 0
-	for ; done < len(moves) && err == nil; done++ {
-		if err = moves[done].end(); err != nil {
-			done--
+// commitRestore puts all drafts in place, or none.
+func commitRestore(ctx context.Context, moves []*move, database restoring) (kept string, err error) {
+	var done []*move
+	for _, m := range moves {
+		if err = m.putInPlace(); err != nil {
+			break
 		}
+		done = append(done, m)
 	}
 	if err == nil && database != nil {
-		kept, err = database.settle(ctx)
+		kept, err = database.putInPlace(ctx)
 	}
 	if err != nil {
-		for _, back := range moves[:done] {
-			err = errors.Join(err, back.undo())
+		for _, m := range done {
+			err = errors.Join(err, m.undo())
 		}
 	}
 	return kept, err
 }
 
-// restoring is a store beside the one in a database, while a restore fills it.
+// restoring is a draft store beside the one in a database.
 type restoring interface {
 	store() sessions.Store
-	// settle has it take the place of the other, and tells where that is now.
-	settle(ctx context.Context) (kept string, err error)
-	// end removes it, unless it is in its place.
+	// putInPlace replaces the old store by the draft, and returns where the old one is.
+	putInPlace(ctx context.Context) (kept string, err error)
+	// end closes both, and deletes the draft if it was not put in place.
 	end(ctx context.Context) error
 }
 
-// fill writes the contents of the backup into the drafts of moves, and of the
-// database if that is not nil.
+// fill writes the contents of the backup into the drafts of moves, and of database if
+// that is not nil.
 func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database restoring, tell func(exchange.Progress)) error {
 	draft := moves[len(moves)-1].draft
 	work := filepath.Join(draft.Path, workspaceInside(cfg))
@@ -146,7 +146,7 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	to := backup.Target{Roots: map[string]*os.Root{}}
-	for name, dir := range map[string]string{backedState: draft.Path, backedWorkspace: work} {
+	for name, dir := range map[string]string{stateFolder: draft.Path, workspaceFolder: work} {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			return fmt.Errorf("storage: restore: %w", err)
@@ -179,7 +179,7 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 	return os.Remove(records.Name())
 }
 
-// fillStore makes a store at place.
+// fillStore makes a store at place from the records of from.
 func fillStore(ctx context.Context, place Location, from recordFile, tell func(exchange.Progress)) error {
 	store, err := place.open(ctx, nil)
 	if err == nil {
@@ -189,8 +189,8 @@ func fillStore(ctx context.Context, place Location, from recordFile, tell func(e
 	return err
 }
 
-// recordFile are the records of a backup as a store that can be dumped whole,
-// and nothing else.
+// recordFile shows the records of a backup as a store that can only be dumped, and only
+// as a whole.
 type recordFile struct {
 	sessions.Copies
 	f *os.File
@@ -214,18 +214,18 @@ func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessio
 	}
 }
 
-// move is a folder that takes the place of another.
+// move replaces one folder by a draft.
 type move struct {
 	to    string
-	kept  string // where the old one is, if anything was in it
-	full  bool   // the old one holds something
-	draft *Dir   // nil: there is none, or it is in its place
-	// unlocked: the folder has no lock in it when it is in use.
+	kept  string // the new path of the old folder, or ""
+	full  bool   // the old folder is not empty
+	draft *Dir   // nil: there is none, or it is in place
+	// unlocked: the folder has no lock file.
 	unlocked bool
 }
 
-// look refuses a folder that holds something, unless it may be replaced.
-func (m *move) look(replace bool) error {
+// check refuses a folder that is not empty, unless replace is set.
+func (m *move) check(replace bool) error {
 	info, err := os.Lstat(m.to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -241,7 +241,7 @@ func (m *move) look(replace bool) error {
 		return fmt.Errorf("storage: restore into %s: %w", m.to, plainPathError(err))
 	}
 	for _, e := range entries {
-		m.full = m.full || !ofNoUse(e.Name()) && !emptyFolder(filepath.Join(m.to, e.Name()))
+		m.full = m.full || !disposable(e.Name()) && !emptyFolder(filepath.Join(m.to, e.Name()))
 	}
 	if m.full && !replace {
 		return &NotEmptyError{m.to}
@@ -249,7 +249,7 @@ func (m *move) look(replace bool) error {
 	return nil
 }
 
-// begin makes the draft, with the owner of the folder that it replaces.
+// begin makes the draft. Its owner is that of the folder that it replaces.
 func (m *move) begin(verb string) error {
 	path := m.to + restoringSuffix
 	draft, _, err := newDraft(path, verb)
@@ -267,17 +267,17 @@ func (m *move) begin(verb string) error {
 	return nil
 }
 
-// end puts the draft in place. What only processes need that run is not kept.
-func (m *move) end() error {
+// putInPlace renames the old folder, and then the draft.
+func (m *move) putInPlace() error {
 	m.draft.handOver()
 	if m.unlocked {
 		_ = os.Remove(m.draft.File(lockName))
 	}
-	aside := m.to + keptInfix + time.Now().UTC().Format("20060102-150405")
-	err := os.Rename(m.to, aside)
+	kept := m.to + keptInfix + time.Now().UTC().Format("20060102-150405")
+	err := os.Rename(m.to, kept)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		if err = os.Rename(m.draft.Path, m.to); err != nil {
-			err = errors.Join(err, os.Rename(aside, m.to))
+			err = errors.Join(err, os.Rename(kept, m.to))
 		}
 	}
 	if err != nil {
@@ -285,17 +285,18 @@ func (m *move) end() error {
 	}
 	_ = m.draft.lock.Close()
 	m.draft = nil
-	if m.kept = aside; !m.full {
-		m.kept = ""
-		_ = os.RemoveAll(aside)
+	if m.full {
+		m.kept = kept
+	} else {
+		_ = os.RemoveAll(kept)
 	}
 	return durable.SyncDir(filepath.Dir(m.to))
 }
 
-// besideRestored lists the states that restores put beside the one at path:
-// what was there before, and what one that was killed had made. A folder that
-// cannot be read has none to remove.
-func besideRestored(path string) (all []string) {
+// restoreLeftovers lists the folders that restores left beside the state directory at
+// path: earlier states, and the draft of a restore that was killed. It ignores a parent
+// folder that it cannot read.
+func restoreLeftovers(path string) (all []string) {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
@@ -306,7 +307,7 @@ func besideRestored(path string) (all []string) {
 	return all
 }
 
-// undo is for a folder whose fellow could not be put in place.
+// undo puts the old folder back, because another move failed.
 func (m *move) undo() error {
 	if m.kept == "" {
 		return nil
@@ -318,7 +319,7 @@ func (m *move) undo() error {
 	return err
 }
 
-// discard removes a draft that was not put in place.
+// discard deletes the draft if it was not put in place.
 func (m *move) discard() {
 	if m.draft != nil {
 		m.draft.discard()

@@ -1,16 +1,12 @@
-// Package storage is everything durable that a configuration names: the state
-// directory, the store, the files of messages and the linked devices, wherever
-// they are. It opens and checks them, and copies all of them at once: a backup,
-// a restore, a migration.
+// Package storage opens and checks everything durable that a configuration names: the
+// state directory, the store, the files of messages and the linked devices, wherever
+// they are. It also copies all of them at once: a backup, a restore, a migration.
 //
-// The promise: one process at a time has a state directory ([Wait]). A copy takes
-// its place when it is whole, durable and found equal, and not before; what was
-// there is kept, or was empty. Whatever fails or dies on the way leaves what there
-// was. A store that is only to be read is not changed, not by a byte: a view of it
-// is.
+// The promise: only one process at a time has a state directory ([Lock]). A copy is put
+// in place only when it is complete, durable and found equal. What it replaces is kept,
+// unless that is empty. If a copy fails or dies midway, everything stays as it was.
 //
-// The package starts no goroutines but those of the stores, which their Close
-// ends.
+// The package starts no goroutines. The stores have their own, which Close ends.
 package storage
 
 import (
@@ -25,7 +21,7 @@ import (
 	"dragoman/internal/llm"
 )
 
-// Dir is the daemon's folder, held by a lock: one daemon a folder.
+// Dir is a state directory, locked by this process.
 type Dir struct {
 	Path string
 	lock *os.File
@@ -34,19 +30,19 @@ type Dir struct {
 // Names in the state directory.
 const (
 	databaseName = "dragoman.db"
-	folderName   = "sessions" // of the store of type file
+	folderName   = "sessions" // a store of type file
 	socketName   = "dragoman.sock"
 	lockName     = "dragoman.lock"
 	AuditName    = "audit.log"
-	ErasingName  = "erasing.json" // while an erasure goes on
-	// PageSessionsName is who is logged in on the page. It holds no secret.
+	ErasingName  = "erasing.json" // exists during an erasure
+	// PageSessionsName has the logins of the page. It contains no secret.
 	PageSessionsName = "page-sessions.json"
 )
 
 // Socket is the operator's socket of the daemon that serves the folder at path.
 func Socket(path string) string { return filepath.Join(path, socketName) }
 
-// Private are the files in s that no workspace may contain.
+// Private lists the files in s that must not be in a workspace.
 func (s *Dir) Private(cfg *config.Config) []string {
 	files := []string{s.File(lockName), s.File(mediaName), s.File(draftsName), s.File(AuditName), s.File(ErasingName), s.File(llm.NotesName)}
 	for _, t := range storeTypes {
@@ -60,11 +56,11 @@ func (s *Dir) Private(cfg *config.Config) []string {
 	return files
 }
 
-// File is where the file or folder of that name is.
+// File returns the path of name in s.
 func (s *Dir) File(name string) string { return filepath.Join(s.Path, name) }
 
-// Named are the files and folders in s whose names match pattern. What s itself
-// is called may look like a pattern.
+// Named returns the paths of the files and folders in s whose names match pattern. The
+// path of s itself is not part of the pattern.
 func (s *Dir) Named(pattern string) []string {
 	names, _ := fs.Glob(os.DirFS(s.Path), pattern)
 	for i, name := range names {
@@ -73,7 +69,7 @@ func (s *Dir) Named(pattern string) []string {
 	return names
 }
 
-// plainPathError puts the usual causes into a sentence.
+// plainPathError explains the usual causes in plain words.
 func plainPathError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -18,29 +18,29 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// Location says how a store keeps what it holds, and where.
+// Location is the type of a store, and where it is.
 type Location struct {
 	Type string // a key of storeTypes
-	Path string // the file or folder; "" for a store that has none
+	Path string // the file or folder; "" for a store in a database
 	db   database
 }
 
-// database is what a store needs that is in a database.
+// database is how to reach a store in a database, and as which node.
 type database struct {
 	url      config.Secret
 	maxConns int
-	host     string // which only one daemon at a time can be; "": no daemon
+	host     string // identifies the daemon, see hostOf; "": not a daemon
 	version  string // of this program
 	roles    []string
 }
 
-// in is p with the database that the configuration names.
+// in returns p with the database of the configuration.
 func (p Location) in(cfg *config.Config, host string) Location {
 	p.db = database{url: cfg.Store.URL, maxConns: cfg.Store.MaxConns, host: host}
 	return p
 }
 
-// String is how a person writes p.
+// String returns p as TYPE:PATH, or as TYPE without a path.
 func (p Location) String() string {
 	if p.Path == "" {
 		return p.Type
@@ -51,27 +51,26 @@ func (p Location) String() string {
 // MarshalText writes the form of String.
 func (p Location) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// storeType is one kind of store.
+// storeType is one type of store.
 type storeType struct {
-	// name is the store's file or folder within the state directory; "": it
-	// keeps nothing there.
+	// name is the store's file or folder within the state directory; "": it has none.
 	name string
 	open func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error)
-	// look tells whether a store of this type is at path, and only reads. What
-	// is there and is something else is an error. Nil where name is "".
+	// look reports whether a store of this type is at path, and only reads. Anything
+	// else at path is an error. Nil where name is "".
 	look func(path string) (bool, error)
-	// newer tells why this program is too old for the store at path, and only
+	// newer returns an error if this program is too old for the store at path, and only
 	// reads. Nil where name is "".
 	newer func(path string) error
-	// damaged names the files within path that could not be read and were set
-	// aside. Nil: such a store is refused instead.
+	// damaged lists the files within path that could not be read and were set aside.
+	// Nil: such a store is refused instead.
 	damaged func(path string) ([]string, error)
 }
 
-// postgresType has nothing in the state directory.
+// postgresType has no file in the state directory.
 const postgresType = "postgres"
 
-// storeTypes are all that this program can open.
+// storeTypes are the stores that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
@@ -82,8 +81,8 @@ var storeTypes = map[string]storeType{
 	postgresType: {"", openPostgres, nil, nil, nil},
 }
 
-// ParseLocation reads TYPE or TYPE:PATH. Without a path it is the place where the
-// daemon of stateDir keeps a store of that type.
+// ParseLocation parses TYPE or TYPE:PATH. Without a path it is the location that the
+// daemon of stateDir uses for that type.
 func ParseLocation(text, stateDir string) (Location, error) {
 	name, path, _ := strings.Cut(text, ":")
 	t, ok := storeTypes[name]
@@ -104,7 +103,7 @@ func ParseLocation(text, stateDir string) (Location, error) {
 	return Location{Type: name, Path: path}, nil
 }
 
-// open opens the store at p and makes it if there is none.
+// open opens the store at p, and creates it if there is none.
 func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
 	t, ok := storeTypes[p.Type]
 	if !ok {
@@ -117,11 +116,10 @@ func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, e
 	return store, nil
 }
 
-// OpenStore opens the store that the configuration names, for a daemon of that
-// version or, if it is "", for a command. With a log, damage of earlier times is
-// told.
+// OpenStore opens the configured store, for a daemon of that version or, if version is
+// "", for a command. If log is not nil it logs earlier damage.
 func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, log *slog.Logger) (sessions.Store, error) {
-	// Before the store adds to it, of which it tells itself.
+	// Before opening: the store itself logs the damage that it finds then.
 	if n := len(DamageWarnings(cfg)); n > 0 && log != nil {
 		log.Error("damaged files of the store were set aside earlier; dragoman status names them", "files", n)
 	}
@@ -134,7 +132,7 @@ func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, 
 	return p.open(ctx, log)
 }
 
-// Node is the name of this daemon among those that share its database, the same
+// Node identifies this daemon among those that share its database, and stays the same
 // after a restart; "" if it shares none.
 func Node(cfg *config.Config) string {
 	if cfg.Store.Type != postgresType {
@@ -143,8 +141,8 @@ func Node(cfg *config.Config) string {
 	return hostOf(cfg.StateDir)
 }
 
-// hostOf names the place of a daemon among all that share a database. The lock of
-// its state directory sees to it that there is one.
+// hostOf identifies a daemon among those that share a database. The lock of its state
+// directory makes sure that there is only one.
 func hostOf(state string) string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -153,10 +151,9 @@ func hostOf(state string) string {
 	return name + ":" + config.RealPath(state)
 }
 
-// Check tells why the configured store cannot be used: something else is
-// in its place, a newer version wrote it, nothing can be written, or the database
-// refuses. It changes nothing, so a daemon may run. A store that is not there yet
-// is no error.
+// Check returns why the configured store cannot be used, or nil: something else is at
+// its path, a newer version wrote it, nothing can be written, or the database refuses.
+// It changes nothing, so a daemon may run. A store that does not exist yet is no error.
 func Check(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
 		return fmt.Errorf("%w; neither a daemon nor a command can use it", err)
@@ -176,22 +173,22 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// StoreName is the name of the configured store in the state directory; "" if it
-// keeps nothing there.
+// StoreName is the configured store's file or folder in the state directory; "" if it
+// has none.
 func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }
 
-// damageText says what the operator has to know of a file of the store that
-// could not be read and was set aside.
+// damageText tells the operator about a file of the store that could not be read and
+// was set aside.
 func damageText(name string) string {
-	left := "the store goes on with what it has besides. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
+	advice := "the store goes on without it. Look at the file, then move it away; if another program wrote it, try dragoman sessions import."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
-		left = "the store goes on with the people, facts, job times and messages set aside that it has besides. Look at it, then move it away."
+		advice = "the store goes on without the people, facts, job times and quarantined messages that only this file has. Look at the file, then move it away."
 	}
-	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, left)
+	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, advice)
 }
 
-// DamageWarnings are those texts, for status. That the files cannot be listed
-// is one as well. It opens nothing, so a daemon may run.
+// DamageWarnings returns a warning for each damaged file, or that the files cannot be
+// listed. It opens no store, so a daemon may run.
 func DamageWarnings(cfg *config.Config) (texts []string) {
 	t := storeTypes[cfg.Store.Type]
 	if t.damaged == nil {
@@ -208,12 +205,11 @@ func DamageWarnings(cfg *config.Config) (texts []string) {
 	return texts
 }
 
-// Beside lists what lies in the state directory and holds, or may hold,
-// conversations, and that no erasure touches: the store that a migration was made
-// from, what a migration left or set aside, copies of a store, files and devices that
-// are where all nodes reach them now, and states that a restore put beside this
-// one.
-func Beside(stateDir, used string) (others []string, err error) {
+// Leftovers lists files and folders that may have conversations and that no erasure
+// touches: other stores in the state directory, such as the source or a leftover of a
+// migration, copies of a store, files and devices that were moved to shared storage, and
+// states that a restore kept beside this one. used is the type of the configured store.
+func Leftovers(stateDir, used string) (others []string, err error) {
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
@@ -232,5 +228,5 @@ func Beside(stateDir, used string) (others []string, err error) {
 			}
 		}
 	}
-	return append(others, besideRestored(config.RealPath(stateDir))...), nil
+	return append(others, restoreLeftovers(config.RealPath(stateDir))...), nil
 }

@@ -10,8 +10,8 @@ import (
 	"dragoman/internal/config"
 )
 
-// TestStoreTypes: a store that has a place can be looked at there, and one that
-// has none cannot.
+// TestStoreTypes: exactly the stores with files in the state directory have look and
+// newer.
 func TestStoreTypes(t *testing.T) {
 	for name, s := range storeTypes {
 		if place := s.name != ""; s.open == nil || (s.look != nil) != place || (s.newer != nil) != place {
@@ -20,8 +20,8 @@ func TestStoreTypes(t *testing.T) {
 	}
 }
 
-// TestStoreTypesAreNamed: what the configuration takes, what can be opened and
-// what the pages tell are the same types.
+// TestStoreTypesAreNamed: the configuration, this package and the docs name the same
+// types of store.
 func TestStoreTypesAreNamed(t *testing.T) {
 	var files []string
 	for name, s := range storeTypes {
@@ -45,7 +45,7 @@ func TestStoreTypesAreNamed(t *testing.T) {
 		_, after, _ := strings.Cut(string(text), section)
 		for _, name := range config.StoreTypes {
 			if !strings.Contains(after[:min(len(after), 2000)], name) {
-				t.Errorf("%s does not tell of the store %s after %q", page, name, section)
+				t.Errorf("%s does not mention the store %s after %q", page, name, section)
 			}
 		}
 	}

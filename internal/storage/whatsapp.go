@@ -11,7 +11,7 @@ import (
 	"dragoman/internal/config"
 )
 
-// Device says where the linked device of a channel is.
+// Device returns options that say where the linked device of a channel is.
 func Device(cfg *config.Config, name string) whatsapp.Options {
 	o := whatsapp.Options{Device: deviceFile(cfg, name)}
 	if cfg.Store.Type == postgresType {
@@ -25,9 +25,9 @@ func Device(cfg *config.Config, name string) whatsapp.Options {
 	return o
 }
 
-// copyDevice copies the linked device of a channel between the database and the
-// file at path. It reports whether there was one. One that is in the way is
-// errLinkedThere.
+// copyDevice copies the linked device of a channel between the configured place and the
+// file at path, and reports whether there was one. If the target already has a device,
+// it returns errLinkedThere.
 func copyDevice(ctx context.Context, cfg *config.Config, name, path string, intoDatabase bool) (found bool, err error) {
 	from, err := whatsapp.New(name, Device(cfg, name))
 	if err != nil {
@@ -47,7 +47,7 @@ func copyDevice(ctx context.Context, cfg *config.Config, name, path string, into
 	return found, err
 }
 
-// clearDevice forgets a linked device that is in the database.
+// clearDevice deletes a linked device from the database.
 func clearDevice(ctx context.Context, cfg *config.Config, name string) error {
 	ch, err := whatsapp.New(name, Device(cfg, name))
 	if err != nil {
