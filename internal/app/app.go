@@ -194,7 +194,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 // openStore opens the store and its files, for a daemon of that version or, if it
 // is "", for a command.
 func (d *Daemon) openStore(ctx context.Context, version string) error {
-	store, err := storage.OpenStore(ctx, d.cfg, d.state, version, d.log)
+	store, err := storage.OpenStore(ctx, d.cfg, d.state, version, d.opts.Caller, d.log)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func pastFiles(t *testing.T, h history) (state string) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Rename(filepath.Join(state, "dragoman.db"), filepath.Join(dir, "rows.db"))); err != nil {
 		t.Fatal(err)
 	}
-	store, err := file.Open(t.Context(), dir, file.Options{Settle: time.Millisecond})
+	store, err := file.Open(t.Context(), dir, file.Options{FlushInterval: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

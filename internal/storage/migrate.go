@@ -43,6 +43,7 @@ const draftSuffix = ".migrating"
 // nothing there.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	from, to = from.in(cfg, ""), to.in(cfg, "")
+	from.who, to.who = who, who
 	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
 	defer func() { m.Equal = err == nil }()
 	state, err := Lock(ctx, cfg.StateDir, who)

@@ -23,6 +23,7 @@ type Location struct {
 	Type string // a key of storeTypes
 	Path string // the file or folder; "" for a store in a database
 	db   database
+	who  Caller // reads that open converts the store first; zero: nobody
 }
 
 // database is how to reach a store in a database, and as which node.
@@ -76,7 +77,9 @@ var storeTypes = map[string]storeType{
 		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
 	}, sqlite.Look, sqlite.Newer, nil},
 	"file": {folderName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
-		return file.Open(ctx, p.Path, file.Options{Logger: log})
+		return file.Open(ctx, p.Path, file.Options{Logger: log, Converting: func(backup string) {
+			p.who.Say("converting the conversations in %s to the format of this version, which can take a while; a copy of the old files stays in %s", p.Path, backup)
+		}})
 	}, file.Look, file.Newer, file.Damaged},
 	postgresType: {"", openPostgres, nil, nil, nil},
 }
@@ -117,8 +120,9 @@ func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, e
 }
 
 // OpenStore opens the configured store, for a daemon of that version or, if version is
-// "", for a command. If log is not nil it logs earlier damage.
-func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, log *slog.Logger) (sessions.Store, error) {
+// "", for a command. If log is not nil it logs earlier damage. If log shows no Info, who
+// reads that an old store is converted.
+func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, who Caller, log *slog.Logger) (sessions.Store, error) {
 	// Before opening: the store itself logs the damage that it finds then.
 	if n := len(DamageWarnings(cfg)); n > 0 && log != nil {
 		log.Error("damaged files of the store were set aside earlier; dragoman status names them", "files", n)
@@ -129,6 +133,9 @@ func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, 
 	}
 	p = p.in(cfg, hostOf(s.Path))
 	p.db.version, p.db.roles = version, cfg.Roles
+	if log == nil || !log.Enabled(ctx, slog.LevelInfo) {
+		p.who = who
+	}
 	return p.open(ctx, log)
 }
 
@@ -177,18 +184,8 @@ func Check(ctx context.Context, cfg *config.Config) error {
 // has none.
 func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }
 
-// damageText tells the operator about a file of the store that could not be read and
-// was set aside.
-func damageText(name string) string {
-	advice := "the store goes on without it. Look at the file, then move it away; if another program wrote it, try dragoman sessions import."
-	if strings.HasPrefix(filepath.Base(name), "store.json.") {
-		advice = "the store goes on without the people, facts, job times and quarantined messages that only this file has. Look at the file, then move it away."
-	}
-	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, advice)
-}
-
-// DamageWarnings returns a warning for each damaged file, or that the files cannot be
-// listed. It opens no store, so a daemon may run.
+// DamageWarnings returns a warning for each damaged file that was set aside, or that the
+// files cannot be listed. It opens no store, so a daemon may run.
 func DamageWarnings(cfg *config.Config) (texts []string) {
 	t := storeTypes[cfg.Store.Type]
 	if t.damaged == nil {
@@ -200,7 +197,8 @@ func DamageWarnings(cfg *config.Config) (texts []string) {
 		texts = append(texts, httpapi.Plain(err))
 	}
 	for _, name := range names {
-		texts = append(texts, damageText(filepath.Join(dir, name)))
+		texts = append(texts, fmt.Sprintf("a file of the store could not be read and was set aside as %s; the store goes on without it. "+
+			"Look at the file, then move it away; if another program wrote it, try dragoman sessions import.", filepath.Join(dir, name)))
 	}
 	return texts
 }

@@ -16,8 +16,8 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// archiveLine is one line of an archive: exactly one field is set. Those of
-// format 2 had more than messages, of which the last line of a row counts.
+// archiveLine is one line of an archive. Exactly one field is set: Message, or in
+// archives of format 2 any, where the last line of a row counts.
 type archiveLine struct {
 	Message   *message               `json:"message,omitempty"`
 	Inbox     *rows.In               `json:"inbox,omitempty"`
@@ -26,8 +26,8 @@ type archiveLine struct {
 	Head      *head                  `json:"head,omitempty"`
 }
 
-// writeLines writes messages to the end of an archive, which open opens if there
-// are any. It says where the end is now, and the seq of the last message.
+// writeLines appends messages to an archive, which it opens with open if there are
+// any. It returns the new end of the file and the seq of the last message.
 func writeLines(open func() (*os.File, error), list iter.Seq2[sessions.Message, error]) (f *os.File, seq, end int64, err error) {
 	var b *bufio.Writer
 	var enc *json.Encoder
@@ -40,7 +40,7 @@ func writeLines(open func() (*os.File, error), list iter.Seq2[sessions.Message, 
 			}
 		}
 		if err == nil {
-			w := newMessage(m)
+			w := encodeMessage(m)
 			err = enc.Encode(archiveLine{Message: &w})
 		}
 		if err != nil {
@@ -57,23 +57,22 @@ func writeLines(open func() (*os.File, error), list iter.Seq2[sessions.Message, 
 	return f, seq, end, err
 }
 
-// archive is what an archive says.
+// archive is the content of an archive.
 type archive struct {
 	content
 	head *head
-	bad  int // lines that could not be read
+	bad  int // unreadable lines
 }
 
-// reading is told, in tests, about each archive before it is read, and may
-// have that fail.
-var reading = func(path string) error { return nil }
+// beforeReading runs before each archive is read. Tests replace it to make that fail.
+var beforeReading = func(path string) error { return nil }
 
-// readArchive reads what can be read of the archive at path, and says errDamaged
-// if that is not all. A last line that is cut is what a crash leaves. What may not
-// be read is an error and no damage: it is whole, and only the operator can give
-// it back.
+// readArchive reads the archive at path and returns errDamaged with what it could
+// read if some lines are damaged. An incomplete last line is not damage: a crash
+// leaves one. Nor is a lack of permission, which the operator can repair: it is
+// returned as it is.
 func readArchive(path string) (*archive, error) {
-	err := reading(path)
+	err := beforeReading(path)
 	var data []byte
 	if err == nil {
 		data, err = readRegular(path)
@@ -81,7 +80,7 @@ func readArchive(path string) (*archive, error) {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
 		return nil, cause
 	}
-	if err = removed(err); err != nil {
+	if err = ignoreMissing(err); err != nil {
 		return &archive{}, err
 	}
 	a := parseArchive(data[:bytes.LastIndexByte(data, '\n')+1])
@@ -104,7 +103,7 @@ func parseArchive(data []byte) *archive {
 		}
 		switch {
 		case l.Message != nil:
-			a.putMessage(l.Message.plain())
+			a.putMessage(l.Message.decode())
 		case l.Inbox != nil:
 			a.putIn(*l.Inbox)
 		case l.Outbox != nil:
@@ -120,8 +119,7 @@ func parseArchive(data []byte) *archive {
 	return a
 }
 
-// putMessage, putIn and putOut put a row in the place of the one with its seq, or
-// add it.
+// putMessage, putIn and putOut replace the row with the same seq, or add one.
 func (c *content) putMessage(m sessions.Message) {
 	c.Messages = put(c.Messages, m, func(m *sessions.Message) int64 { return m.Seq })
 }
@@ -144,8 +142,8 @@ func put[T any](list []T, row T, seqOf func(*T) int64) []T {
 	return slices.Insert(list, i, row)
 }
 
-// over is what an archive and its document say together: the document shows the
-// newest rows, as somebody may have edited them.
+// over merges the content of a document over that of its archive. The document has the
+// newest rows and edits by hand, so its rows win.
 func (c *content) over(archived content) content {
 	all := archived
 	for _, m := range c.Messages {

@@ -40,7 +40,7 @@ func past(b *testing.B, dir string, conversations, messages int) {
 			return r, nil
 		})
 		must(b, err)
-		must(b, file.Settle(s))
+		must(b, file.Flush(s))
 	}
 	must(b, s.Close())
 }
@@ -74,13 +74,13 @@ func BenchmarkDocument(b *testing.B) {
 				must(b, file.ParseDocument(data))
 			}
 		})
-		s := openWith(b, dir, file.Options{Settle: time.Hour})
+		s := openWith(b, dir, file.Options{FlushInterval: time.Hour})
 		next := 0
 		b.Run(fmt.Sprintf("append/messages=%d", n), func(b *testing.B) {
 			for b.Loop() {
 				next++
 				say(b, s, "y:0", fmt.Sprint("n", next), "one more")
-				must(b, file.Settle(s))
+				must(b, file.Flush(s))
 			}
 		})
 	}

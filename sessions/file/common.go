@@ -10,36 +10,37 @@ import (
 
 const commonName = "store.json"
 
-// commonFile is what belongs to no conversation, as it stands in its file: for
-// people, and for a store that lost its rows.
+// commonFile is store.json: everything that belongs to no conversation, for people,
+// and for Open when the rows are lost.
 type commonFile struct {
 	Format int   `json:"format"`
-	LSN    int64 `json:"lsn,omitempty"` // of format 2: the last commit of its log that is in here
+	LSN    int64 `json:"lsn,omitempty"` // of format 2: the last commit in its log that this file includes
 	common
 }
 
-// common is all of it, and in the log of format 2 what a step changed.
+// common is the content of store.json. In the log of format 2 it is what a step
+// changed of that.
 type common struct {
 	Name        string                `json:"name,omitempty"`
 	Days        map[string]int64      `json:"days,omitempty"`
 	Pairings    *[]sessions.Pairing   `json:"pairings,omitempty"` // all of them
 	Facts       []sessions.FactRecord `json:"facts,omitempty"`
-	Forgotten   []sessions.FactRecord `json:"forgotten,omitempty"` // only their names; before Facts
+	Forgotten   []sessions.FactRecord `json:"forgotten,omitempty"` // only scope and ID; applied before Facts
 	Due         map[string]time.Time  `json:"due,omitempty"`
 	Occurrences []sessions.Occurrence `json:"occurrences,omitempty"`
 	Quarantined []quarantined         `json:"asides,omitempty"`
 	Erased      []string              `json:"erased,omitempty"` // of format 2: marks
 }
 
-// quarantined is a message that was set aside. In the log of format 2 one with
-// nothing but its name is gone.
+// quarantined is a quarantined message. In the log of format 2, one with only a name
+// was deleted.
 type quarantined struct {
 	Row string `json:"row,omitempty"` // CHANNEL/ID, of format 2
 	sessions.QuarantineRecord
 }
 
-// readCommon reads what belongs to no conversation. The marks of what was erased
-// are in the rows alone: they would be most of it.
+// readCommon reads what store.json shows. It leaves out the marks of erased messages:
+// they would be most of the file.
 func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
 	c := commonFile{Format: documentFormat}
 	r := &keyReader{ctx: ctx, r: rs}
@@ -76,8 +77,7 @@ func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
 	return c, r.err
 }
 
-// records are what c says, as a copy of a store has it. The record of the store
-// comes last.
+// records returns c in the form of a dump. The record of the store comes last.
 func (c *common) records() (list []sessions.Record) {
 	if c.Pairings != nil {
 		for _, p := range *c.Pairings {

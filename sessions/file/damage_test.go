@@ -113,7 +113,7 @@ func TestDamageToAnIdleConversation(t *testing.T) {
 	must(t, os.WriteFile(p.path("conversations/x_1.json"), []byte("garbage"), 0o600))
 	same(t, "Dump", dump(t, s, key("x:1")), want)
 	say(t, s, "x:1", "more", "more")
-	must(t, file.Settle(s))
+	must(t, file.Flush(s))
 	must(t, file.ParseDocument(read(t, p.path("conversations/x_1.json"))))
 }
 
@@ -206,11 +206,11 @@ func TestErasedBytesAreGone(t *testing.T) {
 // though the document looks like one.
 func TestErasedIsNoEdit(t *testing.T) {
 	p := newPlace(t)
-	s := openWith(t, p.dir, file.Options{Settle: time.Hour})
+	s := openWith(t, p.dir, file.Options{FlushInterval: time.Hour})
 	m := sessions.Message{Role: sessions.RoleUser, Content: "NEEDLE", Sender: "7"}
 	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "1", "/x"), Answered: true, Append: []sessions.Message{m}})
 	must(t, err)
-	must(t, file.Settle(s))
+	must(t, file.Flush(s))
 	t.Run("power cut", func(t *testing.T) {
 		file.OnSync(t, func(string) error { return os.ErrDeadlineExceeded })
 		if _, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}}); err == nil {

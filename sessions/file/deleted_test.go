@@ -61,9 +61,9 @@ func holds(t *testing.T, p *place, word string) (found bool) {
 	return found
 }
 
-// What is deleted is gone from documents and archives soon, without
-// anybody asking, and after a kill once the store is open again. So is what was
-// set aside of it, and nothing that was set aside of others.
+// Deleted text leaves documents and archives within seconds, or after a kill when the
+// store is open again. The damaged files of the conversation are removed, those of
+// others are kept.
 func TestDeletedIsGoneFromAllFiles(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -76,7 +76,7 @@ func TestDeletedIsGoneFromAllFiles(t *testing.T) {
 	}
 	must(t, os.WriteFile(p.path("archive/x_1.jsonl.corrupt-1"), []byte(secret), 0o600))
 
-	s = openWith(t, p.dir, file.Options{Settle: time.Hour})
+	s = openWith(t, p.dir, file.Options{FlushInterval: time.Hour})
 	secrets(t, s, "x:1", "4")
 	must(t, s.Delete(t.Context(), key("x:1")))
 	gone, err := s.Expire(t.Context(), time.Now().Add(time.Hour), 1)
@@ -92,7 +92,7 @@ func TestDeletedIsGoneFromAllFiles(t *testing.T) {
 	if !holds(t, left, secret) {
 		t.Fatal("nothing is there that could go")
 	}
-	s = openWith(t, left.dir, file.Options{Settle: time.Millisecond})
+	s = openWith(t, left.dir, file.Options{FlushInterval: time.Millisecond})
 	traceless(t, left)
 	aside := strings.Join(left.aside(t), " ")
 	if strings.Contains(aside, "x_1") || strings.Contains(aside, "x_3") {
@@ -107,8 +107,8 @@ func TestDeletedIsGoneFromAllFiles(t *testing.T) {
 	}
 }
 
-// Join moves a conversation: what was set aside of it may be all that is left
-// of some words, and stays.
+// Join moves a conversation. Its damaged files are kept, because they may be all that is
+// left of some words.
 func TestJoinedKeepsWhatWasSetAside(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)

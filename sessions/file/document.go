@@ -13,17 +13,16 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// documentFormat is the form in which files are written. Format 2 had a log and
-// kept in the documents what is in the rows now; it is read. Development
-// versions wrote format 1, which is not.
+// documentFormat is the format that this version writes. It also reads format 2,
+// which kept in documents and a log what is now in the rows. Only development
+// versions wrote format 1; it is not read.
 const (
 	documentFormat = 3
-	formerFormat   = 2
+	previousFormat = 2
 )
 
-// document is a conversation as it stands in its file, for people and for a
-// store that lost its rows. It shows the newest messages; all of them are in the
-// archive.
+// document is the file of a conversation, for people, and for Open when the rows are
+// lost. It shows the newest messages; the archive has all of them.
 type document struct {
 	Format     int                        `json:"format"`
 	Key        channels.Key               `json:"key"`
@@ -32,8 +31,8 @@ type document struct {
 	Created    time.Time                  `json:"created,omitzero"`
 	Updated    time.Time                  `json:"updated,omitzero"`
 	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
-	Summary    string                     `json:"summary,omitempty"` // the newest; it does not count when read
-	Messages   []shown                    `json:"messages"`
+	Summary    string                     `json:"summary,omitempty"` // the newest; not read back
+	Messages   []documentMessage          `json:"messages"`
 
 	Waiting    []rows.In               `json:"waiting,omitempty"`
 	Deliveries []sessions.OutboxRecord `json:"deliveries,omitempty"` // not sent
@@ -41,16 +40,17 @@ type document struct {
 	Summaries  []sessions.Summary      `json:"summaries,omitempty"`
 	Head       head                    `json:"head"`
 
-	// Format 2 had these too. LSN is the last commit of its log that is in here.
+	// Format 2 also had these. LSN is the last commit in its log that this file
+	// includes.
 	LSN          int64  `json:"lsn,omitempty"`
 	ArchiveBytes int64  `json:"archive_bytes,omitempty"`
 	Sum          string `json:"sum,omitempty"`
 
-	// theirs are the fields of others at the top.
-	theirs map[string]json.RawMessage
+	// foreign are the unknown fields at the top.
+	foreign map[string]json.RawMessage
 }
 
-// head is what a document says of a key beside its rows.
+// head is what a document says of a key in addition to its rows.
 type head struct {
 	Key          channels.Key  `json:"key"`
 	Seq          int64         `json:"seq,omitempty"`
@@ -63,7 +63,7 @@ type conversation struct {
 	Generations []sessions.Generation `json:"generations,omitempty"` // without LastSeq
 }
 
-// content are the rows that a document shows, or an archive has, by their seqs.
+// content is the rows of a document or an archive, by seq.
 type content struct {
 	Messages  []sessions.Message
 	Summaries []sessions.Summary
@@ -74,54 +74,53 @@ type content struct {
 
 func newDocument(h head, c content) *document {
 	d := &document{
-		Format: documentFormat, Key: h.Key, Messages: mapped(c.Messages, func(m sessions.Message) shown { return shown(newMessage(m)) }),
-		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries, Head: h,
+		Format: documentFormat, Key: h.Key, Messages: mapped(c.Messages, func(m sessions.Message) documentMessage { return documentMessage(encodeMessage(m)) }),
+		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, encodeStep), Summaries: c.Summaries, Head: h,
 	}
 	if n := len(c.Summaries); n > 0 {
 		d.Summary = c.Summaries[n-1].Text
 	}
 	if d.Messages == nil {
-		d.Messages = []shown{}
+		d.Messages = []documentMessage{}
 	}
 	if v := h.Conversation; v != nil {
-		own := *v // without what is at the top
-		d.showForeign(&own.Settings)
-		d.Generation, d.Title, d.Created, d.Updated, d.Metadata = v.Generation, v.Title, v.Created, v.Updated, own.Settings.Metadata
-		own.Title, own.Settings.Metadata = "", nil
-		d.Head.Conversation = &own
+		rest := *v // without the fields that the top shows
+		d.liftForeign(&rest.Settings)
+		d.Generation, d.Title, d.Created, d.Updated, d.Metadata = v.Generation, v.Title, v.Created, v.Updated, rest.Settings.Metadata
+		rest.Title, rest.Settings.Metadata = "", nil
+		d.Head.Conversation = &rest
 	}
 	return d
 }
 
 func (d *document) content() content {
 	return content{
-		Messages: mapped(d.Messages, func(s shown) sessions.Message { return message(s).plain() }), Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries,
-		Journals: mappedJournals(d.Journals, step.plain),
+		Messages:  mapped(d.Messages, func(m documentMessage) sessions.Message { return message(m).decode() }),
+		Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries, Journals: mappedJournals(d.Journals, step.decode),
 	}
 }
 
-// encode writes d.
 func (d *document) encode() ([]byte, error) {
 	data, err := json.Marshal(d)
-	return indented(beside(data, d.theirs)), err
+	return indent(appendFields(data, d.foreign)), err
 }
 
-// indented is JSON with indents and without escapes that only HTML needs.
-func indented(data []byte) []byte {
+// indent formats valid JSON for people, without the escapes that only HTML needs.
+func indent(data []byte) []byte {
 	var b bytes.Buffer
-	_ = json.Indent(&b, readable(data), "", "  ") // it was just encoded
+	_ = json.Indent(&b, unescapeHTML(data), "", "  ")
 	b.WriteByte('\n')
 	return b.Bytes()
 }
 
 var errDamaged = errors.New("damaged")
 
-// newer says that the file at path is not damaged, but not for us.
-func newer(path string, format int) error {
+// newerError reports that the file at path is not damaged but too new.
+func newerError(path string, format int) error {
 	return &sessions.NewerError{Path: path, Has: format, Knows: documentFormat}
 }
 
-// readDocument reads the document at path. Errors: errDamaged if it is none,
+// readDocument reads the document at path. Errors: errDamaged if it is not one,
 // sessions.NewerError, fs.ErrNotExist.
 func readDocument(path string) (*document, error) {
 	data, err := readRegular(path)
@@ -130,7 +129,7 @@ func readDocument(path string) (*document, error) {
 	}
 	d, err := parseDocument(data)
 	if later, ok := errors.AsType[*sessions.NewerError](err); ok {
-		return nil, newer(path, later.Has)
+		return nil, newerError(path, later.Has)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
@@ -141,30 +140,30 @@ func readDocument(path string) (*document, error) {
 func parseDocument(data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors put it before UTF-8
 	if !json.Valid(data) {
-		return nil, json.Unmarshal(data, &struct{}{}) // which says what is wrong
+		return nil, json.Unmarshal(data, &struct{}{}) // for the syntax error
 	}
-	// A newer document may have any shape: its format alone is asked.
+	// Read nothing else of a newer document: it may have any shape.
 	if n := formatIn(data); n > documentFormat {
-		return nil, newer("it", n)
+		return nil, newerError("it", n)
 	}
 	d := &document{}
-	theirs, err := d.decode(data)
+	foreign, err := d.decode(data)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case d.Format == 0:
 		return nil, errors.New("it names no format, so it is not a document of this store; dragoman sessions import may take it in")
-	case d.Format < formerFormat:
-		return nil, fmt.Errorf("its format is %d, but this version knows only %d and %d", d.Format, formerFormat, documentFormat)
+	case d.Format < previousFormat:
+		return nil, fmt.Errorf("its format is %d, but this version knows only %d and %d", d.Format, previousFormat, documentFormat)
 	case d.Key.IsZero() || d.Key != d.Head.Key:
 		return nil, errors.New("it has no key, or two")
 	}
-	d.edited(theirs)
+	d.applyTop(foreign)
 	return d, checkContent(d.Key, d.Head, d.content())
 }
 
-// formatIn is the format that a JSON object says, or 0.
+// formatIn is the format that a JSON object names, or 0.
 func formatIn(data []byte) (format int) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(data, &all) != nil || json.Unmarshal(all["format"], &format) != nil {
@@ -173,9 +172,9 @@ func formatIn(data []byte) (format int) {
 	return format
 }
 
-// edited takes over what may be changed by hand: the title, the metadata and
-// the fields of others beside the messages count, and only those.
-func (d *document) edited(theirs map[string]json.RawMessage) {
+// applyTop copies what a person may edit at the top of a document into its head: the
+// title, the metadata and the foreign fields, and nothing else.
+func (d *document) applyTop(foreign map[string]json.RawMessage) {
 	v := d.Head.Conversation
 	if v == nil {
 		return
@@ -183,14 +182,14 @@ func (d *document) edited(theirs map[string]json.RawMessage) {
 	d.Title = rules.Text(d.Title)
 	v.Title = d.Title
 	v.Settings.Metadata = d.Metadata
-	if theirs != nil {
-		rules.SetForeign(&v.Settings, merge(theirs, rules.Foreign(v.Settings), sessions.FieldsName))
+	if foreign != nil {
+		rules.SetForeign(&v.Settings, mergeFields(foreign, rules.Foreign(v.Settings), sessions.FieldsName))
 	}
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }
 
-// checkContent refuses what no store wrote.
+// checkContent refuses rows that no store wrote.
 func checkContent(k channels.Key, h head, c content) error {
 	last := int64(0)
 	for i, m := range c.Messages {

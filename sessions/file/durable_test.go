@@ -29,7 +29,7 @@ func TestReopenedIsEqual(t *testing.T) {
 	want := dump(t, s)
 	same(t, "a second dump", dump(t, s), want)
 	rowsOnly := p.crash(t)
-	must(t, file.Settle(s))
+	must(t, file.Flush(s))
 	settled := p.crash(t)
 	must(t, s.Close())
 	lost := map[string]*place{}
@@ -232,7 +232,7 @@ func TestPowerCut(t *testing.T) {
 		}
 		return nil
 	})
-	s := openWith(t, p.dir, file.Options{Settle: 1 << 40})
+	s := openWith(t, p.dir, file.Options{FlushInterval: 1 << 40})
 	for round := range 3 {
 		for _, k := range []string{"x:1", "x:2"} {
 			say(t, s, k, k+string(rune('a'+round)), "hi")
@@ -245,12 +245,12 @@ func TestPowerCut(t *testing.T) {
 		switch round {
 		case 0:
 			say(t, s, "x:gone", "g", "hi")
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 			d.writeBack()
 		case 1:
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 		case 2:
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:gone")}})
 			must(t, err)
 			erased = true

@@ -31,8 +31,8 @@ func titled(t *testing.T, s sessions.Store, k channels.Key) string {
 	return c.Title
 }
 
-// A title that was edited by hand counts, with the index and without it, and
-// stays until the next one is given.
+// A title that was edited by hand counts, with the rows and without them, until the
+// next rename.
 func TestEditedTitle(t *testing.T) {
 	for _, lost := range []string{"", "rows.db"} {
 		t.Run("lost "+lost, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestEditedMetadata(t *testing.T) {
 	}
 }
 
-// Fields that we do not know stay as they are, wherever in the document they
-// were put, until the conversation is deleted.
+// Foreign fields stay as they are, wherever at the top of the document they were put,
+// until the conversation is deleted.
 func TestForeignFields(t *testing.T) {
 	for _, lost := range []string{"", "rows.db", "archive/x_1.jsonl"} {
 		t.Run("lost "+lost, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestForeignFields(t *testing.T) {
 				_, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "one", Limit: 9}) // which misses the archive
 				must(t, err)
 				say(t, s, "x:1", number("a", n), "more")
-				must(t, file.Settle(s))
+				must(t, file.Flush(s))
 				say(t, s, "x:1", number("b", n), "more") // the document is not read again for this one
 				must(t, s.Close())
 				stays()
@@ -148,7 +148,7 @@ func TestForeignFields(t *testing.T) {
 	}
 }
 
-// What the log has is newer than a document that a crash left behind.
+// The rows are newer than a document that was not written before a crash.
 func TestEditedTitleAfterCrash(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -164,8 +164,8 @@ func TestEditedTitleAfterCrash(t *testing.T) {
 	}
 }
 
-// A document of a newer version is no damage: the store refuses to open and
-// leaves it as it is, whatever its shape.
+// A document of a newer version, whatever its shape, is not damaged: the store refuses
+// to open and leaves it as it is.
 func TestNewerDocument(t *testing.T) {
 	for name, put := range map[string]string{"format": `"format": 7`, "shape": `"messages_by_day": true, "lsn": "7", "format": 7`} {
 		for _, lost := range []string{"", "rows.db"} {
@@ -196,8 +196,8 @@ func TestNewerDocument(t *testing.T) {
 	}
 }
 
-// Case 48: a document in which somebody wrote a name of ours in other letters
-// is no damage, whatever stands there. Times and keys refuse what is none.
+// Case 48: a name of ours in other letters is a foreign field, whatever its value, and
+// no damage.
 func TestCase48NamesInOtherLettersAreNoDamage(t *testing.T) {
 	for _, field := range []string{`"Created":"yesterday"`, `"KEY":"my own"`, `"FORMAT":99`, `"Format":"mine"`, `"LSN":-1`, `"HEAD":[]`} {
 		t.Run(field, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"dragoman/channels"
 )
 
-// What tests want to know. Stores of theirs may be at work while that changes.
+// The hooks of the current test. Its stores may run while they change.
 var (
 	onSync atomic.Pointer[func(path string) error]
 	onRead atomic.Pointer[func(path string) error]
@@ -20,29 +20,28 @@ func init() {
 	system := fsync
 	fsync = func(file *os.File) error {
 		err := system(file)
-		if told := onSync.Load(); err == nil && told != nil {
-			err = (*told)(file.Name())
+		if f := onSync.Load(); err == nil && f != nil {
+			err = (*f)(file.Name())
 		}
 		return err
 	}
-	reading = func(path string) error {
-		if told := onRead.Load(); told != nil {
-			return (*told)(path)
+	beforeReading = func(path string) error {
+		if f := onRead.Load(); f != nil {
+			return (*f)(path)
 		}
 		return nil
 	}
 }
 
-// OnSync has f, and nobody else, told about each file and folder once it was
-// made durable, until the test ends. What the store does not make durable f
-// does not hear of. Its error is that of the fsync.
+// OnSync calls f after each fsync of a file or folder, until the test ends. The fsync
+// returns f's error.
 func OnSync(t *testing.T, f func(path string) error) {
 	old := onSync.Swap(&f)
 	t.Cleanup(func() { onSync.Store(old) })
 }
 
-// OnRead has f told about each archive before it is read, until the test ends. Its
-// error is that of the reading.
+// OnRead calls f before each archive is read, until the test ends. The read returns f's
+// error.
 func OnRead(t *testing.T, f func(path string) error) {
 	old := onRead.Swap(&f)
 	t.Cleanup(func() { onRead.Store(old) })
@@ -54,7 +53,7 @@ func Sync(f *os.File) error { return fsync(f) }
 // FileName is the name, without an ending, of the files of k.
 func FileName(k channels.Key) string { return fileName(k) }
 
-// KeyOf reads what FileName wrote.
+// KeyOf returns the key whose FileName is name.
 func KeyOf(name string) (channels.Key, bool) { return keyOf(name) }
 
 // ParseDocument reads a document.
@@ -63,7 +62,7 @@ func ParseDocument(data []byte) error {
 	return err
 }
 
-// ParseArchive reads an archive and counts lines that cannot be read.
+// ParseArchive reads an archive and counts its unreadable lines.
 func ParseArchive(data []byte) (messages, bad int) {
 	a := parseArchive(data)
 	return len(a.Messages), a.bad
@@ -75,22 +74,22 @@ func ParseLine(line []byte) error {
 	return err
 }
 
-// Settle writes the documents of all that changed.
-func Settle(s *Store) error { return SettleIn(context.Background(), s) }
+// Flush writes the documents of all changed keys.
+func Flush(s *Store) error { return FlushIn(context.Background(), s) }
 
-// SettleIn is Settle as long as ctx lasts.
-func SettleIn(ctx context.Context, s *Store) error {
-	_, err := s.b.settle(ctx)
+// FlushIn is Flush until ctx ends.
+func FlushIn(ctx context.Context, s *Store) error {
+	_, err := s.b.flush(ctx)
 	return err
 }
 
-// Common is what belongs to no conversation.
+// Common is the content of store.json.
 type (
 	Common      = common
 	Quarantined = quarantined
 )
 
-// Merge is into after changes of the log of format 2.
+// Merge applies changes of the log of format 2 to into.
 func Merge(into Common, changes ...Common) Common {
 	into.Facts, into.Quarantined = slices.Clone(into.Facts), slices.Clone(into.Quarantined)
 	for _, ch := range changes {

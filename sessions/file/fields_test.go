@@ -10,8 +10,7 @@ import (
 	"dragoman/sessions/file"
 )
 
-// imported is a closed store with a conversation that an import gave fields of
-// others.
+// imported is a closed store with a conversation that an import gave foreign fields.
 func imported(t *testing.T) *place {
 	t.Helper()
 	p := newPlace(t)
@@ -38,8 +37,8 @@ func metadata(t *testing.T, s *file.Store) map[string]json.RawMessage {
 	return c.Metadata
 }
 
-// Case 42: a document that is damaged or gone takes no fields of others with
-// it, neither at once nor with what is written next.
+// Case 42: foreign fields survive the damage or loss of their document, and the next
+// write of it.
 func TestCase42ForeignFieldsOfDamagedDocument(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"emptied": func(path string) error { return os.Truncate(path, 0) },
@@ -66,8 +65,8 @@ func TestCase42ForeignFieldsOfDamagedDocument(t *testing.T) {
 	}
 }
 
-// What is at the top goes along, however long it is, and may grow: all of it
-// stays where it stands. An edit of it is as good as a new field.
+// Foreign fields at the top stay there, however long and however many they are, with
+// the rows and without. An edit of one counts.
 func TestForeignFieldsGrow(t *testing.T) {
 	for _, lost := range []string{"nothing", "rows.db"} {
 		p := imported(t)
@@ -85,8 +84,8 @@ func TestForeignFieldsGrow(t *testing.T) {
 		s := p.open(t)
 		say(t, s, "x:1", "edited", "more")
 		var fields map[string]string
-		_ = json.Unmarshal(metadata(t, s)[sessions.FieldsName], &fields) // two are no texts
-		same(t, "what goes along", []string{fields["a"], fields["b"], fields["c"]}, []string{"much " + long, long, long})
+		_ = json.Unmarshal(metadata(t, s)[sessions.FieldsName], &fields) // fails for fields that are not text, and sets the others
+		same(t, "the fields", []string{fields["a"], fields["b"], fields["c"]}, []string{"much " + long, long, long})
 		must(t, s.Close())
 		text := compact(t, p, "conversations/x_1.json")
 		if !strings.Contains(text, `,"Title":"another","a":"much <m>`) || strings.Count(text, `"metadata":{"imported_fields":{"head":"ours"}`) != 1 || strings.Count(text, long) != 3 {

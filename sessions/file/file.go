@@ -2,34 +2,34 @@
 //
 // Its promise is that of package sessions: a method that returned nil has
 // changed the disk, and the change survives kill -9 and a power cut; a method
-// that returned an error has changed nothing. The one commit point is a file of
-// rows, as package sqlite has them. Each commit marks there the keys that it
-// changed. Documents follow the marks within seconds, each replaced in one piece
-// (draft, fsync, rename, fsync of the folder).
+// that returned an error has changed nothing. The one commit point is a database of
+// rows, the one of package sqlite. Each commit marks the keys that it changed. Their
+// documents follow within seconds, each replaced in one piece (draft, fsync, rename,
+// fsync of the folder).
 //
 //	rows.db                              everything
-//	conversations/telegram_123456.json   the newest messages, what waits, settings
+//	conversations/telegram_123456.json   the newest messages, open queue rows, settings
 //	archive/telegram_123456.jsonl        every message, one per line
 //	jobs/                                queues of scheduled jobs, which have no conversation
-//	store.json                           people, facts, jobs, what was set aside
+//	store.json                           people, facts, jobs, quarantined messages
 //
-// Open looks at documents that are not as they were written: what a person
-// changed there counts. If the rows are lost, they are read from the other files.
+// Open reads the documents that changed since they were written and applies what
+// a person edited in them. If rows.db is lost, Open rebuilds it from the other files.
 //
-// What can fail, and how:
+// Failures:
 //
 //   - The disk is full, or an fsync of the rows fails: as in package sqlite.
 //     Documents that cannot be written stay marked.
-//   - A document cannot be read: it is renamed to NAME.corrupt-TIME and never
-//     touched again, and written anew. So is a document or an archive that is gone.
-//   - The rows are damaged: Open says so and changes nothing. If they are moved
+//   - A document cannot be read: Open renames it to NAME.corrupt-TIME, never
+//     touches it again, and writes a new one. A missing document or archive is
+//     written anew, too.
+//   - rows.db is damaged: Open refuses and changes nothing. If the operator moves it
 //     away, the next start reads the documents and archives.
 //   - Another process has the store open, a newer version wrote some of it, or the
-//     folder holds something else: Open says so and leaves it as it is.
+//     folder holds something else: Open refuses and changes nothing.
 //
-// The goroutines are the one that writes documents, up to four that help it for a
-// moment, those of the rows, and those of the dispatcher in Run. Close ends all but
-// the last.
+// Goroutines: one writes documents, with up to four short-lived helpers. Close ends
+// it and those of the rows. Run owns the dispatcher's.
 package file
 
 import (
@@ -60,11 +60,15 @@ var (
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger is told about damage and about failing handlers. Nil discards.
+	// Logger receives reports of damage and of failing handlers. Nil discards them.
 	Logger *slog.Logger
-	// Settle is how often documents are written of what changed. 0 is four
+	// FlushInterval is the time between two writes of changed documents. 0 is four
 	// seconds.
-	Settle time.Duration
+	FlushInterval time.Duration
+	// Converting, if not nil, is called before the files of a store of format 2 are
+	// converted, which takes seconds in a large store. A copy of them stays in
+	// backup.
+	Converting func(backup string)
 }
 
 // Store is the engine over rows that have documents. Make it with [Open].
@@ -73,7 +77,7 @@ type Store struct {
 	b *backend
 }
 
-// backend is the rows, and the documents of them.
+// backend is the rows and their documents.
 type backend struct {
 	*sqlite.Backend
 	dir   string
@@ -81,9 +85,9 @@ type backend struct {
 	log   *slog.Logger
 	flock *os.File
 
-	settling sync.Mutex // held while documents are written
+	flushing sync.Mutex // held while documents are written
 	stop     context.CancelFunc
-	ended    chan struct{} // closed when the goroutine that writes documents has ended
+	stopped  chan struct{} // closed when flushLoop has returned
 	closed   sync.Once
 }
 
@@ -95,8 +99,8 @@ const (
 	jobDir      = "jobs"
 )
 
-// Open opens the store in the directory dir, making it if there is none, for
-// this user alone. It takes over what somebody changed in documents. Errors:
+// Open opens the store in the directory dir and creates it if it is missing,
+// readable by this user alone. Edits in documents become rows. Errors:
 // ErrForeign, sessions.NewerError.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s, err := open(ctx, dir, o)
@@ -113,13 +117,16 @@ func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Settle <= 0 {
-		o.Settle = 4 * time.Second
+	if o.FlushInterval <= 0 {
+		o.FlushInterval = 4 * time.Second
+	}
+	if o.Converting == nil {
+		o.Converting = func(string) {}
 	}
 	if _, err := Look(dir); err != nil {
 		return nil, err
 	}
-	b := &backend{dir: filepath.Clean(dir), now: o.Now, log: o.Logger, ended: make(chan struct{})}
+	b := &backend{dir: filepath.Clean(dir), now: o.Now, log: o.Logger, stopped: make(chan struct{})}
 	if b.flock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -131,13 +138,14 @@ func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 		return nil, errors.Join(err, b.flock.Close())
 	}
 	ctx, b.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go b.keep(ctx, o.Settle)
+	go b.flushLoop(ctx, o.FlushInterval)
 	return s, nil
 }
 
-// begin opens the rows and makes them and the documents agree.
+// begin opens the rows and reconciles them with the documents.
 func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
-	// A store whose rows are still to be made is not touched if it is too new.
+	// Without rows, the documents tell whether the store is too new. Check before
+	// rows.db is created.
 	if found, err := sqlite.Look(b.rowsPath()); err != nil || !found {
 		if err := errors.Join(err, Newer(b.dir)); err != nil {
 			return nil, err
@@ -150,20 +158,20 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{engine.New(b, "file", b.now), b}
-	return s, s.compare(ctx)
+	return s, s.reconcile(ctx, o.Converting)
 }
 
 func (b *backend) removeDrafts() error {
-	drafts, err := pathsWith(b.dir, draftEnding, storeDirs...)
+	drafts, err := listFiles(b.dir, draftSuffix, storeDirs...)
 	for _, path := range drafts {
-		err = errors.Join(err, removed(os.Remove(path)))
+		err = errors.Join(err, ignoreMissing(os.Remove(path)))
 	}
 	return err
 }
 
 func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }
 
-// documentPath is the document of k, or with no key what belongs to none.
+// documentPath is the path of k's document. The zero key has store.json.
 func (b *backend) documentPath(k channels.Key) string {
 	if k.IsZero() {
 		return filepath.Join(b.dir, commonName)
@@ -175,8 +183,8 @@ func (b *backend) archivePath(k channels.Key) string {
 	return filepath.Join(b.dir, folder(k, archiveDir), fileName(k)+".jsonl")
 }
 
-// folder is where the files of k are: those of a scheduled job, which has a
-// queue and no conversation, are not among the conversations.
+// folder is usual, or for a scheduled job, which has a queue and no conversation,
+// jobDir.
 func folder(k channels.Key, usual string) string {
 	if k.Channel() == string(sessions.OriginHeartbeat) {
 		return jobDir
@@ -184,9 +192,10 @@ func folder(k channels.Key, usual string) string {
 	return usual
 }
 
-// keep is the goroutine that writes documents.
-func (b *backend) keep(ctx context.Context, every time.Duration) {
-	defer close(b.ended)
+// flushLoop writes changed documents until ctx ends. It logs the first failure
+// and the recovery, not each failure between.
+func (b *backend) flushLoop(ctx context.Context, every time.Duration) {
+	defer close(b.stopped)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	failing := false
@@ -196,12 +205,12 @@ func (b *backend) keep(ctx context.Context, every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		stale, err := b.settle(ctx)
+		stale, err := b.flush(ctx)
 		failed := err != nil && ctx.Err() == nil
 		switch {
-		case failed && !failing: // said once, not each time
+		case failed && !failing:
 			b.log.Error("documents cannot be written; new messages are in "+rowsName+" alone", "err", err)
-		case failing && stale == 0: // no news
+		case failing && stale == 0: // nothing to write proves nothing
 			failed = true
 		case failing && !failed:
 			b.log.Info("documents are written again")
@@ -210,22 +219,22 @@ func (b *backend) keep(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Scrub leaves no byte of what was deleted: see rows.Scrubber. Files that were
-// set aside are removed for keys that are gone; nobody can tell what is in the
-// others, so they are named.
+// Scrub leaves no byte of deleted rows: see rows.Scrubber. It removes the damaged
+// files of keys. Any other damaged file may hold erased text as well, so Scrub logs
+// its name.
 func (b *backend) Scrub(ctx context.Context, keys []channels.Key) error {
-	b.settling.Lock() // nobody reads while the rows are written anew
-	defer b.settling.Unlock()
-	if _, err := b.settleLocked(ctx); err != nil {
+	b.flushing.Lock() // no reader while the rows are rewritten
+	defer b.flushing.Unlock()
+	if _, err := b.flushLocked(ctx); err != nil {
 		return err
 	}
 	if err := b.Backend.Scrub(ctx, keys); err != nil { // the marks named the keys
 		return err
 	}
-	aside, err := Damaged(b.dir)
-	for _, name := range aside {
-		if slices.ContainsFunc(keys, func(k channels.Key) bool { return asideOf(name, k) }) {
-			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))), syncDir(filepath.Join(b.dir, filepath.Dir(name))))
+	damaged, err := Damaged(b.dir)
+	for _, name := range damaged {
+		if slices.ContainsFunc(keys, func(k channels.Key) bool { return isDamagedFileOf(name, k) }) {
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(b.dir, name))), syncDir(filepath.Join(b.dir, filepath.Dir(name))))
 		} else {
 			b.log.Warn("a damaged file was set aside and may hold erased text; look at it and remove it", "file", name)
 		}
@@ -233,37 +242,37 @@ func (b *backend) Scrub(ctx context.Context, keys []channels.Key) error {
 	return err
 }
 
-// removeAside removes what was set aside of k. settle syncs the folders.
-func (b *backend) removeAside(k channels.Key, aside func() ([]string, error)) error {
-	all, err := aside()
+// removeDamaged removes those of the damaged files that are k's. The flush syncs the
+// folders.
+func (b *backend) removeDamaged(k channels.Key, damaged func() ([]string, error)) error {
+	all, err := damaged()
 	for _, name := range all {
-		if asideOf(name, k) {
-			err = errors.Join(err, removed(os.Remove(filepath.Join(b.dir, name))))
+		if isDamagedFileOf(name, k) {
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(b.dir, name))))
 		}
 	}
 	return err
 }
 
-// asideOf reports whether name is a document or an archive of k that was set
-// aside because it was damaged.
-func asideOf(name string, k channels.Key) bool {
-	base, _, _ := strings.Cut(filepath.Base(name), corruptEnding)
+// isDamagedFileOf reports whether name, one of [Damaged], was a document or archive
+// of k.
+func isDamagedFileOf(name string, k channels.Key) bool {
+	base, _, _ := strings.Cut(filepath.Base(name), corruptMark)
 	return base == fileName(k)+".json" || base == fileName(k)+".jsonl"
 }
 
-// closeFor bounds how long Close writes documents. What it does not come to is
-// marked, and the next life goes on from there.
-const closeFor = 3 * time.Second
+// closeTimeout bounds the last flush in Close. The next start writes the rest.
+const closeTimeout = 3 * time.Second
 
 // Close ends the store: see rows.Backend.
 func (b *backend) Close() error {
 	var err error
 	b.closed.Do(func() {
 		b.stop()
-		<-b.ended
-		ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+		<-b.stopped
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		if _, err := b.settle(ctx); err != nil && ctx.Err() == nil {
+		if _, err := b.flush(ctx); err != nil && ctx.Err() == nil {
 			b.log.Warn("not all documents could be written; "+rowsName+" has the rest", "err", err)
 		}
 		err = errors.Join(b.Backend.Close(), b.flock.Close())

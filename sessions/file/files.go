@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	draftEnding   = ".draft"
-	corruptEnding = ".corrupt-"
+	draftSuffix = ".draft"
+	corruptMark = ".corrupt-" // followed by a time
 )
 
-// fsync is the one way to make what was written to a file, or the names in a
-// folder, durable. Tests put their own disk in its place.
+// storeDirs are all folders of a store.
+var storeDirs = []string{".", documentDir, archiveDir, jobDir}
+
+// fsync is the only way in which this package makes a file, or the names in a
+// folder, durable. Tests replace it.
 var fsync = (*os.File).Sync
 
 // lockDir makes the directory and takes the lock that keeps other processes
@@ -45,30 +48,28 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// draft opens a file that is to replace the one at path.
-func draft(path string) (*os.File, error) {
-	return os.OpenFile(path+draftEnding, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+// createDraft opens a file that is to replace the one at path.
+func createDraft(path string) (*os.File, error) {
+	return os.OpenFile(path+draftSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 }
 
-// replace puts a draft in the place of the file at path, which has the old
-// content or the new one, whenever the machine dies. The new name is durable
-// after syncDir.
-func replace(path string, f *os.File) (info fs.FileInfo, err error) {
-	if err = fsync(f); err == nil {
-		info, err = f.Stat()
+// replace renames a draft to path. Whenever the machine dies, the file at path has
+// the old content or the new. The new name is durable after syncDir.
+func replace(path string, draft *os.File) (info fs.FileInfo, err error) {
+	if err = fsync(draft); err == nil {
+		info, err = draft.Stat()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err = errors.Join(err, draft.Close()); err == nil {
+		err = os.Rename(draft.Name(), path)
 	}
 	if err != nil {
-		// A draft that is left over is removed at the next start.
-		err = errors.Join(err, removed(os.Remove(f.Name())))
+		// If this fails, the next start removes the draft.
+		err = errors.Join(err, ignoreMissing(os.Remove(draft.Name())))
 	}
 	return info, err
 }
 
-// removed takes it as well that the file was not there.
-func removed(err error) error {
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -84,9 +85,9 @@ func syncDir(dir string) error {
 	return errors.Join(fsync(f), f.Close())
 }
 
-// openAt opens the file at path to be written on after its first size bytes: the
-// rest is of a writing that did not end. One that is shorter is as good as none.
-// Errors: fs.ErrNotExist.
+// openAt opens the file at path for appending after its first size bytes and
+// discards the rest, which an interrupted write left. A shorter file counts as
+// missing. Errors: fs.ErrNotExist.
 func openAt(path string, size int64) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
@@ -96,7 +97,7 @@ func openAt(path string, size int64) (*os.File, error) {
 	if err == nil && info.Size() < size {
 		err = fs.ErrNotExist
 	}
-	if err == nil { // a copy that somebody put back may be one that others can read
+	if err == nil { // others may be able to read a copy that was restored by hand
 		err = errors.Join(f.Chmod(0o600), f.Truncate(size))
 	}
 	if err == nil {
@@ -108,17 +109,17 @@ func openAt(path string, size int64) (*os.File, error) {
 	return f, nil
 }
 
-// pathsWith are the files in folders of the store at dir whose names have that
-// ending; none in a folder that is not there or is a file. The names of folders can hold anything,
-// what is a pattern elsewhere included.
-func pathsWith(dir, ending string, subs ...string) (paths []string, err error) {
+// listFiles returns the paths of the files in folders of the store at dir whose
+// names end in suffix. A folder that is missing, or is a file, has none. It is not
+// filepath.Glob because dir may look like a pattern.
+func listFiles(dir, suffix string, subs ...string) (paths []string, err error) {
 	for _, sub := range subs {
 		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err = removed(err); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+		if err = ignoreMissing(err); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ending) {
+			if strings.HasSuffix(e.Name(), suffix) {
 				paths = append(paths, filepath.Join(dir, sub, e.Name()))
 			}
 		}
@@ -126,34 +127,33 @@ func pathsWith(dir, ending string, subs ...string) (paths []string, err error) {
 	return paths, nil
 }
 
-// setAside renames a file that cannot be read, so that nothing overwrites it,
-// and returns its new name.
-func setAside(path string, now time.Time) (string, error) {
+// renameDamaged renames a damaged file, so that nothing overwrites it, and returns
+// its new name.
+func renameDamaged(path string, now time.Time) (string, error) {
 	for n := 0; ; n++ {
-		aside := path + corruptEnding + now.UTC().Format("20060102T150405Z")
+		to := path + corruptMark + now.UTC().Format("20060102T150405Z")
 		if n > 0 {
-			aside += fmt.Sprintf("-%d", n)
+			to += fmt.Sprintf("-%d", n)
 		}
-		if _, err := os.Lstat(aside); err == nil {
+		if _, err := os.Lstat(to); err == nil {
 			continue
 		}
-		if err := os.Rename(path, aside); err != nil {
+		if err := os.Rename(path, to); err != nil {
 			return "", err
 		}
-		return filepath.Base(aside), syncDir(filepath.Dir(path))
+		return filepath.Base(to), syncDir(filepath.Dir(path))
 	}
 }
 
-// Damaged lists the files in the store at dir that were set aside because
-// they could not be read, for the operator.
+// Damaged lists the damaged files in the store at dir, which were renamed.
 func Damaged(dir string) (found []string, err error) {
 	for _, sub := range storeDirs {
 		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err = removed(err); err != nil {
+		if err = ignoreMissing(err); err != nil {
 			return nil, fmt.Errorf("file: list damaged files: %w", err)
 		}
 		for _, e := range entries {
-			if strings.Contains(e.Name(), corruptEnding) {
+			if strings.Contains(e.Name(), corruptMark) {
 				found = append(found, filepath.Join(sub, e.Name()))
 			}
 		}
@@ -161,16 +161,9 @@ func Damaged(dir string) (found []string, err error) {
 	return found, nil
 }
 
-// dataDirs are the folders with documents and archives, storeDirs all folders of
-// a store.
-var (
-	dataDirs  = []string{documentDir, archiveDir, jobDir}
-	storeDirs = append([]string{"."}, dataDirs...)
-)
-
-// readRegular reads the file at path. What is there and is no file, or cannot
-// be read, is damage like any other: one conversation must not stop all of
-// them. It waits for nobody, as the reading of a pipe does.
+// readRegular reads the file at path. A folder or pipe in its place, or a file that
+// cannot be read, is damage (errDamaged): one conversation must not stop all of
+// them. It never blocks on a pipe.
 func readRegular(path string) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -178,13 +171,13 @@ func readRegular(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
-	return data, unreadable(err)
+	return data, asDamage(err)
 }
 
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, asDamage(err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -196,9 +189,9 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unreadable takes an error that belongs to one file for damage. Others, like
-// too many open files, pass.
-func unreadable(err error) error {
+// asDamage marks an error of this one file as errDamaged. Errors of the system,
+// like too many open files, stay as they are.
+func asDamage(err error) error {
 	for _, one := range []error{fs.ErrPermission, syscall.EIO, syscall.EISDIR, syscall.ELOOP, syscall.ENXIO, syscall.ENODEV} {
 		if errors.Is(err, one) {
 			return fmt.Errorf("%w: %w", errDamaged, err)

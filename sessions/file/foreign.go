@@ -4,69 +4,73 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"strings"
 	"sync"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
+// A foreign field is one that this package does not know. It keeps those at the top
+// of a document and those of its messages, and drops those deeper inside.
+
 var (
 	documentNames = sync.OnceValue(rules.NamesOf[document])
 	messageNames  = sync.OnceValue(rules.NamesOf[message])
 )
 
-// decode reads a document. What others wrote beside its messages is returned. What is
-// inside of our own objects has names of ours only: others are left out.
-func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err error) {
-	ours, theirs := documentNames().Split(data)
-	return theirs, json.Unmarshal(ours, d)
+// decode reads a document and returns the foreign fields at its top.
+func (d *document) decode(data []byte) (foreign map[string]json.RawMessage, err error) {
+	ours, foreign := documentNames().Split(data)
+	return foreign, json.Unmarshal(ours, d)
 }
 
-// shown is a message in a document: fields of others stand beside its own.
-type shown message
+// documentMessage is a message in a document, with its foreign fields beside its own.
+type documentMessage message
 
-// MarshalJSON puts the fields of others beside ours. Those with names of ours stay
-// apart.
-func (s shown) MarshalJSON() ([]byte, error) {
-	m, theirs := message(s), map[string]json.RawMessage{}
-	m.Extra = maps.Clone(m.Extra)
-	for name, v := range m.Extra {
+// MarshalJSON moves foreign fields from Extra up to the message, except those whose
+// names are ours.
+func (m documentMessage) MarshalJSON() ([]byte, error) {
+	w, foreign := message(m), map[string]json.RawMessage{}
+	w.Extra = maps.Clone(w.Extra)
+	for name, v := range w.Extra {
 		if !messageNames()[name] {
-			theirs[name] = v
-			delete(m.Extra, name)
+			foreign[name] = v
+			delete(w.Extra, name)
 		}
 	}
-	own, err := json.Marshal(m)
-	return beside(own, theirs), err
+	data, err := json.Marshal(w)
+	return appendFields(data, foreign), err
 }
 
-// UnmarshalJSON puts what others wrote to where messages keep such.
-func (s *shown) UnmarshalJSON(data []byte) error {
-	own, foreign := messageNames().Split(data)
-	err := json.Unmarshal(own, (*message)(s))
+// UnmarshalJSON moves foreign fields into Extra.
+func (m *documentMessage) UnmarshalJSON(data []byte) error {
+	ours, foreign := messageNames().Split(data)
+	err := json.Unmarshal(ours, (*message)(m))
 	if foreign != nil {
-		s.Extra = merge(foreign, s.Extra, "extra")
+		m.Extra = mergeFields(foreign, m.Extra, "extra")
 	}
 	return err
 }
 
-// beside puts fields at the end of a JSON object, sorted by name.
-func beside(object []byte, fields map[string]json.RawMessage) []byte {
+// appendFields adds fields to the end of a JSON object, sorted by name. The fields
+// are valid JSON.
+func appendFields(object []byte, fields map[string]json.RawMessage) []byte {
 	more, err := json.Marshal(fields)
-	if len(fields) == 0 || len(object) == 0 || err != nil { // each is JSON that was just read
+	if len(fields) == 0 || len(object) == 0 || err != nil {
 		return object
 	}
 	object[len(object)-1] = ','
 	return append(object, more[1:]...)
 }
 
-// merge puts fields that stand in a document and those that are kept for it
-// together. Of two of one name that of the document gets it, and the other one
-// is kept below the name under.
-func merge(there, kept map[string]json.RawMessage, under string) map[string]json.RawMessage {
-	all, left := maps.Clone(there), map[string]json.RawMessage{}
+// mergeFields merges the foreign fields found in a document with those kept for it.
+// If both have a name, the document's value wins it, and the other is kept below the
+// name under.
+func mergeFields(found, kept map[string]json.RawMessage, under string) map[string]json.RawMessage {
+	all, left := maps.Clone(found), map[string]json.RawMessage{}
 	for name, v := range kept {
-		if w, taken := there[name]; !taken {
+		if w, taken := found[name]; !taken {
 			all[name] = v
 		} else if !bytes.Equal(rules.JSON(v), rules.JSON(w)) {
 			left[name] = v
@@ -84,9 +88,9 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 	return all
 }
 
-// showForeign puts the fields that the settings keep where they stood: at the
-// top. Those with a name of ours cannot stand there.
-func (d *document) showForeign(s *sessions.Settings) {
+// liftForeign moves the foreign fields from the settings back to the top of the
+// document, except those whose names are ours.
+func (d *document) liftForeign(s *sessions.Settings) {
 	kept, top := rules.Foreign(*s), map[string]json.RawMessage{}
 	for name, v := range kept {
 		if !documentNames()[name] {
@@ -95,28 +99,16 @@ func (d *document) showForeign(s *sessions.Settings) {
 		}
 	}
 	rules.SetForeign(s, kept)
-	d.theirs = top
+	d.foreign = top
 }
 
-// readable is raw without the escapes that only HTML needs.
-func readable(raw []byte) []byte {
+// htmlEscapes replaces the escapes that only HTML needs. It steps over an escaped
+// backslash, so that it never reads the text after one as an escape.
+var htmlEscapes = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+func unescapeHTML(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\u00`)) {
 		return raw
 	}
-	plain := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		if c != '\\' || i+1 == len(raw) {
-			plain = append(plain, c)
-			continue
-		}
-		if char, ok := forHTML[string(raw[i:min(i+6, len(raw))])]; ok {
-			plain, i = append(plain, char), i+5
-			continue
-		}
-		plain, i = append(plain, c, raw[i+1]), i+1
-	}
-	return plain
+	return []byte(htmlEscapes.Replace(string(raw)))
 }
-
-var forHTML = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}

@@ -79,7 +79,7 @@ func TestCase48ForeignFieldsStay(t *testing.T) {
 			for n := range 250 {
 				say(t, s, "x:1", number("b", n), "more")
 			}
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 			if text := compact(t, p, "conversations/x_1.json"); strings.Contains(text, "mood") {
 				t.Error("the first message is shown still: the test does not test")
 			}
@@ -156,10 +156,10 @@ func TestForeignFieldsAreErased(t *testing.T) {
 			s := p.open(t)
 			say(t, s, "x:1", "one", "written anew")
 			say(t, s, "x:2", "other", "stays")
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 			tt.do(t, s)
 			if !strings.HasPrefix(name, "erase") { // documents follow
-				must(t, file.Settle(s))
+				must(t, file.Flush(s))
 			}
 			all := everything(t, p, strings.HasPrefix(name, "erase"))
 			for word := range strings.FieldsSeq(tt.gone) {
@@ -181,7 +181,7 @@ func TestEditedText(t *testing.T) {
 			s := p.open(t)
 			say(t, s, "x:1", "1", "my adress")
 			say(t, s, "x:1", "2", "second")
-			must(t, file.Settle(s))
+			must(t, file.Flush(s))
 			if lost == "crash" {
 				say(t, s, "x:1", "3", "in the log alone")
 				p = p.crash(t)

@@ -11,11 +11,10 @@ import (
 	"dragoman/sessions/file"
 )
 
-// An archive that is gone is written anew. The next start says so, with the name of
-// the file, and no start after that one has anything to say. One that is cut is
-// written anew with the next message. If the rows
-// are gone as well, what the document shows is kept, and it is said how much is
-// lost.
+// A missing archive is written anew. The next start logs the name of the file, and
+// later starts log nothing. One that was cut is written anew with the next message. If
+// the rows are missing as well, the messages in the document are kept, and the log says
+// how many are lost.
 func TestArchiveThatIsGone(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -61,14 +60,13 @@ func TestArchiveThatIsGone(t *testing.T) {
 	say(t, s, "x:1", "after", "after")
 }
 
-// What is said of an archive that is gone is said of none that went with its
-// conversation.
+// An archive that was deleted with its conversation is not reported as missing.
 func TestArchiveThatWasErased(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	say(t, s, "x:1", "1", "one")
 	say(t, s, "x:2", "2", "two")
-	must(t, file.Settle(s))
+	must(t, file.Flush(s))
 	_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
 	must(t, err)
 	must(t, s.Delete(t.Context(), key("x:2")))

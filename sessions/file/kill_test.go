@@ -16,7 +16,7 @@ import (
 
 // hurried writes documents all the time, so that kills hit
 // those moments too.
-var hurried = file.Options{Settle: 5 * time.Millisecond}
+var hurried = file.Options{FlushInterval: 5 * time.Millisecond}
 
 func openChild(ctx context.Context, path string) (sessions.Store, error) {
 	return file.Open(ctx, path, hurried)

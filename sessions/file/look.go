@@ -12,12 +12,12 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// ErrForeign: something is at the place that is no store of this package.
+// ErrForeign: the folder holds something else than a store of this package.
 var ErrForeign = errors.New("this is not a Dragoman store")
 
-// Look reports whether a store is at dir. It only reads. Nothing, an empty
-// folder, and the empty folders of a store whose first start was cut short are
-// no store and no error. Errors: ErrForeign.
+// Look reports whether a store is at dir. It only reads. It returns false and no
+// error if dir is missing or empty, or if the first start of a store was cut short
+// there. Errors: ErrForeign.
 func Look(dir string) (found bool, err error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,20 +29,20 @@ func Look(dir string) (found bool, err error) {
 	if !info.IsDir() {
 		return false, fmt.Errorf("file: look into %s: %w: it is not a folder", dir, ErrForeign)
 	}
-	found, err = ours(dir)
+	found, err = hasStore(dir)
 	if err != nil || found {
 		return found, err
 	}
-	other, err := stranger(dir)
+	other, err := foreignEntry(dir)
 	if err == nil && other != "" {
 		err = fmt.Errorf("file: look into %s: %w: there is %q in it", dir, ErrForeign, other)
 	}
 	return false, err
 }
 
-// ours finds what only this package writes. Any one piece is enough, since the
+// hasStore looks for files that only this package writes. One is enough, since the
 // others may be damaged or lost.
-func ours(dir string) (bool, error) {
+func hasStore(dir string) (bool, error) {
 	found, err := sqlite.Look(filepath.Join(dir, rowsName))
 	if errors.Is(err, sqlite.ErrForeign) {
 		err = fmt.Errorf("%w: %w", ErrForeign, err)
@@ -55,42 +55,42 @@ func ours(dir string) (bool, error) {
 	if err == nil && json.Unmarshal(data, &c) == nil && c.Format > 0 && (c.Pairings != nil || c.LSN > 0) {
 		return true, nil
 	}
-	segments, err := pathsWith(dir, ".jsonl", formerLog)
+	segments, err := listFiles(dir, ".jsonl", format2Log)
 	for _, path := range segments {
 		if digits := strings.TrimSuffix(filepath.Base(path), ".jsonl"); len(digits) == 16 && strings.Trim(digits, "0123456789") == "" {
 			return true, nil
 		}
 	}
-	docs, err2 := pathsWith(dir, ".json", documentDir, jobDir)
+	docs, err2 := listFiles(dir, ".json", documentDir, jobDir)
 	if err := errors.Join(err, err2); err != nil {
 		return false, fmt.Errorf("file: look into a folder: %w", err)
 	}
 	for _, path := range docs {
-		if _, found, err := headOf(path); err == nil && found {
+		if _, found, err := sniff(path); err == nil && found {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// stranger is the name of something in dir that a store without content would
-// not have, or "".
-func stranger(dir string) (string, error) {
+// foreignEntry returns the name of an entry of dir that an empty store does not
+// have, or "".
+func foreignEntry(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("file: look into a folder: %w", err)
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case documentDir, archiveDir, jobDir, formerLog:
+		case documentDir, archiveDir, jobDir, format2Log:
 			inside, err := os.ReadDir(filepath.Join(dir, e.Name()))
 			if err != nil || len(inside) > 0 {
-				return e.Name(), removed(err)
+				return e.Name(), ignoreMissing(err)
 			}
-		case rowsName + ".new", rowsName + ".new-wal", rowsName + ".new-shm": // rows that were not made
+		case rowsName + ".new", rowsName + ".new-wal", rowsName + ".new-shm": // an interrupted creation
 		case "lock", rowsName + ".lock":
 			if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
-				return e.Name(), removed(err)
+				return e.Name(), ignoreMissing(err)
 			}
 		default:
 			return e.Name(), nil

@@ -39,7 +39,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 		remember("b", text+" b")
 		remember("c", text+" c")
 	}
-	must(t, file.Settle(s))
+	must(t, file.Flush(s))
 	remember("a", "four")
 	must(t, s.Forget(ctx, "a", ids["two"]))
 	must(t, s.Forget(ctx, "a", ids["four"]))

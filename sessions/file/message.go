@@ -5,15 +5,13 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// message is a message as it stands in documents and archives: with its calls
-// as the models' interfaces have them, which is what readers of such files and
-// other programs know.
+// message is a message in a document or archive. Its calls have OpenAI's form, which
+// readers of such files and other programs know.
 type message struct {
 	sessions.Message
 	ToolCalls []toolCall `json:"tool_calls,omitempty"`
 }
 
-// toolCall is a call in the form of OpenAI's interface.
 type toolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
@@ -25,7 +23,7 @@ type toolFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-func newMessage(m sessions.Message) message {
+func encodeMessage(m sessions.Message) message {
 	w := message{Message: m}
 	w.Message.ToolCalls = nil
 	for _, c := range m.ToolCalls {
@@ -34,14 +32,13 @@ func newMessage(m sessions.Message) message {
 	return w
 }
 
-// plain is the message that w tells of.
-func (w message) plain() sessions.Message {
+func (w message) decode() sessions.Message {
 	m := w.Message
 	m.ToolCalls = nil
 	for _, c := range w.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}
-	// Without the indents of the document.
+	// The document indented these.
 	m.Extra = rules.Fields(m.Extra)
 	if m.Attached != nil {
 		m.Attached = &sessions.Attached{By: m.Attached.By, Data: rules.JSON(m.Attached.Data)}
@@ -49,32 +46,32 @@ func (w message) plain() sessions.Message {
 	return m
 }
 
-// step is a step of a journal, as it stands in documents.
+// step is a step of a journal in a document.
 type step struct {
 	sessions.Step
 	Message *message `json:"message,omitempty"`
 }
 
-func newStep(s sessions.Step) step {
+func encodeStep(s sessions.Step) step {
 	w := step{Step: s}
 	if s.Message != nil {
-		m := newMessage(*s.Message)
+		m := encodeMessage(*s.Message)
 		w.Step.Message, w.Message = nil, &m
 	}
 	return w
 }
 
-func (w step) plain() sessions.Step {
+func (w step) decode() sessions.Step {
 	s := w.Step
 	s.Message = nil
 	if w.Message != nil {
-		m := w.Message.plain()
+		m := w.Message.decode()
 		s.Message = &m
 	}
 	return s
 }
 
-// mapped is f of each element, nil for none.
+// mapped returns f of each element, nil for none.
 func mapped[A, B any](list []A, f func(A) B) []B {
 	var all []B
 	for _, x := range list {

@@ -3,6 +3,7 @@ package file
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"strings"
 
 	"dragoman/channels"
@@ -10,22 +11,22 @@ import (
 
 const (
 	// nameMost is the longest name without its ending. Every file system in
-	// use takes 255 bytes; this leaves room for endings, and for the ones of
-	// programs that encrypt names.
+	// use takes 255 bytes. The rest is room for endings, and for programs that
+	// encrypt names.
 	nameMost = 140
-	// cutMark stands between the beginning of a key and its hash. An escape
+	// cutMark separates the beginning of a long key from its hash. An escape
 	// is never "%-".
 	cutMark = "%-"
 )
 
 // fileName is the name, without an ending, of the files of k. Two keys never
-// have one name, also where case or Unicode forms do not count: letters in
-// upper case and all bytes beyond ASCII are escaped. Plain keys stay readable:
+// share a name, even if the file system ignores case or Unicode forms: upper-case
+// letters and all bytes beyond ASCII are escaped. Plain keys stay readable:
 // telegram:123456 is telegram_123456.
 //
-// It is not [channels.Key.FileName], which has the same idea: a name here is
-// read back (keyOf), ends early enough for the endings of damaged files, and
-// shows "#", "=" and "_" as they are. Stores have these names on their disks.
+// [channels.Key.FileName] has the same idea, but existing stores have these names on
+// their disks: they can be read back (keyOf), leave room for the endings of damaged
+// files, and do not escape "#", "=" and "_".
 func fileName(k channels.Key) string {
 	// The channel ends at the first "_".
 	name := escape(k.Channel(), false) + "_" + escape(k.Chat(), true)
@@ -42,13 +43,13 @@ func fileName(k channels.Key) string {
 	return name[:cut] + hash
 }
 
-// keyOf reads a name that fileName wrote, and says false for names that it did
-// not write and for those that it had to cut: the document has their key.
+// keyOf returns the key whose fileName is name. It reports false for names that
+// fileName did not write, and for those that it cut: the document has their key.
 func keyOf(name string) (channels.Key, bool) {
 	channel, chat, ok := strings.Cut(name, "_")
-	channel, fine := unescape(channel)
-	chat, fine2 := unescape(chat)
-	if !ok || !fine || !fine2 {
+	channel, err := url.PathUnescape(channel)
+	chat, err2 := url.PathUnescape(chat)
+	if !ok || err != nil || err2 != nil {
 		return channels.Key{}, false
 	}
 	k, err := channels.NewKey(channel, chat)
@@ -70,24 +71,4 @@ func escape(s string, underscore bool) string {
 		b.WriteByte(hexDigits[c&15])
 	}
 	return b.String()
-}
-
-func unescape(s string) (string, bool) {
-	var b strings.Builder
-	for {
-		plain, rest, escaped := strings.Cut(s, "%")
-		b.WriteString(plain)
-		if !escaped {
-			return b.String(), true
-		}
-		if len(rest) < 2 {
-			return "", false
-		}
-		c, err := hex.DecodeString(rest[:2])
-		if err != nil {
-			return "", false
-		}
-		b.Write(c)
-		s = rest[2:]
-	}
 }

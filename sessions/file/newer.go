@@ -11,16 +11,15 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// Newer says why this version cannot use the store at dir: a newer one wrote
-// some of it. Nil: it can, or nothing is there. It only reads, and of the
-// documents no more than their first bytes, so it may be asked about a store in
-// use and about a large one. Reading the store finds what is written in another
-// way than the versions so far do.
+// Newer returns a sessions.NewerError if a newer version wrote some of the store at
+// dir. It returns nil if this version can use the store, or if there is none. It only
+// reads, and only the first bytes of each document, so it suits a store in use and a
+// large one. Open also finds a newer document that begins in another way.
 func Newer(dir string) error {
 	if err := sqlite.Newer(filepath.Join(dir, rowsName)); err != nil {
 		return err
 	}
-	docs, err := pathsWith(dir, ".json", documentDir, jobDir)
+	docs, err := listFiles(dir, ".json", documentDir, jobDir)
 	for _, path := range append(docs, filepath.Join(dir, commonName)) {
 		if err == nil {
 			err = refuseNewer(path)
@@ -32,18 +31,18 @@ func Newer(dir string) error {
 	return nil
 }
 
-// refuseNewer is a [sessions.NewerError] if the document at path is one.
+// refuseNewer returns a sessions.NewerError if the document at path is newer.
 func refuseNewer(path string) error {
-	format, _, err := headOf(path)
+	format, _, err := sniff(path)
 	if err == nil && format > documentFormat {
-		err = newer(path, format)
+		err = newerError(path, format)
 	}
-	return removed(err)
+	return ignoreMissing(err)
 }
 
-// headOf is what a document says in its first line: its format, 0 if it does
-// not, and whether it goes on as our documents do.
-func headOf(path string) (format int, ours bool, err error) {
+// sniff reads the beginning of a document. It returns the format, 0 if there is
+// none, and whether a key follows as in our documents.
+func sniff(path string) (format int, ours bool, err error) {
 	f, err := openRegular(path)
 	if errors.Is(err, errDamaged) {
 		return 0, false, nil
@@ -63,7 +62,7 @@ func headOf(path string) (format int, ours bool, err error) {
 	digits, rest, _ := bytes.Cut(text, []byte(","))
 	format, err = strconv.Atoi(string(digits))
 	if err != nil || !ok {
-		return 0, false, nil // damaged, which is no matter of versions
+		return 0, false, nil // damaged, not newer
 	}
 	return format, bytes.HasPrefix(rest, []byte(`"key":"`)), nil
 }

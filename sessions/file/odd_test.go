@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions/file"
 )
 
-// One thing in the place of a document that is no file, or cannot be read, is
-// set aside like any damage: it neither ends the start nor holds it up.
+// A folder, a pipe or an unreadable file in the place of a document is set aside like
+// any damage: it neither ends the start nor blocks it.
 func TestCase42NoFileInTheFolder(t *testing.T) {
 	whole := newPlace(t)
 	s := whole.open(t)
@@ -54,8 +54,8 @@ func TestCase42NoFileInTheFolder(t *testing.T) {
 	}
 }
 
-// An archive that may not be read now, as after a restore with the wrong owner,
-// ends the start and changes nothing: the one after it finds all in its place.
+// An archive that may not be read, as after a restore with the wrong owner, ends the
+// start and changes nothing. Once it may be read, nothing is missing.
 func TestCase42ArchiveThatMayNotBeRead(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -81,8 +81,8 @@ func TestCase42ArchiveThatMayNotBeRead(t *testing.T) {
 	must(t, s.Close())
 }
 
-// The same in the place of an archive: what the document shows is kept, and the
-// other conversations are there.
+// The same in the place of an archive: the messages in the document are kept, and so
+// are the other conversations.
 func TestCase42NoFileInTheArchive(t *testing.T) {
 	whole := newPlace(t)
 	s := whole.open(t)

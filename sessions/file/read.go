@@ -11,14 +11,14 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// tailMessages and tailBytes bound what a document shows of a transcript: more
-// than most turns start from.
+// tailMessages and tailBytes bound the transcript in a document. Most turns start from
+// less.
 const (
 	tailMessages = 200
 	tailBytes    = 1 << 20
 )
 
-// keyReader reads what a document shows of a key, up to its first error.
+// keyReader reads the rows of a key for its document, up to the first error.
 type keyReader struct {
 	ctx context.Context
 	r   rows.Reader
@@ -39,7 +39,8 @@ func collect[T any](r *keyReader, list iter.Seq2[T, error]) (all []T) {
 	return all
 }
 
-// readKey reads what the document of k shows. The head has no key if k is gone.
+// readKey reads the rows that the document of k shows. If k is gone, the head has no
+// key.
 func readKey(ctx context.Context, rs rows.Reader, k channels.Key) (h head, c content, err error) {
 	row, known, err := rs.Head(ctx, k)
 	if err != nil || !known {
@@ -58,7 +59,7 @@ func readKey(ctx context.Context, rs rows.Reader, k channels.Key) (h head, c con
 	return h, c, r.err
 }
 
-// queues reads what is open, with the journals of turns under way.
+// queues reads the open rows, with the journals of running turns.
 func (r *keyReader) queues(c *content) {
 	open := rows.Queued{Open: true}
 	c.In = collect(r, r.r.Inbox(r.ctx, r.k, open))
@@ -87,7 +88,7 @@ func (r *keyReader) conversation(row rows.Conversation) *conversation {
 	return v
 }
 
-// tail reads the newest messages after a seq: those that a turn starts from.
+// tail reads the newest messages after a seq, those that a turn starts from.
 func (r *keyReader) tail(after int64) (list []sessions.Message) {
 	bytes := 0
 	for m, err := range r.r.Messages(r.ctx, r.k, rows.Said{After: after, Newest: true}) {

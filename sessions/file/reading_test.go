@@ -9,8 +9,8 @@ import (
 	"dragoman/sessions"
 )
 
-// A start reads no archive, and no document that is as the index says and in
-// which nothing is open. If it read them, it would find these damaged.
+// A start reads no archive, and no document whose size and time are as noted. If it
+// read these, it would find them damaged.
 func TestStartReadsLittle(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// A backup that is restored gives files the time of the restoring, or times of
-// long ago. What expires goes by the last message and not by either, with the
-// index and without.
+// A restored backup gives files the time of the restore, or times of long ago. What
+// expires depends on the last message and on neither, with the rows and without.
 func TestCase49RestoredWithOtherTimes(t *testing.T) {
 	for name, stamp := range map[string]time.Time{
 		"old": time.Now().AddDate(-2, 0, 0), "new": time.Now().AddDate(2, 0, 0),
 	} {
-		for _, index := range []bool{true, false} {
+		for _, rows := range []bool{true, false} {
 			p := newPlace(t)
 			s := p.open(t)
 			say(t, s, "x:1", "1", "hi")
@@ -25,7 +24,7 @@ func TestCase49RestoredWithOtherTimes(t *testing.T) {
 				if err != nil || d.IsDir() {
 					return err
 				}
-				if !index && d.Name() == "rows.db" {
+				if !rows && d.Name() == "rows.db" {
 					return os.Remove(path)
 				}
 				return os.Chtimes(path, stamp, stamp)

@@ -14,9 +14,8 @@ import (
 	"dragoman/sessions/file"
 )
 
-// formerStore is a store of format 2 as a kill left it, and the lines of JSON that
-// it holds.
-func formerStore(t *testing.T) (p *place, want []string) {
+// format2Store is a store of format 2 as a kill left it, and its dump.
+func format2Store(t *testing.T) (p *place, want []string) {
 	t.Helper()
 	p = newPlace(t)
 	archive, err := txtar.ParseFile("testdata/format2.txtar")
@@ -32,13 +31,12 @@ func formerStore(t *testing.T) (p *place, want []string) {
 	return p, want
 }
 
-// A store that the program before this one left, with a log that its documents do
-// not have, is the same store. A copy of it is kept, and nothing else that only that
-// program knew.
-func TestFormerStore(t *testing.T) {
-	for name, more := range map[string]string{"as it is": "", "with a commit that nobody was told of": `00000000 17 {"lsn":99`} {
+// A store of format 2, whose log is newer than its documents, is converted without
+// loss. A copy of it is kept, and the files that only format 2 has are removed.
+func TestFormat2(t *testing.T) {
+	for name, more := range map[string]string{"as it is": "", "with an interrupted commit": `00000000 17 {"lsn":99`} {
 		t.Run(name, func(t *testing.T) {
-			p, want := formerStore(t)
+			p, want := format2Store(t)
 			must(t, os.WriteFile(p.path("seen.ids"), []byte("?"), 0o600))
 			log := p.path("log/0000000000000235.jsonl")
 			must(t, os.WriteFile(log, append(read(t, log), more...), 0o600))
@@ -54,7 +52,12 @@ func TestFormerStore(t *testing.T) {
 					t.Errorf("Open = %v", err)
 				}
 			})
-			s := p.open(t)
+			var backup string
+			s := openWith(t, p.dir, file.Options{Converting: func(to string) {
+				backup = to
+				same(t, "the files when Converting is called", contents(t, p.dir), before)
+			}})
+			same(t, "the copy that Converting names", backup, p.dir+".before-v3")
 			same(t, "Dump", dump(t, s), want)
 			if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:away", "away", "again")}); err != nil || a.Outcome != sessions.Duplicate {
 				t.Errorf("what was deleted is accepted again: %+v, %v", a, err)
@@ -82,10 +85,10 @@ func TestFormerStore(t *testing.T) {
 	}
 }
 
-// Damage to a store of format 2 stays with its conversation: of a document that is
-// damaged or gone the archive and the log have all but the journal of a turn.
-func TestFormerStoreWithDamage(t *testing.T) {
-	p, want := formerStore(t)
+// Damage to a store of format 2 stays within its conversation. If a document is damaged
+// or missing, the archive and the log have all of it but the journal of a turn.
+func TestFormat2WithDamage(t *testing.T) {
+	p, want := format2Store(t)
 	must(t, os.WriteFile(p.path("conversations/x_long.json"), []byte("{"), 0o600))
 	must(t, os.Remove(p.path("conversations/x_new.json")))
 	archive := read(t, p.path("archive/x_to.jsonl"))

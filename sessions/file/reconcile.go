@@ -19,22 +19,22 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// compare makes rows and documents agree. A document that is as it was written is
-// not read.
-func (s *Store) compare(ctx context.Context) error {
+// reconcile makes rows and documents agree. It reads only documents that changed
+// since they were written. converting is that of [Options].
+func (s *Store) reconcile(ctx context.Context, converting func(backup string)) error {
 	docs, err := s.b.Documents(ctx, false)
 	if err != nil {
 		return err
 	}
-	known := map[string]sqlite.Document{}
+	known := make(map[string]sqlite.Document, len(docs))
 	for _, doc := range docs {
 		known[s.b.documentPath(doc.Key)] = doc
 	}
-	// The marker that takeIn leaves at its end.
+	// rebuild marks its end here.
 	if known[s.b.documentPath(channels.Key{})].Written == 0 {
-		return s.takeIn(ctx, docs)
+		return s.rebuild(ctx, docs, converting)
 	}
-	if err := s.b.removeFormer(); err != nil {
+	if err := s.b.removeFormat2(); err != nil {
 		return err
 	}
 	files, err := s.b.files()
@@ -48,17 +48,17 @@ func (s *Store) compare(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = s.b.missing(ctx, files, docs)
+		err = s.b.outdateMissing(ctx, files, docs)
 	}
 	for _, path := range changed {
 		if err == nil {
-			err = s.takeOver(ctx, path, known[path])
+			err = s.apply(ctx, path, known[path])
 		}
 	}
 	return err
 }
 
-// files are all files in the folders of the store.
+// files returns the entries of all folders of the store, by path.
 func (b *backend) files() (map[string]fs.DirEntry, error) {
 	all := map[string]fs.DirEntry{}
 	for _, sub := range storeDirs {
@@ -73,7 +73,9 @@ func (b *backend) files() (map[string]fs.DirEntry, error) {
 	return all, nil
 }
 
-// changed are the documents that are not as they were written, or new.
+// changed returns the paths of documents that are new or not as they were written. It
+// takes a document's permissions away from other users, whom an editor or a restored
+// backup may have given some.
 func (b *backend) changed(files map[string]fs.DirEntry, known map[string]sqlite.Document) (changed []string, err error) {
 	for path, e := range files {
 		doc, ours := known[path]
@@ -84,7 +86,9 @@ func (b *backend) changed(files map[string]fs.DirEntry, known map[string]sqlite.
 		if err != nil {
 			return nil, err
 		}
-		closeToOthers(path, info)
+		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			_ = os.Chmod(path, 0o600) // fails if the file is another user's
+		}
 		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
 			changed = append(changed, path)
 		}
@@ -93,36 +97,28 @@ func (b *backend) changed(files map[string]fs.DirEntry, known map[string]sqlite.
 	return changed, nil
 }
 
-// closeToOthers takes from others what an editor, or a restored backup, let them
-// read of a document. It is no harm if that is not ours to do.
-func closeToOthers(path string, info fs.FileInfo) {
-	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(path, 0o600)
-	}
-}
-
-// missing has documents and archives written anew that are gone, and archives that
-// are no files. Archives are looked at by their names alone: there may be many, and one
-// that is cut is found when it is written to.
-func (b *backend) missing(ctx context.Context, files map[string]fs.DirEntry, docs []sqlite.Document) error {
+// outdateMissing has documents and archives written anew that are missing, and
+// archives that are no files. It checks only the names of archives, since there may
+// be many: appendArchive notices one that was cut.
+func (b *backend) outdateMissing(ctx context.Context, files map[string]fs.DirEntry, docs []sqlite.Document) error {
 	var documents, archives []channels.Key
 	for _, doc := range docs {
-		tell := func(what, path string) {
-			if !doc.Stale() {
-				b.log.Warn(what, "key", doc.Key.String(), "file", filepath.Base(path))
+		warn := func(msg, path string) {
+			if !doc.Stale() { // else a crash may have come before the file was written
+				b.log.Warn(msg, "key", doc.Key.String(), "file", filepath.Base(path))
 			}
 		}
 		if path := b.documentPath(doc.Key); doc.Size > 0 && files[path] == nil {
-			tell("the document of a conversation is gone; it is written anew", path)
+			warn("the document of a conversation is gone; it is written anew", path)
 			documents = append(documents, doc.Key)
 		}
 		path := b.archivePath(doc.Key)
 		switch e := files[path]; {
 		case e == nil && doc.Bytes > 0:
-			tell("the archive of a conversation is gone; it is written anew", path)
+			warn("the archive of a conversation is gone; it is written anew", path)
 			archives = append(archives, doc.Key)
 		case e != nil && !e.Type().IsRegular() && !doc.Key.IsZero():
-			if err := b.setArchiveAside(doc.Key); err != nil {
+			if err := b.renameDamagedArchive(doc.Key); err != nil {
 				return err
 			}
 			archives = append(archives, doc.Key)
@@ -131,63 +127,62 @@ func (b *backend) missing(ctx context.Context, files map[string]fs.DirEntry, doc
 	return errors.Join(b.Outdate(ctx, false, documents...), b.Outdate(ctx, true, archives...))
 }
 
-func (b *backend) setArchiveAside(k channels.Key) error {
-	moved, err := setAside(b.archivePath(k), b.now())
-	b.log.Error("an archive is damaged; what is known of it is written anew", "key", k.String(), "set_aside", moved, "err", err)
+func (b *backend) renameDamagedArchive(k channels.Key) error {
+	to, err := renameDamaged(b.archivePath(k), b.now())
+	b.log.Error("an archive is damaged; what is known of it is written anew", "key", k.String(), "set_aside", to, "err", err)
 	return err
 }
 
-// takeOver makes the rows what a document says that is not as it was written. doc
-// is what is known of it, without a key if that is nothing.
-func (s *Store) takeOver(ctx context.Context, path string, doc sqlite.Document) error {
+// apply applies the changes in the document at path to the rows. doc is what is noted
+// of it; the zero Document if nothing is.
+func (s *Store) apply(ctx context.Context, path string, doc sqlite.Document) error {
 	if path == s.b.documentPath(channels.Key{}) {
-		return s.takeOverCommon(ctx, path)
+		return s.restoreCommon(ctx, path)
 	}
-	st, err := s.b.stray(path)
-	if err != nil || st == nil {
+	o, err := s.b.readOrphan(path)
+	if err != nil || o == nil {
 		return err
 	}
 	if doc.Changed == 0 {
-		return s.adopt(ctx, *st)
+		return s.adopt(ctx, *o)
 	}
-	if st.damage == nil {
-		err = s.takeEdits(ctx, st.doc, doc)
+	if o.damage == nil {
+		err = s.applyEdits(ctx, o.doc, doc)
 	}
 	if errors.Is(err, errDamaged) {
-		st.damage, err = err, nil
+		o.damage, err = err, nil
 	}
-	if st.damage != nil {
-		err = s.b.setDocumentAside(path, doc.Key, st.damage)
+	if o.damage != nil {
+		err = s.b.renameDamagedDocument(path, doc.Key, o.damage)
 	}
 	return errors.Join(err, s.b.Outdate(ctx, false, doc.Key))
 }
 
-// setDocumentAside keeps a document that cannot be read under another name.
-func (b *backend) setDocumentAside(path string, k channels.Key, why error) error {
-	moved, err := setAside(path, b.now())
-	b.log.Error("a document could not be read; what is known of its conversation is written anew", "key", k.String(), "set_aside", moved,
+func (b *backend) renameDamagedDocument(path string, k channels.Key, why error) error {
+	to, err := renameDamaged(path, b.now())
+	b.log.Error("a document could not be read; what is known of its conversation is written anew", "key", k.String(), "set_aside", to,
 		"err", errors.Join(why, err))
-	return removed(err)
+	return ignoreMissing(err)
 }
 
-// takeOverCommon has the file of what belongs to no conversation written anew. The
-// rows count.
-func (s *Store) takeOverCommon(ctx context.Context, path string) error {
+// restoreCommon has store.json written anew. Edits in it do not count.
+func (s *Store) restoreCommon(ctx context.Context, path string) error {
 	if _, err := s.b.readCommonFile(path); err != nil {
 		return err
 	}
 	return s.b.Outdate(ctx, false, channels.Key{})
 }
 
-// contentName is under what the original of a content is kept that the text of
-// a message was made of, once that text was edited by hand.
+// contentName is the field of Extra that keeps the original parts of a message whose
+// text was edited by hand.
 const contentName = "original_content"
 
-// takeEdits takes over what somebody edited in a document. What the rows have of it
-// since it was written counts more. Errors: errDamaged.
-func (s *Store) takeEdits(ctx context.Context, d *document, doc sqlite.Document) error {
+// applyEdits makes the edits of a document durable. Rows that changed since the
+// document was written win. Errors: errDamaged.
+func (s *Store) applyEdits(ctx context.Context, d *document, doc sqlite.Document) error {
 	edited := 0
 	err := s.b.Update(ctx, []channels.Key{d.Key}, func(r rows.Reader) (changes rows.Changes, err error) {
+		edited = 0
 		h, known, err := r.Head(ctx, d.Key)
 		if err != nil || !known {
 			return changes, err
@@ -212,8 +207,8 @@ func (s *Store) takeEdits(ctx context.Context, d *document, doc sqlite.Document)
 	return err
 }
 
-// edits are the messages of a document that are not as in the rows, in the form
-// that they get there.
+// edits returns the messages of a document that differ from their rows, cleaned as
+// the rows are.
 func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (changed []sessions.Message, err error) {
 	if len(d.Messages) == 0 {
 		return nil, nil
@@ -228,8 +223,8 @@ func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (change
 		if r.err != nil {
 			break
 		}
-		m := rules.Message(message(d.Messages[old.Seq-first]).plain(), old.At)
-		// An edited text takes the place of what it was made of.
+		m := rules.Message(message(d.Messages[old.Seq-first]).decode(), old.At)
+		// An edited text replaces the parts that it was made of.
 		if raw, ok := m.Extra["content"]; ok && m.Content != old.Content {
 			delete(m.Extra, "content")
 			m.Extra[contentName] = raw

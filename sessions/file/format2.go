@@ -20,37 +20,37 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// Stores of format 2 had no rows: their commits were lines of a log, which was
-// dropped when all documents had them. A store of that time is taken in once, with
-// what its log has and its documents do not. A copy of it is kept.
+// A store of format 2 had no rows. Its commits were lines of a log, which it deleted
+// once all documents included them. Open converts such a store once, and keeps a copy
+// of it.
 
 const (
-	formerLog = "log"
-	copyOf    = ".before-v3" // the end of the name of that copy
+	format2Log   = "log"
+	backupSuffix = ".before-v3"
 )
 
-// formerFiles are those that there are no more.
-var formerFiles = []string{formerLog, "index.json", "seen.ids"}
+// format2Files are those that only format 2 has.
+var format2Files = []string{format2Log, "index.json", "seen.ids"}
 
-// formerEntry is a line of the log.
-type formerEntry struct {
+// logEntry is a line of the log.
+type logEntry struct {
 	LSN     int64 `json:"lsn"`
 	Changes []struct {
-		Common common       `json:"common"`
-		Chats  []formerChat `json:"chats"`
+		Common common    `json:"common"`
+		Chats  []logChat `json:"chats"`
 	} `json:"changes"`
 }
 
-// formerChat is what a step changed of a key.
-type formerChat struct {
+// logChat is what a step changed of a key.
+type logChat struct {
 	head
-	Gone      bool                    `json:"gone"` // nothing is left of the key
-	Anew      bool                    `json:"anew"` // what was before does not count
+	Gone      bool                    `json:"gone"` // the key was deleted
+	Anew      bool                    `json:"anew"` // ignore everything before
 	Messages  []sessions.Message      `json:"messages"`
 	Summaries *[]sessions.Summary     `json:"summaries"` // all of them, if they changed
 	In        []rows.In               `json:"inbox"`
 	Out       []sessions.OutboxRecord `json:"outbox"`
-	Ended     []string                `json:"ended"` // turns without a journal now
+	Ended     []string                `json:"ended"` // turns whose journals were deleted
 	Steps     []struct {
 		Turn string        `json:"turn"`
 		Step sessions.Step `json:"step"`
@@ -59,32 +59,36 @@ type formerChat struct {
 	lsn int64
 }
 
-// former is what a store without rows has beside its documents and archives.
-type former struct {
+// format2 is what a store without rows has besides documents and archives: store.json,
+// and in format 2 the log.
+type format2 struct {
 	common
-	chats map[channels.Key][]formerChat
+	chats map[channels.Key][]logChat
 }
 
-// after are the changes that the document of st does not have.
-func (f *former) after(st stray) []formerChat {
-	if st.doc == nil {
-		return f.chats[st.key]
+// after returns the changes that the document of o does not include.
+func (f *format2) after(o orphan) []logChat {
+	if o.doc == nil {
+		return f.chats[o.key]
 	}
-	return slices.DeleteFunc(slices.Clone(f.chats[st.key]), func(ch formerChat) bool { return ch.lsn <= st.doc.LSN })
+	return slices.DeleteFunc(slices.Clone(f.chats[o.key]), func(ch logChat) bool { return ch.lsn <= o.doc.LSN })
 }
 
-// readFormer reads what belongs to no conversation, and the log of format 2. If
-// there is one, it keeps a copy of the store.
-func (b *backend) readFormer() (*former, error) {
-	f := &former{chats: map[channels.Key][]formerChat{}}
+// readFormat2 reads store.json and the log of format 2. If the store is of format 2,
+// it calls converting and keeps a copy.
+func (b *backend) readFormat2(converting func(backup string)) (*format2, error) {
+	f := &format2{chats: map[channels.Key][]logChat{}}
 	c, err := b.readCommonFile(filepath.Join(b.dir, commonName))
 	if err != nil {
 		return nil, err
 	}
 	f.common = c.common
-	segments, err := pathsWith(b.dir, ".jsonl", formerLog)
-	if err == nil && (len(segments) > 0 || c.Format == formerFormat) {
-		err = b.keepCopy()
+	segments, err := listFiles(b.dir, ".jsonl", format2Log)
+	if err == nil && (len(segments) > 0 || c.Format == previousFormat) {
+		backup := b.dir + backupSuffix
+		b.log.Info("the files of an earlier version are converted; a copy of them is kept", "copy", backup)
+		converting(backup)
+		err = b.keepBackup(backup)
 	}
 	for _, path := range segments {
 		if err == nil {
@@ -94,16 +98,16 @@ func (b *backend) readFormer() (*former, error) {
 	return f, err
 }
 
-// readCommonFile reads store.json. One that is damaged is set aside, and is as
-// good as none. Errors: sessions.NewerError.
+// readCommonFile reads store.json. It renames a damaged one and returns an empty one
+// instead. Errors: sessions.NewerError.
 func (b *backend) readCommonFile(path string) (*commonFile, error) {
 	c := &commonFile{}
 	data, err := readRegular(path)
 	if err == nil {
 		if n := formatIn(data); n > documentFormat {
-			return nil, newer(path, n)
+			return nil, newerError(path, n)
 		}
-		if err = json.Unmarshal(data, c); err == nil && (c.Format < formerFormat || c.Name == "") {
+		if err = json.Unmarshal(data, c); err == nil && (c.Format < previousFormat || c.Name == "") {
 			err = errors.New("it is not complete")
 		}
 		if err != nil {
@@ -111,21 +115,22 @@ func (b *backend) readCommonFile(path string) (*commonFile, error) {
 		}
 	}
 	if errors.Is(err, errDamaged) {
-		moved, err2 := setAside(path, b.now())
-		b.log.Error("people, facts and jobs cannot be read; what is known of them is written anew", "set_aside", moved, "err", errors.Join(err, err2))
+		to, err2 := renameDamaged(path, b.now())
+		b.log.Error("people, facts and jobs cannot be read; what is known of them is written anew", "set_aside", to, "err", errors.Join(err, err2))
 		return &commonFile{}, err2
 	}
-	return c, removed(err)
+	return c, ignoreMissing(err)
 }
 
-// readLog reads a file of the log. Lines that cannot be read are left out: the
-// last one if a crash has cut it, others if they are damaged.
-func (b *backend) readLog(f *former, path string, common int64) error {
+// readLog reads a file of the log. It skips lines that it cannot read: the last one
+// if a crash has cut it, others if they are damaged. The changes up to the LSN common
+// are in store.json.
+func (b *backend) readLog(f *format2, path string, common int64) error {
 	data, err := os.ReadFile(path)
 	for line := range bytes.Lines(data) {
 		e, err := parseLine(line)
 		if err != nil {
-			b.log.Warn("a commit in the log of a former version cannot be read and is left out", "file", filepath.Base(path), "err", err)
+			b.log.Warn("a commit in the log of an earlier version cannot be read and is left out", "file", filepath.Base(path), "err", err)
 			continue
 		}
 		for _, ch := range e.Changes {
@@ -144,7 +149,7 @@ func (b *backend) readLog(f *former, path string, common int64) error {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // parseLine reads a line of the log: checksum, length, JSON.
-func parseLine(line []byte) (e formerEntry, err error) {
+func parseLine(line []byte) (e logEntry, err error) {
 	sum, rest, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 	length, data, ok2 := bytes.Cut(rest, []byte(" "))
 	want, err := strconv.ParseUint(string(sum), 16, 32)
@@ -155,7 +160,7 @@ func parseLine(line []byte) (e formerEntry, err error) {
 	return e, json.Unmarshal(data, &e)
 }
 
-// add makes c what it is after a step.
+// add applies a step of the log to c.
 func (c *common) add(ch common) {
 	c.Name = cmp.Or(ch.Name, c.Name)
 	if c.Days == nil {
@@ -191,8 +196,8 @@ func (c *common) add(ch common) {
 	}
 }
 
-// apply makes c what it is after a step. Messages that it has already stay.
-func (c *content) apply(ch *formerChat) {
+// apply applies a step of the log to c. It keeps messages that c already has.
+func (c *content) apply(ch *logChat) {
 	if ch.Gone || ch.Anew {
 		*c = content{}
 	}
@@ -221,17 +226,16 @@ func (c *content) apply(ch *formerChat) {
 	}
 }
 
-// keepCopy keeps what the store is made of beside it. Nothing is written twice: files
-// that are replaced later stay in the copy. Only a disk that knows no second names of
-// files has them copied.
-func (b *backend) keepCopy() error {
-	to := b.dir + copyOf
+// keepBackup copies the files of the store to the folder to, as hard links, since
+// later writes replace files and leave the linked ones alone. Where the disk has no
+// hard links it copies the content.
+func (b *backend) keepBackup(to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
-	unfinished := to + draftEnding
+	unfinished := to + draftSuffix
 	err := os.RemoveAll(unfinished)
-	for _, sub := range append(slices.Clone(storeDirs), formerLog) {
+	for _, sub := range append(slices.Clone(storeDirs), format2Log) {
 		if err == nil {
 			err = link(filepath.Join(b.dir, sub), filepath.Join(unfinished, sub))
 		}
@@ -245,16 +249,15 @@ func (b *backend) keepCopy() error {
 		err = os.Rename(unfinished, to)
 	}
 	if err == nil {
-		b.log.Info("the files of a former version are taken in; a copy of them is kept", "copy", to)
 		err = syncDir(filepath.Dir(b.dir))
 	}
 	return err
 }
 
-// link gives the files in a folder second names in another.
+// link makes hard links to the files of one folder in another.
 func link(from, to string) error {
 	entries, err := os.ReadDir(from)
-	if err = errors.Join(removed(err), os.MkdirAll(to, 0o700)); err != nil {
+	if err = errors.Join(ignoreMissing(err), os.MkdirAll(to, 0o700)); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -267,9 +270,9 @@ func link(from, to string) error {
 	return syncDir(to)
 }
 
-// removeFormer removes what only format 2 had. The rows have it.
-func (b *backend) removeFormer() error {
-	for _, name := range formerFiles {
+// removeFormat2 removes the files that only format 2 has.
+func (b *backend) removeFormat2() error {
+	for _, name := range format2Files {
 		if err := os.RemoveAll(filepath.Join(b.dir, name)); err != nil {
 			return err
 		}

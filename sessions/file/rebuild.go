@@ -21,44 +21,43 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// stray is a conversation that the rows do not have, and what tells of it beside
-// its archive.
-type stray struct {
+// orphan is a conversation that has files and no rows.
+type orphan struct {
 	key     channels.Key
-	path    string       // of the document; "": there is none
-	doc     *document    // nil: it is gone or damaged
-	damage  error        // what is wrong with it
-	changes []formerChat // that are not in it yet
+	path    string    // of the document; "": there is none
+	doc     *document // nil: missing or damaged
+	damage  error     // what is wrong with the document
+	changes []logChat // of format 2: newer than the document
 }
 
-// stray reads the document at path. It is nil if nothing of ours is there.
-// Errors: sessions.NewerError.
-func (b *backend) stray(path string) (*stray, error) {
+// readOrphan reads the document at path. It returns nil if the file is missing or
+// foreign. Errors: sessions.NewerError.
+func (b *backend) readOrphan(path string) (*orphan, error) {
 	doc, err := readDocument(path)
 	k, _ := keyOf(strings.TrimSuffix(filepath.Base(path), ".json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case errors.Is(err, errDamaged):
-		return &stray{key: k, path: path, damage: err}, nil
+		return &orphan{key: k, path: path, damage: err}, nil
 	case err != nil:
 		return nil, err
 	case b.documentPath(doc.Key) == path:
-		return &stray{key: doc.Key, path: path, doc: doc}, nil
+		return &orphan{key: doc.Key, path: path, doc: doc}, nil
 	}
 	if _, err := os.Lstat(b.archivePath(k)); !k.IsZero() && err == nil {
-		return &stray{key: k, path: path, damage: errors.New("it is the document of another conversation")}, nil
+		return &orphan{key: k, path: path, damage: errors.New("it is the document of another conversation")}, nil
 	}
 	b.log.Warn("a file in a folder of documents is not one of ours; it is left alone", "file", path)
 	return nil, nil
 }
 
-// takeIn makes the rows of a new store, of one that lost them, and of one of
-// format 2, which had none: from the documents and archives, and from its log. It
-// goes on where a crash cut it short; known are the documents whose rows are there.
-func (s *Store) takeIn(ctx context.Context, known []sqlite.Document) error {
+// rebuild fills the rows from the documents and archives, in a new store, one that
+// lost its rows, and one of format 2, whose log it reads as well. known are the
+// documents whose rows are there: after a crash it continues with the others.
+func (s *Store) rebuild(ctx context.Context, known []sqlite.Document, converting func(backup string)) error {
 	b := s.b
-	f, err := b.readFormer()
+	f, err := b.readFormat2(converting)
 	if err != nil {
 		return err
 	}
@@ -66,66 +65,66 @@ func (s *Store) takeIn(ctx context.Context, known []sqlite.Document) error {
 	for _, doc := range known {
 		have[doc.Key] = true
 	}
-	others := f.records()
-	of := slices.IndexFunc(others, func(r sessions.Record) bool { return r.Store != nil })
-	if err := s.restore(ctx, others[:max(of, 0)]); err != nil { // occurrences come before what they fired
+	common := f.records()
+	last := slices.IndexFunc(common, func(r sessions.Record) bool { return r.Store != nil })
+	if err := s.restore(ctx, common[:max(last, 0)]); err != nil { // occurrences before the messages that name them
 		return err
 	}
-	var batch []stray
-	some := func(st stray) (err error) {
-		if have[st.key] && st.damage == nil {
+	var batch []orphan
+	add := func(o orphan) (err error) {
+		if have[o.key] && o.damage == nil {
 			return nil
 		}
-		have[st.key] = true
-		st.changes = f.after(st)
-		if batch = append(batch, st); len(batch) == 100 {
+		have[o.key] = true
+		o.changes = f.after(o)
+		if batch = append(batch, o); len(batch) == 100 {
 			err, batch = s.adopt(ctx, batch...), nil
 		}
 		return err
 	}
-	if err := b.strays(f, some); err != nil {
+	if err := b.orphans(f, add); err != nil {
 		return err
 	}
 	if err := s.adopt(ctx, batch...); err != nil {
 		return err
 	}
-	if of >= 0 {
-		err = s.restore(ctx, others[of:])
+	if last >= 0 {
+		err = s.restore(ctx, common[last:])
 	}
-	anew := make([]channels.Key, 2) // no key, twice
+	all := make([]channels.Key, 2) // the zero key twice, so that its Changed is above 1
 	for h, e := range b.Heads(ctx, rows.ByKey, nil) {
 		err = errors.Join(err, e)
-		anew = append(anew, h.Key)
+		all = append(all, h.Key)
 	}
-	if err == nil { // rows that were here have documents, too
-		err = b.Outdate(ctx, true, anew...)
+	if err == nil { // also for rows that have no document yet
+		err = b.Outdate(ctx, true, all...)
 	}
-	if err == nil { // Written is the marker for compare; Changed is more, so the file will be written
+	if err == nil { // marks the end for reconcile, and leaves store.json to be written
 		err = b.Written(ctx, []sqlite.Document{{Changed: 1, Size: 1}})
 	}
 	if err == nil {
-		err = b.removeFormer()
+		err = b.removeFormat2()
 	}
 	return err
 }
 
-// strays finds all conversations: by their documents, by the log of format 2, and
-// by their archives, where the name tells of whom it is.
-func (b *backend) strays(f *former, yield func(stray) error) error {
-	documents, err := pathsWith(b.dir, ".json", documentDir, jobDir)
+// orphans yields a conversation for each document, each key in the log of format 2,
+// and each archive whose name can be read. It may yield a key more than once.
+func (b *backend) orphans(f *format2, yield func(orphan) error) error {
+	documents, err := listFiles(b.dir, ".json", documentDir, jobDir)
 	if err != nil {
 		return err
 	}
 	for _, path := range documents {
-		st, err := b.stray(path)
-		if err == nil && st != nil {
-			err = yield(*st)
+		o, err := b.readOrphan(path)
+		if err == nil && o != nil {
+			err = yield(*o)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	archives, err := pathsWith(b.dir, ".jsonl", archiveDir, jobDir)
+	archives, err := listFiles(b.dir, ".jsonl", archiveDir, jobDir)
 	keys := slices.Collect(maps.Keys(f.chats))
 	for _, path := range archives {
 		if k, ok := keyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl")); ok {
@@ -134,34 +133,33 @@ func (b *backend) strays(f *former, yield func(stray) error) error {
 	}
 	for _, k := range keys {
 		if err == nil {
-			err = yield(stray{key: k})
+			err = yield(orphan{key: k})
 		}
 	}
 	return err
 }
 
-// adopt makes the rows of conversations that have none. What no conversation can be
-// made of is set aside.
-func (s *Store) adopt(ctx context.Context, list ...stray) error {
+// adopt makes rows of orphans. It renames the files of those that the store refuses.
+func (s *Store) adopt(ctx context.Context, list ...orphan) error {
 	var records []sessions.Record
-	for _, st := range list {
-		own, err := s.b.recordsOf(st)
+	for _, o := range list {
+		own, err := s.b.recordsOf(o)
 		if err != nil {
 			return err
 		}
 		records = append(records, own...)
 	}
-	why := s.restore(ctx, records)
-	if ofSystem(why) {
-		return why
+	refused := s.restore(ctx, records)
+	if isSystemError(refused) {
+		return refused
 	}
-	for i, st := range list {
+	for i, o := range list {
 		var err error
 		switch {
-		case why != nil && len(list) > 1:
+		case refused != nil && len(list) > 1: // find out which one
 			err = s.adopt(ctx, list[i])
-		case why != nil || st.damage != nil:
-			err = s.b.setDocumentAside(cmp.Or(st.path, s.b.archivePath(st.key)), st.key, errors.Join(why, st.damage))
+		case refused != nil || o.damage != nil:
+			err = s.b.renameDamagedDocument(cmp.Or(o.path, s.b.archivePath(o.key)), o.key, errors.Join(refused, o.damage))
 		}
 		if err != nil {
 			return err
@@ -170,9 +168,9 @@ func (s *Store) adopt(ctx context.Context, list ...stray) error {
 	return nil
 }
 
-// ofSystem reports whether an error is of the disk or the caller, and not of what
-// is to be restored.
-func ofSystem(err error) bool {
+// isSystemError reports whether an error comes from the disk or the caller, and not
+// from the records.
+func isSystemError(err error) bool {
 	_, rows := errors.AsType[*driver.Error](err)
 	_, path := errors.AsType[*fs.PathError](err)
 	return rows || path || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrClosed)
@@ -192,46 +190,47 @@ func (s *Store) restore(ctx context.Context, records []sessions.Record) error {
 	return err
 }
 
-// recordsOf is all that is known of a conversation, as a copy of a store has it.
-func (b *backend) recordsOf(st stray) ([]sessions.Record, error) {
-	if st.key.IsZero() {
+// recordsOf returns the records of a conversation, as far as its files have them.
+func (b *backend) recordsOf(o orphan) ([]sessions.Record, error) {
+	if o.key.IsZero() {
 		return nil, nil
 	}
-	a, err := readArchive(b.archivePath(st.key))
+	a, err := readArchive(b.archivePath(o.key))
 	if errors.Is(err, errDamaged) {
-		err = b.setArchiveAside(st.key)
+		err = b.renameDamagedArchive(o.key)
 	}
 	if err != nil {
 		return nil, err
 	}
-	h, c := head{Key: st.key}, a.content
+	h, c := head{Key: o.key}, a.content
 	if a.head != nil {
 		h = *a.head
 	}
-	if st.doc != nil {
-		own := st.doc.content()
-		h, c = st.doc.Head, own.over(c)
+	if o.doc != nil {
+		own := o.doc.content()
+		h, c = o.doc.Head, own.over(c)
 	}
 	gone := false
-	for i := range st.changes {
-		h, gone = st.changes[i].head, st.changes[i].Gone
-		c.apply(&st.changes[i])
+	for i := range o.changes {
+		h, gone = o.changes[i].head, o.changes[i].Gone
+		c.apply(&o.changes[i])
 	}
-	if nothing := h.Seq+h.MessageSeq == 0 && h.Conversation == nil && len(c.Messages)+len(c.In)+len(c.Out) == 0; gone || nothing {
+	empty := h.Seq+h.MessageSeq == 0 && h.Conversation == nil && len(c.Messages)+len(c.In)+len(c.Out) == 0
+	if gone || empty {
 		return nil, nil
 	}
-	if lost := h.fit(&c); lost > 0 {
+	if lost := h.repair(&c); lost > 0 {
 		b.log.Error("messages of a conversation are lost", "key", h.Key.String(), "lost", lost, "kept", len(c.Messages))
 	}
 	return records(h, c), nil
 }
 
-// lostText stands in the place of a message that could not be read.
+// lostText replaces a message that could not be read.
 const lostText = "[lost]"
 
-// fit makes head and rows fit each other if some could not be read, and says how
-// many messages those are.
-func (h *head) fit(c *content) (lost int) {
+// repair makes head and rows consistent after some could not be read, and returns how
+// many messages are lost.
+func (h *head) repair(c *content) (lost int) {
 	n := len(c.Messages)
 	if n == 0 && h.Conversation == nil {
 		return 0
@@ -273,7 +272,7 @@ func (h *head) fit(c *content) (lost int) {
 	return lost
 }
 
-// records are a head and its rows as a copy of a store has them.
+// records returns a head and its rows in the form of a dump.
 func records(h head, c content) (list []sessions.Record) {
 	rec := &sessions.ConversationRecord{Key: h.Key, Seq: h.Seq, MessageSeq: h.MessageSeq, Summaries: c.Summaries}
 	if v := h.Conversation; v != nil {
@@ -283,23 +282,19 @@ func records(h head, c content) (list []sessions.Record) {
 	for part := range slices.Chunk(c.Messages, 100) {
 		list = append(list, sessions.Record{Messages: &sessions.MessagesRecord{Key: h.Key, Messages: part}})
 	}
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, r := range c.In {
-		list = append(list, sessions.Record{Inbox: inRecord(r, c.Journals, told)})
+		// The first row of a turn has its journal. A turn that lost its journal begins
+		// anew.
+		if steps := c.Journals[r.Turn]; r.State != rules.InWaiting || len(steps) == 0 {
+			r.Turn = ""
+		} else if !seen[r.Turn] {
+			seen[r.Turn], r.Steps = true, steps
+		}
+		list = append(list, sessions.Record{Inbox: &r})
 	}
 	for _, o := range c.Out {
 		list = append(list, sessions.Record{Outbox: &o})
 	}
 	return list
-}
-
-// inRecord is an inbox row with the journal of its turn, if it is the first of
-// that. A turn whose journal is lost begins anew.
-func inRecord(r rows.In, journals map[string][]sessions.Step, told map[string]bool) *sessions.InboxRecord {
-	if steps := journals[r.Turn]; r.State != rules.InWaiting || len(steps) == 0 {
-		r.Turn = ""
-	} else if !told[r.Turn] {
-		told[r.Turn], r.Steps = true, steps
-	}
-	return &r
 }
