@@ -91,7 +91,7 @@ func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, erro
 }
 
 func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Restored, error) {
-	taken, err := plan.Take(ctx, a.Restore)
+	taken, err := plan.Import(ctx, a.Restore)
 	switch {
 	case err != nil && taken == (sessions.Restored{}):
 		err = fmt.Errorf("nothing was imported: %w", err)

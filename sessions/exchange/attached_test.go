@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// What a provider attached comes through an export and an import of ours, in
-// documents and in records; what others call so stays theirs.
+// Attached survives an export and an import, in documents and in records. Another
+// program's field of this name stays a foreign one.
 func TestAttachedComesThrough(t *testing.T) {
 	sealed := &sessions.Attached{By: sessions.Provenance{API: "messages", Host: "api.example", Model: "m"}, Data: raw(`[{"thought":"hm","signature":"a+/=="}]`)}
 	said := []sessions.Message{

@@ -9,19 +9,19 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Counts says how much of everything a store holds.
+// Counts is how much of each kind a store holds.
 type Counts struct {
 	Conversations int `json:"conversations"`
 	Generations   int `json:"generations"`
 	Messages      int `json:"messages"`
 	Summaries     int `json:"summaries"`
-	// Inbox and Outbox include answered and delivered messages: none must be taken
-	// twice.
+	// Inbox and Outbox include answered and delivered messages, which make sure that
+	// none is answered twice.
 	Inbox       int `json:"inbox"`
 	Waiting     int `json:"waiting"`
 	Outbox      int `json:"outbox"`
 	Unsent      int `json:"unsent"`
-	Asides      int `json:"set_aside"`
+	Quarantined int `json:"set_aside"`
 	Facts       int `json:"facts"`
 	Pairings    int `json:"pairings"`
 	Jobs        int `json:"jobs"`
@@ -64,7 +64,7 @@ func (c *Counts) add(r sessions.Record) {
 		c.Outbox++
 		c.Unsent += one(rules.Unsent(r.Outbox.State))
 	default:
-		c.Asides += one(r.Quarantined != nil)
+		c.Quarantined += one(r.Quarantined != nil)
 		c.Facts += one(r.Fact != nil)
 		c.Pairings += one(r.Pairing != nil)
 		c.Jobs += one(r.Job != nil)
@@ -94,7 +94,7 @@ func (c Counts) String() string {
 		{c.Waiting, "of them waiting", "of them waiting"},
 		{c.Outbox, "delivery", "deliveries"},
 		{c.Unsent, "of them not sent", "of them not sent"},
-		{c.Asides, "message set aside", "messages set aside"},
+		{c.Quarantined, "message set aside", "messages set aside"},
 		{c.Facts, "fact", "facts"},
 		{c.Pairings, "pairing", "pairings"},
 		{c.Jobs, "planned job", "planned jobs"},

@@ -12,18 +12,17 @@ import (
 	"dragoman/sessions"
 )
 
-// documents reads conversations in JSON: one document, several one after the
-// other or in a list, or the bare list of one conversation's messages.
-// PicoClaw's, OpenAI's and our own documents differ only in which fields they
-// have.
-type documents struct {
+// documentReader reads conversations in JSON: one document, several one after the
+// other or in a list, or only the list of one conversation's messages. PicoClaw's,
+// OpenAI's and our own documents differ only in which fields they have.
+type documentReader struct {
 	*Reader
 	dec    *json.Decoder
-	as     Format // of documents that no other program is known by
+	as     Format // unless dialect recognizes another
 	inList bool
 }
 
-func (d *documents) read(emit Emit) error {
+func (d *documentReader) read(emit Emit) error {
 	for count := 0; ; {
 		token, err := d.dec.Token()
 		switch {
@@ -40,7 +39,7 @@ func (d *documents) read(emit Emit) error {
 			continue
 		case token == json.Delim('{'):
 			count++
-			if err := d.talk(emit, d.object); err != nil {
+			if err := d.conversation(emit, d.object); err != nil {
 				return err
 			}
 			continue
@@ -51,13 +50,13 @@ func (d *documents) read(emit Emit) error {
 	}
 }
 
-// at says where the decoder found a mistake.
-func (d *documents) at(err error) error {
-	return fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
+// at adds the place of a mistake to err.
+func (d *documentReader) at(err error) error {
+	return fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), asFormatError(err))
 }
 
-// broken marks an error of encoding/json as a fault of the content.
-func broken(err error) error {
+// asFormatError marks an error of encoding/json as ErrFormat.
+func asFormatError(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
@@ -68,9 +67,9 @@ func broken(err error) error {
 	return err
 }
 
-// object reads the rest of an object. Its messages go to t one by one. If it is
-// itself a message in a list, the list is the conversation.
-func (d *documents) object(t *talk) (err error) {
+// object reads the rest of an object and adds its messages to t one by one. If the
+// object is itself a message in a list, the list is the conversation.
+func (d *documentReader) object(t *conversation) (err error) {
 	t.checkpoints = true
 	f, listed := fieldSet{}, false
 	for err == nil && d.dec.More() {
@@ -97,7 +96,7 @@ func (d *documents) object(t *talk) (err error) {
 	case err != nil:
 	case d.inList && f["role"] != nil && !listed:
 		d.inList = false
-		if err = t.put(entryOf(f)); err == nil {
+		if err = t.addDecoded(entryOf(f)); err == nil {
 			err = d.elements(t)
 		}
 	case isStoreFile(f):
@@ -106,7 +105,7 @@ func (d *documents) object(t *talk) (err error) {
 		err = fmt.Errorf("%w: the object has no messages", ErrFormat)
 	default:
 		d.format = cmp.Or(t.dialect(f), d.as)
-		err = t.fields(f)
+		err = t.takeFields(f)
 	}
 	if err != nil {
 		return d.at(err)
@@ -115,7 +114,7 @@ func (d *documents) object(t *talk) (err error) {
 }
 
 // list reads a list of messages, or null.
-func (d *documents) list(t *talk) error {
+func (d *documentReader) list(t *conversation) error {
 	switch token, err := d.dec.Token(); {
 	case err != nil || token == nil:
 		return err
@@ -126,13 +125,13 @@ func (d *documents) list(t *talk) error {
 }
 
 // elements reads messages up to the end of the list.
-func (d *documents) elements(t *talk) error {
+func (d *documentReader) elements(t *conversation) error {
 	for d.dec.More() {
 		var raw json.RawMessage
 		if err := d.dec.Decode(&raw); err != nil {
-			return fmt.Errorf("message %d: %w", t.raw+1, broken(err))
+			return fmt.Errorf("message %d: %w", t.raw+1, asFormatError(err))
 		}
-		if err := t.put(decodeEntry(raw)); err != nil {
+		if err := t.addDecoded(decodeEntry(raw)); err != nil {
 			return err
 		}
 	}
@@ -140,9 +139,9 @@ func (d *documents) elements(t *talk) error {
 	return err
 }
 
-// fields takes the fields next to the messages. Those that we do not know are kept
-// in one value of the metadata.
-func (t *talk) fields(f fieldSet) error {
+// takeFields takes the fields next to the messages. One value of the metadata keeps
+// the unknown ones.
+func (t *conversation) takeFields(f fieldSet) error {
 	if raw := f["key"]; raw != nil && !take(f, "key", &t.key) {
 		return fmt.Errorf("%w: the key is not text", ErrFormat)
 	}
@@ -160,13 +159,13 @@ func (t *talk) fields(f fieldSet) error {
 	if len(f) == 0 {
 		return nil
 	}
-	return t.set(sessions.FieldsName, f)
+	return t.setMetadata(sessions.FieldsName, f)
 }
 
 // takeTime takes the first of names that is a time.
 func takeTime(f fieldSet, into *time.Time, names ...string) {
 	for _, name := range names {
-		if at := moment(f[name]); into.IsZero() && !at.IsZero() {
+		if at := parseTime(f[name]); into.IsZero() && !at.IsZero() {
 			*into = at
 			delete(f, name)
 		}

@@ -18,17 +18,17 @@ import (
 // U+FFFD.
 var errEncoding = fmt.Errorf("%w: it is not UTF-8; convert the file first (iconv -f LATIN1 -t UTF-8, for example)", ErrFormat)
 
-// entry is a message of an input.
+// entry is a decoded message of an input.
 type entry struct {
 	sessions.Message
-	// told is the role in the input. A transcript may not have it.
-	told string
-	// call is a call in the old form, before there were tool calls.
-	call *sessions.ToolCall
+	// inputRole is the role in the input, which may be none of ours.
+	inputRole string
+	// functionCall is a call in the form that came before tool calls.
+	functionCall *sessions.ToolCall
 }
 
-// decodeEntry reads the messages of all JSON formats. A field that it does not know
-// completely is kept unchanged in Extra, in addition to the part that it takes.
+// decodeEntry decodes a message of any JSON format. Extra keeps each field unchanged
+// that has more in it than the message takes.
 func decodeEntry(raw json.RawMessage) (entry, error) {
 	f, err := parse(raw)
 	if err != nil {
@@ -48,10 +48,10 @@ func parse(raw []byte) (f fieldSet, err error) {
 }
 
 func entryOf(f fieldSet) (e entry, err error) {
-	if !take(f, "role", &e.told) || e.told == "" {
+	if !take(f, "role", &e.inputRole) || e.inputRole == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
-	e.Role = sessions.Role(e.told)
+	e.Role = sessions.Role(e.inputRole)
 	f.rename("toolCalls", "tool_calls", "toolCallId", "tool_call_id", "toolName", "name") // Molf's
 	if e.Content, err = takeContent(f); err != nil {
 		return e, err
@@ -72,11 +72,11 @@ func entryOf(f fieldSet) (e entry, err error) {
 	take(f, "attachments", &e.Attachments)
 	take(f, "attached", &e.Attached)
 	if !take(f, "usage", &e.Usage) {
-		e.Usage = usageOfOthers(f["usage"])
+		e.Usage = foreignUsage(f["usage"])
 	}
-	for _, name := range []string{"timestamp", "created_at"} { // stay in Extra: they are not called "at"
+	for _, name := range []string{"timestamp", "created_at"} { // these also stay in Extra
 		if e.At.IsZero() {
-			e.At = moment(f[name])
+			e.At = parseTime(f[name])
 		}
 	}
 	if len(f) > 0 {
@@ -85,11 +85,11 @@ func entryOf(f fieldSet) (e entry, err error) {
 	return e, nil
 }
 
-// fieldSet is a JSON object. Its fields are taken out one by one.
+// fieldSet is a JSON object. Readers take its fields out one by one.
 type fieldSet map[string]json.RawMessage
 
-// take moves a field to into. A field of another type, or with names in it that we do
-// not know, stays in the set.
+// take moves a field out of f. A field of another type, or with unknown names in it,
+// stays in f.
 func take[T any](f fieldSet, name string, into *T) bool {
 	raw, ok := f[name]
 	if !ok {
@@ -106,7 +106,8 @@ func take[T any](f fieldSet, name string, into *T) bool {
 	return true
 }
 
-// rename gives fields other names, if there are none of those names.
+// rename renames fields, given as pairs of old and new name, unless the new name is
+// taken.
 func (f fieldSet) rename(fromTo ...string) {
 	for pair := range slices.Chunk(fromTo, 2) {
 		if raw, ok := f[pair[0]]; ok && f[pair[1]] == nil {
@@ -116,8 +117,8 @@ func (f fieldSet) rename(fromTo ...string) {
 	}
 }
 
-// takeContent takes text, nothing, or a list of parts. A part without text leaves a
-// mark, and the list stays in the set.
+// takeContent takes the content if it is text or null. Of a list of parts, which stays
+// in f, it returns the texts, and a mark like [image_url] for each part without text.
 func takeContent(f fieldSet) (text string, err error) {
 	raw := f["content"]
 	var list []json.RawMessage
@@ -149,7 +150,7 @@ func partText(item json.RawMessage) string {
 		Text    *string `json:"text"`
 		Refusal *string `json:"refusal"`
 	}
-	_ = json.Unmarshal(item, &part) // what is no part is a mark as well
+	_ = json.Unmarshal(item, &part) // anything else becomes a mark as well
 	switch {
 	case part.Text != nil:
 		return *part.Text
@@ -174,13 +175,13 @@ type wireCall struct {
 	} `json:"function"`
 }
 
-func (w wireCall) ours() sessions.ToolCall {
+func (w wireCall) decode() sessions.ToolCall {
 	c := sessions.ToolCall{ID: cmp.Or(w.ID, w.MolfID), Name: cmp.Or(w.Function.Name, w.Name, w.MolfName)}
 	for _, args := range []json.RawMessage{w.Function.Args, w.Args, w.MolfArgs} {
 		if c.Arguments != "" || json.Unmarshal(args, &c.Arguments) == nil {
 			continue
 		}
-		var object bytes.Buffer // and no text of one
+		var object bytes.Buffer // instead of a text
 		if json.Compact(&object, args) == nil {
 			c.Arguments = object.String()
 		}
@@ -188,8 +189,8 @@ func (w wireCall) ours() sessions.ToolCall {
 	return c
 }
 
-// takeCalls takes the calls, or one in the old form. The original stays if it has
-// more in it.
+// takeCalls takes the tool calls, or one function call. A field with more in it than we
+// take also stays in f.
 func (e *entry) takeCalls(f fieldSet) error {
 	var list []wireCall
 	if raw := f["tool_calls"]; !take(f, "tool_calls", &list) && len(raw) > 0 {
@@ -198,30 +199,30 @@ func (e *entry) takeCalls(f fieldSet) error {
 		}
 	}
 	for _, w := range list {
-		e.ToolCalls = append(e.ToolCalls, w.ours())
+		e.ToolCalls = append(e.ToolCalls, w.decode())
 	}
 	var one *wireCall
 	raw := f["function_call"]
 	if len(list) == 0 && (take(f, "function_call", &one) || json.Unmarshal(raw, &one) == nil) && one != nil {
-		call := one.ours()
-		e.call = &call
+		call := one.decode()
+		e.functionCall = &call
 	}
 	return nil
 }
 
-func (e *entry) ofSystem() bool { return e.told == "system" || e.told == "developer" }
+func (e *entry) isSystem() bool { return e.inputRole == "system" || e.inputRole == "developer" }
 
-// noted makes a note of a message of another role, which names its kind.
-func (e *entry) noted(what string) {
-	e.Role, e.Content, e.Synthetic = sessions.RoleUser, "["+what+"] "+e.Content, true
+// toNote turns e into a note that names its kind.
+func (e *entry) toNote(kind string) {
+	e.Role, e.Content, e.Synthetic = sessions.RoleUser, "["+kind+"] "+e.Content, true
 	e.Name, e.ToolCalls = "", nil
 }
 
-// moment reads a time as programs write it; zero if it is none. Go, Python,
-// JavaScript and SQLite write texts; one without a zone is taken as UTC. Numbers are
-// seconds, or parts of them where seconds would be far ahead: milliseconds,
-// microseconds or nanoseconds.
-func moment(raw json.RawMessage) time.Time {
+// parseTime reads a time as text, in the forms of Go, Python, JavaScript and SQLite, or
+// as a number since 1970. A text without a zone is UTC. A number is in seconds, or in
+// the first unit of milliseconds, microseconds and nanoseconds with which it is before
+// the year 5138. The zero time means that raw is no time.
+func parseTime(raw json.RawMessage) time.Time {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateTime} {
@@ -232,7 +233,7 @@ func moment(raw json.RawMessage) time.Time {
 		return time.Time{}
 	}
 	var n float64
-	_ = json.Unmarshal(raw, &n) // what is no number is 0
+	_ = json.Unmarshal(raw, &n) // 0 if it is no number
 	for range 3 {
 		if n > 1e11 {
 			n /= 1000

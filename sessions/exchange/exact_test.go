@@ -9,7 +9,7 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// readOne is the one conversation of text.
+// readOne returns the only conversation in text.
 func readOne(t *testing.T, text string) conversation {
 	t.Helper()
 	r, err := exchange.NewReader(strings.NewReader(text), exchange.Options{})
@@ -23,7 +23,7 @@ func readOne(t *testing.T, text string) conversation {
 	return all[0]
 }
 
-// refused reads text, which has to be refused with want in the error.
+// refused fails the test unless text is refused with want in the error.
 func refused(t *testing.T, text, want string) {
 	t.Helper()
 	r, err := exchange.NewReader(strings.NewReader(text+"\n"), exchange.Options{})
@@ -35,8 +35,8 @@ func refused(t *testing.T, text, want string) {
 	}
 }
 
-// Records of ours have no fields of others. The error names what is odd, and
-// does not show what it holds.
+// Records of ours have no foreign fields. The error names the field and does not show its
+// value.
 func TestNamesInRecordsThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"conversation":{"key":"x:1","mood":"glad"}}`:                          `line 1: unexpected content: "mood" is a name that this version does not know`,
@@ -48,8 +48,8 @@ func TestNamesInRecordsThatAreRefused(t *testing.T) {
 	}
 }
 
-// What has the name of a part of ours and is something else stays what it is,
-// and so does the original of a part that has more in it than ours.
+// A field with one of our names and another type is kept unchanged, and so is one that
+// has more in it than ours.
 func TestPartsOfOthers(t *testing.T) {
 	c := readOne(t, `{"settings":{"theme":"dark"},"summaries":[{"text":"short","id":5}],"generations":[{"model":"m"}],"key":"x:1",
 		"messages":[{"role":"user","content":"hi","usage":{"prompt_tokens":3},"attachments":[{"url":"u","type":"image"}]},

@@ -5,15 +5,15 @@
 // The promise: a conversation is read whole, or refused with an error that names the
 // place of the mistake. [Reader.Notes] names everything that is left out or changed.
 // Fields that Dragoman does not know are kept unchanged, in [sessions.Message.Extra]
-// and in one value of the conversation's metadata. A truncated file in Dragoman's own
-// JSONL is refused; the torn last line of another program's log is noted and the rest
-// is read, because a crash leaves such a file. Text that is not UTF-8 is refused.
+// and in one value of the conversation's metadata.
 //
-// Memory holds a few messages at a time. A long conversation waits in a file without
-// a name, because fields after the messages belong to the record before them.
+// Memory holds a few messages at a time. A long conversation waits in an unnamed
+// temporary file, because fields after the messages belong to the record before them.
 //
-// Failures: a line is at most [MaxLine] bytes. Readers change nothing; of a SQLite
-// file they open a copy. The package starts no goroutines.
+// Failures: a truncated file in Dragoman's own JSONL is refused. Of another program's
+// log, an incomplete last line is noted and left out, because a crash leaves one. Text
+// that is not UTF-8 and a line of more than 256 MiB are refused. Readers change
+// nothing; of a SQLite file they open a copy. The package starts no goroutines.
 package exchange
 
 import (
@@ -30,10 +30,10 @@ import (
 	"dragoman/sessions"
 )
 
-// Format is how a file holds conversations.
+// Format is a file format for conversations.
 type Format string
 
-// The formats. JSON, JSONL and Markdown are written; all but Markdown are read.
+// The formats. NewWriter writes JSON, JSONL and Markdown. A Reader reads all but Markdown.
 const (
 	Auto          Format = "auto"
 	JSON          Format = "json"  // one document a conversation
@@ -45,14 +45,14 @@ const (
 	Goose         Format = "goose"          // a SQLite database
 	Molf          Format = "molf"           // a document of Molf's
 	Terrarium     Format = "terrarium"      // a document of Terrarium's
-	Sentinel      Format = "sentinel"       // a message a line, with summary.json beside it
+	Sentinel      Format = "sentinel"       // a message a line, and a summary.json
 )
 
 const (
-	// MaxLine bounds one line of a JSONL file, in bytes.
-	MaxLine = 256 << 20
-	// mostNotes are kept; further ones are counted.
-	mostNotes = 1000
+	// maxLine bounds one line of a JSONL file, in bytes.
+	maxLine = 256 << 20
+	// maxNotes are kept; further ones are counted.
+	maxNotes = 1000
 )
 
 // Errors of readers that callers branch on.
@@ -63,7 +63,7 @@ var (
 	ErrNoKey = errors.New("no usable key")
 )
 
-// Options say how to read.
+// Options adjust a [Reader].
 type Options struct {
 	// Format is the format of the input. Default: Auto.
 	Format Format
@@ -72,24 +72,25 @@ type Options struct {
 	// Name names the conversation if neither Key nor the input does: its key becomes
 	// "import:" and the name.
 	Name string
-	// Meta is the file that PicoClaw and Sentinel keep beside their logs, or nil.
+	// Meta is the content of the file that PicoClaw and Sentinel keep next to a log, or
+	// nil.
 	Meta []byte
 	// Now is the time of conversations without times. Default: time.Now.
 	Now func() time.Time
 }
 
-// Emit takes one record. Who calls it stops at its error and returns it.
+// Emit takes one record. The caller returns its error at once.
 type Emit = func(sessions.Record) error
 
 // Reader reads the records of one input.
 type Reader struct {
-	opts   Options
-	format Format
-	read   func(Emit) error
-	talks  int // conversations so far
-	notes  []string
-	more   int // notes beyond mostNotes
-	close  func() error
+	opts          Options
+	format        Format
+	read          func(Emit) error
+	conversations int // so far
+	notes         []string
+	more          int // notes beyond maxNotes
+	close         func() error
 }
 
 func newReader(o Options) *Reader {
@@ -115,11 +116,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
-		rd.read = (&documents{Reader: rd, dec: json.NewDecoder(rest), as: rd.format}).read
+		rd.read = (&documentReader{Reader: rd, dec: json.NewDecoder(rest), as: rd.format}).read
 	case PicoClawLines, Sentinel:
-		rd.read = (&log{Reader: rd, lines: newLines(rest)}).read
+		rd.read = (&logReader{Reader: rd, lines: newLines(rest)}).read
 	case JSONL:
-		rd.read = (&ownLines{lines: newLines(rest), key: o.Key}).read
+		rd.read = (&recordReader{lines: newLines(rest), key: o.Key}).read
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}
@@ -133,7 +134,7 @@ func (r *Reader) Format() Format { return r.format }
 // can be called once.
 func (r *Reader) Each(emit Emit) error { return r.read(emit) }
 
-// Notes name everything that was left out or changed so far, a sentence each.
+// Notes returns a sentence for everything that was left out or changed so far.
 func (r *Reader) Notes() []string {
 	if r.more > 0 {
 		return append(slices.Clip(r.notes), fmt.Sprintf("%d more notes like these", r.more))
@@ -145,7 +146,7 @@ func (r *Reader) Notes() []string {
 func (r *Reader) Close() error { return r.close() }
 
 func (r *Reader) note(format string, args ...any) {
-	if len(r.notes) == mostNotes {
+	if len(r.notes) == maxNotes {
 		r.more++
 		return
 	}

@@ -19,7 +19,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// conversation is what records come to.
+// conversation is a conversation that its records were collected into.
 type conversation struct {
 	sessions.ConversationRecord
 	messages []sessions.Message
@@ -160,7 +160,7 @@ func TestOpenAIBareList(t *testing.T) {
 	}
 }
 
-// write exports what a reader reads.
+// write exports the records of a reader.
 func write(t *testing.T, r *exchange.Reader, format exchange.Format) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -174,8 +174,8 @@ func write(t *testing.T, r *exchange.Reader, format exchange.Format) string {
 	return b.String()
 }
 
-// Case 48: what went in comes out again, and in once more, the fields included
-// that nobody here knows.
+// Case 48: an import that is exported and imported again is the same, unknown fields
+// included.
 func TestCase48RoundTrips(t *testing.T) {
 	for _, file := range []string{"picoclaw/telegram_123456.json", "picoclaw/cli_direct.jsonl", "openai.json", "openai-bare.json"} {
 		for _, format := range []exchange.Format{exchange.JSON, exchange.JSONL} {

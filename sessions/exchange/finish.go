@@ -16,37 +16,37 @@ import (
 // errManyKeys: the key of the options is for one conversation.
 var errManyKeys = fmt.Errorf("%w: the file holds more than one conversation, a key names only one", ErrNoKey)
 
-// finish emits the conversation, the record before its messages. number counts the
+// finish emits the conversation, its own record before its messages. number counts the
 // conversations of the input, from 1.
-func (t *talk) finish(o Options, number int, emit Emit) (err error) {
+func (t *conversation) finish(o Options, number int, emit Emit) (err error) {
 	h := &t.head
 	if h.Key, err = t.chooseKey(o, number); err != nil {
 		return fmt.Errorf("exchange: %w", err)
 	}
-	// Without generations it is not from a store of ours.
+	// A conversation from a store of ours has generations.
 	foreign := len(h.Generations)+len(h.Summaries) == 0
-	if !foreign && t.stray != nil {
-		return fmt.Errorf("exchange: read %s: %w", h.Key, t.stray)
+	if !foreign && t.notOurs != nil {
+		return fmt.Errorf("exchange: read %s: %w", h.Key, t.notOurs)
 	}
-	h.MessageSeq = max(h.MessageSeq, t.top)
-	told := foreign && t.summarize()
+	h.MessageSeq = max(h.MessageSeq, t.lastSeq)
+	prepend := foreign && t.placeSummary()
 	for _, s := range h.Summaries {
 		if s.CoversSeq < 1 || s.CoversSeq > h.MessageSeq {
 			return fmt.Errorf("exchange: read %s: %w: a summary covers up to message %d, the last is %d", h.Key, ErrFormat, s.CoversSeq, h.MessageSeq)
 		}
 	}
-	t.dates(o.Now, foreign)
+	t.setTimes(o.Now, foreign)
 	slices.Sort(h.Settings.Tags)
 	h.Settings.Tags = slices.Compact(h.Settings.Tags)
 	if err := emit(sessions.Record{Conversation: h}); err != nil {
 		return err
 	}
-	return t.messages(foreign, told, emit)
+	return t.emitMessages(foreign, prepend, emit)
 }
 
-// chooseKey takes the key of the options, or that of the input, or makes one of the
-// input's name.
-func (t *talk) chooseKey(o Options, number int) (k channels.Key, err error) {
+// chooseKey returns the key of the options, else that of the input, else one made of
+// the input's name.
+func (t *conversation) chooseKey(o Options, number int) (k channels.Key, err error) {
 	switch {
 	case !o.Key.IsZero() && number > 1:
 		return k, errManyKeys
@@ -68,9 +68,9 @@ func (t *talk) chooseKey(o Options, number int) (k channels.Key, err error) {
 	return k, err
 }
 
-// summarize places the prompt and the summary of a conversation that comes
-// without generations. told: the summary is a message before the others.
-func (t *talk) summarize() (told bool) {
+// placeSummary places the prompt and the summary of a conversation without
+// generations. prepend: the summary also becomes the first message.
+func (t *conversation) placeSummary() (prepend bool) {
 	h := &t.head
 	if h.Settings.System == "" {
 		h.Settings.System = strings.Join(t.system, "\n\n")
@@ -80,26 +80,26 @@ func (t *talk) summarize() (told bool) {
 	h.MessageSeq = int64(t.kept)
 	text, covers := t.summary, t.covered
 	if strings.TrimSpace(text) == "" {
-		text, covers = t.among, t.amongAfter
+		text, covers = t.inline, t.inlineCovers
 	}
 	if strings.TrimSpace(text) == "" {
 		return false
 	}
-	if told = covers == 0; told {
-		// The summarised messages are gone, and a summary has to cover
-		// something: it becomes the message that it covers.
+	if prepend = covers == 0; prepend {
+		// The summarised messages are gone, but a summary has to cover something: it
+		// covers itself as a message.
 		covers = 1
 		h.MessageSeq++
 	}
 	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: h.Updated}}
-	return told
+	return prepend
 }
 
-// dates sets the times that neither the input nor a message has.
-func (t *talk) dates(now func() time.Time, foreign bool) {
+// setTimes sets the times that the input lacks.
+func (t *conversation) setTimes(now func() time.Time, foreign bool) {
 	h := &t.head
-	// Documents of ours say both times as they were. A message may be older
-	// than its conversation, by what it takes to store it.
+	// Documents of ours have both times, and they count: a message can be a little
+	// older than its conversation.
 	if foreign || h.Updated.IsZero() {
 		h.Updated = rules.Latest(h.Updated, t.span[1])
 	}
@@ -116,37 +116,38 @@ func (t *talk) dates(now func() time.Time, foreign bool) {
 	}
 }
 
-// messages emits the messages. Those of other programs get their seqs here.
-func (t *talk) messages(foreign, told bool, emit Emit) error {
+// emitMessages emits the messages. Those of other programs get their seqs here, and a
+// message without a time gets that of the one before.
+func (t *conversation) emitMessages(foreign, prepend bool, emit Emit) error {
 	seq, at := int64(0), t.head.Created
-	stretch := func(said []sessions.Message) error {
-		for i := range said {
-			m := &said[i]
+	emitChunk := func(chunk []sessions.Message) error {
+		for i := range chunk {
+			m := &chunk[i]
 			if seq++; foreign {
 				m.Seq = seq
 			}
-			m.At = cmp.Or(m.At, at).UTC() // without a time, that of the one before
+			m.At = cmp.Or(m.At, at).UTC()
 			at = m.At
 		}
-		return emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: said}})
+		return emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: chunk}})
 	}
-	if told {
+	if prepend {
 		summary := sessions.Message{Role: sessions.RoleUser, Content: t.head.Summaries[0].Text, Synthetic: true, Summary: true}
-		if err := stretch([]sessions.Message{summary}); err != nil {
+		if err := emitChunk([]sessions.Message{summary}); err != nil {
 			return err
 		}
 	}
-	for i := range t.said.Len() {
-		said, err := t.said.At(i)
+	for i := range t.chunks.Len() {
+		chunk, err := t.chunks.At(i)
 		if err != nil {
 			return fmt.Errorf("exchange: read %s: %w", t.head.Key, err)
 		}
-		if err := stretch(said); err != nil {
+		if err := emitChunk(chunk); err != nil {
 			return err
 		}
 	}
 	if len(t.open) == 0 {
 		return nil
 	}
-	return stretch(t.open)
+	return emitChunk(t.open)
 }

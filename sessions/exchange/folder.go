@@ -20,14 +20,14 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Open reads the file at path. The name of the file is the conversation's if
-// nothing else names it.
+// Open reads the file at path. If nothing else names the conversation, the name of the
+// file does.
 func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	base := filepath.Base(path)
 	o.Name = cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base)))
 	var err error
 	if o.Meta == nil {
-		if o.Meta, err = readMeta(beside(path)); err != nil {
+		if o.Meta, err = readMeta(metaPath(path)); err != nil {
 			return nil, err
 		}
 	}
@@ -52,16 +52,14 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// The names of the file next to a log of PicoClaw's, of Sentinel's log, and of the
-// file next to that.
 const (
-	metaSuffix      = ".meta.json"
-	sentinelLog     = "messages.jsonl"
-	sentinelSummary = "summary.json"
+	metaSuffix      = ".meta.json"     // of the file next to a log of PicoClaw's
+	sentinelLog     = "messages.jsonl" // the log of Sentinel
+	sentinelSummary = "summary.json"   // next to it
 )
 
-// beside is the file that belongs to the log at path, or "".
-func beside(path string) string {
+// metaPath is the path of the metadata for the log at path, or "".
+func metaPath(path string) string {
 	if filepath.Base(path) == sentinelLog {
 		return filepath.Join(filepath.Dir(path), sentinelSummary)
 	}
@@ -82,8 +80,8 @@ func readMeta(path string) ([]byte, error) {
 	return data, nil
 }
 
-// candidates are the files of a folder, and of the folders in it, that may hold
-// conversations, by name.
+// candidates returns the paths of the files in a folder and its subfolders that may
+// hold conversations, sorted.
 func candidates(dir string) (out []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		name := e.Name()
@@ -111,8 +109,8 @@ func candidates(dir string) (out []string, err error) {
 // sqliteMagic is how every SQLite file begins.
 const sqliteMagic = "SQLite format 3\x00"
 
-// detect looks at the first line that is not empty, and returns a reader that
-// begins with it.
+// detect detects the format by the first line that is not empty, and returns a reader
+// that begins with it.
 func detect(in *bufio.Reader) (Format, io.Reader, error) {
 	if b, _ := in.Peek(len(sqliteMagic)); string(b) == sqliteMagic {
 		return Goose, in, nil
@@ -120,9 +118,9 @@ func detect(in *bufio.Reader) (Format, io.Reader, error) {
 	var first []byte
 	var err error
 	for len(bytes.TrimSpace(first)) == 0 && err == nil {
-		first, err = readLine(in, MaxLine)
+		first, err = readLine(in, maxLine)
 	}
-	if err != nil && err != io.EOF && !errors.Is(err, errLong) { // a document needs no line breaks
+	if err != nil && err != io.EOF && !errors.Is(err, errLineTooLong) { // a document needs no line breaks
 		return "", nil, fmt.Errorf("exchange: read: %w", err)
 	}
 	line := bytes.TrimSpace(first)
@@ -135,11 +133,11 @@ func detect(in *bufio.Reader) (Format, io.Reader, error) {
 	return classify(line), io.MultiReader(bytes.NewReader(first), in), nil
 }
 
-// classify knows lines of logs. The rest is a document, or a list.
+// classify recognizes a line of a log. Anything else begins a document or a list.
 func classify(line []byte) Format {
 	var f fieldSet
 	switch {
-	case json.Unmarshal(line, &f) != nil: // a list, or it continues in the next line
+	case json.Unmarshal(line, &f) != nil: // a list, or an object of several lines
 	case isRecord(f) || isArchive(f): // the reader says why it refuses an archive
 		return JSONL
 	case f["role"] == nil && isList(f["messages"]):
@@ -162,7 +160,8 @@ func isRecord(f fieldSet) bool {
 
 func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 
-// isMeta distinguishes the metadata line of a log from a document without messages.
+// isMeta reports whether f, which has no role, is the metadata line of a log and not a
+// document.
 func isMeta(f fieldSet) bool {
 	for _, name := range []string{"skip", "count", "created_at", "updated_at"} {
 		if f[name] != nil {
@@ -172,14 +171,14 @@ func isMeta(f fieldSet) bool {
 	return f["key"] != nil && f["messages"] == nil
 }
 
-// errOwnStore: somebody imports a file of one of our stores. It has only a part of a
-// conversation, and the lack of the rest would not be noticed until it is too late.
+// errOwnStore: the input is a file of one of our stores. It has only a part of a
+// conversation, and nobody would notice the loss of the rest until it is too late.
 var errOwnStore = fmt.Errorf("%w: it is a file from a Dragoman store, which cannot be imported alone: "+
 	"copy the whole store with dragoman sessions migrate, or export the conversations with dragoman sessions export and import the result", ErrFormat)
 
-// isStoreFile recognizes files of the file store: documents, and records of no
-// conversation. Their fields may also be in an export of ours, if an older
-// version imported such a file; but exports number their messages.
+// isStoreFile recognizes a document of the file store and its store.json. An export can
+// have their fields too, if an older version imported such a file, but it has a
+// message_seq.
 func isStoreFile(f fieldSet) bool {
 	ours := isNumber(f["lsn"]) || f["head"] != nil && f["key"] != nil || f["pairings"] != nil
 	return isNumber(f["format"]) && ours && f["message_seq"] == nil
@@ -190,11 +189,11 @@ func isNumber(raw json.RawMessage) bool {
 	return raw != nil && json.Unmarshal(raw, &n) == nil
 }
 
-// isArchive recognizes a line of the file store's archive, which has one field.
-// Some records have the same names.
+// isArchive recognizes a line of the file store's archive, which has one field. The
+// record of an inbox row has the same name, but no number as its id.
 func isArchive(f fieldSet) bool {
 	var row struct {
-		ID json.RawMessage `json:"id"` // the number that the store gave
+		ID json.RawMessage `json:"id"`
 	}
 	return len(f) == 1 && (isObject(f["message"]) || isObject(f["head"]) || isList(f["summaries"]) ||
 		json.Unmarshal(f["inbox"], &row) == nil && isNumber(row.ID))

@@ -10,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// openGoose reads the SQLite database in which goose keeps its sessions, or the
-// simpler one of programs that follow its pattern, a session at a time.
+// openGoose reads the SQLite database of goose, or the simpler one of programs that
+// follow its pattern, one session at a time.
 func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 	g, err := openGooseFile(ctx, path)
 	if err != nil {
@@ -26,7 +26,7 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 			return nil
 		})
 		for i := 0; i < len(list) && err == nil; i++ {
-			err = r.talk(emit, func(t *talk) error { return t.goose(ctx, g, list[i]) })
+			err = r.conversation(emit, func(t *conversation) error { return t.goose(ctx, g, list[i]) })
 		}
 		return err
 	}
@@ -34,7 +34,7 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 }
 
 // goose reads a session and its messages.
-func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
+func (t *conversation) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
 	err := t.gooseHead(session)
 	if err == nil {
 		err = t.gooseMessages(ctx, g)
@@ -45,12 +45,12 @@ func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error 
 	return nil
 }
 
-func (t *talk) gooseMessages(ctx context.Context, g *gooseFile) error {
-	hidden := false  // a message before was kept from the model
+func (t *conversation) gooseMessages(ctx context.Context, g *gooseFile) error {
+	hidden := false  // an earlier message was hidden from the model
 	inBlock := false // in a run of messages that only the model sees
-	// In the order in which they were stored, never by the clock.
+	// In the order of the rows, never by the clock.
 	return g.each(ctx, "SELECT * FROM messages "+ofSession, []any{t.name}, func(row fieldSet) error {
-		only, hid := gooseSight(row["metadata_json"])
+		modelOnly, hid := gooseVisibility(row["metadata_json"])
 		list, err := gooseEntries(row)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", t.raw+1, err)
@@ -58,33 +58,33 @@ func (t *talk) gooseMessages(ctx context.Context, g *gooseFile) error {
 		for _, e := range list {
 			// When goose compacts it writes a summary and notes that only the model
 			// sees. They replace the messages that it no longer sees.
-			e.Summary, e.Synthetic = e.Summary || only, e.Synthetic || only
+			e.Summary, e.Synthetic = e.Summary || modelOnly, e.Synthetic || modelOnly
 			if err := t.add(e); err != nil {
 				return err
 			}
 		}
 		before := inBlock
-		if inBlock = only && (hidden || inBlock); inBlock {
+		if inBlock = modelOnly && (hidden || inBlock); inBlock {
 			t.covered = t.kept
 		}
 		if inBlock && !before {
 			t.summary = list[0].Content
 		}
 		hidden = hidden || hid
-		if list[0].told == "function" {
+		if list[0].inputRole == "function" {
 			t.note("message %d, the result of a function, became a note, because it names no call", t.raw)
 		}
 		return nil
 	})
 }
 
-func (t *talk) gooseHead(f fieldSet) error {
+func (t *conversation) gooseHead(f fieldSet) error {
 	if !take(f, "id", &t.name) { // a number, perhaps
 		t.name = string(f["id"])
 		delete(f, "id")
 	}
 	h := &t.head
-	h.Created, h.Updated = moment(f["created_at"]), moment(f["updated_at"])
+	h.Created, h.Updated = parseTime(f["created_at"]), parseTime(f["updated_at"])
 	delete(f, "created_at")
 	delete(f, "updated_at")
 	if !take(f, "name", &h.Title) || h.Title == "" {
@@ -97,22 +97,22 @@ func (t *talk) gooseHead(f fieldSet) error {
 		_ = json.Unmarshal([]byte(text), &own)
 		take(own, "tags", &h.Settings.Tags)
 		for name, value := range own {
-			if err := t.set(name, value); err != nil {
+			if err := t.setMetadata(name, value); err != nil {
 				return err
 			}
 		}
 	}
 	if len(f) > 0 {
-		if err := t.set("goose", f); err != nil {
+		if err := t.setMetadata("goose", f); err != nil {
 			return err
 		}
 	}
-	return t.set("goose_id", t.name)
+	return t.setMetadata("goose_id", t.name)
 }
 
-// gooseSight reads the metadata of a row: only the model sees it, or all but
-// the model.
-func gooseSight(raw json.RawMessage) (only, hid bool) {
+// gooseVisibility reads the metadata of a row. Only the model sees a message that is
+// modelOnly, and only the user one that is hidden.
+func gooseVisibility(raw json.RawMessage) (modelOnly, hidden bool) {
 	var text string
 	var seen struct {
 		User  *bool `json:"userVisible"`
@@ -121,12 +121,12 @@ func gooseSight(raw json.RawMessage) (only, hid bool) {
 	if json.Unmarshal(raw, &text) != nil || json.Unmarshal([]byte(text), &seen) != nil {
 		return false, false
 	}
-	hid = seen.Agent != nil && !*seen.Agent
-	return !hid && seen.User != nil && !*seen.User, hid
+	hidden = seen.Agent != nil && !*seen.Agent
+	return !hidden && seen.User != nil && !*seen.User, hidden
 }
 
-// gooseEntries makes messages of a row, at least one: goose keeps the results
-// of tools in messages of the user. The other columns of the row go into the first.
+// gooseEntries decodes a row into at least one message: goose keeps the results of
+// tools in messages of the user. The other columns go into Extra of the first.
 func gooseEntries(row fieldSet) (list []entry, err error) {
 	f := fieldSet{"role": row["role"]}
 	if raw := row["content"]; raw != nil && row["content_json"] == nil {
@@ -136,7 +136,7 @@ func gooseEntries(row fieldSet) (list []entry, err error) {
 	if take(row, "tool_calls", &text) && strings.TrimSpace(text) != "" {
 		f["tool_calls"] = json.RawMessage(text)
 	}
-	said, err := entryOf(f)
+	e, err := entryOf(f)
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +145,14 @@ func gooseEntries(row fieldSet) (list []entry, err error) {
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
 			return nil, fmt.Errorf("%w: its content is not a list: %w", ErrFormat, err)
 		}
-		list = said.gooseParts(parts)
+		list = e.gooseParts(parts)
 	}
-	if said.Content != "" || len(said.ToolCalls) > 0 || len(list) == 0 {
-		list = append(list, said) // after the results in the same row: they end the turn before
+	if e.Content != "" || len(e.ToolCalls) > 0 || len(list) == 0 {
+		list = append(list, e) // after the results, which end the turn before
 	}
-	at := moment(row["created_timestamp"])
+	at := parseTime(row["created_timestamp"])
 	for i := range list {
-		list[i].At = cmp.Or(at, moment(row["timestamp"]))
+		list[i].At = cmp.Or(at, parseTime(row["timestamp"]))
 	}
 	first := &list[0]
 	for name, value := range row {
@@ -160,12 +160,12 @@ func gooseEntries(row fieldSet) (list []entry, err error) {
 		case "id", "session_id", "role", "content":
 			continue
 		}
-		first.extra("goose_"+name, value)
+		first.setExtra("goose_"+name, value)
 	}
 	return list, nil
 }
 
-func (e *entry) extra(name string, value json.RawMessage) {
+func (e *entry) setExtra(name string, value json.RawMessage) {
 	if e.Extra == nil {
 		e.Extra = fieldSet{}
 	}
@@ -188,37 +188,37 @@ type goosePart struct {
 	} `json:"toolResult"`
 }
 
-// gooseParts gives e the texts and calls of a row of goose's own, and makes
-// messages of its results. If there are other parts, the original stays.
+// gooseParts decodes the parts of goose's own rows: it gives e the texts and calls and
+// returns the results as messages. If there are other parts, Extra keeps them all.
 func (e *entry) gooseParts(parts []json.RawMessage) (results []entry) {
-	var said []json.RawMessage
-	plain := true
+	var content []json.RawMessage // all but calls and results
+	plain := true                 // content has only text
 	for _, item := range parts {
 		var p goosePart
-		_ = json.Unmarshal(item, &p) // what is no part stays as it is
+		_ = json.Unmarshal(item, &p) // anything else is content
 		switch p.Type {
 		case "toolRequest":
-			asked := p.ToolCall.Value
-			if asked.Name == "" { // a call that goose could not understand
-				said, plain = append(said, item), false
+			call := p.ToolCall.Value
+			if call.Name == "" { // a call that goose could not understand
+				content, plain = append(content, item), false
 			}
-			args := asked.Arguments
+			args := call.Arguments
 			if args == nil {
 				args = json.RawMessage("{}")
 			}
-			e.ToolCalls = append(e.ToolCalls, wireCall{ID: p.ID, Name: cmp.Or(asked.Name, "unknown"), Args: args}.ours())
+			e.ToolCalls = append(e.ToolCalls, wireCall{ID: p.ID, Name: cmp.Or(call.Name, "unknown"), Args: args}.decode())
 		case "toolResponse":
-			r := entry{told: "tool"}
+			r := entry{inputRole: "tool"}
 			r.Role, r.ToolCallID = sessions.RoleTool, p.ID
 			r.Content = resultText(p.ToolResult.Error, p.ToolResult.Value)
 			results = append(results, r)
 		default:
-			said, plain = append(said, item), plain && p.Type == "text"
+			content, plain = append(content, item), plain && p.Type == "text"
 		}
 	}
-	e.Content = partsText(said)
-	if raw, err := encode(said, "", ""); err == nil && !plain {
-		e.extra("content", raw)
+	e.Content = partsText(content)
+	if raw, err := encode(content, "", ""); err == nil && !plain {
+		e.setExtra("content", raw)
 	}
 	return results
 }

@@ -16,8 +16,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// database makes one of the statements in a file of testdata. It stays open,
-// with its log beside it, as when the program runs.
+// database runs the statements in a file of testdata. The database stays open, with its
+// write-ahead log, as while the program runs.
 func database(t *testing.T, script string) string {
 	t.Helper()
 	statements, err := os.ReadFile(filepath.Join("testdata", script))
@@ -146,8 +146,8 @@ func TestGooseRefusals(t *testing.T) {
 	}
 }
 
-// An import of many sessions takes time by their messages, not by the square of
-// them: whatever the ids are stored as, and with the program's index or without.
+// The time of an import grows with the messages, not with their square, whatever type
+// the ids have, and with the program's index or without.
 func TestGooseMessagesAreFoundByAnIndex(t *testing.T) {
 	for name, column := range map[string]string{
 		"texts":     "session_id TEXT); CREATE INDEX theirs ON messages (session_id",

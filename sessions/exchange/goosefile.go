@@ -14,14 +14,14 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// ErrDatabase: the file is not a whole database of goose's.
+// ErrDatabase: the file is not a complete goose database.
 var ErrDatabase = fmt.Errorf("%w: not a goose database", ErrFormat)
 
-// ownDatabase is how the databases of our sqlite store are marked.
-const ownDatabase = 1146241351
+// ownApplicationID is the application_id of the databases of our sqlite store.
+const ownApplicationID = 1146241351
 
-// gooseFile is a private copy of a database and its write-ahead log: the
-// program's own file is never opened as a database.
+// gooseFile is a private copy of a database and its write-ahead log. SQLite never opens
+// the other program's file.
 type gooseFile struct {
 	dir string
 	db  *sql.DB
@@ -72,14 +72,13 @@ func (g *gooseFile) Close() error {
 	return errors.Join(err, os.RemoveAll(g.dir))
 }
 
-// ofSession chooses the messages of a session. Programs store its id as a text
-// or as a number, so it is compared as a text.
+// ofSession selects the messages of a session. Its id is a text or a number, depending
+// on the program, so it is compared as a text.
 const ofSession = "WHERE CAST(session_id AS TEXT) = ? ORDER BY rowid"
 
-// open proves that the copy is whole and has real tables: a view could do
-// anything. It makes the index that [ofSession] needs, because without one each
-// session costs a walk through the messages of all. A table that takes no index
-// is read slowly.
+// open checks that the copy is complete and has real tables, because a view could do
+// anything. It creates the index for ofSession, without which each session costs a scan
+// of all messages. A table that takes no index is read slowly.
 func (g *gooseFile) open(ctx context.Context, name string) error {
 	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: name}).EscapedPath(), RawQuery: "_pragma=trusted_schema(0)&_pragma=synchronous(0)"}
 	var err error
@@ -100,7 +99,7 @@ func (g *gooseFile) open(ctx context.Context, name string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("exchange: open: %w: %w", ErrDatabase, err)
-	case program == ownDatabase:
+	case program == ownApplicationID:
 		return fmt.Errorf("exchange: read: %w", errOwnStore)
 	case tables != 2:
 		return fmt.Errorf("exchange: open: %w: it has no tables of sessions and messages", ErrDatabase)
@@ -109,7 +108,7 @@ func (g *gooseFile) open(ctx context.Context, name string) error {
 	return nil
 }
 
-// each reads rows as JSON. Nulls and blobs are left out.
+// each calls f for each row, as JSON without nulls and blobs.
 func (g *gooseFile) each(ctx context.Context, query string, args []any, f func(fieldSet) error) error {
 	rows, err := g.db.QueryContext(ctx, query, args...)
 	if err != nil {

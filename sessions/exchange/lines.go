@@ -16,13 +16,11 @@ import (
 	"dragoman/sessions"
 )
 
-// errLong: a line is longer than it may be.
-var errLong = fmt.Errorf("%w: more than %d MiB", ErrFormat, MaxLine>>20)
+var errLineTooLong = fmt.Errorf("%w: more than %d MiB", ErrFormat, maxLine>>20)
 
-// readLine reads one line, its end included, of any length up to most. The
-// last line may lack its end: then the error is io.EOF beside the bytes. A
-// line that is too long is returned as far as it was read, with errLong.
-func readLine(in *bufio.Reader, most int) ([]byte, error) {
+// readLine reads one line with its end. It returns a last line without one with
+// io.EOF, and the beginning of a line of more than limit bytes with errLineTooLong.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
@@ -30,32 +28,34 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 		switch {
 		case err == nil:
 			return line, nil
-		case len(line) > most:
-			return line, errLong
+		case len(line) > limit:
+			return line, errLineTooLong
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		}
 	}
 }
 
-// lines counts the lines that it reads.
+// lines reads lines and counts them.
 type lines struct {
 	in     *bufio.Reader
-	number int // of the line that was read last, from 1
-	// whole says that it was ended by a line break: one that is not may have been
-	// cut off by a crash.
-	whole bool
+	number int // of the last line that was read, from 1
+	// terminated says that the last line ended with a line break. One without may have
+	// been cut off by a crash.
+	terminated bool
 }
 
-func newLines(in io.Reader) lines { return lines{in: bufio.NewReaderSize(in, 64<<10), whole: true} }
+func newLines(in io.Reader) lines {
+	return lines{in: bufio.NewReaderSize(in, 64<<10), terminated: true}
+}
 
 // each calls f for every line that is not blank. Errors name the line.
 func (l *lines) each(f func(line []byte) error) error {
-	for l.whole {
-		line, err := readLine(l.in, MaxLine)
+	for l.terminated {
+		line, err := readLine(l.in, maxLine)
 		l.number++
 		if err == io.EOF {
-			l.whole, err = false, nil
+			l.terminated, err = false, nil
 		}
 		if line = bytes.TrimSpace(line); err == nil && len(line) > 0 {
 			err = f(line)
@@ -67,47 +67,46 @@ func (l *lines) each(f func(line []byte) error) error {
 	return nil
 }
 
-// log reads the append-only logs of PicoClaw and of Sentinel: a message a line,
-// perhaps with metadata of the conversation in the first line or in a file next to
-// it.
-type log struct {
+// logReader reads the append-only logs of PicoClaw and of Sentinel, with a message a
+// line. The first line or a file next to the log may have metadata of the conversation.
+type logReader struct {
 	*Reader
-	lines   lines
-	meta    bool // there was metadata
-	skip    int  // lines that were summarised
-	written int  // lines with messages
+	lines    lines
+	hasMeta  bool
+	skip     int // the first lines with messages, which were summarised
+	messages int // lines with messages so far
 }
 
-func (g *log) read(emit Emit) error {
-	return g.talk(emit, func(t *talk) error {
+func (g *logReader) read(emit Emit) error {
+	return g.conversation(emit, func(t *conversation) error {
 		t.joins = g.format == Sentinel
 		if meta := g.opts.Meta; meta != nil {
 			var err error
-			if g.skip, err = t.meta(meta); err != nil {
+			if g.skip, err = t.takeMeta(meta); err != nil {
 				return fmt.Errorf("exchange: read the file beside the log: %w", err)
 			}
-			g.meta = true
+			g.hasMeta = true
 		}
 		err := g.lines.each(func(line []byte) error { return g.line(t, line) })
-		if err == nil && t.raw == 0 && g.written > 0 {
-			err = fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, g.written)
+		if err == nil && t.raw == 0 && g.messages > 0 {
+			err = fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, g.messages)
 		}
 		return err
 	})
 }
 
-func (g *log) line(t *talk, line []byte) error {
-	if g.written == 0 && !g.meta {
+func (g *logReader) line(t *conversation, line []byte) error {
+	if g.messages == 0 && !g.hasMeta {
 		var f fieldSet
 		if json.Unmarshal(line, &f) == nil && f["role"] == nil && isMeta(f) {
 			var err error
-			if g.skip, err = t.meta(line); err == nil {
-				g.meta = true
+			if g.skip, err = t.takeMeta(line); err == nil {
+				g.hasMeta = true
 				return nil
 			}
 		}
 	}
-	g.written++
+	g.messages++
 	decode := decodeEntry
 	if t.joins {
 		decode = t.decodeSentinel
@@ -116,45 +115,46 @@ func (g *log) line(t *talk, line []byte) error {
 	switch {
 	case err == nil:
 		err = t.add(e)
-	case json.Valid(line): // whole, but no message
-	case !g.lines.whole:
+	case json.Valid(line): // complete, but not a message
+	case !g.lines.terminated:
 		t.note("line %d, the last, is cut off and was left out", g.lines.number)
 		err = nil
 	default: // PicoClaw appends to a line that a crash cut off
 		t.note("line %d is damaged and was left out", g.lines.number)
 		err = nil
 	}
-	if g.written <= g.skip || e.is(t.until) {
+	if g.messages <= g.skip || e.hasSentinelID(t.until) {
 		t.covered = t.kept
 	}
 	return err
 }
 
-// meta takes the metadata of a log.
-func (t *talk) meta(data []byte) (skip int, err error) {
+// takeMeta takes the metadata of a log. The first skip lines with messages were
+// summarised.
+func (t *conversation) takeMeta(data []byte) (skip int, err error) {
 	f, err := parse(data)
 	if err != nil {
 		return 0, err
 	}
-	take(f, "skip", &skip) // so many lines were summarised
+	take(f, "skip", &skip)
 	delete(f, "count")
 	if t.joins {
 		take(f, "sessionId", &t.name)
 		take(f, "lastSummarizedMessageId", &t.until)
 	}
-	return skip, t.fields(f)
+	return skip, t.takeFields(f)
 }
 
-// ownLines reads Dragoman's own lines. They are taken as they are, because they
-// are the one format that must lose nothing.
-type ownLines struct {
+// recordReader reads Dragoman's own JSONL. It changes nothing in a record but the key,
+// because this format must lose nothing.
+type recordReader struct {
 	lines lines
-	key   channels.Key // instead of the one in the input
-	seen  channels.Key
+	key   channels.Key // replaces the one in the input
+	seen  channels.Key // the one in the input so far
 }
 
-func (s *ownLines) read(emit Emit) error {
-	var refused error // by emit, which has nothing to do with the line
+func (s *recordReader) read(emit Emit) error {
+	var refused error // by emit, so it must not name the line
 	err := s.lines.each(func(line []byte) error {
 		rec, err := s.record(line)
 		if err == nil {
@@ -165,24 +165,24 @@ func (s *ownLines) read(emit Emit) error {
 	return cmp.Or(refused, err)
 }
 
-// record reads one record. Names that this version does not know are refused:
-// their meaning in a later version would be lost.
-func (s *ownLines) record(line []byte) (rec sessions.Record, err error) {
+// record decodes one record. It refuses unknown names, because what they mean in a
+// later version would be lost.
+func (s *recordReader) record(line []byte) (rec sessions.Record, err error) {
 	if !utf8.Valid(line) {
 		return rec, errEncoding
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&rec); err != nil {
-		return rec, refusal(line, err)
+		return rec, explain(line, err)
 	}
-	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
+	if _, err := dec.Token(); err != io.EOF { // a second record in this line would be lost
 		return rec, fmt.Errorf("%w: something follows its record", ErrFormat)
 	}
-	if n := parts(rec); n != 1 {
+	if n := countFields(rec); n != 1 {
 		return rec, fmt.Errorf("%w: it holds %d records, not one", ErrFormat, n)
 	}
-	k := keyIn(rec)
+	k := keyOf(rec)
 	switch {
 	case k == nil:
 		return rec, nil
@@ -197,8 +197,9 @@ func (s *ownLines) record(line []byte) (rec sessions.Record, err error) {
 	return rec, nil
 }
 
-// refusal says why a line of ours is refused.
-func refusal(line []byte, err error) error {
+// explain turns an error of encoding/json into one that says why a line of ours is
+// refused.
+func explain(line []byte, err error) error {
 	var f fieldSet
 	if json.Unmarshal(line, &f) == nil && isArchive(f) {
 		return errOwnStore
@@ -209,8 +210,8 @@ func refusal(line []byte, err error) error {
 	return fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
-// parts counts the fields that are set.
-func parts(r sessions.Record) (n int) {
+// countFields counts the fields that are set.
+func countFields(r sessions.Record) (n int) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		n += one(!v.Field(i).IsNil())

@@ -11,9 +11,9 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// A conversation that is longer than what a reader holds is told as a short one
-// is: the prompt and the summary that stand around its messages, old function
-// calls across a border between two stretches, fields that are not known.
+// A conversation of several chunks is read as a short one is: with the prompt and the
+// summary around its messages, a function call and its result in different chunks, and
+// unknown fields.
 func TestLongConversation(t *testing.T) {
 	text := strings.Repeat("<wörter> & mehr\u2028", 600)
 	var list []string

@@ -11,20 +11,20 @@ import (
 	"dragoman/sessions"
 )
 
-// page writes conversations for people. Messages are quoted, so that none looks like
-// a heading or another person's message. Calls of tools and their results are folded.
-type page struct {
+// markdownWriter writes conversations for people. It quotes messages, so that none looks
+// like a heading or another person's message, and folds tool calls and their results.
+type markdownWriter struct {
 	w     io.Writer
 	zone  *time.Location
 	key   channels.Key
 	day   string
-	calls map[string]string // names of tools by call, since the last question
-	count int
+	calls map[string]string // names of tools by call
+	count int               // of conversations
 }
 
-func (p *page) Close() error { return nil }
+func (p *markdownWriter) Close() error { return nil }
 
-func (p *page) Put(r sessions.Record) error {
+func (p *markdownWriter) Put(r sessions.Record) error {
 	var b strings.Builder
 	switch {
 	case r.Conversation != nil:
@@ -41,7 +41,7 @@ func (p *page) Put(r sessions.Record) error {
 	return err
 }
 
-func (p *page) begin(b *strings.Builder, c *sessions.ConversationRecord) {
+func (p *markdownWriter) begin(b *strings.Builder, c *sessions.ConversationRecord) {
 	p.key, p.day, p.calls = c.Key, "", map[string]string{}
 	if p.count > 0 {
 		b.WriteString("\n---\n\n")
@@ -56,7 +56,7 @@ func (p *page) begin(b *strings.Builder, c *sessions.ConversationRecord) {
 	}
 }
 
-func (p *page) message(b *strings.Builder, m sessions.Message) {
+func (p *markdownWriter) message(b *strings.Builder, m sessions.Message) {
 	at := m.At.In(p.zone)
 	if day := at.Format(time.DateOnly); day != p.day && !m.At.IsZero() {
 		p.day = day
@@ -97,18 +97,18 @@ func speaker(m sessions.Message) string {
 }
 
 func attached(a channels.Attachment) string {
-	what := cmp.Or(a.Name, a.File, "a file")
+	name := cmp.Or(a.Name, a.File, "a file")
 	kind := cmp.Or(string(a.Kind), "document")
 	switch {
 	case a.Missing != "":
-		return fmt.Sprintf("%s (%s, missing: %s)", what, kind, a.Missing)
+		return fmt.Sprintf("%s (%s, missing: %s)", name, kind, a.Missing)
 	case a.Bytes > 0:
-		return fmt.Sprintf("%s (%s, %d bytes)", what, kind, a.Bytes)
+		return fmt.Sprintf("%s (%s, %d bytes)", name, kind, a.Bytes)
 	}
-	return fmt.Sprintf("%s (%s)", what, kind)
+	return fmt.Sprintf("%s (%s)", name, kind)
 }
 
-// fold hides text until a reader opens it.
+// fold hides text until the reader opens it.
 func fold(b *strings.Builder, title, text string) {
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(line(title))
 	text = strings.TrimRight(sessions.Printable(text), "\n")
@@ -123,7 +123,7 @@ func fold(b *strings.Builder, title, text string) {
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%s\n%s\n%s\n\n</details>\n", title, fence, text, fence)
 }
 
-// quoted sets text off as a quotation, line by line.
+// quoted returns text as a quotation.
 func quoted(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(strings.TrimRight(sessions.Printable(text), "\n") + "\n") {
@@ -132,7 +132,7 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// inline is one line in which nothing is marked up.
+// inline returns s as one line without markup.
 func inline(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", "&lt;").Replace(line(s))
 }

@@ -32,43 +32,43 @@ const (
 	Comparing Step = "comparing"
 )
 
-// Difference is where two stores do not hold the same: "the conversation
-// telegram:1", "the facts". It shows nothing that somebody wrote.
+// Difference is the error for two stores that differ. Where names the place, like "the
+// conversation telegram:1" or "the facts", and shows no text of a message.
 type Difference struct{ Where string }
 
 func (d *Difference) Error() string { return "exchange: compare: the copy differs in: " + d.Where }
 
-// Move copies all that from holds to the empty store to, reads the copy again
-// and compares both. It returns what there is; an error that is a [*Difference]
-// says that the copy is not the same.
+// Move copies everything in from to the empty store to, reads the copy again and
+// compares both. It returns the counts of from. Errors: *Difference if the copy is not
+// equal.
 //
-// Neither store may be used by anybody else meanwhile. From is only read. To is
-// filled in many steps: a move that ends early leaves a part of it, which is
-// of no use. The largest conversation has to fit into memory, not the store.
+// Nothing else may use either store meanwhile. Move only reads from. It fills to in many
+// steps and leaves an incomplete copy if it fails. The largest conversation has to fit
+// into memory, not the store.
 //
-// Tell, if not nil, is called often.
-func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (all Counts, err error) {
-	if tell == nil {
-		tell = func(Progress) {}
+// If report is not nil, Move calls it often.
+func Move(ctx context.Context, from, to sessions.Copies, report func(Progress)) (all Counts, err error) {
+	if report == nil {
+		report = func(Progress) {}
 	}
 	source, copied := digest{}, digest{}
 	var done, read Counts
-	// First everything is counted, and the records of no conversation are copied,
-	// because a message may name the occurrence that fired it. Then come the others.
-	for _, belongs := range []bool{false, true} {
-		err := inParts(func(emit Emit) error {
+	// The first pass counts everything and copies the records of no conversation,
+	// because a message may name the occurrence that fired it. The second copies the
+	// conversations.
+	for _, conversations := range []bool{false, true} {
+		err := inBatches(func(emit Emit) error {
 			return from.Dump(ctx, nil, func(r sessions.Record) error {
-				_, has := KeyOf(r)
-				if !belongs {
+				if !conversations {
 					all.add(r)
-					tell(Progress{Counting, all.Messages, 0})
+					report(Progress{Counting, all.Messages, 0})
 				}
-				if has != belongs {
+				if (keyOf(r) != nil) != conversations {
 					return nil
 				}
 				source.add(r)
-				if done.add(r); has {
-					tell(Progress{Copying, done.Messages, all.Messages})
+				if done.add(r); conversations {
+					report(Progress{Copying, done.Messages, all.Messages})
 				}
 				return emit(r)
 			})
@@ -83,7 +83,7 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	err = to.Dump(ctx, nil, func(r sessions.Record) error {
 		copied.add(r)
 		read.add(r)
-		tell(Progress{Comparing, min(read.Messages, all.Messages), all.Messages})
+		report(Progress{Comparing, min(read.Messages, all.Messages), all.Messages})
 		return nil
 	})
 	if err != nil {
@@ -92,46 +92,46 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	return all, source.compare(copied)
 }
 
-// digest has one hash of all that belongs to a conversation, and of all records
-// of one kind that belong to none, in the order of a Dump.
+// digest has a hash of each conversation, and of each kind of record that belongs to
+// none, in the order of a Dump. The keys are those of [Difference].
 type digest map[string][sha256.Size]byte
 
-// add takes r in. How messages are cut into records is the store's own affair.
+// add adds r. It ignores how the store cuts messages into records.
 func (d digest) add(r sessions.Record) {
 	if r.Messages == nil {
-		d.put(placeOf(r), r)
+		d.hash(groupOf(r), r)
 		return
 	}
 	for _, m := range r.Messages.Messages {
-		d.put(placeOf(r), m)
+		d.hash(groupOf(r), m)
 	}
 }
 
-func (d digest) put(place string, v any) {
+func (d digest) hash(group string, v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		raw = []byte(err.Error()) // both stores would have it
+		raw = []byte(err.Error()) // the same for both stores
 	}
-	before := d[place]
-	d[place] = sha256.Sum256(append(before[:], raw...))
+	before := d[group]
+	d[group] = sha256.Sum256(append(before[:], raw...))
 }
 
-// compare returns the first of the places in which a copy is not the same.
+// compare returns the first Difference between d and copied.
 func (d digest) compare(copied digest) error {
 	all := maps.Clone(d)
 	maps.Copy(all, copied)
-	for _, place := range slices.Sorted(maps.Keys(all)) {
-		one, ok := d[place]
-		if two, too := copied[place]; !ok || !too || one != two {
-			return &Difference{place}
+	for _, group := range slices.Sorted(maps.Keys(all)) {
+		one, ok := d[group]
+		if two, too := copied[group]; !ok || !too || one != two {
+			return &Difference{group}
 		}
 	}
 	return nil
 }
 
-// placeOf names the conversation of r, or its kind.
-func placeOf(r sessions.Record) string {
-	if k, has := KeyOf(r); has {
+// groupOf names the conversation of r, or its kind.
+func groupOf(r sessions.Record) string {
+	if k := keyOf(r); k != nil {
 		return "the conversation " + k.String()
 	}
 	switch {
@@ -149,16 +149,8 @@ func placeOf(r sessions.Record) string {
 	return "the store's own record"
 }
 
-// KeyOf is the conversation that r belongs to, and whether it belongs to one.
-func KeyOf(r sessions.Record) (k channels.Key, has bool) {
-	if in := keyIn(r); in != nil {
-		return *in, true
-	}
-	return k, false
-}
-
-// keyIn is where r has that key, or nil.
-func keyIn(r sessions.Record) *channels.Key {
+// keyOf returns the key in r, or nil if r belongs to no conversation.
+func keyOf(r sessions.Record) *channels.Key {
 	switch {
 	case r.Conversation != nil:
 		return &r.Conversation.Key
@@ -175,63 +167,65 @@ func keyIn(r sessions.Record) *channels.Key {
 // Restore is [sessions.Copies.Restore].
 type Restore = func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error)
 
-// How much is stored in one step, as soon as a conversation ends: enough that
-// the commits cost little, and little enough to hold in memory.
+// A batch ends with the conversation in which it reaches one of these. That is enough to
+// make commits cheap, and fits into memory.
 const (
 	batchRecords = 1000
 	batchBytes   = 8 << 20
 )
 
-// errEnough: nobody reads on.
-var errEnough = errors.New("enough")
+var errStopped = errors.New("stopped")
 
-// pull are the records that read emits; an error is the last.
-func pull(read func(Emit) error) iter.Seq2[sessions.Record, error] {
+// iterate returns the records that read emits; its error comes last.
+func iterate(read func(Emit) error) iter.Seq2[sessions.Record, error] {
 	return func(yield func(sessions.Record, error) bool) {
 		err := read(func(r sessions.Record) error {
 			if !yield(r, nil) {
-				return errEnough
+				return errStopped
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(sessions.Record{}, err)
 		}
 	}
 }
 
-// inParts hands all that read emits to store in parts that end where a conversation
-// does. Store reads each part to its end.
-func inParts(read func(Emit) error, store func(next func() (sessions.Record, error)) error) error {
-	next, stop := iter.Pull2(pull(read))
+// inBatches passes the records that read emits to store, in batches that end where a
+// conversation does. store reads each batch to its end.
+func inBatches(read func(Emit) error, store func(next func() (sessions.Record, error)) error) error {
+	next, stop := iter.Pull2(iterate(read))
 	defer stop()
 	r, err, more := next()
 	for more && err == nil {
 		records, bytes := 0, 0
-		part := func() (sessions.Record, error) {
+		nextInBatch := func() (sessions.Record, error) {
 			if records > 0 {
-				before, _ := KeyOf(r)
+				var before channels.Key
+				if k := keyOf(r); k != nil {
+					before = *k
+				}
 				if r, err, more = next(); !more {
 					return r, io.EOF
 				} else if err != nil {
 					return r, err
 				}
-				if k, has := KeyOf(r); (!has || k != before) && (records >= batchRecords || bytes >= batchBytes) {
-					return sessions.Record{}, io.EOF // r begins the next part
+				if k := keyOf(r); (k == nil || *k != before) && (records >= batchRecords || bytes >= batchBytes) {
+					return sessions.Record{}, io.EOF // r begins the next batch
 				}
 			}
-			records, bytes = records+1, bytes+size(r)
+			records, bytes = records+1, bytes+sizeOf(r)
 			return r, nil
 		}
-		if err := store(part); err != nil {
+		if err := store(nextInBatch); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// size is how many bytes r is, about.
-func size(r sessions.Record) (n int) {
+// sizeOf is about how many bytes r has.
+func sizeOf(r sessions.Record) (n int) {
 	switch {
 	case r.Messages != nil:
 		for _, m := range r.Messages.Messages {

@@ -46,7 +46,7 @@ func TestMove(t *testing.T) {
 	}
 	for name, n := range map[string]int{
 		"conversations": counts.Conversations, "messages": counts.Messages, "summaries": counts.Summaries, "generations": counts.Generations,
-		"waiting": counts.Waiting, "unsent": counts.Unsent, "asides": counts.Asides, "facts": counts.Facts, "pairings": counts.Pairings,
+		"waiting": counts.Waiting, "unsent": counts.Unsent, "asides": counts.Quarantined, "facts": counts.Facts, "pairings": counts.Pairings,
 		"jobs": counts.Jobs, "occurrences": counts.Occurrences, "erased": counts.Erased, "days": counts.Days,
 	} {
 		if n == 0 {
@@ -83,8 +83,7 @@ func (f faulty) Restore(ctx context.Context, next func() (sessions.Record, error
 	})
 }
 
-// Whatever a target loses or changes is found, and told without a word of what
-// was said.
+// Move finds whatever the target loses or changes, and its error shows no text.
 func TestMoveFindsDifferences(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(r *sessions.Record) bool
@@ -137,7 +136,7 @@ func TestMoveFindsDifferences(t *testing.T) {
 	}
 }
 
-// What a copy that is not empty has beside, and a move that is cut short.
+// Move fails if the target was not empty, and if it is interrupted.
 func TestMoveEnds(t *testing.T) {
 	one, two := newStore(t), newStore(t)
 	storetest.Fill(t, one)
@@ -159,7 +158,7 @@ func TestMoveEnds(t *testing.T) {
 	}
 }
 
-// largest notes how many messages were in the largest step.
+// largest records the number of messages in the largest step.
 type largest struct {
 	*sqlitetest.Store
 	steps, most int
@@ -178,7 +177,7 @@ func (l *largest) Restore(ctx context.Context, next func() (sessions.Record, err
 	})
 }
 
-// A store of any size goes through in pieces.
+// Move copies a store of any size in pieces.
 func TestMoveIsBounded(t *testing.T) {
 	from, to := newStore(t), &largest{Store: newStore(t)}
 	const chats, each = 1200, 4

@@ -11,8 +11,7 @@ import (
 	"dragoman/sessions"
 )
 
-// Item is one conversation that an import found, or one file that it could not
-// read.
+// Item is a conversation that an import found, or a file that it cannot read.
 type Item struct {
 	File     string       `json:"file"`
 	Format   Format       `json:"format,omitempty"`
@@ -20,13 +19,13 @@ type Item struct {
 	Messages int          `json:"messages"`
 	Calls    int          `json:"calls"`
 	Summary  bool         `json:"summary,omitempty"`
-	// LeftOut says why it is not imported, or "".
+	// LeftOut is the reason why it is not imported, or "".
 	LeftOut string `json:"left_out,omitempty"`
 }
 
 // Plan is an import that has been checked and not begun.
 type Plan struct {
-	// Files counts those that were looked at.
+	// Files counts the files that were read.
 	Files int    `json:"files"`
 	Items []Item `json:"items"`
 	// Others counts records that belong to no conversation: facts, pairings,
@@ -35,17 +34,14 @@ type Plan struct {
 	// Notes name everything that is left out or changed within conversations.
 	Notes []string `json:"notes,omitempty"`
 
-	opts Options
-	// files are those of which something is imported, be it only records that
-	// belong to no conversation; from is the one that each conversation is in.
-	files []string
-	from  map[channels.Key]string
+	opts  Options
+	files []string                // that have something to import
+	from  map[channels.Key]string // the file of each conversation
 }
 
-// Survey reads everything at path, a file or the files of a folder, and
-// returns the plan of an import. Conversations that the store has, as exists says,
-// are left out. So is a file of a folder that cannot be read; a single such file is
-// an error.
+// Survey reads the file at path, or the files of the folder there, and returns the plan
+// of an import. It leaves out conversations for which exists returns true, and files of
+// a folder that it cannot read. If path is such a file, it returns an error.
 func Survey(ctx context.Context, path string, o Options, exists func(context.Context, channels.Key) (bool, error)) (*Plan, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -93,7 +89,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 	return p, nil
 }
 
-// survey reads one file to its end.
+// survey reads one file to its end. others counts its records of no conversation.
 func (p *Plan) survey(ctx context.Context, file string) (items []Item, others int, err error) {
 	r, err := Open(ctx, file, p.opts)
 	if err != nil {
@@ -102,22 +98,22 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 	defer r.Close()
 	seen, headed := map[channels.Key]bool{}, false
 	err = r.Each(func(rec sessions.Record) error {
-		k, has := KeyOf(rec)
-		if !has {
+		k := keyOf(rec)
+		if k == nil {
 			others++
 			return ctx.Err()
 		}
-		if n := len(items); n == 0 || items[n-1].Key != k {
-			if seen[k] {
-				return fmt.Errorf("exchange: read %s: %w: the records of %s do not follow one another", file, ErrFormat, k)
+		if n := len(items); n == 0 || items[n-1].Key != *k {
+			if seen[*k] {
+				return fmt.Errorf("exchange: read %s: %w: the records of %s do not follow one another", file, ErrFormat, *k)
 			}
-			seen[k], headed = true, false
-			items = append(items, Item{File: file, Format: r.Format(), Key: k})
+			seen[*k], headed = true, false
+			items = append(items, Item{File: file, Format: r.Format(), Key: *k})
 		}
 		it := &items[len(items)-1]
 		if rec.Conversation != nil {
 			if headed {
-				return fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
+				return fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, *k)
 			}
 			headed = true
 			it.Summary = len(rec.Conversation.Summaries) > 0
@@ -136,23 +132,22 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 	return items, others, err
 }
 
-// Count is how many conversations will be imported, and how many items are
-// left out.
+// Count returns how many conversations will be imported, and how many items are left
+// out.
 func (p *Plan) Count() (imported, leftOut int) { return len(p.from), len(p.Items) - len(p.from) }
 
-// Take hands the chosen records to take, in parts. Like [sessions.Copies.Restore],
-// take stores a part whole or not at all. Records of no conversation come first,
-// because a message may name the job that it came from, then a few whole
-// conversations at a time, to bound memory and the time for which other writers wait.
-// Take counts the new records, also when it returns an error: these are stored, and a
-// second import continues after them.
-func (p *Plan) Take(ctx context.Context, take Restore) (all sessions.Restored, err error) {
-	for _, belongs := range []bool{false, true} {
-		if err != nil || !belongs && p.Others == 0 {
+// Import passes the records of the plan to restore, in batches. Records of no
+// conversation come first, because a message may name the job that it came from. Then
+// come a few complete conversations at a time, to bound memory and the time for which
+// other writers wait. Import returns the counts of what was new also with an error: that
+// much is stored, and another import continues after it.
+func (p *Plan) Import(ctx context.Context, restore Restore) (all sessions.Restored, err error) {
+	for _, conversations := range []bool{false, true} {
+		if err != nil || !conversations && p.Others == 0 {
 			continue
 		}
-		err = inParts(func(emit Emit) error { return p.read(ctx, belongs, emit) }, func(next func() (sessions.Record, error)) error {
-			got, err := take(ctx, next)
+		err = inBatches(func(emit Emit) error { return p.read(ctx, conversations, emit) }, func(next func() (sessions.Record, error)) error {
+			got, err := restore(ctx, next)
 			if err == nil {
 				all.Conversations += got.Conversations
 				all.Others += got.Others
@@ -163,16 +158,16 @@ func (p *Plan) Take(ctx context.Context, take Restore) (all sessions.Restored, e
 	return all, err
 }
 
-// read reads the files again and emits the chosen records of conversations, or
-// those of none.
-func (p *Plan) read(ctx context.Context, belongs bool, emit Emit) error {
+// read reads the files again and emits the records of the plan's conversations, or
+// those of no conversation.
+func (p *Plan) read(ctx context.Context, conversations bool, emit Emit) error {
 	for _, file := range p.files {
 		r, err := Open(ctx, file, p.opts)
 		if err != nil {
 			return err
 		}
 		err = r.Each(func(rec sessions.Record) error {
-			if k, has := KeyOf(rec); has != belongs || has && p.from[k] != file {
+			if k := keyOf(rec); (k != nil) != conversations || k != nil && p.from[*k] != file {
 				return nil
 			}
 			return emit(rec)

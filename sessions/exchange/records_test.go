@@ -16,10 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A parser survives everything, and what it accepts can be written, read again
+// FuzzReader reads anything. What it accepts can be written in our own form, read again
 // and written the same.
-// FuzzReader reads anything. What can be read is written in our own form, and
-// that form is read again as the same.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{
 		"picoclaw/telegram_123456.json", "picoclaw/cli_direct.jsonl", "picoclaw/whatsapp.jsonl", "openai.json", "openai-bare.json",
@@ -105,8 +103,8 @@ func readRecords(r io.Reader, o exchange.Options) (all []sessions.Record, format
 	return all, reader.Format(), nil
 }
 
-// restoreTwice stores records if a store takes them, and what that store holds
-// in another, which must then hold the same.
+// restoreTwice restores records into a store, if it takes them, and its dump into another,
+// which must then have the same dump.
 func restoreTwice(t *testing.T, records []sessions.Record) {
 	one, two := sqlitetest.Open(t, nil), sqlitetest.Open(t, nil)
 	defer one.Close()

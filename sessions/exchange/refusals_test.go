@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A log of damage costs no memory for words about it.
+// The notes about a badly damaged log are bounded.
 func TestNotesAreBounded(t *testing.T) {
 	log := `{"role":"user","content":"x"}` + "\n" + strings.Repeat("!\n", 5000)
 	r, err := exchange.NewReader(strings.NewReader(log), exchange.Options{Name: "x"})
@@ -70,7 +70,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// Case 44 at the border: a line of 12 MB.
+// Case 44 for imports: a line of 12 MB.
 func TestCase44LongLine(t *testing.T) {
 	long := strings.Repeat("x", 12<<20)
 	in := `{"role":"user","content":"` + long + `"}` + "\n" + `{"role":"assistant","content":"short"}` + "\n"
@@ -84,8 +84,7 @@ func TestCase44LongLine(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is refused, wherever it stands and however it is cut
-// into pieces, and not changed in silence.
+// Text that is not UTF-8 is refused, wherever it is, and never changed silently.
 func TestNotUTF8(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"a document":      {`{"key":"a:b","messages":[{"role":"user","content":"Gr` + "\xfc" + `\u00dfe"}]}`, "read at byte 63: message 1: unexpected content: it is not UTF-8"},

@@ -7,8 +7,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// A summary that stands among the messages is the summary of the conversation,
-// and covers itself and what came before it. What a person wrote stays a message.
+// A summary among the messages becomes that of the conversation, and covers itself and
+// the messages before it. Text that a person wrote stays a message.
 func TestSummaryAmongMessages(t *testing.T) {
 	const head = "[Previous conversation summary]"
 	message := func(role, text string) string { return `{"role":"` + role + `","content":"` + text + `"}` }

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// A conversation of ours began and changed when its document says, though a
-// message tells of a moment before or after. That of another program began
-// with the first.
+// A document of ours keeps its times, even if a message is older or newer. A conversation
+// of another program begins with its first message.
 func TestTimesOfADocumentOfOursStay(t *testing.T) {
 	const text = `{"key":"x:1","created":"2026-05-01T12:00:00.007Z","updated":"2026-05-01T12:00:01Z","messages":[
 		{"role":"user","content":"a","seq":1,"at":"2026-05-01T12:00:00Z"},{"role":"assistant","content":"b","seq":2,"at":"2026-05-01T12:00:02Z"}],

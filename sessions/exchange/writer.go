@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Writer takes the records of a store's Dump. Each format leaves out what it
-// has no place for; JSONL has a place for everything.
+// Writer writes the records of a store's Dump. JSONL takes all of them; the other
+// formats leave out the queues and the records of no conversation.
 type Writer interface {
 	Put(r sessions.Record) error
 	// Close writes the end of the file. It does not close the underlying writer.
@@ -27,34 +27,34 @@ type Writer interface {
 type WriterOptions struct {
 	// Zone is the time zone of Markdown. Default: the local one.
 	Zone *time.Location
-	// List makes JSON a list of documents, of any number.
+	// List makes JSON a list of documents.
 	List bool
 }
 
-// NewWriter writes to w in format. JSON and Markdown take the conversations
-// one after the other: all records of one before the first of the next.
+// NewWriter writes to w in format. JSON and Markdown need the conversations one after
+// the other: all records of one before the first of the next.
 func NewWriter(w io.Writer, format Format, o WriterOptions) (Writer, error) {
 	switch format {
 	case JSON:
-		return &document{w: w, list: o.List}, nil
+		return &documentWriter{w: w, list: o.List}, nil
 	case JSONL:
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
-		return &recordLines{enc}, nil
+		return &recordWriter{enc}, nil
 	case Markdown:
-		return &page{w: w, zone: cmp.Or(o.Zone, time.Local)}, nil
+		return &markdownWriter{w: w, zone: cmp.Or(o.Zone, time.Local)}, nil
 	}
 	return nil, fmt.Errorf("exchange: nothing is written as %q", format)
 }
 
-type recordLines struct{ enc *json.Encoder }
+type recordWriter struct{ enc *json.Encoder }
 
-func (l *recordLines) Put(r sessions.Record) error { return l.enc.Encode(r) }
-func (l *recordLines) Close() error                { return nil }
+func (l *recordWriter) Put(r sessions.Record) error { return l.enc.Encode(r) }
+func (l *recordWriter) Close() error                { return nil }
 
-// document writes conversations for people and programs to read, with the
-// names of fields that others use for the same things.
-type document struct {
+// documentWriter writes JSON for people and programs, with the field names that other
+// programs use.
+type documentWriter struct {
 	w    io.Writer
 	list bool
 
@@ -63,7 +63,7 @@ type document struct {
 	count    int                          // documents begun
 }
 
-func (d *document) Put(r sessions.Record) error {
+func (d *documentWriter) Put(r sessions.Record) error {
 	switch {
 	case r.Conversation != nil:
 		if err := d.end(); err != nil {
@@ -80,10 +80,10 @@ func (d *document) Put(r sessions.Record) error {
 			}
 		}
 	}
-	return nil // queues and all that belongs to no conversation
+	return nil
 }
 
-func (d *document) Close() error {
+func (d *documentWriter) Close() error {
 	if err := d.end(); err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (d *document) Close() error {
 	return d.text("]\n")
 }
 
-func (d *document) text(s string) error {
+func (d *documentWriter) text(s string) error {
 	_, err := io.WriteString(d.w, s)
 	return err
 }
 
-func (d *document) begin(head sessions.ConversationRecord) error {
+func (d *documentWriter) begin(head sessions.ConversationRecord) error {
 	start := ""
 	if d.list {
 		start = "[\n"
@@ -117,7 +117,7 @@ func (d *document) begin(head sessions.ConversationRecord) error {
 	return d.text(start + "{\n  \"key\": " + string(key) + ",\n  \"messages\": [")
 }
 
-func (d *document) message(m sessions.Message) error {
+func (d *documentWriter) message(m sessions.Message) error {
 	v, err := outMessage(m)
 	var raw []byte
 	if err == nil {
@@ -134,17 +134,17 @@ func (d *document) message(m sessions.Message) error {
 }
 
 // end writes the fields after the messages.
-func (d *document) end() error {
+func (d *documentWriter) end() error {
 	if d.head == nil {
 		return nil
 	}
 	h := *d.head
 	d.head = nil
 	h.Created, h.Updated = h.Created.UTC(), h.Updated.UTC()
-	theirs := rules.Foreign(h.Settings)
+	foreign := rules.Foreign(h.Settings)
 	rules.SetForeign(&h.Settings, nil)
 	tail := struct {
-		Key     any       `json:"key,omitempty"` // is written already
+		Key     any       `json:"key,omitempty"` // already written
 		Summary string    `json:"summary"`
 		Created time.Time `json:"created"`
 		Updated time.Time `json:"updated"`
@@ -154,11 +154,11 @@ func (d *document) end() error {
 		tail.Summary = h.Summaries[n-1].Text
 	}
 	raw, err := encode(tail, "", "  ")
-	if len(theirs) > 0 && err == nil { // back to their places, except under names of ours
-		delete(theirs, "key")
-		delete(theirs, "messages")
-		if err = json.Unmarshal(raw, &theirs); err == nil {
-			raw, err = encode(theirs, "", "  ")
+	if len(foreign) > 0 && err == nil { // back to the top, except under names of ours
+		delete(foreign, "key")
+		delete(foreign, "messages")
+		if err = json.Unmarshal(raw, &foreign); err == nil {
+			raw, err = encode(foreign, "", "  ")
 		}
 	}
 	if err != nil {
@@ -181,8 +181,8 @@ type outCall struct {
 	} `json:"function"`
 }
 
-// outMessage is m with the names that OpenAI and PicoClaw use. An imported value
-// that has more than ours is written as it was.
+// outMessage returns m with the names that OpenAI and PicoClaw use. Extra replaces our
+// fields of the same names, because what was imported has more in it.
 func outMessage(m sessions.Message) (any, error) {
 	calls := make([]outCall, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
@@ -217,7 +217,7 @@ func outMessage(m sessions.Message) (any, error) {
 	return all, err
 }
 
-// encode is json.MarshalIndent with <, > and & as people write them.
+// encode is json.MarshalIndent without the escapes for <, > and &.
 func encode(v any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -9,12 +9,12 @@ import (
 	"dragoman/sessions"
 )
 
-// dialect finds out whether the document around the messages is Molf's or
-// Terrarium's, and takes the fields that only these have. It is "" for others.
-func (t *talk) dialect(f fieldSet) Format {
+// dialect recognizes documents of Molf and Terrarium by the fields around the messages,
+// and takes those that only these have. It returns "" for others.
+func (t *conversation) dialect(f fieldSet) Format {
 	var id, kind string
 	switch {
-	case f["key"] != nil: // it came from us
+	case f["key"] != nil: // ours
 		return ""
 	case f["workerId"] != nil && json.Unmarshal(f["sessionId"], &id) == nil && id != "":
 		t.name = id
@@ -39,8 +39,8 @@ func (t *talk) dialect(f fieldSet) Format {
 	return Terrarium
 }
 
-// kindsOfSentinel say for each kind of message whose it is, and in which field
-// its text is. A generic message has a field for its role.
+// kindsOfSentinel maps each kind of message to its role and the field with its text. A
+// generic message has a field for its role.
 var kindsOfSentinel = map[string]struct{ role, text string }{
 	"SYSTEM_PROMPT_REQUEST_MESSAGE":      {"system", "content"},
 	"USER_PROMPT_REQUEST_MESSAGE":        {"user", "content"},
@@ -52,18 +52,18 @@ var kindsOfSentinel = map[string]struct{ role, text string }{
 	"GENERIC_RESOURCE_MESSAGE":           {"", "content"},
 }
 
-// decodeSentinel understands a line of Sentinel's: it gives the fields the names
-// that others use.
-func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
+// decodeSentinel decodes a line of Sentinel's. It renames the fields to the names that
+// entryOf takes.
+func (t *conversation) decodeSentinel(line json.RawMessage) (entry, error) {
 	f, err := parse(line)
 	if err != nil {
 		return entry{}, err
 	}
-	var what, failed, session string
-	take(f, "messageType", &what)
-	kind, ok := kindsOfSentinel[strings.ToUpper(what)]
+	var messageType, failed, session string
+	take(f, "messageType", &messageType)
+	kind, ok := kindsOfSentinel[strings.ToUpper(messageType)]
 	if !ok {
-		return entry{}, fmt.Errorf("%w: there is no kind of message %.40q", ErrFormat, what)
+		return entry{}, fmt.Errorf("%w: there is no kind of message %.40q", ErrFormat, messageType)
 	}
 	role := kind.role
 	if role == "" {
@@ -72,7 +72,7 @@ func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
 	}
 	f["role"], _ = json.Marshal(role)
 	f.rename(kind.text, "content", "runId", "turn", "stats", "usage")
-	if what == "TOOL_CALL_REQUEST_MESSAGE" {
+	if messageType == "TOOL_CALL_REQUEST_MESSAGE" {
 		call := map[string]json.RawMessage{"id": f["toolCallId"], "name": f["toolName"], "arguments": f["arguments"]}
 		for _, name := range []string{"toolCallId", "toolName", "arguments"} {
 			delete(f, name)
@@ -88,8 +88,8 @@ func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
 	return entryOf(f)
 }
 
-// join gives m the calls of next, if both are calls of one answer.
-func join(m *sessions.Message, next sessions.Message) bool {
+// joinCalls moves the calls of next to m if both messages only have calls of one answer.
+func joinCalls(m *sessions.Message, next sessions.Message) bool {
 	for _, m := range []*sessions.Message{m, &next} {
 		if m.Role != sessions.RoleAssistant || m.Content != "" || len(m.ToolCalls) == 0 || m.Turn != next.Turn {
 			return false
@@ -99,15 +99,15 @@ func join(m *sessions.Message, next sessions.Message) bool {
 	return true
 }
 
-// is reports whether Sentinel gave the message that id.
-func (e *entry) is(id string) bool {
+// hasSentinelID reports whether Sentinel gave the message that id.
+func (e *entry) hasSentinelID(id string) bool {
 	var own string
 	return id != "" && json.Unmarshal(e.Extra["messageId"], &own) == nil && own == id
 }
 
-// usageOfOthers understands a usage with the names that OpenAI, Anthropic, Molf
-// or Sentinel write, or ours among others. Nil: there is nothing that counts.
-func usageOfOthers(raw json.RawMessage) *sessions.Usage {
+// foreignUsage reads a usage in the form of OpenAI, Anthropic, Molf or Sentinel, or ours
+// with more fields. It returns nil if no number in it counts.
+func foreignUsage(raw json.RawMessage) *sessions.Usage {
 	var f map[string]any
 	if json.Unmarshal(raw, &f) != nil {
 		return nil
@@ -130,7 +130,7 @@ func usageOfOthers(raw json.RawMessage) *sessions.Usage {
 	return &n
 }
 
-// tokens is the first number in f under one of names, or 0.
+// tokens returns the first positive number in f under one of names, or 0.
 func tokens(f map[string]any, names ...string) int {
 	for _, name := range names {
 		if n, ok := f[name].(float64); ok && n > 0 {

@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// TestMolf: calls and results belong together, and Molf's summary stands for all
-// but the four turns that Molf did not summarise.
+// TestMolf: results belong to their calls, and Molf's summary covers all but the four
+// turns that Molf did not summarise.
 func TestMolf(t *testing.T) {
 	const file = "molf/5f0e8a52-3c1d-4c7e-9a64-0d1b2c3d4e5f.json"
 	c, notes := one(t, file, exchange.Options{})
@@ -37,7 +37,7 @@ func TestMolf(t *testing.T) {
 	}
 }
 
-// survey says for each conversation of a folder what it is.
+// survey plans the import of a folder.
 func survey(t *testing.T, folder string) *exchange.Plan {
 	t.Helper()
 	p, err := exchange.Survey(t.Context(), "testdata/"+folder, exchange.Options{}, func(context.Context, channels.Key) (bool, error) { return false, nil })
@@ -47,8 +47,8 @@ func survey(t *testing.T, folder string) *exchange.Plan {
 	return p
 }
 
-// TestTerrariumFolder: one import takes all, under the names that Terrarium and
-// its guide give to conversations.
+// TestTerrariumFolder: one import takes all files, with keys from the names that Terrarium
+// and its guide give them.
 func TestTerrariumFolder(t *testing.T) {
 	p := survey(t, "terrarium")
 	var got []string
@@ -94,8 +94,7 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// TestTokensAreCounted: what others say that a message cost is in the counts of
-// the store.
+// TestTokensAreCounted: the usage that other programs note is in the counts of the store.
 func TestTokensAreCounted(t *testing.T) {
 	s := newStore(t)
 	for usage, want := range map[string]sessions.Usage{

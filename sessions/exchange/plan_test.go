@@ -38,12 +38,12 @@ func take(t *testing.T, s *sqlitetest.Store, path string, into func(context.Cont
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Take(t.Context(), into)
+	return plan.Import(t.Context(), into)
 }
 
-// An import is cut where conversations end. One that ended early goes on.
-func TestTakeInParts(t *testing.T) {
-	const many, each = 1300, 2 // of which a part takes 500
+// Batches end where conversations do, and an interrupted import can be continued.
+func TestImportInBatches(t *testing.T) {
+	const many, each = 1300, 2 // a batch takes 500
 	var docs []string
 	for i := range many {
 		docs = append(docs, fmt.Sprintf(`{"key":"x:%d","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, i))
@@ -57,7 +57,7 @@ func TestTakeInParts(t *testing.T) {
 		return s.Restore(ctx, next)
 	})
 	if !errors.Is(err, full) || got.Conversations == 0 || got.Conversations >= many {
-		t.Fatalf("Take = %+v, %v, want a part of %d", got, err, many)
+		t.Fatalf("Import = %+v, %v, want a part of %d", got, err, many)
 	}
 	for i := range got.Conversations {
 		if ms, err := s.Messages(t.Context(), channels.MustKey(fmt.Sprint("x:", i)), 0, 10); err != nil || len(ms) != each {
@@ -66,16 +66,16 @@ func TestTakeInParts(t *testing.T) {
 	}
 	rest, err := take(t, s, path, s.Restore)
 	if err != nil || got.Conversations+rest.Conversations != many {
-		t.Errorf("Take again = %+v, %v", rest, err)
+		t.Errorf("Import again = %+v, %v", rest, err)
 	}
 	if again, err := take(t, s, path, s.Restore); err != nil || again != (sessions.Restored{}) {
-		t.Errorf("Take a third time = %+v, %v", again, err)
+		t.Errorf("Import a third time = %+v, %v", again, err)
 	}
 }
 
-// Everything of a store comes in by parts. A file in which the records of a
-// conversation are far apart is refused.
-func TestTakeEverything(t *testing.T) {
+// An export of a whole store is imported in batches. A file in which the records of a
+// conversation are not together is refused.
+func TestImportEverything(t *testing.T) {
 	from := newStore(t)
 	storetest.Fill(t, from)
 	all := encode(t, exchange.JSONL, recordsOf(t, from))
@@ -85,7 +85,7 @@ func TestTakeEverything(t *testing.T) {
 		return to.Restore(ctx, next)
 	})
 	if err != nil || calls != 2 {
-		t.Errorf("%d parts, want 2; %v", calls, err)
+		t.Errorf("%d batches, want 2; %v", calls, err)
 	}
 	if diff := cmp.Diff(all, encode(t, exchange.JSONL, recordsOf(t, to))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
