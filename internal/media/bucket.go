@@ -18,26 +18,26 @@ import (
 	"time"
 )
 
-// Bucket keeps contents in a bucket of a server that speaks Amazon's S3. Of all
-// that it needs three requests, and no list: the rows in the database are it.
+// Bucket keeps blobs in a bucket of a server that speaks Amazon's S3. It needs to put, get
+// and delete, and never lists: the database has the list.
 type Bucket struct {
-	// URL is that of the bucket, https://HOST/BUCKET or https://BUCKET.HOST, and
-	// may go on with a prefix of the names in it.
+	// URL is https://HOST/BUCKET or https://BUCKET.HOST, with or without a prefix of the
+	// names in it.
 	URL string
-	// Region is what the server says that it is in; us-east-1 if empty.
+	// Region is the server's region; us-east-1 if empty.
 	Region string
-	// AccessKey and SecretKey sign the requests. They are never sent.
+	// AccessKey and SecretKey sign the requests. The secret is never sent.
 	AccessKey, SecretKey string
 	// Client is http.DefaultClient if nil.
 	Client *http.Client
 }
 
-// emptyHash is that of a body that is empty.
+// emptyHash is the SHA-256 of an empty body.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 func (b *Bucket) place() string { return b.URL }
 
-// put sends the hash of the contents first, so that the server refuses what was
+// put sends the hash of the content first, so that the server refuses content that was
 // damaged on its way.
 func (b *Bucket) put(ctx context.Context, id string, from io.ReadSeeker, size int64) error {
 	sum := sha256.New()
@@ -47,7 +47,7 @@ func (b *Bucket) put(ctx context.Context, id string, from io.ReadSeeker, size in
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	resp, err := b.ask(ctx, http.MethodPut, id, "", struct{ io.Reader }{from}, size, hex.EncodeToString(sum.Sum(nil)))
+	resp, err := b.do(ctx, http.MethodPut, id, "", struct{ io.Reader }{from}, size, hex.EncodeToString(sum.Sum(nil)))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (b *Bucket) put(ctx context.Context, id string, from io.ReadSeeker, size in
 }
 
 func (b *Bucket) get(ctx context.Context, id string, off, n int64) (io.ReadCloser, error) {
-	resp, err := b.ask(ctx, http.MethodGet, id, fmt.Sprintf("bytes=%d-%d", off, off+n-1), nil, 0, emptyHash)
+	resp, err := b.do(ctx, http.MethodGet, id, fmt.Sprintf("bytes=%d-%d", off, off+n-1), nil, 0, emptyHash)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (b *Bucket) get(ctx context.Context, id string, off, n int64) (io.ReadClose
 }
 
 func (b *Bucket) remove(ctx context.Context, id string) error {
-	resp, err := b.ask(ctx, http.MethodDelete, id, "", nil, 0, emptyHash)
+	resp, err := b.do(ctx, http.MethodDelete, id, "", nil, 0, emptyHash)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -76,15 +76,16 @@ func (b *Bucket) remove(ctx context.Context, id string) error {
 	return resp.Body.Close()
 }
 
-// ask does one request. An answer other than 2xx is an error.
-func (b *Bucket) ask(ctx context.Context, method, id, part string, body io.Reader, size int64, hash string) (*http.Response, error) {
+// do sends one request, for a byte range unless that is "". An answer other than 2xx is
+// an error.
+func (b *Bucket) do(ctx context.Context, method, id, byteRange string, body io.Reader, size int64, hash string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(b.URL, "/")+"/"+id, body)
 	if err != nil {
 		return nil, errors.New("the bucket's address cannot be used")
 	}
 	r.ContentLength = size
-	if part != "" {
-		r.Header.Set("Range", part)
+	if byteRange != "" {
+		r.Header.Set("Range", byteRange)
 	}
 	b.sign(r, hash, time.Now().UTC())
 	resp, err := cmp.Or(b.Client, http.DefaultClient).Do(r)
@@ -98,30 +99,30 @@ func (b *Bucket) ask(ctx context.Context, method, id, part string, body io.Reade
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var said struct {
+	var problem struct {
 		Code string `xml:"Code"`
 	}
-	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said)
+	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&problem)
 	switch {
-	case said.Code == "NoSuchBucket":
+	case problem.Code == "NoSuchBucket":
 		return nil, errors.New("there is no such bucket")
 	case resp.StatusCode == http.StatusNotFound:
 		return nil, fs.ErrNotExist
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return nil, io.EOF
 	}
-	return nil, fmt.Errorf("the bucket answered %d %.60s", resp.StatusCode, said.Code)
+	return nil, fmt.Errorf("the bucket answered %d %.60s", resp.StatusCode, problem.Code)
 }
 
-// sign adds Amazon's signature, version 4, of the method, the address, the hash
-// of the body, the time and the part that is asked for.
+// sign adds Amazon's signature, version 4, of the method, the address, the hash of the
+// body, the time and the range.
 func (b *Bucket) sign(r *http.Request, hash string, now time.Time) {
 	day, at := now.Format("20060102"), now.Format("20060102T150405Z")
 	r.Header.Set("X-Amz-Date", at)
 	r.Header.Set("X-Amz-Content-Sha256", hash)
 	names, lines := "host;x-amz-content-sha256;x-amz-date", "host:"+r.URL.Host+"\nx-amz-content-sha256:"+hash+"\nx-amz-date:"+at+"\n"
-	if part := r.Header.Get("Range"); part != "" {
-		names, lines = "host;range;x-amz-content-sha256;x-amz-date", strings.Replace(lines, "\n", "\nrange:"+part+"\n", 1)
+	if byteRange := r.Header.Get("Range"); byteRange != "" {
+		names, lines = "host;range;x-amz-content-sha256;x-amz-date", strings.Replace(lines, "\n", "\nrange:"+byteRange+"\n", 1)
 	}
 	region := cmp.Or(b.Region, "us-east-1")
 	scope := day + "/" + region + "/s3/aws4_request"

@@ -12,33 +12,33 @@ import (
 	"dragoman/channels"
 )
 
-// File is a file as it is copied from one store to another, or into a backup.
+// File describes a file that [Store.Each] reads.
 type File struct {
-	Name string // also of uploads
+	Name string // FOLDER/FILE; uploads included
 	Size int64
 	At   time.Time
 }
 
-// Each calls f for every file, which reads it to its end. One that goes meanwhile
-// is passed over.
+// Each calls f for every file. f reads it to its end. Each skips files that are removed
+// meanwhile.
 func (s *Store) Each(ctx context.Context, f func(File, io.Reader) error) error {
-	folders, err := s.shelf.folders()
+	folders, err := s.files.folders()
 	if err != nil {
-		return fmt.Errorf("media: list the files: %w", bare(err))
+		return fmt.Errorf("media: list the files: %w", withoutPath(err))
 	}
 	for _, folder := range folders {
 		if folder == tempDir {
 			continue
 		}
-		list, err := s.shelf.list(folder)
+		list, err := s.files.list(folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("media: list the files: %w", bare(err))
+			return fmt.Errorf("media: list the files: %w", withoutPath(err))
 		}
 		for _, e := range list {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := s.one(folder+"/"+e.name, e, f); err != nil {
+			if err := s.read(folder+"/"+e.name, e, f); err != nil {
 				return err
 			}
 		}
@@ -46,27 +46,26 @@ func (s *Store) Each(ctx context.Context, f func(File, io.Reader) error) error {
 	return nil
 }
 
-func (s *Store) one(name string, e entry, f func(File, io.Reader) error) error {
-	r, size, err := s.shelf.open(name)
+func (s *Store) read(name string, e entry, f func(File, io.Reader) error) error {
+	r, size, err := s.files.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("media: read a file: %w", bare(err))
+		return fmt.Errorf("media: read a file: %w", withoutPath(err))
 	}
 	return errors.Join(f(File{name, size, e.at}, r), r.Close())
 }
 
-// Copy brings the files of s to another store, with their times. Those
-// that are there are passed over, so that a copy that was cut off goes on. It
-// returns how many were brought.
+// Copy copies the files of s to another store, with their times, and returns how many it
+// copied. It skips those that are already there, so an interrupted copy can continue.
 func (s *Store) Copy(ctx context.Context, to *Store) (n int, err error) {
 	err = s.Each(ctx, func(f File, r io.Reader) error {
 		if size, err := to.size(f.Name); err == nil && size == f.Size {
 			return nil
 		}
-		if err := put(to.shelf, f.Name, r, f.At); err != nil {
-			return fmt.Errorf("media: copy a file: %w", bare(err))
+		if err := put(to.files, f.Name, r, f.At); err != nil {
+			return fmt.Errorf("media: copy a file: %w", withoutPath(err))
 		}
 		n++
 		return nil
@@ -74,43 +73,43 @@ func (s *Store) Copy(ctx context.Context, to *Store) (n int, err error) {
 	return n, err
 }
 
-// Used is how many bytes all files take.
-func (s *Store) Used() (int64, error) { return s.shelf.used() }
+// Used returns the size of all files together, in bytes.
+func (s *Store) Used() (int64, error) { return s.files.used() }
 
-// Join gives the files of from to the conversation of to. Having none is no
-// error. [Store.Open] finds them under their old names as well.
+// Join moves the files of from to the conversation of to. Having none is no error.
+// [Store.Open] also finds them under their old names.
 func (s *Store) Join(from, to channels.Key) error {
 	if to.IsZero() || from == to {
 		return nil
 	}
-	if err := s.give(from, to, s.shelf.rename); err != nil {
-		return fmt.Errorf("media: move the files of %s: %w", from, bare(err))
+	if err := s.rename(from, to, s.files.rename); err != nil {
+		return fmt.Errorf("media: move the files of %s: %w", from, withoutPath(err))
 	}
-	return s.Remove(from) // and with it the second names of files that were shared
+	return s.Remove(from) // also the names that Share left
 }
 
-// Share gives the files of from to the conversation of to as well: from keeps
-// them until [Store.Join]. Between the two the transcripts are joined, and
-// whichever of them a crash leaves behind has its files: what no transcript
-// names is removed under the one name only. Sharing again changes nothing.
+// Share gives the files of from a second name in the conversation of to, until
+// [Store.Join]. The caller joins the transcripts between the two. If it crashes there,
+// either transcript has its files, and Tidy removes only the other name of each. Sharing
+// again changes nothing.
 func (s *Store) Share(from, to channels.Key) error {
-	err := s.give(from, to, s.shelf.link)
-	s.room.forget()
+	err := s.rename(from, to, s.files.link)
+	s.quota.invalidate()
 	if err != nil {
-		return fmt.Errorf("media: share the files of %s: %w", from, bare(err))
+		return fmt.Errorf("media: share the files of %s: %w", from, withoutPath(err))
 	}
 	return nil
 }
 
-// give calls how with the name of each file of from and its name in to.
-func (s *Store) give(from, to channels.Key, how func(from, to string) error) error {
+// rename calls f with the name of each file of from and its name in to.
+func (s *Store) rename(from, to channels.Key, f func(from, to string) error) error {
 	if to.IsZero() || from == to {
 		return nil
 	}
 	files, err := s.Files(from)
 	for _, file := range files {
 		if err == nil {
-			err = how(file, to.FileName()+"/"+path.Base(file))
+			err = f(file, to.FileName()+"/"+path.Base(file))
 		}
 	}
 	return err

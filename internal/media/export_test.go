@@ -10,9 +10,9 @@ func (b *Bucket) Sign(r *http.Request, now time.Time) { b.sign(r, emptyHash, now
 
 // Names are the names of all files.
 func (s *Store) Names() (all []string, err error) {
-	folders, err := s.shelf.folders()
+	folders, err := s.files.folders()
 	for _, f := range folders {
-		list, err := s.shelf.list(f)
+		list, err := s.files.list(f)
 		if err != nil {
 			return nil, err
 		}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// tempDir holds files that are being written. No key's folder can be called
-	// so: their names have a "_".
+	// tempDir holds files that are being written. It is not a key's folder, because the
+	// name of each of those has a "_".
 	tempDir = "tmp"
-	// unfinished is how old such a file is that nobody writes any more.
-	unfinished = 24 * time.Hour
+	// unfinishedAfter is the age at which no node can still be writing such a file.
+	unfinishedAfter = 24 * time.Hour
 )
 
-// folder is a shelf in a directory: a folder for each conversation.
+// folder is a backend in a directory, with a folder for each conversation.
 type folder struct{ root *os.Root }
 
-// openFolder makes dir if it is missing. What a crash left half written is
-// removed: all of it, or what is old if other nodes may be writing.
+// openFolder creates dir if it is missing. It removes half-written files: all of them,
+// or the old ones if other nodes may be writing.
 func openFolder(dir string, shared bool) (_ folder, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return folder{}, fmt.Errorf("media: make the directory: %w", err)
@@ -52,7 +52,7 @@ func openFolder(dir string, shared bool) (_ folder, err error) {
 func (s folder) collect() error {
 	old, err := s.list(tempDir)
 	for _, e := range old {
-		if time.Since(e.at) > unfinished {
+		if time.Since(e.at) > unfinishedAfter {
 			err = errors.Join(err, s.root.Remove(tempDir+"/"+e.name))
 		}
 	}
@@ -64,7 +64,7 @@ func (s folder) collect() error {
 
 func (s folder) close() error { return s.root.Close() }
 
-// tempFile is a draft.
+// tempFile is a draft in tempDir.
 type tempFile struct {
 	*os.File
 	s    folder
@@ -91,8 +91,7 @@ func (f tempFile) publish(name string, at time.Time) error {
 	return err
 }
 
-// discard removes what was not published. What cannot be removed now goes at
-// the next start.
+// discard removes the file, if it was not published. If that fails, openFolder does it.
 func (f tempFile) discard() {
 	_ = f.Close()
 	_ = f.s.root.Remove(f.name)
@@ -100,7 +99,7 @@ func (f tempFile) discard() {
 
 func (s folder) rename(from, to string) error {
 	var err error
-	for range 2 { // unlink may take away the folder, which is empty
+	for range 2 { // unlink may remove the empty folder meanwhile
 		if err = s.make(path.Dir(to)); err == nil {
 			err = s.root.Rename(from, to)
 		}
@@ -114,7 +113,7 @@ func (s folder) rename(from, to string) error {
 	return err
 }
 
-// make makes a folder that is missing.
+// make creates a folder if it is missing.
 func (s folder) make(name string) error {
 	err := s.root.Mkdir(name, 0o700)
 	switch {
@@ -143,7 +142,7 @@ func (s folder) link(from, to string) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil
-	case err != nil: // this file system may have no such links
+	case err != nil: // the file system may not have hard links
 		if err = s.copy(from, to); err != nil {
 			return err
 		}
@@ -151,7 +150,7 @@ func (s folder) link(from, to string) error {
 	return s.sync(path.Dir(to))
 }
 
-// copy is link where a file cannot have two names.
+// copy replaces link on a file system without hard links.
 func (s folder) copy(from, to string) error {
 	source, _, err := s.open(from)
 	if err != nil {
@@ -160,8 +159,8 @@ func (s folder) copy(from, to string) error {
 	return errors.Join(put(s, to, source, time.Time{}), source.Close())
 }
 
-// open opens a file that is one itself: a link would lead to that of another
-// conversation. What was looked at is what was opened.
+// open refuses symbolic links, which could lead to a file of another conversation. It
+// checks that the file that it opened is the one that it looked at.
 func (s folder) open(name string) (content, int64, error) {
 	named, err := s.root.Lstat(name)
 	if err != nil {
@@ -174,7 +173,7 @@ func (s folder) open(name string) (content, int64, error) {
 	if !named.Mode().IsRegular() || !dir.IsDir() {
 		return nil, 0, fs.ErrNotExist
 	}
-	// Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+	// Without O_NONBLOCK, opening a FIFO would block until it has a writer.
 	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
@@ -189,7 +188,7 @@ func (s folder) open(name string) (content, int64, error) {
 	return f, info.Size(), nil
 }
 
-// names looks into every folder only if it has to.
+// names looks into every folder only if the file has several names or was moved.
 func (s folder) names(name string) ([]string, error) {
 	info, err := s.root.Lstat(name)
 	if err == nil {
@@ -269,7 +268,7 @@ func (s folder) drop(dir string) error {
 func (s folder) used() (used int64, err error) {
 	err = fs.WalkDir(s.root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // gone meanwhile
+			return nil // it was removed meanwhile
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			used += info.Size()

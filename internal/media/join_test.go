@@ -9,7 +9,7 @@ import (
 	"dragoman/internal/media"
 )
 
-// Between Share and Join a file has two names, and either may go.
+// Between Share and Join a file has two names, and either may be removed.
 func TestShare(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, media.Options{})
@@ -48,8 +48,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// What came to a conversation that is part of another one now is read, removed
-// and named as that one's, and found under the name that the transcript has.
+// After Join, the files of the joined conversation belong to the other one, and are
+// found under their old names, which the transcript has.
 func TestJoinMovesFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, media.Options{})

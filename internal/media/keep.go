@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// tries are the attempts at one file within one turn.
-	tries = 2
-	// pause lies between them. A network that asks for more than longestPause
-	// is asked no more within this turn.
+	// maxAttempts bounds the attempts to fetch one file within one turn.
+	maxAttempts = 2
+	// pause is the time between attempts. If the network asks for more than
+	// longestPause, there is no other attempt within this turn.
 	pause        = time.Second
 	longestPause = 5 * time.Second
 )
@@ -23,15 +23,14 @@ const (
 // errStoring is a failure of our own disk or database.
 var errStoring = errors.New("media: store a file")
 
-func storing(err error) error { return fmt.Errorf("%w: %w", errStoring, bare(err)) }
+func storing(err error) error { return fmt.Errorf("%w: %w", errStoring, withoutPath(err)) }
 
 // Fetch writes a file to w. See [channels.Fetcher].
 type Fetch = func(ctx context.Context, w io.Writer) error
 
-// Keep makes sure that attachment i of m is here and returns it as it goes to
-// the transcript: without its Ref, and with File, or with Missing in a few
-// words. A file that is here already is not fetched again. fetch is nil where
-// the network has no files to give. Keep returns an error only if ctx ended.
+// Keep fetches attachment i of m, unless it is already kept. It returns the attachment
+// for the transcript: without its Ref, and with its File, or with the reason in Missing.
+// fetch is nil if the network cannot give files. Keep returns an error only if ctx ended.
 func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch) (channels.Attachment, error) {
 	a := m.Attachments[i]
 	a.Ref = ""
@@ -44,8 +43,8 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 	case err == nil:
 		a.File, a.Bytes = file, size
 		return a, nil
-	case uploaded(m.Attachments[i].Ref):
-		return s.adopt(a, m.Attachments[i].Ref, file), nil
+	case isUpload(m.Attachments[i].Ref):
+		return s.claimUpload(a, m.Attachments[i].Ref, file), nil
 	case fetch == nil:
 		a.Missing = "files of this network cannot be fetched"
 		return a, nil
@@ -53,14 +52,14 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		a.Missing = "too large: " + channels.SizeText(a.Bytes)
 		return a, nil
 	}
-	s.count()
+	s.countUsed()
 	least := max(a.Bytes, 1)
-	if !s.room.take(least) {
-		a.Missing = noRoom.Why
+	if !s.quota.reserve(least) {
+		a.Missing = errNoRoom.Why
 		s.o.Logger.Warn("the files have reached media.max_total; this one is not downloaded", "channel", m.Key.Channel(), "msg_id", m.ID)
 		return a, nil
 	}
-	s.room.give(least)
+	s.quota.release(least)
 	size, err = s.attempts(ctx, file, fetch)
 	if ctx.Err() != nil {
 		return a, ctx.Err()
@@ -74,21 +73,20 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 	return a, nil
 }
 
-// attempts fetches file, again if the first time failed for a reason that may
-// have passed.
+// attempts fetches file, and tries again after an error that may be temporary.
 func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	for n := 1; ; n++ {
 		attempt, cancel := context.WithTimeout(ctx, s.o.Timeout)
 		size, err = s.fetch(attempt, file, fetch)
 		cancel()
-		if err == nil || n == tries {
+		if err == nil || n == maxAttempts {
 			return size, err
 		}
 		if _, final := why(err); final {
 			return 0, err
 		}
 		wait := pause
-		if retry := (*channels.Retry)(nil); errors.As(err, &retry) {
+		if retry, ok := errors.AsType[*channels.Retry](err); ok {
 			if wait = max(wait, retry.After); wait > longestPause {
 				return 0, err
 			}
@@ -99,14 +97,14 @@ func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size in
 	}
 }
 
-// why puts err into a few words for the model and people. final: a second attempt
-// would meet it again.
+// why describes err in a few words for the model and people. final: another attempt
+// would fail as well.
 func why(err error) (text string, final bool) {
-	var gone *channels.Gone
+	gone, isGone := errors.AsType[*channels.Gone](err)
 	switch {
 	case errors.Is(err, errStoring):
 		return "it could not be stored", true
-	case errors.As(err, &gone):
+	case isGone:
 		return gone.Why, true
 	case errors.Is(err, channels.ErrPermanent):
 		return "the network no longer has it", true
@@ -116,19 +114,18 @@ func why(err error) (text string, final bool) {
 	return "it could not be fetched", false
 }
 
-// fetch writes a file that is there whole or not at all. A *channels.Gone says why
-// we do not take it.
+// fetch fetches and publishes a file. Errors: *channels.Gone if the file is refused.
 func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
-	d, err := s.shelf.create()
+	d, err := s.files.create()
 	if err != nil {
 		return 0, storing(err)
 	}
 	defer d.discard()
-	w := &bounded{to: d, most: s.o.MaxBytes, room: &s.room}
+	w := &boundedWriter{to: d, limit: s.o.MaxBytes, quota: &s.quota}
 	err = fetch(ctx, w)
 	switch {
 	case w.err != nil:
-		err = w.err // whatever the network's code made of it
+		err = w.err // fetch may have wrapped or dropped it
 	case err == nil && w.size == 0:
 		err = &channels.Gone{Why: "the file is empty"}
 	case err == nil:
@@ -137,33 +134,33 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 		}
 	}
 	if err != nil {
-		s.room.give(w.size)
+		s.quota.release(w.size)
 		return 0, err
 	}
 	return w.size, nil
 }
 
-// bounded writes to a file and fails past its limit.
-type bounded struct {
-	to         io.Writer
-	size, most int64
-	room       *room
-	err        error
+// boundedWriter writes to a file and fails beyond its limit or the quota.
+type boundedWriter struct {
+	to          io.Writer
+	size, limit int64
+	quota       *quota
+	err         error
 }
 
-// Write fails for good once it has failed.
-func (w *bounded) Write(p []byte) (n int, err error) {
+// Write returns the first error again in each later call.
+func (w *boundedWriter) Write(p []byte) (n int, err error) {
 	more := int64(len(p))
 	switch {
 	case w.err != nil:
-	case w.size+more > w.most:
-		w.err = &channels.Gone{Why: "too large: more than " + channels.SizeText(w.most)}
-	case !w.room.take(more):
-		w.err = noRoom
+	case w.size+more > w.limit:
+		w.err = &channels.Gone{Why: "too large: more than " + channels.SizeText(w.limit)}
+	case !w.quota.reserve(more):
+		w.err = errNoRoom
 	default:
 		n, err = w.to.Write(p)
 		w.size += int64(n)
-		w.room.give(more - int64(n))
+		w.quota.release(more - int64(n))
 		if err != nil {
 			w.err = storing(err)
 		}
@@ -171,59 +168,57 @@ func (w *bounded) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// noRoom ends the fetching of a file that would take the folder past its
-// limit. Nothing is ever removed to make room: what is kept is named in
-// transcripts.
-var noRoom = &channels.Gone{Why: "no room for more files here"}
+// errNoRoom refuses a file that would exceed MaxTotal. The store never removes a file to
+// make room, because transcripts name all of them.
+var errNoRoom = &channels.Gone{Why: "no room for more files here"}
 
-// room counts the bytes of all files, those that are being written included.
-type room struct {
-	most   int64 // 0: no limit
-	shared bool  // other nodes keep files, too
-	mu     sync.Mutex
-	// used is what the files take, if that was counted, and when.
+// quota counts the bytes of all files, including those that are being written.
+type quota struct {
+	limit   int64 // 0: none
+	shared  bool  // other nodes keep files, too
+	mu      sync.Mutex
 	used    int64
-	counted time.Time
+	counted time.Time // when used was counted; zero: it is unknown
 }
 
-// take reserves n bytes.
-func (r *room) take(n int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.most > 0 && r.used+n > r.most {
+// reserve reports whether n more bytes fit, and counts them if so.
+func (q *quota) reserve(n int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limit > 0 && q.used+n > q.limit {
 		return false
 	}
-	r.used += n
+	q.used += n
 	return true
 }
 
-// give returns bytes of what is not kept after all.
-func (r *room) give(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.used -= n
+// release returns reserved bytes that were not used.
+func (q *quota) release(n int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used -= n
 }
 
-// forget makes the next look count anew: files were removed.
-func (r *room) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counted = time.Time{}
+// invalidate makes the next countUsed count anew, because files were removed.
+func (q *quota) invalidate() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.counted = time.Time{}
 }
 
-// recount is how long a node believes that no other has kept files.
-const recount = 10 * time.Second
+// recountAfter is how long a count is valid while other nodes keep files.
+const recountAfter = 10 * time.Second
 
-// count looks what all files take, unless that is known. It is not done at the
-// start, which would grow with what is stored, but before the first fetch.
-func (s *Store) count() {
-	r := &s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.most <= 0 || !r.counted.IsZero() && (!r.shared || time.Since(r.counted) < recount) {
+// countUsed counts the bytes of all files, unless they are known. It runs before the
+// first fetch and not at the start, which would take longer the more is stored.
+func (s *Store) countUsed() {
+	q := &s.quota
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limit <= 0 || !q.counted.IsZero() && (!q.shared || time.Since(q.counted) < recountAfter) {
 		return
 	}
-	if used, err := s.shelf.used(); err == nil {
-		r.used, r.counted = used, time.Now()
+	if used, err := s.files.used(); err == nil {
+		q.used, q.counted = used, time.Now()
 	}
 }

@@ -1,21 +1,20 @@
 // Package media keeps the files that came with messages, one folder for each
-// conversation: below a directory, which nodes may share, or in a PostgreSQL
+// conversation. They are in a directory, which nodes may share, or in a PostgreSQL
 // database, which keeps their contents itself or in a bucket.
 //
-// The promise: a file is there whole or not at all, also after a kill -9 or a
-// power cut: it is written without its name, made durable and then
-// named. Its name follows from the message that brought it, so the same
-// file is fetched once, however often its turn begins again. No name that a
-// sender chose ever becomes part of a path, and everything in a directory is opened through
-// an [os.Root], so that nothing outside of it can be reached.
+// The promise: a file is complete or absent, also after a kill -9 or a power cut. It is
+// written without its name, made durable and then named. The name is computed from the
+// message that brought the file, so a file is fetched once, however often its turn begins
+// again. No name that a sender chose becomes part of a path, and an [os.Root] keeps every
+// access within the directory.
 //
-// Failure: a file that cannot be had is no reason to stop a conversation.
-// [Store.Keep] then says why in a few words, for the model and the person. It
-// returns an error only when its context ended, because then the turn ends
-// too. What a crash leaves behind is removed by [Open], or by [Store.Tidy].
+// Failures: a missing file must not stop a conversation. [Store.Keep] returns the reason
+// in a few words, for the model and the person. It returns an error only when its
+// context ended, because then the turn ends too. [Open] and [Store.Tidy] remove what a
+// crash leaves.
 //
-// The package starts no goroutines. A Store is safe for concurrent use; one
-// process uses a directory at a time, unless it is shared.
+// The package starts no goroutines. A Store is safe for concurrent use. One process at a
+// time may use a directory, unless it is shared.
 package media
 
 import (
@@ -40,8 +39,8 @@ import (
 type Options struct {
 	// MaxBytes is the size of the largest file that is kept; 20 MiB if 0.
 	MaxBytes int64
-	// MaxTotal is how much all files may take together; 0: no limit. Further
-	// ones are then not fetched.
+	// MaxTotal bounds the size of all files together; 0: no limit. Keep and Put refuse
+	// files that would exceed it.
 	MaxTotal int64
 	// Timeout bounds one attempt to fetch a file; 30 s if 0.
 	Timeout time.Duration
@@ -50,15 +49,15 @@ type Options struct {
 	Logger *slog.Logger // nil: silent
 }
 
-// Store keeps files. Make it with [Open] or [OpenRows].
+// Store keeps files. Make it with [Open] or [OpenPostgres].
 type Store struct {
-	shelf shelf
+	files backend
 	o     Options
-	room  room
+	quota quota
 }
 
-// Open opens a store in a directory. It makes dir if it is missing and removes
-// what a crash left half written. The caller closes the store.
+// Open opens a store in the directory dir, which it creates if it is missing. It removes
+// half-written files. The caller closes the store.
 func Open(dir string, o Options) (*Store, error) {
 	s, err := openFolder(dir, o.Shared)
 	if err != nil {
@@ -67,43 +66,42 @@ func Open(dir string, o Options) (*Store, error) {
 	return newStore(s, o), nil
 }
 
-func newStore(s shelf, o Options) *Store {
+func newStore(files backend, o Options) *Store {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 20<<20)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Store{shelf: s, o: o, room: room{most: o.MaxTotal, shared: o.Shared}}
+	return &Store{files: files, o: o, quota: quota{limit: o.MaxTotal, shared: o.Shared}}
 }
 
-// Close lets go of the directory or database.
+// Close closes the directory or database.
 func (s *Store) Close() error {
-	if err := s.shelf.close(); err != nil {
+	if err := s.files.close(); err != nil {
 		return fmt.Errorf("media: close: %w", err)
 	}
 	return nil
 }
 
-// Open opens a kept file by its name ([channels.Attachment.File]). A file that
-// is not there, or no name of ours, is [fs.ErrNotExist].
+// Open opens a file by its name, a [channels.Attachment.File]. It returns
+// [fs.ErrNotExist] if there is no such file.
 func (s *Store) Open(file string) (io.ReadCloser, error) {
-	if !ours(file) {
+	if !validName(file) {
 		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
 	}
-	f, _, err := s.shelf.open(file)
+	f, _, err := s.files.open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Join may have moved it. The last part of a name is a hash that no
-		// other file has.
-		if names, listed := s.shelf.names(file); listed == nil && len(names) > 0 {
-			f, _, err = s.shelf.open(names[0])
+		// Join may have moved it. The last part of the name is unique.
+		if names, listed := s.files.names(file); listed == nil && len(names) > 0 {
+			f, _, err = s.files.open(names[0])
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("media: open: %w", bare(err))
+		return nil, fmt.Errorf("media: open: %w", withoutPath(err))
 	}
 	return f, nil
 }
 
 func (s *Store) size(file string) (int64, error) {
-	f, size, err := s.shelf.open(file)
+	f, size, err := s.files.open(file)
 	if err != nil {
 		return 0, err
 	}
@@ -115,21 +113,21 @@ func (s *Store) Remove(k channels.Key) error {
 	if k.IsZero() {
 		return nil
 	}
-	defer s.room.forget()
-	if err := s.shelf.drop(k.FileName()); err != nil {
-		return fmt.Errorf("media: remove the files of %s: %w", k, bare(err))
+	defer s.quota.invalidate()
+	if err := s.files.drop(k.FileName()); err != nil {
+		return fmt.Errorf("media: remove the files of %s: %w", k, withoutPath(err))
 	}
 	return nil
 }
 
-// Files names all files of k's conversation, sorted.
+// Files returns the names of all files of k's conversation, sorted.
 func (s *Store) Files(k channels.Key) ([]string, error) {
-	list, err := s.shelf.list(k.FileName())
+	list, err := s.files.list(k.FileName())
 	if errors.Is(err, fs.ErrNotExist) || k.IsZero() {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("media: list the files of %s: %w", k, bare(err))
+		return nil, fmt.Errorf("media: list the files of %s: %w", k, withoutPath(err))
 	}
 	var names []string
 	for _, e := range list {
@@ -139,21 +137,21 @@ func (s *Store) Files(k channels.Key) ([]string, error) {
 	return names, nil
 }
 
-// RemoveFiles removes these files and returns which. Names that are not ours,
-// and files that are gone already, are passed over; all of them are tried.
+// RemoveFiles removes files and returns those that it removed. It skips invalid names and
+// missing files, and goes on after an error.
 func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
-	defer s.room.forget()
+	defer s.quota.invalidate()
 	var errs []error
 	for _, file := range files {
-		if !ours(file) {
+		if !validName(file) {
 			continue
 		}
-		names, err := s.shelf.names(file)
+		names, err := s.files.names(file)
 		if err == nil && len(names) > 0 {
-			names, err = s.shelf.unlink(names...)
+			names, err = s.files.unlink(names...)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
+			errs = append(errs, fmt.Errorf("media: remove a file: %w", withoutPath(err)))
 		}
 		if len(names) > 0 {
 			removed = append(removed, names[0])
@@ -162,35 +160,34 @@ func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// Name is the file of attachment i of m. It depends on nothing that may change
-// between two attempts at the same turn.
+// Name returns the name of attachment i of m. It is the same in each attempt at a turn.
 func Name(m channels.Inbound, i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", m.Key.Channel(), m.ID, i))
 	return m.Key.FileName() + "/" + encoding.EncodeToString(sum[:10]) + extension(m.Attachments[i].Type)
 }
 
-// encoding makes names that stay what they are where case does not count, and
-// that are few tokens for a model.
+// encoding makes names that differ even if the file system ignores case, and that
+// are few tokens for a model.
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // nameLength is 10 bytes in base32.
 const nameLength = 16
 
-// ours reports whether file can have been made by [Name].
-func ours(file string) bool {
+// validName reports whether [Name] can have made file.
+func validName(file string) bool {
 	folder, name, found := strings.Cut(file, "/")
 	stem, ext, dotted := strings.Cut(name, ".")
 	return found && dotted && strings.Contains(folder, "_") && folder[0] != '.' &&
-		len(stem) == nameLength && plain(stem) && ext != "" && len(ext) <= 4 && plain(ext)
+		len(stem) == nameLength && alphanumeric(stem) && ext != "" && len(ext) <= 4 && alphanumeric(ext)
 }
 
-func plain(s string) bool {
+func alphanumeric(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) < 0
 }
 
-// extensions are for people who look into the folder; nothing here trusts
-// them. The list is our own because the system's differs between machines and
-// the name of a file must not.
+// extensions are for people who look into the folder; this package does not trust them.
+// It does not use the system's list, which differs between machines, while the name of a
+// file must not.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "image/heic": ".heic",
 	"audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/wav": ".wav",
@@ -207,39 +204,36 @@ func extension(mimeType string) string {
 	return ".bin"
 }
 
-// bare takes the path out of an error: a key's chat can be a phone number.
-func bare(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
+// withoutPath removes the path from an error: a key's chat can be a phone number.
+func withoutPath(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
-	case errors.As(err, &l):
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
 		return l.Err
 	}
 	return err
 }
 
-// ReadPart reads a part of a file of k's conversation, from off on, and
-// returns how much it read and how large the file is. It reads what is there
-// up to the end, without an error. The folder in file does not count: files
-// of other conversations cannot be named. [fs.ErrNotExist] says that k's has
-// no such file.
+// ReadPart reads a file of k's conversation into p, from off on. It returns how much it
+// read, less than p at the end of the file, and the size of the file. It ignores the
+// folder in file, so that no file of another conversation can be read, and returns
+// [fs.ErrNotExist] if k's conversation has no such file.
 func (s *Store) ReadPart(k channels.Key, file string, p []byte, off int64) (n int, size int64, err error) {
 	file = k.FileName() + "/" + path.Base(file)
-	if k.IsZero() || !ours(file) {
+	if k.IsZero() || !validName(file) {
 		return 0, 0, fmt.Errorf("media: read: %w", fs.ErrNotExist)
 	}
-	f, size, err := s.shelf.open(file)
+	f, size, err := s.files.open(file)
 	if err != nil {
-		return 0, 0, fmt.Errorf("media: read: %w", bare(err))
+		return 0, 0, fmt.Errorf("media: read: %w", withoutPath(err))
 	}
 	n, err = f.ReadAt(p, off)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return 0, 0, fmt.Errorf("media: read: %w", bare(err))
+		return 0, 0, fmt.Errorf("media: read: %w", withoutPath(err))
 	}
 	return n, size, nil
 }

@@ -8,10 +8,10 @@ import (
 	"io"
 )
 
-// partBytes is the size of a row that has a part of a blob.
+// partBytes is the size of the part of a blob in one row.
 const partBytes = 256 << 10
 
-// parts are blobs in the database.
+// parts is the blobStore in the database.
 type parts struct{ db *sql.DB }
 
 func (parts) place() string { return "postgres" }
@@ -21,7 +21,7 @@ func (p parts) put(ctx context.Context, id string, from io.ReadSeeker, _ int64) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
 	buf := make([]byte, partBytes)
 	for n := 0; ; n++ {
 		got, err := io.ReadFull(from, buf)
@@ -37,7 +37,7 @@ func (p parts) put(ctx context.Context, id string, from io.ReadSeeker, _ int64) 
 	}
 }
 
-// get reads as many whole parts as it takes: readers ask for about one.
+// get reads whole parts, since readers ask for about one.
 func (p parts) get(ctx context.Context, id string, off, n int64) (io.ReadCloser, error) {
 	list, err := p.db.QueryContext(ctx, `SELECT data FROM media_parts WHERE blob = $1 AND part BETWEEN $2 AND $3 ORDER BY part`,
 		id, off/partBytes, (off+n-1)/partBytes)
@@ -60,5 +60,5 @@ func (p parts) get(ctx context.Context, id string, off, n int64) (io.ReadCloser,
 	return io.NopCloser(bytes.NewReader(all[:min(n, int64(len(all)))])), nil
 }
 
-// remove does nothing: parts go with the row of their blob.
+// remove does nothing: the parts are deleted with the row of their blob.
 func (parts) remove(context.Context, string) error { return nil }

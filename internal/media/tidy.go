@@ -13,27 +13,26 @@ import (
 	"dragoman/channels"
 )
 
-// Transcripts know which files are still named.
+// Transcripts tell which files are still in use.
 type Transcripts interface {
-	// Exists reports whether k's conversation does.
+	// Exists reports whether k has a conversation.
 	Exists(ctx context.Context, k channels.Key) (bool, error)
-	// Files are the files that k's transcript names.
+	// Files returns the files that k's transcript names.
 	Files(ctx context.Context, k channels.Key) ([]string, error)
 }
 
-// lately is how long files are looked for in transcripts. Who tidies daily looks
-// for each a few times.
-const lately = 7 * 24 * time.Hour
+// checkedFor is the age up to which Tidy looks for files in transcripts. A daily Tidy
+// checks each file a few times.
+const checkedFor = 7 * 24 * time.Hour
 
-// Tidy removes what was last written before, and belongs to a conversation that
-// does not exist: a crash between the removal of a conversation and of its files
-// leaves such. What was written lately is also removed if its conversation does not
-// name it: a message may be given up while its file is fetched. Tidy returns how
-// many it removed.
+// Tidy removes files written before a time whose conversation does not exist: a crash
+// between the deletion of a conversation and of its files leaves such. It also removes
+// those up to checkedFor older that their transcript does not name: a message may be
+// given up while its file is fetched. Tidy returns how many files it removed.
 func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (removed int, err error) {
-	folders, err := s.shelf.folders()
+	folders, err := s.files.folders()
 	if err != nil {
-		return 0, fmt.Errorf("media: tidy: %w", bare(err))
+		return 0, fmt.Errorf("media: tidy: %w", withoutPath(err))
 	}
 	var errs []error
 	for _, folder := range folders {
@@ -42,14 +41,14 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 		}
 		n, err := s.tidy(ctx, folder, before, all)
 		if removed += n; err != nil {
-			errs = append(errs, fmt.Errorf("media: tidy %s: %w", folder, bare(err)))
+			errs = append(errs, fmt.Errorf("media: tidy %s: %w", folder, withoutPath(err)))
 		}
 	}
-	if err := s.shelf.collect(); err != nil {
-		errs = append(errs, fmt.Errorf("media: tidy: %w", bare(err)))
+	if err := s.files.collect(); err != nil {
+		errs = append(errs, fmt.Errorf("media: tidy: %w", withoutPath(err)))
 	}
 	if removed > 0 {
-		s.room.forget()
+		s.quota.invalidate()
 	}
 	return removed, errors.Join(errs...)
 }
@@ -60,12 +59,12 @@ func (s *Store) tidy(ctx context.Context, folder string, before time.Time, all T
 	if !ok && folder != uploadDir {
 		return 0, nil
 	}
-	list, err := s.shelf.list(folder)
+	list, err := s.files.list(folder)
 	var old, recent []string
 	for _, e := range list {
 		if e.at.Before(before) {
 			old = append(old, folder+"/"+e.name)
-			if e.at.After(before.Add(-lately)) {
+			if e.at.After(before.Add(-checkedFor)) {
 				recent = append(recent, folder+"/"+e.name)
 			}
 		}
@@ -73,7 +72,7 @@ func (s *Store) tidy(ctx context.Context, folder string, before time.Time, all T
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
-	exists := false // there is none of an upload that no message came for
+	exists := false // uploads have none
 	if ok {
 		if exists, err = all.Exists(ctx, k); err != nil {
 			return 0, err
@@ -83,21 +82,21 @@ func (s *Store) tidy(ctx context.Context, folder string, before time.Time, all T
 		if len(recent) == 0 {
 			return 0, nil
 		}
-		wanted, err := all.Files(ctx, k)
+		named, err := all.Files(ctx, k)
 		if err != nil {
 			return 0, err
 		}
-		for i, file := range wanted {
-			wanted[i] = path.Base(file) // a joined one's folder is another
+		for i, file := range named {
+			named[i] = path.Base(file) // after Join, a transcript names another folder
 		}
-		old = slices.DeleteFunc(recent, func(name string) bool { return slices.Contains(wanted, path.Base(name)) })
+		old = slices.DeleteFunc(recent, func(name string) bool { return slices.Contains(named, path.Base(name)) })
 	}
-	gone, err := s.shelf.unlink(old...)
+	gone, err := s.files.unlink(old...)
 	return len(gone), err
 }
 
-// keyOf reads a folder's name. Those of very long keys end in a hash and
-// cannot be read; they are never tidied, only removed with their conversation.
+// keyOf returns the key of a folder. The name of a very long key ends in a hash and cannot
+// be read back: Tidy leaves such a folder alone, and Remove removes it.
 func keyOf(folder string) (channels.Key, bool) {
 	channel, chat, found := strings.Cut(folder, "_")
 	a, err := url.PathUnescape(channel)

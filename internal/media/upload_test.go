@@ -15,13 +15,13 @@ import (
 	"dragoman/internal/media"
 )
 
-// breaking is a body whose sender goes away.
+// breaking is a body whose sender disconnects.
 type breaking struct{}
 
 func (breaking) Read(p []byte) (int, error) { return copy(p, "half"), io.ErrUnexpectedEOF }
 
-// What was sent to us ourselves is there before and after its turn has begun,
-// once, and goes with its conversation.
+// An upload can be read before and after its turn has begun, is stored once, and is
+// deleted with its conversation.
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, media.Options{MaxBytes: 10, MaxTotal: 25})

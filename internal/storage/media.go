@@ -53,7 +53,7 @@ func openMediaRows(ctx context.Context, cfg *config.Config, s *Dir, o media.Opti
 	if m := cfg.Media; m.URL != "" {
 		bucket = &media.Bucket{URL: m.URL, Region: m.Region, AccessKey: m.AccessKey, SecretKey: m.SecretKey.Reveal()}
 	}
-	files, err := media.OpenRows(ctx, db, bucket, cfg.Media.Type == config.MediaS3, s.File(draftsName), o)
+	files, err := media.OpenPostgres(ctx, db, bucket, cfg.Media.Type == config.MediaS3, s.File(draftsName), o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("storage: %w", err), db.Close())
 	}

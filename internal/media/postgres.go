@@ -16,35 +16,35 @@ import (
 	"time"
 )
 
-// rows is a shelf in a PostgreSQL database. A row is a name of a file, and names
-// its contents, its blob, which several rows can do. Blobs are in the database or
-// in a bucket, wherever they were put when they came.
-type rows struct {
+// postgres is a backend in a PostgreSQL database. A row of media_files is a name of a
+// file and refers to its content, a blob; a file with several names has several rows.
+// The configuration at the time decided whether a blob is in the database or in a bucket.
+type postgres struct {
 	db    *sql.DB
 	spool string // the directory where drafts are written
-	here  blobs
-	all   map[string]blobs // by the place in their rows
+	here  blobStore
+	all   map[string]blobStore // by place
 }
 
-// blobs keep contents that never change.
-type blobs interface {
-	// place is what rows say of it.
+// blobStore keeps blobs, which never change.
+type blobStore interface {
+	// place is what the rows of its blobs say.
 	place() string
 	put(ctx context.Context, id string, from io.ReadSeeker, size int64) error
-	// get gives n bytes from off on, or what there is.
+	// get returns n bytes from off on, or less at the end.
 	get(ctx context.Context, id string, off, n int64) (io.ReadCloser, error)
-	// remove removes one; that it is gone is no error.
+	// remove removes a blob. A missing one is no error.
 	remove(ctx context.Context, id string) error
 }
 
-// limit bounds what is done with rows; moving bounds what is done with contents.
+// queryTimeout bounds work on rows, blobTimeout work on blobs.
 const (
-	limit  = 30 * time.Second
-	moving = 5 * time.Minute
+	queryTimeout = 30 * time.Second
+	blobTimeout  = 5 * time.Minute
 )
 
-// tables are made by the first node. A blob that no file names says since when:
-// it is being put, or it is to be removed.
+// tables are created by the first node. unnamed is set while no file has the blob: it is
+// being put, or waits for its removal.
 const tables = `
 CREATE TABLE IF NOT EXISTS media_blobs (
 	id text PRIMARY KEY,
@@ -67,16 +67,16 @@ CREATE INDEX IF NOT EXISTS media_files_name ON media_files (name);
 CREATE INDEX IF NOT EXISTS media_files_blob ON media_files (blob);
 CREATE INDEX IF NOT EXISTS media_blobs_unnamed ON media_blobs (unnamed) WHERE unnamed IS NOT NULL;`
 
-// tablesLock is the advisory lock under which they are made.
+// tablesLock is the advisory lock under which they are created.
 const tablesLock = 0x6d656469
 
-// OpenRows opens a store in a PostgreSQL database, where it makes its tables in
-// the schema that db uses. Contents go into the database, or with intoBucket into
-// bucket; those that an earlier configuration put elsewhere are read from there.
-// Drafts are written in the directory spool. The store closes db.
-func OpenRows(ctx context.Context, db *sql.DB, bucket *Bucket, intoBucket bool, spool string, o Options) (*Store, error) {
-	s := rows{db: db, spool: spool, here: parts{db}}
-	s.all = map[string]blobs{s.here.place(): s.here}
+// OpenPostgres opens a store in a PostgreSQL database and creates its tables in the
+// schema that db uses. It puts contents into the database, or with intoBucket into
+// bucket, and reads those that an earlier configuration put into the other one. It writes
+// drafts in the directory spool. The store closes db.
+func OpenPostgres(ctx context.Context, db *sql.DB, bucket *Bucket, intoBucket bool, spool string, o Options) (*Store, error) {
+	s := postgres{db: db, spool: spool, here: parts{db}}
+	s.all = map[string]blobStore{s.here.place(): s.here}
 	if bucket != nil {
 		s.all[bucket.place()] = bucket
 	}
@@ -109,31 +109,31 @@ func OpenRows(ctx context.Context, db *sql.DB, bucket *Bucket, intoBucket bool, 
 	return newStore(s, o), nil
 }
 
-func (s rows) close() error { return s.db.Close() }
+func (s postgres) close() error { return s.db.Close() }
 
 // transact runs f in a transaction.
-func (s rows) transact(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (s postgres) transact(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
 	if err := f(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// do is transact within a limit.
-func (s rows) do(f func(context.Context, *sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+// update is transact within queryTimeout.
+func (s postgres) update(f func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	return s.transact(ctx, f)
 }
 
-// look reads one row.
-func (s rows) look(to []any, query string, args ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+// queryRow reads one row.
+func (s postgres) queryRow(to []any, query string, args ...any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	err := s.db.QueryRowContext(ctx, query, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -162,13 +162,13 @@ func column(ctx context.Context, db interface {
 	return all, list.Err()
 }
 
-// spooled is a draft in a file without a name, which goes with the process.
+// spooled is a draft in an unnamed file, which ends with the process.
 type spooled struct {
 	*os.File
-	s rows
+	s postgres
 }
 
-func (s rows) create() (draft, error) {
+func (s postgres) create() (draft, error) {
 	f, err := os.CreateTemp(s.spool, "draft-*")
 	if err != nil {
 		return nil, err
@@ -181,10 +181,10 @@ func (s rows) create() (draft, error) {
 
 func (f spooled) discard() { _ = f.Close() }
 
-// publish puts the contents away and commits the name after that. A row for the
-// blob is first, so that what a crash leaves in between is found and removed.
+// publish stores the blob and then commits the name. It inserts the row of the blob
+// first, so that collect finds a blob that a crash left.
 func (f spooled) publish(name string, at time.Time) error {
-	ctx, cancel := context.WithTimeout(context.Background(), moving)
+	ctx, cancel := context.WithTimeout(context.Background(), blobTimeout)
 	defer cancel()
 	s, id := f.s, rand.Text()
 	size, err := f.Seek(0, io.SeekEnd)
@@ -201,7 +201,7 @@ func (f spooled) publish(name string, at time.Time) error {
 		return err
 	}
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := loosen(ctx, tx, name); err != nil {
+		if err := removeNames(ctx, tx, name); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written) VALUES ($1, $2, $3, $4, $5)`,
@@ -213,10 +213,10 @@ func (f spooled) publish(name string, at time.Time) error {
 	})
 }
 
-// loosen takes names away, and notes which of their blobs have no other. Who
-// gives or takes names of one blob waits for each other.
-func loosen(ctx context.Context, tx *sql.Tx, names ...string) error {
-	// The rows of names, $1 their folders and $2 what is after the slash.
+// removeNames removes names and marks their blobs that have no other name. It locks the
+// blobs, as addName does, so that both see all names.
+func removeNames(ctx context.Context, tx *sql.Tx, names ...string) error {
+	// $1 are the folders of names, $2 the parts after the slash.
 	const ofNames = ` (folder, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 	var folders, files []string
 	for _, name := range names {
@@ -232,12 +232,11 @@ func loosen(ctx context.Context, tx *sql.Tx, names ...string) error {
 	return err
 }
 
-// collect removes the blobs that nothing names, if they cannot be ones that are
-// being put.
-func (s rows) collect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), moving)
+// collect removes the unnamed blobs that no node can still be putting.
+func (s postgres) collect() error {
+	ctx, cancel := context.WithTimeout(context.Background(), blobTimeout)
 	defer cancel()
-	list, err := column(ctx, s.db, `SELECT id || ' ' || place FROM media_blobs WHERE unnamed < clock_timestamp() - make_interval(secs => $1)`, (2 * moving).Seconds())
+	list, err := column(ctx, s.db, `SELECT id || ' ' || place FROM media_blobs WHERE unnamed < clock_timestamp() - make_interval(secs => $1)`, (2 * blobTimeout).Seconds())
 	if err != nil {
 		return err
 	}
@@ -258,10 +257,10 @@ func (s rows) collect() error {
 	return errors.Join(errs...)
 }
 
-func (s rows) open(name string) (content, int64, error) {
+func (s postgres) open(name string) (content, int64, error) {
 	var id, place string
 	var size int64
-	err := s.look([]any{&id, &place, &size}, `SELECT b.id, b.place, f.size FROM media_files f JOIN media_blobs b ON b.id = f.blob WHERE folder = $1 AND name = $2`,
+	err := s.queryRow([]any{&id, &place, &size}, `SELECT b.id, b.place, f.size FROM media_files f JOIN media_blobs b ON b.id = f.blob WHERE folder = $1 AND name = $2`,
 		path.Dir(name), path.Base(name))
 	if err == nil && s.all[place] == nil {
 		err = fmt.Errorf("the file is in %s, which media.url does not name now", place)
@@ -277,13 +276,13 @@ func (s rows) open(name string) (content, int64, error) {
 // opened is an open blob.
 type opened struct {
 	*bufio.Reader
-	at blobs
+	at blobStore
 	id string
 }
 
 // ReadAt implements [io.ReaderAt].
 func (f *opened) ReadAt(p []byte, off int64) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	r, err := f.at.get(ctx, f.id, off, int64(len(p)))
 	if err != nil {
@@ -296,23 +295,23 @@ func (f *opened) ReadAt(p []byte, off int64) (int, error) {
 	return n, errors.Join(err, r.Close())
 }
 
-// Close has nothing to close.
+// Close does nothing.
 func (f *opened) Close() error { return nil }
 
-func (s rows) names(name string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+func (s postgres) names(name string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	return column(ctx, s.db, `SELECT folder || '/' || name FROM media_files WHERE name = $1 ORDER BY folder <> $2, folder`, path.Base(name), path.Dir(name))
 }
 
-func (s rows) folders() ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+func (s postgres) folders() ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	return column(ctx, s.db, `SELECT DISTINCT folder FROM media_files`)
 }
 
-func (s rows) list(folder string) (all []entry, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+func (s postgres) list(folder string) (all []entry, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
 	list, err := s.db.QueryContext(ctx, `SELECT name, size, written FROM media_files WHERE folder = $1`, folder)
 	if err != nil {
@@ -329,28 +328,29 @@ func (s rows) list(folder string) (all []entry, err error) {
 	return all, list.Err()
 }
 
-func (s rows) rename(from, to string) error {
-	return s.do(func(ctx context.Context, tx *sql.Tx) error {
-		if err := add(ctx, tx, from, to, true); err != nil {
+func (s postgres) rename(from, to string) error {
+	return s.update(func(ctx context.Context, tx *sql.Tx) error {
+		if err := addName(ctx, tx, from, to, true); err != nil {
 			return err
 		}
-		return loosen(ctx, tx, from)
+		return removeNames(ctx, tx, from)
 	})
 }
 
-func (s rows) link(from, to string) error {
-	return s.do(func(ctx context.Context, tx *sql.Tx) error { return add(ctx, tx, from, to, false) })
+func (s postgres) link(from, to string) error {
+	return s.update(func(ctx context.Context, tx *sql.Tx) error { return addName(ctx, tx, from, to, false) })
 }
 
-// add gives the file from the second name to.
-func add(ctx context.Context, tx *sql.Tx, from, to string, replace bool) error {
+// addName gives the file from another name. With replace, a file that has this name
+// loses it, else that file stays.
+func addName(ctx context.Context, tx *sql.Tx, from, to string, replace bool) error {
 	var blob string
 	err := tx.QueryRowContext(ctx, `SELECT b.id FROM media_files f JOIN media_blobs b ON b.id = f.blob WHERE folder = $1 AND name = $2 FOR UPDATE OF b`, path.Dir(from), path.Base(from)).Scan(&blob)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fs.ErrNotExist
 	}
 	if err == nil && replace && from != to {
-		err = loosen(ctx, tx, to)
+		err = removeNames(ctx, tx, to)
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `INSERT INTO media_files (folder, name, blob, size, written)
@@ -360,15 +360,15 @@ func add(ctx context.Context, tx *sql.Tx, from, to string, replace bool) error {
 	return err
 }
 
-func (s rows) unlink(names ...string) ([]string, error) {
-	err := s.do(func(ctx context.Context, tx *sql.Tx) error { return loosen(ctx, tx, names...) })
+func (s postgres) unlink(names ...string) ([]string, error) {
+	err := s.update(func(ctx context.Context, tx *sql.Tx) error { return removeNames(ctx, tx, names...) })
 	if err != nil {
 		return nil, err
 	}
 	return names, s.collect()
 }
 
-func (s rows) drop(folder string) error {
+func (s postgres) drop(folder string) error {
 	list, err := s.list(folder)
 	if err != nil {
 		return err
@@ -381,7 +381,7 @@ func (s rows) drop(folder string) error {
 	return err
 }
 
-func (s rows) used() (used int64, err error) {
-	err = s.look([]any{&used}, `SELECT coalesce(sum(size), 0)::bigint FROM media_files`)
+func (s postgres) used() (used int64, err error) {
+	err = s.queryRow([]any{&used}, `SELECT coalesce(sum(size), 0)::bigint FROM media_files`)
 	return used, err
 }

@@ -30,23 +30,23 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// opener opens one more store of the same files, as another node does.
+// opener opens another store on the same files, as another node does.
 type opener func(o media.Options) *media.Store
 
-// shelves are all places where files can be kept.
-func shelves(t *testing.T) map[string]opener {
+// backends are openers for stores in all backends.
+func backends(t *testing.T) map[string]opener {
 	dir := t.TempDir()
 	return map[string]opener{
 		"folder":   func(o media.Options) *media.Store { o.Shared = true; return open(t, dir, o) },
-		"postgres": inRows(t, pgtest.Database(t, "", ""), nil),
-		"bucket":   inRows(t, pgtest.Database(t, "", ""), bucket(t)),
+		"postgres": inPostgres(t, pgtest.Database(t, "", ""), nil),
+		"bucket":   inPostgres(t, pgtest.Database(t, "", ""), bucket(t)),
 	}
 }
 
-func inRows(t *testing.T, url string, b *media.Bucket) opener {
+func inPostgres(t *testing.T, url string, b *media.Bucket) opener {
 	return func(o media.Options) *media.Store {
 		t.Helper()
-		s, err := media.OpenRows(t.Context(), database(t, url), b, b != nil, t.TempDir(), o)
+		s, err := media.OpenPostgres(t.Context(), database(t, url), b, b != nil, t.TempDir(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,8 +100,8 @@ func bucket(t *testing.T) *media.Bucket {
 }
 
 // What one node keeps, another reads, moves and removes, wherever files are.
-func TestShelves(t *testing.T) {
-	for name, open := range shelves(t) {
+func TestBackends(t *testing.T) {
+	for name, open := range backends(t) {
 		t.Run(name, func(t *testing.T) {
 			a, b := open(media.Options{MaxTotal: 4 << 20}), open(media.Options{MaxTotal: 4 << 20})
 			big := make([]byte, 1<<20+17)
@@ -158,9 +158,9 @@ func TestShelves(t *testing.T) {
 	}
 }
 
-// Of two names of a file either may go, and what is kept twice is there once.
-func TestShelvesShare(t *testing.T) {
-	for name, open := range shelves(t) {
+// Either of the two names of a shared file may be removed. Sharing twice changes nothing.
+func TestBackendsShare(t *testing.T) {
+	for name, open := range backends(t) {
 		t.Run(name, func(t *testing.T) {
 			s := open(media.Options{})
 			from, to := channels.MustKey("irc:a"), channels.MustKey("irc:b")
@@ -189,12 +189,12 @@ func TestShelvesShare(t *testing.T) {
 	}
 }
 
-// A file whose contents cannot be put away is not named; what is left of it goes
-// when it is old. An earlier bucket that is not configured any more is named.
-func TestRowsAfterCrash(t *testing.T) {
+// A file whose content cannot be stored gets no name, and what is left of it is removed
+// later. If that is in a bucket that is no longer configured, the error names it.
+func TestPostgresAfterCrash(t *testing.T) {
 	url := pgtest.Database(t, "", "")
 	broken := &media.Bucket{URL: "http://127.0.0.1:1/b"}
-	s := inRows(t, url, broken)(media.Options{})
+	s := inPostgres(t, url, broken)(media.Options{})
 	if a := keep(t, s, "irc:a", "1", "x"); a.Missing != "it could not be stored" {
 		t.Errorf("Keep without a bucket = %+v", a)
 	}
@@ -207,7 +207,7 @@ func TestRowsAfterCrash(t *testing.T) {
 		}
 		return n
 	}
-	again := inRows(t, url, nil)(media.Options{})
+	again := inPostgres(t, url, nil)(media.Options{})
 	l := &ledger{}
 	if _, err := again.Tidy(t.Context(), time.Now(), l); err != nil || count() != 1 {
 		t.Errorf("Tidy of what may be being written = %v, %d left", err, count())

@@ -25,9 +25,9 @@ func keep(t *testing.T, s *media.Store, key, id, content string) channels.Attach
 	return a
 }
 
-// All files together have a limit, also when many come at once and when they
-// lie about their size; what is removed makes room.
-func TestRoom(t *testing.T) {
+// All files together have a limit, also if many come at once or their declared sizes
+// are wrong. Removing files makes room.
+func TestQuota(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, media.Options{MaxTotal: 100})
 	const full = "no room for more files here"
@@ -81,7 +81,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// ledger is what conversations name.
+// ledger is the files that each conversation names.
 type ledger struct {
 	files map[string][]string
 	reads int
