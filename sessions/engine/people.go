@@ -77,6 +77,7 @@ func cleanPairing(p sessions.Pairing) sessions.Pairing {
 // ApprovePairing lets somebody in: see sessions.People.
 func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
 	err = s.update(ctx, "approve pairing", func(st *step) error {
+		got = sessions.Pairing{}
 		for _, p := range st.living(now) {
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
 				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
