@@ -21,7 +21,7 @@ func auditLog(state *storage.Dir) erasure.Log {
 func newEraser(store sessions.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
 	return erasure.New(erasure.Options{
 		Store: store, Log: auditLog(state), File: state.File(storage.ErasingName), FileName: media.Name,
-		Beside: func() ([]string, error) { return storage.Leftovers(state.Path, used) },
+		Leftovers: func() ([]string, error) { return storage.Leftovers(state.Path, used) },
 		Gone: func(k channels.Key) {
 			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},

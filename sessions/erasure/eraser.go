@@ -1,18 +1,17 @@
-// Package erasure decides what it means to erase a conversation or a person,
-// outside of the stores: which ids are one person's, what is theirs, and how an
-// erasure that is cut off is finished.
+// Package erasure decides what it means to erase a conversation or a person: which
+// ids belong to one person, what data is theirs, and how an interrupted erasure is
+// finished.
 //
-// The promise: before anything is removed, a file says what is to be erased
-// ([Options.File]), and the audit log has a line that the erasure began. When
-// everything is gone the log gets a second line, and the file is removed. An
-// erasure that was cut off anywhere is therefore seen, and is carried out again
-// from its beginning by the next one or by [Eraser.Finish]: erasing what is gone
-// changes nothing.
+// The promise: before anything is erased, a file lists what will be ([Options.File]),
+// and the audit log says that the erasure began. When everything is erased, the log
+// gets a second line, and the file is removed. So an interrupted erasure is always
+// noticed. The next one, or [Eraser.Finish], repeats it from its beginning; erasing
+// twice does no harm.
 //
-// Failures: if the file or the first line cannot be written, nothing is erased.
-// If the store fails before it has changed anything, the file is removed. If
-// files could not be removed, or the second line could not be written, the file
-// stays, and the error says so. The package starts no goroutines.
+// Failures: if the file or the first line cannot be written, nothing is erased. If
+// the store fails before it has changed anything, the file is removed. If files
+// could not be removed, or the second line could not be written, the file stays, and
+// the error says so. The package starts no goroutines.
 package erasure
 
 import (
@@ -38,22 +37,22 @@ type Store interface {
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
 }
 
-// Options say what an Eraser works on. Only Store must be set.
+// Options configure an Eraser. Only Store must be set.
 type Options struct {
 	Store Store
 	// Log gets two lines about every erasure.
 	Log Log
-	// File says what is to be erased while an erasure runs. "": one that is cut
-	// off is not finished, and only the log shows it.
+	// File lists what will be erased while an erasure runs. Without it (""), an
+	// interrupted erasure is not finished, and only the log shows it.
 	File string
-	// FileName is the name under which the i-th attachment of a message is
-	// stored, once it is fetched. Nil: attachments are not stored.
+	// FileName returns the name under which the i-th attachment of a message is
+	// stored once it is fetched. Nil: attachments are not stored.
 	FileName func(m channels.Inbound, i int) string
-	// Beside lists what else in the store's folder may hold conversations, which
-	// an erasure does not touch. Nil: there is nothing.
-	Beside func() ([]string, error)
-	// Gone is called for every conversation that was erased as a whole, and must
-	// not block. Nil: it is not called.
+	// Leftovers lists files and folders that may hold conversations and that no
+	// erasure touches. Nil: there are none.
+	Leftovers func() ([]string, error)
+	// Gone is called for every conversation that was erased as a whole. It must not
+	// block, and may be nil.
 	Gone func(channels.Key)
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -62,7 +61,7 @@ type Options struct {
 // Eraser plans erasures and carries them out, one at a time.
 type Eraser struct {
 	Options
-	running sync.Mutex // held by whoever erases
+	running sync.Mutex // held during an erasure
 }
 
 // New returns an Eraser.
@@ -76,9 +75,9 @@ func New(o Options) *Eraser {
 	return &Eraser{Options: o}
 }
 
-// Erase erases what a [Plan] names. An erasure that was cut off is finished
-// first; if it was the same one, that is all. Once begun, Erase does not stop
-// when ctx ends. Returns ErrNotFound if nothing of it was there.
+// Erase erases what a [Plan] names. It first finishes an interrupted erasure; if
+// that one erased everything in what, there is no second one. Erase does not stop
+// when ctx ends. It returns ErrNotFound if there was nothing to erase.
 func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions.Erased, err error) {
 	ctx = context.WithoutCancel(ctx)
 	e.running.Lock()
@@ -97,8 +96,8 @@ func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions
 	return e.begin(ctx, what)
 }
 
-// Finish finishes an erasure that was cut off, and reports whether there was
-// one. Once begun, it does not stop when ctx ends.
+// Finish finishes an interrupted erasure, and reports whether there was one. It does
+// not stop when ctx ends.
 func (e *Eraser) Finish(ctx context.Context) (found bool, err error) {
 	e.running.Lock()
 	defer e.running.Unlock()
@@ -110,7 +109,7 @@ func (e *Eraser) Finish(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// CutOff reports whether an erasure was cut off and nobody finishes it now.
+// CutOff reports whether an erasure was interrupted and is not being finished now.
 func (e *Eraser) CutOff() bool {
 	if !e.running.TryLock() {
 		return false
@@ -120,7 +119,7 @@ func (e *Eraser) CutOff() bool {
 	return before != nil || err != nil
 }
 
-// begin notes the intention to erase what, and carries it out.
+// begin saves the intention to erase what, and carries it out.
 func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions.Erased, err error) {
 	i := intention{ID: rand.Text(), At: e.Now().UTC(), Erasure: what}
 	known, err := e.survey(ctx, &i)
@@ -134,7 +133,7 @@ func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions
 		return got, errors.Join(fmt.Errorf("nothing was erased, because the audit log could not be written: %w", err), e.forget())
 	}
 	switch got, err = e.carryOut(ctx, i, false); {
-	case err != nil && got.Empty(): // nothing has changed, and the caller is told
+	case err != nil && got.Empty(): // nothing has changed
 		err = errors.Join(err, e.forget())
 	case err == nil && got.Empty() && !known:
 		err = fmt.Errorf("erasure: %w", sessions.ErrNotFound)
@@ -142,8 +141,8 @@ func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions
 	return got, err
 }
 
-// finish carries out i again. again is false if i was complete and only its
-// file was left.
+// finish carries out i again. again is false if i was complete, with only its file
+// left.
 func (e *Eraser) finish(ctx context.Context, i *intention) (again bool, got sessions.Erased, err error) {
 	states := e.Log.states(i.ID)
 	if slices.Contains(states, done) {
@@ -158,11 +157,10 @@ func (e *Eraser) finish(ctx context.Context, i *intention) (again bool, got sess
 	return true, got, err
 }
 
-// carryOut erases what i names, writes the second line of the log, and removes
-// the file if nothing is left to erase.
+// carryOut erases what i names, writes the second line of the log, and removes the
+// intention's file if nothing is left to erase.
 func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got sessions.Erased, err error) {
-	// A store that has erased everything except some files returns the counts
-	// with an error.
+	// A store that could not remove some files returns counts with an error.
 	got, err = e.Store.Erase(ctx, i.Erasure)
 	state := done
 	switch {
@@ -184,7 +182,7 @@ func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got ses
 	case err == nil:
 		err = e.forget()
 	case state != failed && len(i.Deletes) > 0:
-		i.Deletes = nil // Gone is not called twice
+		i.Deletes = nil // so that Gone is not called twice
 		err = errors.Join(err, e.intend(i))
 	}
 	return got, err
@@ -194,11 +192,13 @@ func (e *Eraser) logBegun(i intention) error {
 	return e.Log.write(entry{At: i.At, Action: "erase", State: begun, ID: i.ID, Targets: targets(i.Erasure)})
 }
 
-// survey notes in i which conversations will be deleted, and the files of people's
-// messages, whose names are lost with the messages. known: the store has something
-// of the keys, perhaps only a name, which no erasure counts.
+// survey adds to i which conversations will be deleted, and the files of people's
+// messages: once the messages are erased, nothing names these files. known reports
+// whether the store has one of the keys, even if only its name, which Erased does not
+// count.
 func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err error) {
 	what := &i.Erasure
+	what.Files = slices.Clone(what.Files)
 	keys, ids := slices.Clone(what.Keys), map[string][]string{}
 	for _, s := range what.Senders {
 		ids[s.Channel] = append(ids[s.Channel], s.ID)
@@ -227,7 +227,7 @@ func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err erro
 	return known, err
 }
 
-// files are those of messages in r that senders of what wrote.
+// files returns the files of messages in r that the senders of what wrote.
 func (e *Eraser) files(what *sessions.Erasure, r sessions.Record) (files []string) {
 	mine := func(k channels.Key, id string) bool {
 		return slices.Contains(what.Senders, sessions.Sender{Channel: k.Channel(), ID: id})

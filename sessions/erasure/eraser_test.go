@@ -44,12 +44,12 @@ func filled(t *testing.T) *sqlitetest.Store {
 	return s
 }
 
-// cutting is a store whose Erase fails before it does anything, or after.
+// cutting is a store whose Erase fails before or after it erases.
 type cutting struct {
 	erasure.Store
 	before, after error
 	saw           func()
-	more          sessions.Erased // what only an erasure finds
+	more          sessions.Erased // counts that no plan has
 }
 
 func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
@@ -89,8 +89,7 @@ func erasing(t *testing.T) (e *erasure.Eraser, s *cutting, states func() string,
 
 var ann = sessions.Erasure{Keys: []channels.Key{channels.MustKey("telegram:1")}}
 
-// There is a line about an erasure, and what is to go is written down, before
-// anything goes.
+// The log line and the intention are written before anything is erased.
 func TestEraseIsNotedBefore(t *testing.T) {
 	e, s, states, file := erasing(t)
 	s.saw = func() {
@@ -108,12 +107,12 @@ func TestEraseIsNotedBefore(t *testing.T) {
 		t.Errorf("the audit log says %q", got)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what is to go is still written down: %v", err)
+		t.Errorf("the intention is still there: %v", err)
 	}
 }
 
-// An erasure of a key that nobody knows is noted like any other, and says that
-// there was nothing. The notes of a channel may hold it still.
+// An erasure of an unknown key is logged like any other, and returns ErrNotFound. A
+// channel's own files may still have the key.
 func TestEraseOfTheUnknown(t *testing.T) {
 	unknown := sessions.Erasure{Keys: []channels.Key{channels.MustKey("telegram:404")}, Senders: []sessions.Sender{{Channel: "telegram", ID: "404"}}}
 	for _, test := range []struct {
@@ -152,7 +151,7 @@ func TestEraseOfTheUnknown(t *testing.T) {
 	}
 }
 
-// What could not be noted is not done.
+// An erasure whose intention or log line cannot be written erases nothing.
 func TestEraseWithoutANote(t *testing.T) {
 	e, s, _, file := erasing(t)
 	if err := os.Mkdir(file+".new", 0o700); err != nil {
@@ -164,8 +163,8 @@ func TestEraseWithoutANote(t *testing.T) {
 	}
 }
 
-// An erasure that left something is finished by the next, and by a start; one
-// that came to nothing is not kept.
+// An erasure that left something is finished by the next one, and at the start. One
+// that changed nothing is not kept.
 func TestEraseIsFinished(t *testing.T) {
 	trouble := errors.New("disk trouble")
 	for _, test := range []struct {
@@ -225,8 +224,8 @@ func TestEraseIsFinished(t *testing.T) {
 	}
 }
 
-// What a crash left between the last line and the file is no second erasure, and
-// one that died before its first line has it all the same.
+// A crash after the last log line does not lead to a second erasure. An erasure that
+// a crash interrupted before its first line gets that line when it is finished.
 func TestEraseAfterACrash(t *testing.T) {
 	e, s, states, file := erasing(t)
 	var written []byte
@@ -257,8 +256,8 @@ func TestEraseAfterACrash(t *testing.T) {
 	}
 }
 
-// Gone hears of the conversations that are deleted, and not of a person's key
-// that never was one; once only, also when the erasure is finished later.
+// Gone is called once for each deleted conversation, even if the erasure is finished
+// later, and not for keys that are no conversation.
 func TestEraseTellsOfConversations(t *testing.T) {
 	var told []string
 	s := &cutting{Store: filled(t)}
@@ -271,7 +270,7 @@ func TestEraseTellsOfConversations(t *testing.T) {
 	both.Senders = []sessions.Sender{{Channel: "telegram", ID: "7"}}
 	s.before = errors.New("disk trouble")
 	if _, err := e.Erase(t.Context(), both); err == nil || len(told) != 0 {
-		t.Errorf("Erase = %v, and Gone was told %q", err, told)
+		t.Errorf("Erase = %v, and Gone was called with %q", err, told)
 	}
 	s.before, s.after = nil, errors.New("traces are left")
 	if _, err := e.Erase(t.Context(), both); err == nil {
@@ -282,6 +281,6 @@ func TestEraseTellsOfConversations(t *testing.T) {
 		t.Error(err)
 	}
 	if want := []string{"telegram:1"}; !slices.Equal(told, want) {
-		t.Errorf("Gone was told %q, want %q", told, want)
+		t.Errorf("Gone was called with %q, want %q", told, want)
 	}
 }

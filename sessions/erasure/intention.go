@@ -15,18 +15,18 @@ import (
 	"dragoman/sessions"
 )
 
-// intention is an erasure that may not be complete. Its file names people, so
-// it is removed as soon as the erasure is complete.
+// intention is an erasure that may not be complete. Its file names people, so it is
+// removed as soon as the erasure is complete.
 type intention struct {
 	ID      string           `json:"id"`
 	At      time.Time        `json:"at"`
 	Erasure sessions.Erasure `json:"erasure"`
-	// Deletes are the Keys of Erasure that were conversations. Only of these
-	// Options.Gone is told.
+	// Deletes are the Keys of Erasure that were conversations. Options.Gone is called
+	// for these only.
 	Deletes []channels.Key `json:"deletes,omitempty"`
 }
 
-// covers reports whether i erased everything that e names.
+// covers reports whether i names everything that e names.
 func (i *intention) covers(e sessions.Erasure) bool {
 	in := func(all, some []string) bool {
 		return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
@@ -34,7 +34,7 @@ func (i *intention) covers(e sessions.Erasure) bool {
 	return in(targets(i.Erasure), targets(e)) && in(i.Erasure.Scopes, e.Scopes)
 }
 
-// unfinished reads the intention that was left. Nil: there is none.
+// unfinished reads the intention of an interrupted erasure, nil if there is none.
 func (e *Eraser) unfinished() (*intention, error) {
 	if e.File == "" {
 		return nil, nil
@@ -53,7 +53,7 @@ func (e *Eraser) unfinished() (*intention, error) {
 	return i, nil
 }
 
-// intend writes i to the file, durably: all of it or nothing.
+// intend writes i to the file, atomically and durably.
 func (e *Eraser) intend(i intention) error {
 	if e.File == "" {
 		return nil
@@ -77,7 +77,7 @@ func (e *Eraser) intend(i intention) error {
 	return e.syncFile()
 }
 
-// forget removes the file: the erasure is complete, or has changed nothing.
+// forget removes the file of an erasure that is complete or has changed nothing.
 func (e *Eraser) forget() error {
 	if e.File == "" {
 		return nil

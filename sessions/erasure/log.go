@@ -17,16 +17,16 @@ import (
 	"dragoman/sessions"
 )
 
-// Log is the audit log: a file with two lines for everything that an operator
-// or a person does to a conversation, one written before it and one after it.
-// So an act that a crash cut off has a line, too. The zero value writes nothing.
+// Log is the audit log: a file with two lines for everything that an operator or a
+// person does to a conversation, one written before and one after. So an act that a
+// crash interrupted has a line, too. The zero value writes nothing.
 type Log struct {
 	Path string
 	Now  func() time.Time // the clock; default: time.Now
 }
 
-// The states of a line. A failed act changed nothing. An erasure that left
-// files has to be finished.
+// The states of a line. A failed act has changed nothing. An erasure that left files
+// has to be finished.
 const (
 	begun     = "begun"
 	done      = "done"
@@ -41,26 +41,26 @@ type entry struct {
 	State  string    `json:"state"`
 	// ID is the same in all lines of one erasure; other acts have none.
 	ID string `json:"id,omitempty"`
-	// Again says that the erasure had been cut off and was carried out again:
-	// the counts are of what was left.
+	// Again marks the second run of an interrupted erasure: it counts only what the
+	// first run left.
 	Again bool `json:"again,omitempty"`
-	// Targets are SHA-256 sums of keys and of "channel:id" of people; those of a
-	// join are from and to, in this order. A sum proves that a given person was
-	// erased and names nobody, but whoever guesses an id can check it.
+	// Targets are SHA-256 sums of keys and of "channel:id" of people; a join has from
+	// and to, in this order. A sum proves that a given person was erased without
+	// naming them, but anyone who guesses an id can check it.
 	Targets []string `json:"targets"`
 	*counts
 }
 
-// counts say how much an erasure removed. They name no files.
+// counts say how much an erasure removed, without the names of files.
 type counts struct {
 	sessions.Erased
 	Left  any `json:"left,omitempty"`
 	Files int `json:"files"`
 }
 
-// Record calls do, which does action to keys, between two lines of the log. If
-// the first line cannot be written, do is not called. If the second cannot, do
-// was called, and Record returns an error.
+// Record calls do, which does action to keys, between two lines of the log. If the
+// first line cannot be written, it does not call do. If the second cannot, it returns
+// an error although do was called.
 func (l Log) Record(action string, do func() error, keys ...channels.Key) error {
 	e := entry{Action: action, State: begun}
 	for _, k := range keys {
@@ -76,8 +76,8 @@ func (l Log) Record(action string, do func() error, keys ...channels.Key) error 
 	return errors.Join(err, l.write(e))
 }
 
-// states lists the states that the log has of the erasure with this id, in
-// order. A log that cannot be read has none: erasing twice does no harm.
+// states lists the logged states of the erasure with this id, in order. A log that
+// cannot be read has none, because erasing twice does no harm.
 func (l Log) states(id string) (all []string) {
 	data, _ := os.ReadFile(l.Path)
 	for line := range bytes.Lines(data) {
@@ -89,7 +89,7 @@ func (l Log) states(id string) (all []string) {
 	return all
 }
 
-// write appends e. Without a time it gets the present one.
+// write appends e. A missing time becomes now.
 func (l Log) write(e entry) error {
 	if l.Path == "" {
 		return nil
@@ -110,8 +110,8 @@ func (l Log) write(e entry) error {
 	return nil
 }
 
-// appendLine adds a line to a file that only its owner can read, durably. A
-// line that a crash cut short is ended first.
+// appendLine durably appends a line to a file that only its owner can read. If a
+// crash cut the last line short, it ends that one first.
 func appendLine(path string, line []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -138,7 +138,7 @@ func appendLine(path string, line []byte) (err error) {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// targets are the sums of the keys and people that e erases, sorted.
+// targets returns the sums of the keys and people that e names, sorted.
 func targets(e sessions.Erasure) (sums []string) {
 	for _, k := range e.Keys {
 		sums = append(sums, hash(k.String()))

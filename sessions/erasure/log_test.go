@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// What people do leaves two lines without a name, and what is cut off leaves
-// one. A line that a crash cut short does not spoil those behind it.
+// An act leaves two lines without names, an interrupted one leaves one. A line that a
+// crash cut short does not spoil the next.
 func TestLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte(`{"at":"20`), 0o600); err != nil {
@@ -51,7 +51,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// What nobody can write down is not done.
+// An act that cannot be logged is not done.
 func TestLogCannotBeWritten(t *testing.T) {
 	audit := erasure.Log{Path: filepath.Join(t.TempDir(), "none", "audit.log"), Now: now}
 	err := audit.Record("title", func() error {

@@ -10,8 +10,7 @@ import (
 	"dragoman/sessions"
 )
 
-// people is what the store knows about the people of a channel, by the ids under
-// which they wrote or are remembered.
+// people holds what the store knows about the people of a channel, by id.
 type people struct {
 	target channels.Key
 	ids    map[string]*identity
@@ -23,12 +22,12 @@ type identity struct {
 	names   map[string]bool // display names
 	chats   map[channels.Key]bool
 	private bool // it wrote in target, which is a private chat
-	facts   bool
-	paired  int
+	facts   bool // it has a memory
+	paired  int  // its pairings
 }
 
-// people finds who wrote on a channel, and in target, which reads no message but
-// who wrote it.
+// people finds out who wrote on a channel, is paired or has a memory there. It reads
+// only the senders of messages.
 func (e *Eraser) people(ctx context.Context, channel string, target channels.Key) (*people, error) {
 	p := &people{target: target, ids: map[string]*identity{}}
 	all, err := e.Store.Pairings(ctx, e.Now())
@@ -66,7 +65,7 @@ func (e *Eraser) people(ctx context.Context, channel string, target channels.Key
 	return p, err
 }
 
-// of is what is known of id.
+// of returns the identity of id.
 func (p *people) of(id string) *identity {
 	if p.ids[id] == nil {
 		p.ids[id] = &identity{with: map[string]bool{}, names: map[string]bool{}, chats: map[channels.Key]bool{}}
@@ -74,7 +73,7 @@ func (p *people) of(id string) *identity {
 	return p.ids[id]
 }
 
-// chatsOf are the conversations in which somebody with one of ids wrote, sorted.
+// chatsOf returns the conversations in which one of ids wrote, sorted.
 func (p *people) chatsOf(ids []string) []channels.Key {
 	all := map[channels.Key]bool{}
 	for _, id := range ids {
@@ -85,19 +84,19 @@ func (p *people) chatsOf(ids []string) []channels.Key {
 
 func byChat(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
-// identities are the ids of the person whom the target means, sorted, and those
-// that may be theirs or somebody else's, in one group for each possible person.
-// Nowhere else is it decided who is one person.
+// identities returns the ids of the person whom the target means, sorted, and ids
+// that may be theirs or somebody else's, one group for each possible person. Only
+// this function decides which ids belong to one person.
 //
-// Ids that the network gave with one message are one person's, and so on from
-// each to the next, but not through an id that several people had (see shared).
-// A nick is no id. It leads to whoever wrote in the private chat of that name
-// or, if that chat is gone, to whoever has the nick in a mask; and in both
-// cases only if that is one person, and not several one after the other.
+// Ids that the network gave with one message belong to one person, and so do ids
+// connected by several messages, but not through an id that several people had (see
+// shared). A nick is no id. It stands for the person who wrote in the private chat of
+// that name or, if that chat is gone, for the person who has the nick in a mask, and
+// in both cases only if there is exactly one.
 func (p *people) identities() (mine []string, maybe [][]string) {
 	nick := p.target.Chat()
 	all := p.sameAs(nick)
-	var called, lead []string // by that nick; in the chat of that name
+	var called, lead []string // ids with that nick; ids that wrote in the chat of that name
 	for id, i := range p.ids {
 		if nickIn(id) == nick || hasFold(i.names, nick) {
 			called = append(called, id)
@@ -121,7 +120,7 @@ func (p *people) identities() (mine []string, maybe [][]string) {
 	return slices.Sorted(maps.Keys(all)), p.groups(perhaps, all)
 }
 
-// groups sorts ids into people, and leaves out those that are known.
+// groups sorts ids into people, without those that are known.
 func (p *people) groups(ids []string, known map[string]bool) (groups [][]string) {
 	slices.Sort(ids)
 	seen := maps.Clone(known)
@@ -138,7 +137,7 @@ func (p *people) groups(ids []string, known map[string]bool) (groups [][]string)
 	return groups
 }
 
-// sameAs are the ids of the person who has id.
+// sameAs returns all ids of the person who has id.
 func (p *people) sameAs(id string) map[string]bool {
 	found := map[string]bool{id: true}
 	if p.shared(id) {
@@ -155,10 +154,10 @@ func (p *people) sameAs(id string) map[string]bool {
 	return found
 }
 
-// shared reports whether several people had id: the network gave it with two
-// ids of one kind. A person has one account and one number, but as many masks as
-// places to write from. So a mask with two accounts, or a number with two
-// WhatsApp accounts, is not one person's alone.
+// shared reports whether several people had id: the network gave it with two ids of
+// one kind. A person has one account and one number, but a mask for each place they
+// write from. So a mask with two accounts, or a number with two WhatsApp accounts,
+// belongs to several people.
 func (p *people) shared(id string) bool {
 	had := map[string]bool{}
 	for other := range p.of(id).with {
@@ -171,7 +170,7 @@ func (p *people) shared(id string) bool {
 	return false
 }
 
-// kindOf tells ids apart by their form: "account:ann", "800@lid", "+1555".
+// kindOf returns the kind of an id by its form: "account:ann", "800@lid", "+1555".
 func kindOf(id string) string {
 	if kind, _, ok := strings.Cut(id, ":"); ok {
 		return kind
@@ -182,7 +181,7 @@ func kindOf(id string) string {
 	return strings.TrimRight(id, "0123456789")
 }
 
-// nickIn is the nick that an IRC mask has, or "".
+// nickIn returns the nick in an IRC mask, or "".
 func nickIn(id string) string {
 	if mask, ok := strings.CutPrefix(id, "mask:"); ok {
 		nick, _, _ := strings.Cut(mask, "!")

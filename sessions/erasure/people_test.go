@@ -12,7 +12,7 @@ import (
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
-// frugal is a store that is not read as a whole, and says what was read.
+// frugal is a store that refuses to be read as a whole, and notes the keys it reads.
 type frugal struct {
 	erasure.Store
 	read []channels.Key
@@ -26,9 +26,9 @@ func (f *frugal) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	return f.Store.Dump(ctx, keys, emit)
 }
 
-// TestPeopleWithoutReadingTheStore: who is who is told by the list of those who
-// wrote. Memories are found under every id, and an erasure reads the
-// conversations in which the person wrote.
+// TestPeopleWithoutReadingTheStore: the list of writers is enough to identify people.
+// Memories are found under every id, and an erasure reads only the conversations in
+// which the person wrote.
 func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	ctx := t.Context()
 	s := sqlitetest.Open(t, now)
@@ -63,7 +63,7 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 		t.Errorf("memories were found by reading %v", f.read)
 	}
 
-	// Of the memories of a person only those that exist are planned for.
+	// The plan names only memories that exist.
 	plan, err := e.Plan(ctx, channels.MustKey("whatsapp:+2"), false)
 	if want := []string{"person:whatsapp:+2", "chat:whatsapp:+2", "chat:whatsapp:h@g.us"}; err != nil || len(plan.Erasure.Senders) != 2 || !slices.Equal(plan.Erasure.Scopes, want) {
 		t.Errorf("Plan = %+v, %v, want the scopes %q", plan, err, want)
@@ -81,6 +81,6 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 		t.Errorf("an erasure reads %v", f.read)
 	}
 	if _, err := e.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "nobody"}}}); !errors.Is(err, sessions.ErrNotFound) {
-		t.Errorf("Erase of nobody = %v, want that there is nothing", err)
+		t.Errorf("Erase of an unknown person = %v, want ErrNotFound", err)
 	}
 }

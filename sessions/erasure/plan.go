@@ -11,25 +11,24 @@ import (
 	"dragoman/sessions"
 )
 
-// Plan is what an erasure would remove, as it was when the plan was made.
+// Plan is what an erasure would have removed when the plan was made.
 type Plan struct {
 	Erasure sessions.Erasure `json:"erasure"`
 	// Conversations are removed as a whole.
 	Conversations []sessions.Conversation `json:"conversations"`
-	// Names are keys of which only the name is left. They are removed, too.
+	// Names are keys without any data. They are removed, too.
 	Names []channels.Key `json:"names,omitempty"`
 	// Shared are conversations in which only the person's messages are replaced.
 	Shared   []SharedPart `json:"shared"`
 	Queued   int          `json:"queued"` // messages and deliveries, done ones included
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
-	// Maybe are ids that may be the same person's, or somebody else's. What they
-	// have is kept.
+	// Maybe are ids that may belong to the person or to somebody else. Their data is
+	// kept.
 	Maybe []Namesake `json:"maybe,omitempty"`
-	// Unfinished is when an erasure began that was cut off. It is finished before
-	// this one.
+	// Unfinished is when an interrupted erasure began. It is finished before this one.
 	Unfinished time.Time `json:"unfinished,omitzero"`
-	// Elsewhere are stores that are not in use, in which nothing is erased.
+	// Elsewhere are other stores, which are not in use and are not erased from.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
@@ -37,16 +36,16 @@ type Plan struct {
 type SharedPart struct {
 	Key      channels.Key `json:"key"`
 	Messages int          `json:"messages"`
-	// Facts are in the memory of that chat, and are kept: nothing tells which of
-	// them come from the person.
+	// Facts counts the memory of that chat. It is kept, because it does not say which
+	// facts come from the person.
 	Facts int `json:"facts,omitempty"`
 }
 
 // Namesake is somebody who may be the person.
 type Namesake struct {
-	// Person is a channel and an id, as an erasure takes it.
+	// Person is "channel:id", a target for an erasure.
 	Person string `json:"person"`
-	// Chats are the conversations in which they wrote.
+	// Chats are the conversations in which the namesake wrote.
 	Chats []channels.Key `json:"chats,omitempty"`
 }
 
@@ -55,8 +54,8 @@ func (p Plan) Empty() bool {
 	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0
 }
 
-// Plan finds what belongs to target: the conversation of that key and, unless
-// onlyConversation, the person of that name or id.
+// Plan finds everything that belongs to target: the conversation of that key and,
+// unless onlyConversation, the person with that name or id.
 func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation bool) (p Plan, err error) {
 	p = Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
 	p.Erasure.Keys = []channels.Key{target}
@@ -79,15 +78,15 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 	if before != nil {
 		p.Unfinished = before.At
 	}
-	if e.Beside != nil {
-		p.Elsewhere, err = e.Beside()
+	if e.Leftovers != nil {
+		p.Elsewhere, err = e.Leftovers()
 	}
 	return p, err
 }
 
-// planPerson adds to p what the person has beyond the target's conversation, and
-// returns what was counted: the conversations in which the person wrote, those that
-// have an id for a name, and that of the target.
+// planPerson adds to p the person's data beyond the target's conversation. It returns
+// the counts of the conversations in which the person wrote, of those whose name is
+// one of the ids, and of the target.
 func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (map[channels.Key]*chat, error) {
 	who, err := e.people(ctx, target.Channel(), target)
 	if err != nil {
@@ -100,7 +99,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 	keys := append(who.chatsOf(ids), target)
 	for _, id := range ids {
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
-		// A plan with a hundred masks need not name a hundred empty memories.
+		// A plan for a hundred masks need not name a hundred empty memories.
 		i := who.of(id)
 		if p.Pairings += i.paired; id == target.Chat() || i.facts {
 			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(target.Channel(), id))
@@ -117,7 +116,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 		c := seen[k]
 		switch {
 		case k == target || k.Channel() != target.Channel():
-		case slices.Contains(ids, k.Chat()) || c.mine > 0 && c.others == 0: // a private chat under another id, or as good as that
+		case slices.Contains(ids, k.Chat()) || c.mine > 0 && c.others == 0: // a private chat, or one in which only the person wrote
 			p.Erasure.Keys = append(p.Erasure.Keys, k)
 		default:
 			if p.Queued += c.asked; c.mine == 0 {
@@ -133,7 +132,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 	return seen, nil
 }
 
-// planKeys adds to p what is removed with its keys, and counts facts.
+// planKeys adds to p the data that is removed with its keys, and counts facts.
 func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*chat) (err error) {
 	for _, k := range p.Erasure.Keys {
 		p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.ChatScope(k))
@@ -153,9 +152,9 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 	return err
 }
 
-// Scopes are the memories of the chat k and of the person of that name or id,
-// under every id. Those of people who may be the same are among them: reading
-// them, or forgetting one fact, harms nobody.
+// Scopes returns the memories of the chat k and of the person with that name or id,
+// under every id. It includes people who may be the same, because reading their
+// memories, or forgetting one fact, does no harm.
 func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
 	seen, err := e.people(ctx, k.Channel(), k)
 	if err != nil {
@@ -169,7 +168,7 @@ func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
 	return scopes, nil
 }
 
-// mostFacts bounds what is counted of one memory.
+// mostFacts is how many facts of one memory are counted at most.
 const mostFacts = 1000
 
 func (e *Eraser) countFacts(ctx context.Context, scopes ...string) (n int, err error) {
@@ -187,12 +186,12 @@ func (e *Eraser) countFacts(ctx context.Context, scopes ...string) (n int, err e
 type chat struct {
 	mine   int // messages of the person
 	others int // messages of others, waiting ones included
-	asked  int // entries of the person in the inbox
+	asked  int // inbox entries of the person
 	queued int // all entries of the queues
 }
 
-// count looks through the conversations of keys for what the person with ids has in
-// them. A key of which the store knows nothing has no count.
+// count counts the messages and queue entries in the conversations of keys, with ids
+// as the person's. A key that the store does not know has no counts.
 func (e *Eraser) count(ctx context.Context, ids []string, keys []channels.Key) (map[channels.Key]*chat, error) {
 	all := map[channels.Key]*chat{}
 	in := func(k channels.Key) *chat {

@@ -17,16 +17,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wasteful is a store that hands out everything, whatever it is asked for: a
-// plan over it has looked at every message.
+// wasteful is a store whose Dump ignores the keys, so that a plan reads every message.
 type wasteful struct{ erasure.Store }
 
 func (w wasteful) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
 	return w.Store.Dump(ctx, nil, emit)
 }
 
-// town is a store of people who have several ids, share some, write in the
-// chats of each other, are remembered, or wait.
+// town is a store of people who have several ids, share some, write in each other's
+// chats, have memories, or wait.
 type town struct{ *rand.Rand }
 
 func (r town) of(list ...string) string { return list[r.IntN(len(list))] }
@@ -47,7 +46,7 @@ func (r town) key() channels.Key {
 	return channels.MustKey(r.of("irc:", "irc:", "tg:") + r.of("ann", "bob", "#go", "1", "2", "2:7"))
 }
 
-// records are those of a town.
+// records returns the content of a town.
 func (r town) records(t *testing.T) (all []sessions.Record) {
 	at := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	taken := map[channels.Key]bool{}
@@ -99,8 +98,8 @@ func (r town) records(t *testing.T) (all []sessions.Record) {
 	return all
 }
 
-// TestPlanReadsOnlyTheirConversations: a plan that reads the conversations in
-// which a person wrote is the plan that reads every message.
+// TestPlanReadsOnlyTheirConversations: a plan that reads only the conversations in
+// which a person wrote equals one that reads every message.
 func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
