@@ -7,12 +7,12 @@ import (
 	"dragoman/channels"
 )
 
-// Query chooses conversations. Its zero fields choose all.
+// Query selects conversations. Zero fields match all of them.
 type Query struct {
 	Channel string // the instance's name, the first part of the key
 	Tag     string
-	// Metadata must have these values, by name: strings as they are, everything
-	// else as JSON in its shortest form (42, true, null).
+	// Metadata has the values that a conversation must have, by name: strings as
+	// they are, other values as compact JSON (42, true, null).
 	Metadata map[string]string
 	// Text must be in the key or the title; case does not matter.
 	Text string
@@ -20,8 +20,7 @@ type Query struct {
 	// After is the last conversation of the previous page; nil begins with the
 	// newest.
 	After *Cursor
-	// Limit is how many to return, 1 to MaxPage. Numbers outside become the nearest
-	// of the two, and 0 is DefaultPage.
+	// Limit is how many to return. It is clamped to 1 to MaxPage; 0 means DefaultPage.
 	Limit int
 }
 
@@ -45,8 +44,7 @@ type Search struct {
 	Query string
 	// Key is the conversation to look in; the zero key means all of them.
 	Key channels.Key
-	// From and To bound when it was said, To exclusive. A zero time does not
-	// bound.
+	// From and To bound Message.At; To is exclusive. A zero time is no bound.
 	From, To time.Time
 	// After is the last message of the previous page; nil begins with the best.
 	After *FoundCursor
@@ -54,11 +52,11 @@ type Search struct {
 	Limit int
 }
 
-// Found is one message that a search found.
+// Found is one result of a search.
 type Found struct {
 	Key     channels.Key `json:"key"`
 	Message Message      `json:"message"`
-	// Words is how many different words of the query it has.
+	// Words counts the different query words in the message.
 	Words int `json:"words"`
 }
 
@@ -72,28 +70,27 @@ type DayCount struct {
 
 // Catalog finds conversations and keeps their settings.
 type Catalog interface {
-	// Find returns conversations, the most recently updated first, and equals
-	// sorted by key.
+	// Find returns conversations, the most recently updated first, ties by key.
 	Find(ctx context.Context, q Query) ([]Conversation, error)
 	// Conversation returns one. Errors: ErrNotFound.
 	Conversation(ctx context.Context, k channels.Key) (Conversation, error)
 	// Configure calls change with the conversation's settings and stores the
-	// result, in one step. change must be quick and call no store; it may be called
-	// twice. Configure creates a missing conversation. It does not count as an update
-	// of the conversation.
+	// result, in one step. change must be quick, must not call a store, and may be
+	// called twice. Configure creates a missing conversation. It does not count as an
+	// update of the conversation.
 	Configure(ctx context.Context, k channels.Key, change func(*Settings)) error
 	// Generations lists those of k, oldest first. Errors: ErrNotFound.
 	Generations(ctx context.Context, k channels.Key) ([]Generation, error)
-	// SearchAll finds messages by words in their content: those with the most
-	// words of the query first, and of equals the later first. It does not find the
-	// results of HistoryTool. Of a message whose different words have more than a
-	// mebibyte, it searches the first mebibyte.
+	// SearchAll finds messages by words in their content: those with the most words
+	// of the query first, ties by time, the latest first. It skips results of
+	// HistoryTool. If the different words of a message exceed one mebibyte together,
+	// only the first mebibyte is searched.
 	SearchAll(ctx context.Context, s Search) ([]Found, error)
-	// Days counts by day, oldest first, without the days that have no message.
-	// from and to (exclusive) are cut to whole UTC days.
+	// Days counts messages by day, oldest first, and omits days without any. from
+	// and to (exclusive) are truncated to UTC days.
 	Days(ctx context.Context, from, to time.Time) ([]DayCount, error)
-	// Top returns the conversations that took the most tokens (input and
-	// output) over their whole life, most first.
+	// Top returns the conversations that have used the most tokens (input and
+	// output) since they began, most first.
 	Top(ctx context.Context, limit int) ([]Conversation, error)
 }
 
@@ -104,20 +101,19 @@ type Erasure struct {
 	Keys []channels.Key
 	// Scopes of Facts lose all their facts.
 	Scopes []string
-	// Senders are people (Message.Sender, Person.IDs, "channel" and id as in a
-	// Pairing). Their messages in other conversations than Keys become "[erased]",
-	// without name, sender, attachments and extra. Summaries that cover such a message
-	// are removed, because they may repeat it, and so are the people's pairings. A
-	// conversation that has nothing else (no other message, delivery, title or
-	// setting) is deleted with its name. A quarantined message is removed if it has an
-	// id of one of them, or of Keys, with five characters or more.
+	// Senders are people (Message.Sender, Person.IDs). In conversations outside Keys,
+	// their messages become "[erased]", without name, sender, attachments and extra.
+	// Summaries that cover such a message are removed, because they may repeat it. The
+	// people's pairings are removed, too. A key left with nothing (no message, not even
+	// an erased one, no delivery, title or setting) is deleted. A quarantined message is
+	// removed if it contains an id of Senders or Keys that has at least five characters.
 	Senders []Sender
-	// Files are the attachments of Senders that the caller knows. The wrapper that
-	// keeps files removes them; a store ignores them.
+	// Files are attachments of Senders. The wrapper that keeps files deletes them; a
+	// store ignores them.
 	Files []string
 }
 
-// Sender is a person on a channel.
+// Sender is a person on a channel, as in a Pairing.
 type Sender struct {
 	Channel string
 	ID      string
@@ -131,46 +127,45 @@ type Erased struct {
 	Facts         int `json:"facts"`
 	Summaries     int `json:"summaries"`
 	Pairings      int `json:"pairings"`
-	// Noted counts entries in the channels' own files; a store has 0.
+	// Noted counts entries in the channels' own files; a store leaves it 0.
 	Noted int `json:"noted"`
-	// Left names files outside the store that may still have some of it, and the
-	// remedy, a sentence each.
+	// Left has a sentence for each file outside the store that may still hold erased
+	// data: its name and the remedy.
 	Left []string `json:"left,omitempty"`
-	// Files are the attachments of erased messages; the caller removes them.
+	// Files are the attachments of erased messages; the caller deletes them.
 	Files []string `json:"files,omitempty"`
 }
 
-// Empty reports whether nothing was removed.
+// Empty reports whether the erasure removed nothing.
 func (e Erased) Empty() bool {
 	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
 }
 
-// Lifetime ends conversations, or joins two.
+// Lifetime deletes conversations or joins two.
 type Lifetime interface {
-	// Expire deletes, as Archive.Delete does, at most limit conversations that
-	// were last updated before the given time, oldest first, and returns their keys.
-	// It keeps a conversation with a waiting message, a delivery under way or a live
-	// claim. If there are fewer than limit, it also deletes the old, finished rows of
-	// keys without a conversation, limit keys a step; it does not return those. So
-	// after a call that returns fewer than limit keys nothing is left to do. Keys that
-	// are returned with an error are deleted, too.
+	// Expire deletes, as Archive.Delete does, at most limit conversations that were
+	// last updated before the given time, oldest first, and returns their keys. It
+	// keeps a conversation with a waiting message, an unfinished delivery or a live
+	// claim. If it finds fewer than limit, it also deletes the old, finished rows of
+	// keys without a conversation, limit keys a step, and does not return those keys.
+	// So a call that returns fewer than limit keys has left nothing to expire. Keys
+	// returned with an error are deleted, too.
 	//
 	// An update before 2020 comes from a clock that had not been set, or from another
-	// program, and its age is unknown. If before is later than 2020, Expire treats such
+	// program, so its age is unknown. If before is later than 2020, Expire treats such
 	// a conversation as updated now.
 	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
 	// Erase erases in one step. With a local store it returns when the bytes are
 	// gone from the store's files, free pages and logs included. Deduplication ids of
-	// erased messages stay, as hashes: a network may deliver them again. If it returns
-	// an error with a count, the rows are gone, but traces may be left in the store's
-	// files: call Erase again for those, and remove Erased.Files, which no second call
-	// can name.
+	// erased messages are kept as hashes, because a network may deliver them again. If
+	// Erase returns counts with an error, the rows are gone, but traces may be left in
+	// the store's files. Then call it again, and delete Erased.Files: a second call
+	// cannot name them.
 	Erase(ctx context.Context, e Erasure) (Erased, error)
-	// Join moves everything of from to the key to, before what is there, with new
-	// seqs and in one generation, which is that of to. Waiting messages and unsent
-	// deliveries move too, in order. A summary of from stays the newest if to has none.
-	// A summary of to is dropped, because it does not cover the messages that are now
-	// before it. Running turns of both are fenced and run again. Join does nothing if
-	// from has nothing.
+	// Join puts everything of from before everything of to, with new seqs, as one
+	// generation: that of to. Waiting messages and unsent deliveries move too, in
+	// order. The summary of from is kept if to has none. A summary of to is dropped,
+	// because it does not cover the messages that are now before it. Running turns of
+	// both are fenced and run again. If from is empty, Join does nothing.
 	Join(ctx context.Context, from, to channels.Key) error
 }

@@ -23,7 +23,7 @@ func FuzzParseCursor(f *testing.F) {
 		}
 		again, err := sessions.ParseCursor(p.String())
 		if err != nil || !again.Updated.Equal(p.Updated) || again.Key != p.Key {
-			t.Errorf("ParseCursor(%q) = %+v, and of that %+v, %v", s, p, again, err)
+			t.Errorf("ParseCursor(%q) = %+v, then %+v, %v", s, p, again, err)
 		}
 		if strings.ContainsAny(p.String(), " '\"#&?+%=") {
 			t.Errorf("%q needs quotes", p)
@@ -31,7 +31,7 @@ func FuzzParseCursor(f *testing.F) {
 	})
 }
 
-func FuzzParseFoundPlace(f *testing.F) {
+func FuzzParseFoundCursor(f *testing.F) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
 	f.Add(sessions.Found{Key: channels.MustKey("irc:#a b/c"), Words: 2, Message: sessions.Message{Seq: 77, At: at}}.Position().String())
 	f.Add("")
@@ -42,7 +42,7 @@ func FuzzParseFoundPlace(f *testing.F) {
 			return
 		}
 		if again, err := sessions.ParseFoundCursor(p.String()); err != nil || again.Compare(p) != 0 {
-			t.Errorf("ParseFoundPlace(%q) = %+v, and of that %+v, %v", s, p, again, err)
+			t.Errorf("ParseFoundCursor(%q) = %+v, then %+v, %v", s, p, again, err)
 		}
 		if strings.ContainsAny(p.String(), " '\"#&?+%=") {
 			t.Errorf("%q needs quotes", p)

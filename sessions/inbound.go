@@ -11,9 +11,9 @@ import (
 // quoteBytes bounds how much of a quoted message the model is shown.
 const quoteBytes = 1000
 
-// UserMessage is m as a message of the transcript: its text, and a line for each
-// file. The gateway uses it for the input of a turn, and stores for messages that a
-// [Control] closes. Only here is it decided how a model reads of a file.
+// UserMessage renders m as a message of the transcript: its text, and a line for
+// each file. The gateway uses it for the input of a turn, and stores use it for
+// messages that a [Control] closes.
 func UserMessage(m channels.Inbound) Message {
 	var b strings.Builder
 	if m.Quote != nil && m.Quote.Text != "" {
@@ -51,7 +51,7 @@ func UserMessage(m channels.Inbound) Message {
 	}
 }
 
-// transcribed are the files of a message for a transcript, without the network's
+// transcribed returns the files of a message for a transcript, without the network's
 // references.
 func transcribed(all []channels.Attachment) []channels.Attachment {
 	if len(all) == 0 {
@@ -71,7 +71,8 @@ func transcribed(all []channels.Attachment) []channels.Attachment {
 //
 //	[document "notes.txt", text/plain, 2 kB, file irc_alice/k3….txt]
 //
-// File names it for tools. Everything in it comes from strangers.
+// Tools open the file by its path. The line is safe although everything in it comes
+// from strangers.
 func attachmentLine(a channels.Attachment) string {
 	kind := OneLine(string(a.Kind), 20)
 	if kind == "" {
@@ -95,10 +96,10 @@ func attachmentLine(a channels.Attachment) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// EditNote is the note in the transcript about an edit or a deletion that came too
-// late to change the message itself.
+// EditNote is the transcript's note about an edit or a deletion that came too late
+// to change the message itself.
 func EditNote(m channels.Inbound) Message {
-	who := calledIn(m)
+	who := senderLabel(m)
 	var text string
 	switch {
 	case m.Deletes == channels.DeletedByAdmin:
@@ -113,9 +114,9 @@ func EditNote(m channels.Inbound) Message {
 	return noteOf(m, text)
 }
 
-// ReactionNote is the note in the transcript about a reaction to an answer.
+// ReactionNote is the transcript's note about a reaction to an answer.
 func ReactionNote(m channels.Inbound) Message {
-	who := calledIn(m)
+	who := senderLabel(m)
 	text := "[" + who + " reacted with " + OneLine(m.Reaction, 40) + " to an earlier message of yours"
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		text += `: "` + OneLine(m.Quote.Text, 120) + `"`
@@ -123,15 +124,15 @@ func ReactionNote(m channels.Inbound) Message {
 	return noteOf(m, text+"]")
 }
 
-// calledIn is the name of m's sender inside a bracketed note.
-func calledIn(m channels.Inbound) string {
+// senderLabel is the name of m's sender inside a bracketed note.
+func senderLabel(m channels.Inbound) string {
 	if m.Sender.Name == "" {
 		return "the sender"
 	}
 	return OneLine(m.Sender.Name, 60)
 }
 
-// noteOf is a note about an act of the sender of m.
+// noteOf is a note about something that the sender of m did.
 func noteOf(m channels.Inbound, text string) Message {
 	return Message{Role: RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: m.At, Synthetic: true}
 }

@@ -4,9 +4,9 @@ package sessions
 type Lookup struct {
 	// Query is text as a person typed it. There is no query language.
 	Query string
-	// After and Before bound the seqs, both exclusive; 0 does not bound.
+	// After and Before bound the seqs, both exclusive; 0 is no bound.
 	After, Before int64
-	// Oldest puts the older first among messages that match equally well.
+	// Oldest sorts messages that match equally well oldest first, not newest first.
 	Oldest bool
 	// Limit is how many messages are wanted.
 	Limit int
@@ -14,11 +14,11 @@ type Lookup struct {
 
 // Hits are the results of a [Lookup].
 type Hits struct {
-	// Messages are the best first; between equals the newer, or the older.
+	// Messages has the best first, ties as Lookup.Oldest says.
 	Messages []Message
 	// All counts the messages with all words of the query, including those in
-	// Messages. Some counts those with some of the words, which are looked for only if
-	// All is less than the limit. At MostCounted there may be more.
+	// Messages. Some counts those with only some of the words; the store looks for
+	// them only if All is less than the limit. At MostCounted there may be more.
 	All, Some int
 }
 

@@ -22,16 +22,16 @@ const (
 // search finds its results: see [Catalog.SearchAll].
 const HistoryTool = "search_history"
 
-// AttachmentTool is the name of the tool that reads files which were sent in its
-// own conversation. Its results and those of HistoryTool are copies: they are erased
-// when anybody's messages in that conversation are.
+// AttachmentTool is the name of the tool that reads files sent in its own
+// conversation. Its results and those of HistoryTool are copies of messages, so an
+// erasure of anybody's messages in that conversation erases them, too.
 const AttachmentTool = "read_attachment"
 
 // ToolCall is one call that the model asked for.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments are as the model wrote them: JSON if all went well.
+	// Arguments are as the model wrote them: usually, but not always, JSON.
 	Arguments string `json:"arguments"`
 }
 
@@ -40,8 +40,8 @@ type Usage struct {
 	Input  int `json:"input"`
 	Output int `json:"output"`
 	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
-	// Cost is in the currency of the configured prices. Without prices it is as the
-	// provider says, or 0.
+	// Cost is in the currency of the configured prices. Without prices it is the
+	// provider's figure, or 0.
 	Cost float64 `json:"cost,omitempty"`
 }
 
@@ -53,12 +53,12 @@ func (u *Usage) Add(v Usage) {
 	u.Cost = RoundCost(u.Cost + v.Cost)
 }
 
-// RoundCost removes the errors of binary fractions: 0.1+0.2 is 0.3. It keeps
-// twelve digits after the point.
+// RoundCost rounds to twelve decimal places, which removes the errors of binary
+// fractions: 0.1+0.2 is 0.3.
 func RoundCost(cost float64) float64 {
 	const digits = 1e12
 	if math.Abs(cost) >= 1<<53/digits {
-		return cost // it has no such digits
+		return cost // it has no twelfth decimal place
 	}
 	return math.Round(cost*digits) / digits
 }
@@ -75,30 +75,30 @@ type Message struct {
 	Sender     string     `json:"sender,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// At is for people to read. Order is Seq.
+	// At is for display only; Seq is the order.
 	At    time.Time `json:"at"`
 	Turn  string    `json:"turn,omitempty"`
 	Model string    `json:"model,omitempty"`
 	Usage *Usage    `json:"usage,omitempty"`
-	// Synthetic marks a message that neither a person nor a model wrote: that an
-	// answer was stopped, or that a message was edited.
+	// Synthetic marks a message that neither a person nor a model wrote, such as a
+	// note that an answer was stopped or a message was edited.
 	Synthetic bool `json:"synthetic,omitempty"`
-	// Summary marks a message of an imported conversation that summarises older
-	// ones. Our own summaries are not messages: see [Summary].
+	// Summary marks an imported message that summarises older ones. Our own
+	// summaries are not messages: see [Summary].
 	Summary bool `json:"summary,omitempty"`
 	// Failed marks the result of a tool call that failed and had no effect. A call
 	// that may have happened has not failed.
 	Failed bool `json:"failed,omitempty"`
-	// Attachments are the files that came with it, at most
+	// Attachments are the files that came with the message, at most
 	// channels.MaxAttachments.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	// Attached is data that the model's provider sent with the message and wants
-	// back: see [Attached]. Nil: none.
+	// back, or nil: see [Attached].
 	Attached *Attached `json:"attached,omitempty"`
 	// Extra holds the fields of a message that Dragoman does not know, by name. They
 	// come from an import or another program, and exports and documents put them back.
-	// Under the name of one of our fields it holds the imported value, if ours holds
-	// less. Models never see it.
+	// Under the name of one of our fields, it holds the imported value if that field
+	// could not hold all of it. Models never see it.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -110,9 +110,9 @@ type Provenance struct {
 }
 
 // Attached is data that a provider sent with a message: reasoning items, thoughts,
-// signatures of thoughts or calls. It is returned to that provider alone, unchanged
-// and in the same order. It is opaque: people do not see it and searches do not read
-// it. It is erased with its message.
+// signatures of thoughts or calls. Only that provider gets it back, unchanged and in
+// the same order. People do not see it, and searches skip it. It is erased with its
+// message.
 type Attached struct {
 	By   Provenance      `json:"by"`
 	Data json.RawMessage `json:"data"`
@@ -133,18 +133,19 @@ type Summary struct {
 	Generation string    `json:"generation"`
 	Model      string    `json:"model,omitempty"`
 	At         time.Time `json:"at"`
-	// Fields is the structured form of Text, a JSON object, where the format
-	// of summaries has one.
+	// Fields is the structured form of Text, a JSON object, if the summary format
+	// has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
-	// Erasures is that of the history it was made of. If messages were erased since
-	// then, the summary may repeat them, and is refused. It is not stored.
+	// Erasures is History.Erasures of the history that was summarised. If messages
+	// were erased since then, the summary may repeat them, and the store refuses it.
+	// It is not stored.
 	Erasures int `json:"-"`
 }
 
 // FieldsName is the name in [Settings.Metadata] of an object with the fields of a
 // conversation's document that Dragoman does not know. They come from an import or
-// another program, and exports and documents put them back. They are erased when
-// anybody's messages in the conversation are.
+// another program, and exports and documents put them back. An erasure of anybody's
+// messages in the conversation erases them, too.
 const FieldsName = "imported_fields"
 
 // Settings are a person's or the operator's choices for one conversation. They
@@ -152,7 +153,7 @@ const FieldsName = "imported_fields"
 type Settings struct {
 	Model  string `json:"model,omitempty"`  // instead of the configured one
 	System string `json:"system,omitempty"` // instead of the configured prompt
-	// Reasoning is how much the model is to think; "": as configured.
+	// Reasoning is how much the model should think; "": as configured.
 	Reasoning string   `json:"reasoning,omitempty"`
 	Tags      []string `json:"tags,omitempty"` // sorted, each once
 	// Metadata is for programs: JSON values by name, searchable in a [Query].
@@ -163,8 +164,8 @@ type Settings struct {
 type History struct {
 	// Generation is "" while the conversation has no message yet.
 	Generation string
-	// FirstSeq is the seq at which the generation begins, even if no message has it
-	// yet. 0 if unknown.
+	// FirstSeq is the seq of the generation's first message, even before there is
+	// one. 0 if unknown.
 	FirstSeq int64
 	// Summary is the newest one of this generation, or nil.
 	Summary *Summary
@@ -172,21 +173,20 @@ type History struct {
 	// owns them.
 	Messages []Message
 	// Omitted counts the older messages after the summary that did not fit.
-	Omitted int
-	// Settings are those of the conversation.
+	Omitted  int
 	Settings Settings
 	// Erasures counts how often messages were erased from the conversation.
 	Erasures int
 }
 
-// HistoryLimit bounds [Transcript.History]: the newest messages win. Zero
-// fields do not bound.
+// HistoryLimit bounds [Transcript.History], which keeps the newest messages. A zero
+// field is no bound.
 type HistoryLimit struct {
 	Messages int
 	Bytes    int // of Content, tool arguments and Attached
 }
 
-// Conversation is the entry of one key in lists.
+// Conversation is one conversation in a list.
 type Conversation struct {
 	Key        channels.Key `json:"key"`
 	Generation string       `json:"generation"`

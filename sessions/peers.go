@@ -9,42 +9,43 @@ import (
 )
 
 // Peers is an ability of stores that several nodes share: one node asks another
-// for things in its memory or on its sockets. Stores without it have one node.
+// for something in its memory or on its sockets. A store without it has one node.
 type Peers interface {
-	// Call asks the node that to names, and returns its answer. An error of its
-	// function keeps its text, and its class where this package or channels has one
-	// ([ErrNotFound], [channels.Retry]). ErrNoPeer: nothing was asked. A call is lost
-	// if the other node dies, and ends then with ctx, which has to have a limit.
+	// Call calls the node that to names, and returns its answer. An error of the
+	// other node's function keeps its text, and its class if this package or channels
+	// has one ([ErrNotFound], [channels.Retry]). ErrNoPeer: no node was called. If the
+	// other node dies, Call returns when ctx ends, so ctx must have a deadline.
 	Call(ctx context.Context, to Peer, method string, args []byte) ([]byte, error)
-	// Serve answers the calls of others, one goroutine a call, until ctx ends; then
-	// it waits for them and returns nil. It is called once at a time. A call whose
-	// caller has given up has a context that ends.
+	// Serve answers the calls of other nodes with f, one goroutine a call, until ctx
+	// ends; then it waits for them and returns nil. Only one Serve runs at a time. If
+	// the caller gives up, the context of f ends.
 	Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error
-	// Nodes lists the nodes that live, this one too if it has begun to work, by Since.
+	// Nodes lists the live nodes by Since. This node is among them once it has used
+	// Run, Serve, Call or Hold.
 	Nodes(ctx context.Context) ([]Node, error)
-	// Leave is called before Run ends: from now on this node takes no more keys, and
-	// what is left to do on one is another node's when its handler returns. The node
-	// has the role [Leaving] instead of its own.
+	// Leave is called before Run ends: this node claims no more keys, and other nodes
+	// take over the remaining work of a key when its handler returns. The node's role
+	// becomes [Leaving].
 	Leave(ctx context.Context) error
 }
 
-// Leaving is the role of a node that finishes what it does.
+// Leaving is the role of a node that only finishes its running work.
 const Leaving = "leaving"
 
-// Peer says whom to call: one of its fields is set.
+// Peer says which node to call; one field is set.
 type Peer struct {
-	Node  string       // by id
-	Key   channels.Key // who has the live claim of it
-	Lease string       // who holds it, as in Hold
-	All   bool         // all others; they do not answer, and Call returns at once
+	Node  string       // the node with this id
+	Key   channels.Key // the node that has the live claim of the key
+	Lease string       // the node that holds the lease, as in Hold
+	All   bool         // all other nodes; they do not answer, and Call returns at once
 }
 
-// ErrNoPeer: the addressed node is this one, or there is none. Nothing was asked.
+// ErrNoPeer: the addressed node is this one, or does not exist. No node was called.
 var ErrNoPeer = errors.New("no other node has it")
 
-// MethodChanged is what Serve's function is called with when another node has
-// committed a change of a key that this node has the live claim of. Its args are
-// the key, and its answer is ignored.
+// MethodChanged is the method that Serve's f is called with after another node has
+// committed a change of a key whose live claim this node has. Its args are the key,
+// and its answer is ignored.
 const MethodChanged = "changed"
 
 // MaxAnswer bounds the arguments and the answer of a call, in bytes.
@@ -53,19 +54,19 @@ const MaxAnswer = 4 << 20
 // Node is one process that works on a store.
 type Node struct {
 	ID      string `json:"id"`
-	Host    string `json:"host,omitempty"` // where it runs, for people
+	Host    string `json:"host,omitempty"` // where it runs, for display
 	Version string `json:"version,omitempty"`
-	// Roles are what it does: channels, turns, jobs.
+	// Roles are channels, turns and jobs, or Leaving.
 	Roles []string  `json:"roles,omitempty"`
 	Since time.Time `json:"since"`
 	// Lag is how long ago it last renewed its row.
 	Lag    time.Duration `json:"lag"`
 	Leases []Lease       `json:"leases,omitempty"` // that it holds, sorted
-	Claims int           `json:"claims"`           // keys that it works on now
-	Self   bool          `json:"self,omitempty"`   // it is the one that was asked
+	Claims int           `json:"claims"`           // live claims that it has
+	Self   bool          `json:"self,omitempty"`   // whether this is the node that answers
 }
 
-// Lease is one that a node holds.
+// Lease is a lease that a node holds.
 type Lease struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"`

@@ -13,19 +13,19 @@ type Origin string
 const (
 	OriginChat      Origin = "chat"
 	OriginHeartbeat Origin = "heartbeat"
-	// OriginNotice is an Answered entry without a message: the gateway has something
-	// to say, once for its ID. Feeds show its replies, not the entry.
+	// OriginNotice is an Answered entry without a message: the gateway sends its
+	// Replies once for its ID. Feeds show the replies, not the entry.
 	OriginNotice Origin = "notice"
 )
 
 // Control is the effect of a command on its conversation.
 type Control string
 
-// The controls. Both fence the running turn (its handler's context ends with
-// cause [ErrFenced] and its commit is refused) and close waiting messages: these
-// are added to the transcript, in the generation in which they were written, and no
-// turn answers them. All waiting messages are closed, or only those that Entry.Ends
-// names or a turn has bound.
+// The controls. Both fence the running turn: its handler's context ends with cause
+// [ErrFenced], and its commit is refused. Both close waiting messages: the store
+// adds these to the transcript of the current generation, and no turn answers them.
+// All waiting messages are closed, or only those in Entry.Ends and those that a turn
+// has bound.
 const (
 	ControlNone Control = ""
 	ControlStop Control = "stop" // /stop
@@ -36,8 +36,9 @@ const (
 type Entry struct {
 	Inbound channels.Inbound
 	Origin  Origin // "" is OriginChat
-	// MaxWaiting is how many messages of the key may wait before the entry is refused
-	// with [ErrFull]. 0: no bound. Answered entries are never refused.
+	// MaxWaiting is how many messages of the key may wait: when there are that many,
+	// Accept refuses the entry with [ErrFull]. 0: no limit. Answered entries are never
+	// refused.
 	MaxWaiting int
 	// Answered entries are stored as done, with the gateway's own Replies, and start
 	// no turn.
@@ -46,15 +47,15 @@ type Entry struct {
 	// Ends, with ControlStop, are the seqs of the messages to close; the others keep
 	// waiting. Empty: all are closed.
 	Ends []int64
-	// IfKnown ignores an edit unless the message that it changes was accepted,
-	// because the edit alone would not have been. Deletions are always like that.
+	// IfKnown ignores an edit unless the message that it changes was accepted. Set it
+	// if the edit alone would have been refused. Deletions always work like this.
 	IfKnown bool
 	// ResetBefore, if not zero, begins a new generation before this message if the
-	// conversation was last updated before that time and no message waits for an
-	// answer: "a new conversation every morning".
+	// conversation was last updated before that time and no message waits: "a new
+	// conversation every morning".
 	ResetBefore time.Time
-	// Quiet, with an Inbound.Album, is how long a turn waits for the next part after
-	// this one, and Most how long after the first part.
+	// Quiet, with an Inbound.Album, is how long a turn waits for another part after
+	// this one, and Most how long it waits at most after the first part.
 	Quiet, Most time.Duration
 	// Append is added to the transcript in the same commit, after the messages
 	// that Control closes and before the new generation begins.
@@ -69,42 +70,44 @@ type Outcome string
 const (
 	Queued    Outcome = "queued"    // waits for a turn
 	Duplicate Outcome = "duplicate" // the channel and ID were accepted before; nothing was written
-	// Replaced is an edit of a message that no turn has begun to answer, but for
-	// previews. The message has the new text now.
+	// Replaced is an edit of a message whose turn has not begun, or has journaled
+	// only previews. The waiting message has the new text now.
 	Replaced Outcome = "replaced"
-	// Noted is a later edit, or the deletion of a message whose turn has journaled
-	// something. The transcript has a note.
-	Noted     Outcome = "noted"
-	Withdrawn Outcome = "withdrawn" // a deletion: the message that waited will not be answered; or a change of one that was withdrawn
-	Done      Outcome = "done"      // an Answered entry
+	// Noted is an edit after that, or the deletion of a message whose turn has
+	// journaled something. The transcript has a note.
+	Noted Outcome = "noted"
+	// Withdrawn is the deletion of a waiting message, which no turn will answer now,
+	// or a change of a message that was withdrawn before.
+	Withdrawn Outcome = "withdrawn"
+	Done      Outcome = "done" // an Answered entry
 	// Unknown is a change of a message that was erased or whose conversation was
 	// deleted, or a deletion (or an edit with IfKnown) of a message that was never
-	// here. Nothing was written.
+	// accepted. Nothing was written.
 	Unknown Outcome = "unknown"
 )
 
 // Acceptance is the answer of [Inbox.Accept].
 type Acceptance struct {
 	Outcome Outcome
-	// Seq is the message's number, or that of the waiting one it changed.
+	// Seq is the message's number, or that of the waiting message it changed.
 	Seq int64
-	// Waiting counts the messages of the key that wait for a turn or are in one,
-	// including this one.
+	// Waiting counts the messages of the key that have no answer yet, this one
+	// included.
 	Waiting int
 }
 
 // Reply is one message to deliver.
 type Reply struct {
 	Key     channels.Key // zero: the key of the entry or claim
-	Text    string       // Markdown, split already
+	Text    string       // Markdown, already split
 	ReplyTo string
 	Edit    string // see channels.Outbound
-	// ID, if not "", is the delivery's. It must never have been one before.
+	// ID, if not "", becomes the delivery's ID. No delivery may ever have had it.
 	ID string
 }
 
-// Claim is the right to work on one key. A key has one live claim; every method
-// that takes a claim fails with [ErrFenced] once that is over.
+// Claim is the right to work on one key. A key has at most one live claim; every
+// method that takes a claim returns [ErrFenced] once the claim is not live.
 type Claim struct {
 	Key   channels.Key
 	Epoch int64
@@ -117,14 +120,14 @@ type Waiting struct {
 	Rev      int
 	Inbound  channels.Inbound
 	Origin   Origin
-	Attempts int       // turns that failed on it and were postponed
+	Attempts int       // how often it was postponed
 	Accepted time.Time // when it was stored
 }
 
 // Pending is the next task of a claim.
 type Pending struct {
-	// Turn is the id of a turn that has a journal and was interrupted by a crash or
-	// postponed, or "". Then Messages are exactly its messages and Steps is its
+	// Turn is the id of a journaled turn that a crash interrupted or that was
+	// postponed, or "". If set, Messages are exactly its messages, and Steps is its
 	// journal, in order.
 	Turn     string
 	Messages []Waiting
@@ -168,8 +171,8 @@ type Turn struct {
 	// Answers are the messages this turn answered. A Rev that is no longer
 	// current refuses the commit with [ErrConflict]: run the turn again.
 	Answers []Answered
-	// Messages go to the transcript, in order. None: the conversation is not
-	// touched (NoHistory).
+	// Messages go to the transcript, in order. Without any, the conversation does not
+	// change (NoHistory).
 	Messages []Message
 	Replies  []Reply
 	// Occurrence, if not nil, gets its outcome in the same commit.
@@ -182,16 +185,16 @@ type DeliveryState string
 // The states of deliveries.
 const (
 	DeliveryQueued  DeliveryState = "queued"
-	DeliverySending DeliveryState = "sending" // a network call was begun
-	DeliveryUnknown DeliveryState = "unknown" // the call ended without an answer, or we died in it
+	DeliverySending DeliveryState = "sending" // a network call has begun
+	DeliveryUnknown DeliveryState = "unknown" // the network may have it: the call had no answer, or a crash cut it off
 	DeliverySent    DeliveryState = "sent"
-	DeliveryDead    DeliveryState = "dead"
-	DeliveryDropped DeliveryState = "dropped" // by the operator, or by the people it was for
+	DeliveryDead    DeliveryState = "dead"    // given up
+	DeliveryDropped DeliveryState = "dropped" // by the operator, or by its recipients
 )
 
 // Delivery is one outbox row.
 type Delivery struct {
-	ID        string        `json:"id"` // unique in this store; stays the same over all attempts
+	ID        string        `json:"id"` // unique in this store, the same for all attempts
 	Key       channels.Key  `json:"key"`
 	Seq       int64         `json:"seq"` // in the key's order, shared with the inbox
 	Text      string        `json:"text"`
@@ -202,7 +205,7 @@ type Delivery struct {
 	NotBefore time.Time     `json:"not_before,omitzero"`
 	Created   time.Time     `json:"created"`
 	Error     string        `json:"error,omitempty"` // of the last attempt
-	// Node is the one that began the last attempt, where several share the store.
+	// Node is the node that began the last attempt, if several share the store.
 	Node string `json:"-"`
 }
 
@@ -230,8 +233,7 @@ type Quarantined struct {
 	Why     string `json:"why"`
 }
 
-// FeedItem is a message of a person, or one that was delivered to them, in the
-// key's order.
+// FeedItem is a message from a person or a delivery to them.
 type FeedItem struct {
 	Seq     int64         `json:"seq"`
 	ID      string        `json:"id"`   // Inbound.ID or Delivery.ID
@@ -254,7 +256,7 @@ type Occurrence struct {
 	At      time.Time `json:"at"` // when the outcome was written
 }
 
-// Pairing is one person whom the operator let in, or who asks to be.
+// Pairing is a person whom the operator approved, or who asks for that.
 type Pairing struct {
 	Channel  string    `json:"channel"`
 	PersonID string    `json:"person_id"`
@@ -274,9 +276,9 @@ type Fact struct {
 // Stats are counts for health and metrics.
 type Stats struct {
 	Waiting     int       `json:"waiting"`   // inbox messages without an answer
-	Postponed   int       `json:"postponed"` // of those, not due yet
-	Unsent      int       `json:"unsent"`    // deliveries neither sent nor dead
-	Unknown     int       `json:"unknown"`   // of those, possibly sent already
+	Postponed   int       `json:"postponed"` // of Waiting, not due yet
+	Unsent      int       `json:"unsent"`    // deliveries that are queued, sending or unknown
+	Unknown     int       `json:"unknown"`   // of Unsent, possibly sent already
 	Dead        int       `json:"dead"`
 	Quarantined int       `json:"aside"`
 	Oldest      time.Time `json:"oldest,omitzero"`      // of Waiting; zero if none

@@ -7,10 +7,10 @@ import (
 	"dragoman/channels"
 )
 
-// Record is one piece of everything that a store holds; exactly one field is
-// set. A conversation's record comes before its messages; everything else may
-// come in any order. As JSON, one a line, records are Dragoman's own format
-// for backups and for moving between stores.
+// Record is one piece of a store's content; exactly one field is set. A
+// conversation's record comes before its messages; all others may come in any
+// order. As JSON, one a line, records are Dragoman's own format for backups and for
+// moving between stores.
 type Record struct {
 	Store        *StoreRecord        `json:"store,omitempty"`
 	Conversation *ConversationRecord `json:"conversation,omitempty"`
@@ -28,9 +28,9 @@ type Record struct {
 type StoreRecord struct {
 	// Name is the part of delivery ids that tells installations apart.
 	Name string `json:"name,omitempty"`
-	// Days counts the generations begun, by day (20261121).
+	// Days counts the generations begun on each day (20261121).
 	Days map[string]int64 `json:"days,omitempty"`
-	// Erased are the deduplication ids of erased messages, as hashes, sorted.
+	// Erased are the hashes of the deduplication ids of erased messages, sorted.
 	Erased []string `json:"erased,omitempty"`
 }
 
@@ -68,9 +68,9 @@ type InboxRecord struct {
 	Due      time.Time        `json:"due,omitzero"`
 	Accepted time.Time        `json:"accepted"`
 	Why      string           `json:"why,omitempty"`
-	// Steps is the journal of Turn, with the first of its messages.
+	// Steps is the journal of Turn. Only the first message of the turn has it.
 	Steps []Step `json:"steps,omitempty"`
-	// Job and JobDue name the occurrence that fired it.
+	// Job and JobDue name the occurrence whose message this is.
 	Job    string    `json:"job,omitempty"`
 	JobDue time.Time `json:"job_due,omitzero"`
 }
@@ -104,16 +104,16 @@ type JobRecord struct {
 
 // Copies moves whole stores and single conversations.
 type Copies interface {
-	// Dump hands every record of the store to emit, in an order that depends
-	// on the content alone, and stops at emit's first error, which it returns.
-	// With keys, only what belongs to those conversations. It sees one moment
-	// of the store.
+	// Dump passes every record of the store to emit, in an order that depends on the
+	// content alone, and stops at emit's first error, which it returns. With keys, it
+	// passes only the records of those conversations. It reads one snapshot of the
+	// store.
 	Dump(ctx context.Context, keys []channels.Key, emit func(Record) error) error
 	// Restore stores all records that next returns until io.EOF, or none of them.
-	// It does not merge: if the store has a conversation or its queue already, it
-	// returns ErrConflict, naming the key. Delivery ids, seqs and generation ids stay;
-	// a record without generations, or with one whose id is taken, gets new ones.
-	// Waiting messages wait again. It returns how much was new.
+	// It does not merge: if the store already has one of the conversations or its
+	// queue, it returns ErrConflict, naming the key. Delivery ids, seqs and generation
+	// ids are kept; missing or taken generation ids are replaced by new ones. Waiting
+	// messages wait again. Restore returns how much was new.
 	Restore(ctx context.Context, next func() (Record, error)) (Restored, error)
 }
 
