@@ -18,8 +18,9 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// show is the entry of h, which has a transcript, in lists.
-func show(h rows.Head) sessions.Conversation {
+// conversationOf returns h, which has a transcript, as an entry of a list. It shares
+// the settings of h: see own.
+func conversationOf(h rows.Head) sessions.Conversation {
 	v := h.Conversation
 	return sessions.Conversation{
 		Key: h.Key, Generation: v.Generation, Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated),
@@ -27,7 +28,7 @@ func show(h rows.Head) sessions.Conversation {
 	}
 }
 
-// own is c with a copy of its settings.
+// own returns c with a copy of its settings, for callers of the store.
 func own(c sessions.Conversation) sessions.Conversation {
 	c.Settings = rules.Settings(c.Settings)
 	return c
@@ -38,7 +39,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
 	v := s.view(ctx)
 	for h := range each(v, v.r.Heads(ctx, rows.Newest, q.After)) {
-		if c := show(h); matches(q, c) {
+		if c := conversationOf(h); matches(q, c) {
 			list = append(list, own(c))
 		}
 		if len(list) == limit {
@@ -48,7 +49,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 	return list, s.wrap("find", v.err)
 }
 
-// matches reports whether q chooses c.
+// matches reports whether q selects c.
 func matches(q sessions.Query, c sessions.Conversation) bool {
 	if q.Channel != "" && c.Key.Channel() != q.Channel || q.Tag != "" && !slices.Contains(c.Tags, q.Tag) {
 		return false
@@ -65,14 +66,14 @@ func matches(q sessions.Query, c sessions.Conversation) bool {
 	return strings.Contains(strings.ToLower(c.Key.String()), text) || strings.Contains(strings.ToLower(c.Title), text)
 }
 
-// plainJSON is how a query writes a value: a string as it is, everything else
-// as JSON in its shortest form.
+// plainJSON returns a value as a query writes it: a string as it is, other values as
+// compact JSON.
 func plainJSON(v json.RawMessage) string {
 	var s string
 	if bytes.HasPrefix(v, []byte(`"`)) && json.Unmarshal(v, &s) == nil {
 		return s
 	}
-	// Stored values hold \u003c and its like for the sake of HTML.
+	// Stored values have < > & escaped for HTML (\u003c); a query does not.
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
@@ -85,14 +86,14 @@ func plainJSON(v json.RawMessage) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Top lists conversations by the tokens that they took: see sessions.Catalog.
+// Top lists conversations by the tokens they used: see sessions.Catalog.
 func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversation, err error) {
 	order := func(a, b sessions.Conversation) int {
 		return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
 	}
 	v := s.view(ctx)
 	for h := range v.heads(rows.Newest) {
-		c, full := show(h), len(list) >= limit
+		c, full := conversationOf(h), len(list) >= limit
 		if limit <= 0 || full && order(c, list[limit-1]) > 0 {
 			continue
 		}
@@ -114,10 +115,10 @@ func (s *Store) Conversation(ctx context.Context, k channels.Key) (c sessions.Co
 	if err != nil {
 		return c, s.wrap("conversation", err)
 	}
-	return own(show(h)), nil
+	return own(conversationOf(h)), nil
 }
 
-// conversation is the head of k, which has a transcript. Errors: ErrNotFound.
+// conversation returns the head of k. Errors: ErrNotFound if k has no transcript.
 func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, error) {
 	h, _, err := s.back.Head(ctx, k)
 	if err == nil && h.Conversation == nil {
@@ -171,7 +172,7 @@ func (s *Store) Generations(ctx context.Context, k channels.Key) (list []session
 	return list, s.wrap("generations", cmp.Or(err, v.err))
 }
 
-// withEnds is a copy of generations with their ends, of which the last is seq.
+// withEnds returns a copy of generations with LastSeq set; the last one ends at seq.
 func withEnds(generations []sessions.Generation, seq int64) []sessions.Generation {
 	list := slices.Clone(generations)
 	for i := range list {

@@ -12,25 +12,24 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// chatPlan is all of one key. The seqs of messages and of the head are set; the
-// messages have no gaps.
+// chatPlan is everything of one key. Messages have seqs without gaps.
 type chatPlan struct {
 	head         sessions.ConversationRecord
-	conversation bool // there is a transcript or a setting, and not only queues
+	conversation bool // there is a transcript or a setting, not only queues
 	messages     int
-	bytes        int            // of the messages, about
+	bytes        int            // about the size of the messages
 	usage        sessions.Usage // of the messages
 	inbox        []rows.In
 	outbox       []sessions.OutboxRecord
 	steps        []rows.Step
 
-	headed      bool
-	stretches   []int     // of messages, in the spool
-	began, last time.Time // of the messages
-	seq         int64     // of the last one
+	headed      bool      // head came in a record
+	stretches   []int     // the messages, by their index in the spool
+	began, last time.Time // of the first and the last message
+	seq         int64     // of the last message
 }
 
-// number gives the next message of c its seq, if it has none.
+// number checks the seq of the next message of c, or sets it if it has none.
 func (c *chatPlan) number(m *sessions.Message) error {
 	if c.messages == 0 {
 		c.began, c.seq = m.At, max(m.Seq-1, 0)
@@ -49,12 +48,13 @@ func (c *chatPlan) number(m *sessions.Message) error {
 	return nil
 }
 
-// finish fills in the gaps of an import and refuses impossible numbers.
+// finish completes a plan whose records left something out, as imports do, and
+// refuses impossible numbers.
 func (c *chatPlan) finish() error {
 	h := &c.head
 	c.conversation = h.Title != "" || !h.Created.IsZero() || !rules.IsZeroSettings(h.Settings) || len(h.Generations)+c.messages > 0
 	if c.conversation {
-		if err := c.border(); err != nil {
+		if err := c.finishTranscript(); err != nil {
 			return err
 		}
 	}
@@ -73,9 +73,9 @@ func (c *chatPlan) finish() error {
 	return nil
 }
 
-// border fills in when the conversation and its generations began and ended,
-// and refuses borders at which there is no message.
-func (c *chatPlan) border() error {
+// finishTranscript fills in when the conversation and its generations began and
+// ended, and refuses generations and summaries that do not fit the messages.
+func (c *chatPlan) finishTranscript() error {
 	h, last := &c.head, c.seq
 	if c.messages > 0 {
 		if h.Created.IsZero() {
@@ -95,7 +95,7 @@ func (c *chatPlan) border() error {
 	case len(h.Summaries) > 0:
 		return errors.New("a summary of a conversation without messages")
 	default:
-		return nil // settings only: the seqs go on from MessageSeq
+		return nil // settings only: the next message continues from MessageSeq
 	}
 	if h.MessageSeq != 0 && h.MessageSeq != last {
 		return fmt.Errorf("the last message is %d and should be %d", last, h.MessageSeq)

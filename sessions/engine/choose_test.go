@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// TestChoose compares what is chosen with the rule, said the slow way.
+// TestChoose compares choose with a slow, simple implementation of its rule.
 func TestChoose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Now()

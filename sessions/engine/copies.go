@@ -11,34 +11,33 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Scratcher is an ability of a backend: room for data that may not fit into memory.
+// Scratcher is an ability of a backend: a folder for data that may not fit into
+// memory. Without it, the system's folder for temporary files is used.
 type Scratcher interface {
-	// Scratch is the folder for it. Without this ability it is the system's for
-	// temporary files.
 	Scratch() string
 }
 
-// Dump hands out everything: see sessions.Copies.
+// Dump passes all records to emit: see sessions.Copies.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	var told error // emit's, which is returned as it is
+	var emitErr error // returned without a wrapping
 	err := s.back.Snapshot(ctx, func(r rows.Reader) error {
 		d := &dumper{view: view{ctx: ctx, r: r}}
 		d.emit = func(one sessions.Record) {
 			if d.err == nil {
-				told = cmp.Or(ctx.Err(), emit(one))
-				d.err = told
+				emitErr = cmp.Or(ctx.Err(), emit(one))
+				d.err = emitErr
 			}
 		}
 		d.all(keys)
 		return d.err
 	})
-	if told != nil {
-		return told
+	if emitErr != nil {
+		return emitErr
 	}
 	return s.wrap("dump", err)
 }
 
-// dumper hands out records until its first error.
+// dumper emits records until its first error.
 type dumper struct {
 	view
 	emit func(sessions.Record)
@@ -52,7 +51,7 @@ func (d *dumper) all(keys []channels.Key) {
 			keys = append(keys, h.Key)
 		}
 	}
-	for _, k := range eachOnce(keys) {
+	for _, k := range sortedKeys(keys) {
 		if h, known := d.head(k); known {
 			d.chat(k, h)
 		}
@@ -73,7 +72,7 @@ func (d *dumper) store() {
 	d.emit(sessions.Record{Store: rec})
 }
 
-// chat hands out a conversation and its queues.
+// chat emits a conversation and its queues.
 func (d *dumper) chat(k channels.Key, h rows.Head) {
 	rec := &sessions.ConversationRecord{Key: k, Seq: h.Seq, MessageSeq: h.MessageSeq}
 	if v := h.Conversation; v != nil {
@@ -85,10 +84,10 @@ func (d *dumper) chat(k channels.Key, h rows.Head) {
 	}
 	d.emit(sessions.Record{Conversation: rec})
 	d.transcript(k)
-	told := map[string]bool{}
+	journaled := map[string]bool{}
 	for _, rec := range slices.Collect(d.inbox(k, rows.Queued{})) {
-		if rec.Turn != "" && !told[rec.Turn] {
-			told[rec.Turn] = true
+		if rec.Turn != "" && !journaled[rec.Turn] {
+			journaled[rec.Turn] = true
 			rec.Steps = d.journal(k, rec.Turn)
 		}
 		d.emit(sessions.Record{Inbox: &rec})
@@ -100,7 +99,7 @@ func (d *dumper) chat(k channels.Key, h rows.Head) {
 	}
 }
 
-// transcript hands out messages in records that are not too large.
+// transcript emits the messages of k, in records of a limited size.
 func (d *dumper) transcript(k channels.Key) {
 	var list []sessions.Message
 	size := 0
@@ -119,7 +118,7 @@ func (d *dumper) transcript(k channels.Key) {
 	}
 }
 
-// others hands out the records of no conversation.
+// others emits the records outside conversations.
 func (d *dumper) others() {
 	for _, like := range []rows.Record{
 		{Quarantined: &sessions.QuarantineRecord{}},

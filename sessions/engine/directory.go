@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// writers are people who wrote, each once.
+// writers is a set of people who wrote.
 type writers map[string]sessions.Writer
 
 func (all writers) add(w sessions.Writer) {
@@ -22,13 +22,13 @@ func (all writers) add(w sessions.Writer) {
 	}
 }
 
-// Writers lists who wrote on a channel: see sessions.Directory. It reads all of
-// its conversations, since who wrote is in their rows and nowhere else.
+// Writers lists who wrote on a channel: see sessions.Directory. It reads all
+// conversations of the channel, because only their rows say who wrote.
 func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
 	v, all := s.view(ctx), writers{}
 	for _, h := range slices.Collect(v.heads(rows.ByKey)) {
 		if h.Key.Channel() == channel {
-			v.wroteIn(h.Key, all)
+			v.addWriters(h.Key, all)
 		}
 	}
 	list := slices.SortedFunc(maps.Values(all), func(a, b sessions.Writer) int {
@@ -41,8 +41,8 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 	return list, s.wrap("writers", v.err)
 }
 
-// wroteIn adds who wrote in k.
-func (v *view) wroteIn(k channels.Key, all writers) {
+// addWriters adds the people who wrote in k to all.
+func (v *view) addWriters(k channels.Key, all writers) {
 	for r := range v.inbox(k, rows.Queued{}) {
 		all.add(sessions.Writer{Key: k, IDs: slices.Clone(r.Inbound.Sender.IDs), Name: r.Inbound.Sender.Name, Private: r.Inbound.Private})
 	}
@@ -53,7 +53,7 @@ func (v *view) wroteIn(k channels.Key, all writers) {
 	}
 }
 
-// FactScopes lists those that have facts: see sessions.Directory.
+// FactScopes lists the scopes that have facts: see sessions.Directory.
 func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, err error) {
 	v := s.view(ctx)
 	for r := range v.records(factsOf("")) {

@@ -1,14 +1,14 @@
-// Package engine is the state machine of package sessions over any backend of
-// package rows: what accepting, editing, answering, delivering, listing,
-// ending, erasing and copying mean, written once.
+// Package engine implements sessions.Store over any backend of package rows. It
+// holds the whole policy of the stores, once: what accepting, editing, answering,
+// delivering, listing, erasing and copying mean.
 //
-// Each changing method is a step: it reads rows, decides, and returns values
-// that the backend commits. A step may run twice, and changes nothing until
-// its commit. What it needs to know it reads from rows, so that several
-// processes can take steps on the same ones.
+// Each method that changes something is a step: it reads rows, decides, and returns
+// values that the backend commits. A step may run twice, so it only reads, and
+// assigns all its results anew. It remembers nothing between steps, so several
+// processes can share the rows.
 //
-// A [Store] is safe for concurrent use and starts no goroutines; its backend
-// has its own.
+// A [Store] is safe for concurrent use and starts no goroutines; its backend has
+// its own.
 package engine
 
 import (
@@ -31,8 +31,8 @@ type Store struct {
 	now  func() time.Time
 }
 
-// New makes a store over b. Errors are said to come from the package called
-// name; nil for now is time.Now.
+// New returns a store over b. Its errors begin with name, the backend's package. A
+// nil now is time.Now.
 func New(b rows.Backend, name string, now func() time.Time) *Store {
 	if now == nil {
 		now = time.Now
@@ -50,7 +50,8 @@ func (s *Store) wrap(what string, err error) error {
 // view reads rows outside of a step.
 func (s *Store) view(ctx context.Context) *view { return &view{ctx: ctx, r: s.back} }
 
-// update takes one step, which is about keys.
+// update runs the step f and commits its changes. keys are those that f is about, if
+// they are known before.
 func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
 	err := ctx.Err()
 	if err == nil {
@@ -69,7 +70,7 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 	return s.wrap(what, err)
 }
 
-// claimed takes one step under a claim.
+// claimed runs a step under a live claim.
 func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*step, *chat) error) error {
 	return s.update(ctx, what, func(st *step) error {
 		chat := st.chat(c.Key)
@@ -80,8 +81,8 @@ func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f fu
 	}, c.Key)
 }
 
-// live reads rows under a claim. A fence that comes meanwhile may have closed
-// some of them, so the claim is checked before and after.
+// live reads rows under a claim. A fence in between may have closed some of them, so
+// it checks the claim before and after.
 func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read func(*view)) error {
 	v := s.view(ctx)
 	v.err = s.back.Live(c)
@@ -92,10 +93,10 @@ func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read fu
 	return s.wrap(what, v.err)
 }
 
-// Backend is the backend of s, for the suites of the backends.
+// Backend returns the backend of s, for tests.
 func (s *Store) Backend() rows.Backend { return s.back }
 
-// Run hands out work: see sessions.Work.
+// Run calls h for keys with due work: see sessions.Work.
 func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
 	return s.wrap("run", s.back.Run(ctx, h))
 }

@@ -34,7 +34,7 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 	return got, err
 }
 
-// eraser is one erasure on its way.
+// eraser is one run of an erasure's step.
 type eraser struct {
 	*step
 	got   sessions.Erased
@@ -42,9 +42,9 @@ type eraser struct {
 }
 
 func (x *eraser) erase(e sessions.Erasure) {
-	for _, k := range eachOnce(e.Keys) {
+	for _, k := range sortedKeys(e.Keys) {
 		if c := x.chat(k); c.known {
-			x.key(c)
+			x.eraseKey(c)
 		}
 	}
 	for _, scope := range e.Scopes {
@@ -65,19 +65,19 @@ func (x *eraser) erase(e sessions.Erasure) {
 		}
 	}
 	for channel, ids := range senders {
-		x.people(channel, ids)
+		x.erasePeople(channel, ids)
 	}
-	x.quarantined(e.Keys, senders)
+	x.eraseQuarantined(e.Keys, senders)
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
 }
 
-// formerFields is where earlier versions kept fields of other programs.
-const formerFields = "imported_places"
+// oldFieldsName is what earlier versions called sessions.FieldsName.
+const oldFieldsName = "imported_places"
 
-// key forgets all of c.
-func (x *eraser) key(c *chat) {
+// eraseKey erases everything of c.
+func (x *eraser) eraseKey(c *chat) {
 	for r := range x.inbox(c.Key, rows.Queued{}) {
-		x.forgetIn(&r)
+		x.countInbox(&r)
 	}
 	for range x.outbox(c.Key, rows.Queued{}) {
 		x.got.Queued++
@@ -89,11 +89,11 @@ func (x *eraser) key(c *chat) {
 		}
 		x.got.Summaries += len(x.summaries(c.Key))
 	}
-	x.gone(c)
+	x.deleteKey(c)
 }
 
-// gone deletes c with its name.
-func (x *eraser) gone(c *chat) {
+// deleteKey deletes the key c.
+func (x *eraser) deleteKey(c *chat) {
 	if c.Conversation != nil {
 		x.got.Conversations++
 	}
@@ -102,13 +102,13 @@ func (x *eraser) gone(c *chat) {
 	c.Conversation, c.known = nil, false
 }
 
-// forgetIn counts an inbox row that is deleted.
-func (x *eraser) forgetIn(r *rows.In) {
+// countInbox counts an inbox row that is deleted.
+func (x *eraser) countInbox(r *rows.In) {
 	x.noteFiles(r.Inbound.Attachments)
 	x.got.Queued++
 }
 
-// noteFiles adds the files of list to those to remove.
+// noteFiles adds the files of list to those that the caller deletes.
 func (x *eraser) noteFiles(list []channels.Attachment) {
 	for _, a := range list {
 		if a.File != "" {
@@ -117,24 +117,23 @@ func (x *eraser) noteFiles(list []channels.Attachment) {
 	}
 }
 
-// leastName is how long an id must be to be looked for in quarantined messages:
-// shorter ones are in everything by chance.
-const leastName = 5
+// minIDLength is how long an id must be to be looked for in quarantined messages:
+// shorter ones match by chance.
+const minIDLength = 5
 
-// quarantined deletes quarantined messages that contain the id of an erased chat or
-// person, as a whole word. No adapter could read them, so there is no better test.
-func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) {
-	names := map[string][]string{}
-	maps.Copy(names, senders)
+// eraseQuarantined deletes quarantined messages that contain the id of an erased chat
+// or person as a whole word. No adapter could read them, so there is no better test.
+func (x *eraser) eraseQuarantined(keys []channels.Key, senders map[string][]string) {
+	ids := maps.Clone(senders)
 	for _, k := range keys {
-		names[k.Channel()] = append(slices.Clip(names[k.Channel()]), k.Chat())
+		ids[k.Channel()] = append(slices.Clip(ids[k.Channel()]), k.Chat())
 	}
 	for r := range x.records(rows.Record{Quarantined: &sessions.QuarantineRecord{}}) {
 		a := r.Quarantined
 		text := a.ID + "\n" + string(a.Raw)
-		if slices.ContainsFunc(names[a.Channel], func(name string) bool {
-			name, _, _ = strings.Cut(strings.TrimPrefix(name, "+"), "@") // as in WhatsApp's ids
-			return len(name) >= leastName && rules.HasWord(text, name)
+		if slices.ContainsFunc(ids[a.Channel], func(id string) bool {
+			id, _, _ = strings.Cut(strings.TrimPrefix(id, "+"), "@") // as in WhatsApp's ids
+			return len(id) >= minIDLength && rules.HasWord(text, id)
 		}) {
 			x.changes.Removed = append(x.changes.Removed, r)
 			x.got.Queued++
@@ -142,12 +141,12 @@ func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) {
 	}
 }
 
-// people erases their messages in conversations that are kept, and their
+// erasePeople erases people's messages in the conversations that are kept, and their
 // pairings.
-func (x *eraser) people(channel string, ids []string) {
+func (x *eraser) erasePeople(channel string, ids []string) {
 	for _, h := range slices.Collect(x.heads(rows.ByKey)) {
 		if h.Key.Channel() == channel {
-			x.takeOut(h.Key, ids)
+			x.eraseFrom(h.Key, ids)
 		}
 	}
 	for r := range x.records(rows.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
@@ -158,29 +157,29 @@ func (x *eraser) people(channel string, ids []string) {
 	}
 }
 
-// takeOut erases the messages of people in one conversation.
-func (x *eraser) takeOut(k channels.Key, ids []string) {
+// eraseFrom erases people's messages in one conversation.
+func (x *eraser) eraseFrom(k channels.Key, ids []string) {
 	c := x.chat(k)
 	if !c.known {
 		return
 	}
 	before := x.got
-	x.queue(c, ids)
-	x.transcript(c, ids)
+	x.eraseInbox(c, ids)
+	x.eraseMessages(c, ids)
 	if x.got.Queued == before.Queued && x.got.Messages == before.Messages {
 		return
 	}
 	if v := c.Conversation; v != nil {
-		rules.SetForeign(&v.Settings, nil) // they may be about the person
-		delete(v.Settings.Metadata, formerFields)
+		rules.SetForeign(&v.Settings, nil) // unknown fields may be about the person
+		delete(v.Settings.Metadata, oldFieldsName)
 		x.touch(c)
 	}
-	x.vanish(c)
+	x.deleteIfEmpty(c)
 }
 
-// queue erases the messages of people in the inbox of c. If one of them waits,
-// the turns of c begin anew.
-func (x *eraser) queue(c *chat, ids []string) {
+// eraseInbox erases people's messages in the inbox of c. If one of them waits, the
+// turns of c begin anew.
+func (x *eraser) eraseInbox(c *chat, ids []string) {
 	var others []rows.In
 	waited := false
 	for r := range x.inbox(c.Key, rows.Queued{}) {
@@ -190,11 +189,11 @@ func (x *eraser) queue(c *chat, ids []string) {
 			}
 			continue
 		}
-		x.forgetIn(&r)
+		x.countInbox(&r)
 		ch := x.touch(c)
 		ch.Drop = append(ch.Drop, r.Seq)
 		if r.State == rules.InWaiting {
-			c.waiting--
+			c.Waiting--
 			waited = true
 		}
 		x.endJournal(c, r.Turn)
@@ -212,9 +211,9 @@ func (x *eraser) queue(c *chat, ids []string) {
 // erasedText replaces a message whose sender is erased.
 const erasedText = "[erased]"
 
-// transcript erases what people said in c, copies of it that tools made, and
-// the summaries that may tell of it.
-func (x *eraser) transcript(c *chat, ids []string) {
+// eraseMessages erases people's messages in the transcript of c, the results of tools
+// that may repeat them, and the summaries that may.
+func (x *eraser) eraseMessages(c *chat, ids []string) {
 	v := c.Conversation
 	if v == nil {
 		return
@@ -242,8 +241,7 @@ func (x *eraser) transcript(c *chat, ids []string) {
 	ch := x.touch(c)
 	ch.Rewritten = append(erased, copies...)
 	for _, sum := range x.summaries(c.Key) {
-		tells := slices.ContainsFunc(ch.Rewritten, func(m sessions.Message) bool { return v.From < m.Seq && m.Seq <= sum.CoversSeq })
-		if tells {
+		if slices.ContainsFunc(ch.Rewritten, func(m sessions.Message) bool { return v.From < m.Seq && m.Seq <= sum.CoversSeq }) {
 			ch.Forget = append(ch.Forget, sum.CoversSeq)
 			x.got.Summaries++
 		} else {
@@ -252,8 +250,8 @@ func (x *eraser) transcript(c *chat, ids []string) {
 	}
 }
 
-// vanish deletes c if nothing is left of it but its name.
-func (x *eraser) vanish(c *chat) {
+// deleteIfEmpty deletes the key c if nothing else is left of it.
+func (x *eraser) deleteIfEmpty(c *chat) {
 	if v := c.Conversation; v != nil && (v.Messages > 0 || v.Title != "" || !rules.IsZeroSettings(v.Settings)) {
 		return
 	}
@@ -264,6 +262,6 @@ func (x *eraser) vanish(c *chat) {
 		}
 	}
 	if first(x.outbox(c.Key, rows.Queued{})) == nil {
-		x.gone(c)
+		x.deleteKey(c)
 	}
 }

@@ -20,8 +20,7 @@ import (
 
 var errDisk = errors.New("the disk is broken")
 
-// failing is a backend of which one read fails: the one that comes after left
-// others. Unarmed, none does.
+// failing is a backend of which one read fails, after left others, if armed.
 type failing struct {
 	rows.Backend
 	armed bool
@@ -90,8 +89,8 @@ func (f *failing) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.F
 	return failed(f, f.r.Search(ctx, w))
 }
 
-// Update is done with the reads of its step, and never commits: a method is
-// tried many times on the same rows.
+// Update runs the step, but never commits when armed, so that a method can be tried
+// many times on the same rows.
 func (f *failing) Update(ctx context.Context, keys []channels.Key, step func(rows.Reader) (rows.Changes, error)) error {
 	return f.Backend.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
 		defer func(before rows.Reader) { f.r = before }(f.r)

@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Accept takes a message in: see sessions.Inbox.
+// Accept stores a message: see sessions.Inbox.
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
 	if err := checkEntry(e); err != nil {
 		return a, s.wrap("accept", err)
@@ -29,7 +29,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 	return a, nil
 }
 
-// checkEntry refuses entries that no caller may make.
+// checkEntry refuses invalid entries.
 func checkEntry(e sessions.Entry) error {
 	m, control := e.Inbound, e.Control
 	switch {
@@ -38,13 +38,13 @@ func checkEntry(e sessions.Entry) error {
 	case m.ID == "":
 		return errors.New("the message has no id")
 	case m.Deletes != "" && m.Edits == "":
-		return errors.New("a deletion of no message")
+		return errors.New("a deletion that names no message")
 	case control != sessions.ControlNone && !e.Answered:
-		return fmt.Errorf("control %q on a message that is not answered", control)
+		return fmt.Errorf("control %q on an entry that is not answered", control)
 	case control != sessions.ControlNone && control != sessions.ControlStop && control != sessions.ControlNew:
 		return fmt.Errorf("unknown control %q", control)
 	case len(e.Ends) > 0 && control != sessions.ControlStop:
-		return fmt.Errorf("control %q of some messages alone", control)
+		return fmt.Errorf("control %q cannot be for some messages only", control)
 	}
 	return nil
 }
@@ -61,14 +61,14 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 		return sessions.Acceptance{Outcome: sessions.Unknown}, nil
 	}
 	if seq, seen := st.seen(e.Inbound); seen {
-		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.waiting}, nil
+		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.Waiting}, nil
 	}
 	outcome, changed := st.outcome(c, e)
 	if outcome == sessions.Unknown {
-		return sessions.Acceptance{Outcome: outcome, Waiting: c.waiting}, nil
+		return sessions.Acceptance{Outcome: outcome, Waiting: c.Waiting}, nil
 	}
-	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting >= e.MaxWaiting {
-		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting)
+	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.Waiting >= e.MaxWaiting {
+		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.Waiting)
 	}
 	st.reset(c, e)
 	a.Outcome, a.Seq = outcome, st.enter(c, e, outcome, changed)
@@ -77,11 +77,11 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 		st.newGeneration(c)
 	}
 	st.addReplies(c, e.Replies)
-	a.Waiting = c.waiting
+	a.Waiting = c.Waiting
 	return a, nil
 }
 
-// seen reports whether m was accepted before, and as what.
+// seen reports whether m was accepted before, and its seq if the row is still there.
 func (st *step) seen(m channels.Inbound) (seq int64, seen bool) {
 	if st.err == nil {
 		seq, seen, st.err = st.r.Accepted(st.ctx, m)
@@ -89,10 +89,10 @@ func (st *step) seen(m channels.Inbound) (seq int64, seen bool) {
 	return seq, seen || st.marked(rules.Hash(rules.Dedupe(m)))
 }
 
-// outcome decides what to do with a message that was not accepted before, and
-// finds the one that it changes. A change of a message that was not ours is a
-// message itself, and later changes may be about it; so of messages with the id,
-// one that waits comes before one that does not.
+// outcome decides what to do with a message that was not accepted before, and finds
+// the row that it changes. An edit of a message that was never accepted is queued as
+// a message, and later changes may mean that one. So several rows can match the id;
+// one that no turn has touched wins, then one that was withdrawn, then the newest.
 func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, changed *rows.In) {
 	m := e.Inbound
 	switch {
@@ -109,7 +109,7 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 		if w.State == rules.InEdit || !samePerson(w.Inbound.Sender, m.Sender) {
 			continue
 		}
-		untouched := w.State == rules.InWaiting && (w.Turn == "" || m.Deletes == "" && st.onlyShown(c, w))
+		untouched := w.State == rules.InWaiting && (w.Turn == "" || m.Deletes == "" && st.onlyPreviews(c, w))
 		switch {
 		case untouched && m.Deletes != "":
 			return sessions.Withdrawn, w
@@ -117,7 +117,7 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 			return sessions.Replaced, w
 		case w.State == rules.InWithdrawn, m.Deletes != "" && w.State == rules.InDropped:
 			outcome, changed = sessions.Withdrawn, nil
-		case changed != nil || outcome == sessions.Withdrawn: // a newer one decided
+		case changed != nil || outcome == sessions.Withdrawn: // a newer row decided
 		case c.Conversation == nil && w.State != rules.InWaiting: // its conversation was deleted
 			outcome = sessions.Unknown
 		default:
@@ -130,14 +130,13 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 	return outcome, changed
 }
 
-// onlyShown reports whether the turn of r has done nothing yet but show how far
-// its answer is.
-func (st *step) onlyShown(c *chat, r *rows.In) bool {
+// onlyPreviews reports whether the turn of r has journaled only previews.
+func (st *step) onlyPreviews(c *chat, r *rows.In) bool {
 	return !slices.ContainsFunc(st.journal(c.Key, r.Turn), func(s sessions.Step) bool { return s.Kind != sessions.StepPreview })
 }
 
-// samePerson reports whether a and b are one: they share an identity that the
-// network vouches for, or have none and the same name.
+// samePerson reports whether a and b share an id that the network vouches for. If
+// neither has one, their names decide.
 func samePerson(a, b channels.Person) bool {
 	if len(a.IDs) == 0 && len(b.IDs) == 0 {
 		return a.Name == b.Name
@@ -145,18 +144,18 @@ func samePerson(a, b channels.Person) bool {
 	return slices.ContainsFunc(a.IDs, func(id string) bool { return slices.Contains(b.IDs, id) })
 }
 
-// enter stores e and does what its outcome asks for. It returns the seq of the
-// message that e changes, if any, or its own.
+// enter stores e and applies its outcome. It returns the seq of the waiting row that
+// e changes, if any, or its own.
 func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, changed *rows.In) int64 {
 	m := e.Inbound
 	switch outcome {
 	case sessions.Queued:
 		r := st.addInbound(c, e, rules.InWaiting)
-		st.gather(c, r, e)
+		st.holdAlbum(c, r, e)
 		return r.Seq
 	case sessions.Replaced:
 		st.addInbound(c, e, rules.InEdit)
-		old := &changed.Inbound // it keeps its id, its place and its sender
+		old := &changed.Inbound // keeps its id, seq and sender
 		old.Text, old.Prefix, old.Quote = m.Text, m.Prefix, m.Quote
 		if len(m.Attachments) > 0 {
 			old.Attachments = m.Attachments
@@ -181,13 +180,13 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 		st.control(c, e)
 		return r.Seq
 	}
-	// Noted. An admin who deletes may not know the name of the author.
+	// Noted. A deletion by an admin may not name the author.
 	m.Sender.Name = cmp.Or(m.Sender.Name, changed.Inbound.Sender.Name)
 	st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)})
 	return r.Seq
 }
 
-// addInbound stores e as a row.
+// addInbound adds a row for e.
 func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
 	if e.Origin == "" {
 		e.Origin = sessions.OriginChat
@@ -195,19 +194,19 @@ func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
 	c.Seq++
 	r := &rows.In{Seq: c.Seq, Inbound: e.Inbound, Origin: e.Origin, State: state, Accepted: rules.Time(st.now)}
 	if state == rules.InWaiting {
-		c.waiting++
+		c.Waiting++
 	}
 	st.put(c, r, true)
 	return r
 }
 
-// gather has a turn wait until the next part of r's album may have come. The
-// first message that waits holds back those after it.
-func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) {
+// holdAlbum makes r and the first waiting message due when the next part of r's
+// album can be expected. The first message that waits holds back those after it.
+func (st *step) holdAlbum(c *chat, r *rows.In, e sessions.Entry) {
 	if e.Inbound.Album == "" || e.Quiet <= 0 {
 		return
 	}
-	var first, part *rows.In // of all that no turn has bound, and of the album
+	var first, part *rows.In // the first unbound message, and the first of the album
 	for _, w := range append(st.open(c, false), r) {
 		if w.Turn != "" {
 			continue
@@ -225,7 +224,7 @@ func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) {
 	}
 }
 
-// control fences the running turn of c and closes messages that wait.
+// control fences the running turn of c and closes waiting messages.
 func (st *step) control(c *chat, e sessions.Entry) {
 	if e.Control == sessions.ControlNone {
 		return
@@ -256,30 +255,30 @@ func (st *step) endJournal(c *chat, turn string) {
 	}
 }
 
-// endOccurrence gives the occurrence that fired r its outcome, when no turn will
-// answer r. It does nothing if none fired it.
+// endOccurrence stores the outcome of the occurrence that fired r, if any, when no
+// turn will answer r.
 func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 	if r.Job != "" {
 		st.occurred(sessions.Occurrence{Job: r.Job, Due: r.JobDue, Outcome: outcome, Why: why})
 	}
 }
 
-// Quarantine keeps what an adapter could not read: see sessions.Inbox.
+// Quarantine stores a message that an adapter could not read: see sessions.Inbox.
 func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
+	a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
 	return s.update(ctx, "quarantine", func(st *step) error {
 		if st.quarantine(a.Channel, a.ID) == nil {
-			a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
 			st.record(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: a, At: rules.Time(st.now)}})
 		}
 		return nil
 	})
 }
 
-// Resolve marks what was set aside as dropped: see sessions.Inbox.
+// Resolve marks a quarantined message as dropped: see sessions.Inbox.
 func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 	return s.update(ctx, "resolve", func(st *step) error {
-		if here := st.quarantine(channel, id); here != nil && !here.Dropped {
-			a := *here
+		if old := st.quarantine(channel, id); old != nil && !old.Dropped {
+			a := *old
 			a.Dropped, a.Why = true, "came later; before that: "+a.Why
 			st.record(rows.Record{Quarantined: &a})
 		}
@@ -287,13 +286,13 @@ func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 	})
 }
 
-// reset begins a new generation if e asks for one, its conversation was last
-// updated before that time, and no message waits. An edit belongs to the message
-// that it changes, and a control has its own rule. An empty generation is as good
-// as a new one.
+// reset begins a new generation if the conversation was last updated before
+// e.ResetBefore and no message waits. Edits belong to the generation of the message
+// that they change, controls have their own rule, and an empty generation need not
+// be replaced.
 func (st *step) reset(c *chat, e sessions.Entry) {
 	v := c.Conversation
-	if v != nil && c.waiting == 0 && e.Control == sessions.ControlNone && e.Inbound.Edits == "" &&
+	if v != nil && c.Waiting == 0 && e.Control == sessions.ControlNone && e.Inbound.Edits == "" &&
 		v.From < c.MessageSeq && v.Updated.Before(e.ResetBefore) {
 		st.newGeneration(c)
 	}

@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// occurred stores the outcome of an occurrence, and replaces an earlier one.
+// occurred stores the outcome of an occurrence, in place of an earlier one.
 func (st *step) occurred(o sessions.Occurrence) {
 	if o = cleanOccurrence(o); o.At.IsZero() {
 		o.At = rules.Time(st.now)
@@ -27,7 +27,7 @@ func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 	return o
 }
 
-// NextDue is when a job is due: see sessions.Jobs.
+// NextDue returns when a job is due: see sessions.Jobs.
 func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
 	v := s.view(ctx)
 	if r, ok := v.one(rows.Record{Job: &sessions.JobRecord{Job: job}}); ok {
@@ -41,7 +41,7 @@ func (s *Store) Plan(ctx context.Context, job string, was, next time.Time) error
 	return s.update(ctx, "plan", func(st *step) error { return st.move(job, was, next) })
 }
 
-// move plans a job that is due at was for next.
+// move plans a job that is due at was for next. Errors: ErrConflict.
 func (st *step) move(job string, was, next time.Time) error {
 	planned, ok := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
 	if ok == was.IsZero() || ok && !planned.Job.Due.Equal(was) {
@@ -51,8 +51,8 @@ func (st *step) move(job string, was, next time.Time) error {
 	return nil
 }
 
-// advance plans the next occurrence as move does, and reports whether due is still
-// without an outcome.
+// advance plans the next occurrence as move does, and reports whether the one at due
+// has no outcome yet.
 func (st *step) advance(job string, was, due, next time.Time) (fresh bool, err error) {
 	if err := st.move(job, was, next); err != nil {
 		return false, err
@@ -61,9 +61,9 @@ func (st *step) advance(job string, was, due, next time.Time) (fresh bool, err e
 	return !known, nil
 }
 
-// Fire puts the message of a job into the inbox: see sessions.Jobs. An
-// occurrence that has an outcome already, because the job was planned back to
-// it, is not fired again: the job continues with the next.
+// Fire puts the message of a job into the inbox: see sessions.Jobs. An occurrence
+// that already has an outcome, because the job was planned back to it, does not fire
+// again: the job continues with the next one.
 func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
 		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}

@@ -15,20 +15,20 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Delete ends a conversation: see sessions.Archive.
+// Delete deletes a conversation: see sessions.Archive.
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 	return s.update(ctx, "delete", func(st *step) error {
 		c := st.chat(k)
-		if c.Conversation == nil && !(c.known && st.settled(c)) {
+		if c.Conversation == nil && !(c.known && st.hasFinished(c)) {
 			return notFound(k)
 		}
-		st.forget(c)
+		st.deleteConversation(c)
 		return nil
 	}, k)
 }
 
-// settled reports whether a row of c's queues is done.
-func (st *step) settled(c *chat) bool {
+// hasFinished reports whether a row of c's queues is finished.
+func (st *step) hasFinished(c *chat) bool {
 	for r := range st.inbox(c.Key, rows.Queued{Light: true}) {
 		if r.State != rules.InWaiting {
 			return true
@@ -42,21 +42,21 @@ func (st *step) settled(c *chat) bool {
 	return false
 }
 
-// forget deletes the transcript of c and the finished rows of its queues. Marks of
-// its messages stay.
-func (st *step) forget(c *chat) {
+// deleteConversation deletes the transcript of c and the finished rows of its queues.
+// The backend keeps marks of the messages.
+func (st *step) deleteConversation(c *chat) {
 	ch := st.touch(c)
 	ch.Cleared, ch.Settled = true, true
 	c.Conversation = nil
 }
 
-// idle reports whether nothing of c waits or is under way. Dead deliveries do not
-// keep a conversation.
+// idle reports whether c has no waiting message, unsent delivery or live claim. Dead
+// deliveries do not count.
 func (st *step) idle(c *chat) bool {
-	return c.waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.Queued{Unsent: true})) == nil
+	return c.Waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.Queued{Unsent: true})) == nil
 }
 
-// Expire ends old conversations: see sessions.Lifetime.
+// Expire deletes old conversations: see sessions.Lifetime.
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
 	if limit <= 0 {
 		return nil, nil
@@ -74,10 +74,10 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	return gone, err
 }
 
-// plausible is the first moment that a clock may say. Dragoman is younger: an
-// update before it was noted by a clock that had not been set, for example on a
-// machine without a battery for it, or comes from another program.
-var plausible = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+// earliestClock is before the first version of Dragoman. An earlier update was noted
+// by a clock that had not been set, for example on a machine without a battery for
+// it, or comes from another program.
+var earliestClock = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 	var old []rows.Head
@@ -89,10 +89,10 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 	}
 	for _, h := range old {
 		c := st.chat(h.Key)
-		if c.Conversation == nil { // it could not be read
+		if c.Conversation == nil { // a read failed
 			break
 		}
-		if rules.Time(c.Conversation.Updated).Before(plausible) && before.After(plausible) {
+		if rules.Time(c.Conversation.Updated).Before(earliestClock) && before.After(earliestClock) {
 			st.touch(c)
 			st.updated(c.Conversation)
 			continue
@@ -101,7 +101,7 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 			break
 		}
 		if st.idle(c) {
-			st.forget(c)
+			st.deleteConversation(c)
 			gone = append(gone, c.Key)
 		}
 	}
@@ -109,8 +109,8 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 }
 
 // expireRest deletes old finished rows of keys without a conversation: commands,
-// results of jobs, deliveries that were under way when a conversation was deleted.
-// Each step looks at limit keys, so that others can write in between.
+// results of jobs, deliveries that were unsent when their conversation was deleted.
+// Each step looks at limit keys, so that other writes can come in between.
 func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) error {
 	var rest []channels.Key
 	v := s.view(ctx)
@@ -126,7 +126,7 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 		err := s.update(ctx, "expire", func(st *step) error {
 			for _, k := range some {
 				if c := st.chat(k); c.known && c.Conversation == nil && st.idle(c) && st.queuesBefore(c, before) {
-					st.forget(c)
+					st.deleteConversation(c)
 				}
 			}
 			return nil
@@ -138,8 +138,7 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 	return nil
 }
 
-// queuesBefore reports whether the newest row of c's queues, if there is one,
-// came before.
+// queuesBefore reports whether the queues of c have rows, all from before.
 func (st *step) queuesBefore(c *chat, before time.Time) bool {
 	var last time.Time
 	q := rows.Queued{Newest: true, Light: true}
@@ -152,13 +151,13 @@ func (st *step) queuesBefore(c *chat, before time.Time) bool {
 	return !last.IsZero() && last.Before(before)
 }
 
-// any reports whether something is stored of c beyond its numbers.
-func (st *step) any(c *chat) bool {
+// hasRows reports whether c has a conversation or rows in its queues.
+func (st *step) hasRows(c *chat) bool {
 	return c.Conversation != nil || c.known &&
 		(first(st.inbox(c.Key, rows.Queued{Light: true})) != nil || first(st.outbox(c.Key, rows.Queued{})) != nil)
 }
 
-// Join makes one conversation of two: see sessions.Lifetime.
+// Join joins two conversations: see sessions.Lifetime.
 func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 	return s.update(ctx, "join", func(st *step) error {
 		switch {
@@ -169,7 +168,7 @@ func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 		case from == to:
 			return nil
 		}
-		if f := st.chat(from); st.any(f) {
+		if f := st.chat(from); st.hasRows(f) {
 			st.changes.Fenced = append(st.changes.Fenced, from, to)
 			st.join(f, st.chat(to))
 		}
@@ -177,16 +176,16 @@ func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 	}, from, to)
 }
 
-// join puts all of f before all of r. All seqs are new, above every one that was
-// handed out, so a remembered one never names another row: a summary that is being
-// made of either is refused when it comes.
+// join puts everything of f before everything of r. All seqs are new and above those
+// that either key handed out, so a remembered seq never names another row, and a
+// summary that is being made of either is refused.
 func (st *step) join(f, r *chat) {
 	base := max(f.Seq, r.Seq)
 	own, theirs := rows.Move{From: r.Key, Queues: base + f.Seq}, rows.Move{From: f.Key, Queues: base}
 	ch := st.touch(r)
 	st.joinJournals(f, r, own.Queues)
 	r.Seq += base + f.Seq
-	r.waiting, f.waiting = r.waiting+f.waiting, 0
+	r.Waiting, f.Waiting = r.Waiting+f.Waiting, 0
 	if f.Conversation != nil {
 		own.Message, theirs.Message = st.joinTranscripts(f, r)
 	}
@@ -195,8 +194,8 @@ func (st *step) join(f, r *chat) {
 	f.Conversation = nil
 }
 
-// joinJournals lets go of the turns of r that have the names of turns of f: two
-// turns of one name cannot share a journal, and that of f replaces that of r.
+// joinJournals unbinds the messages of r from turns whose ids f has, too: two turns
+// with one id cannot share a journal, and that of f replaces that of r.
 func (st *step) joinJournals(f, r *chat, by int64) {
 	theirs := st.open(f, true)
 	for _, row := range st.open(r, true) {
@@ -208,8 +207,8 @@ func (st *step) joinJournals(f, r *chat, by int64) {
 	}
 }
 
-// joinTranscripts makes the head of the joined transcript, and returns by how much
-// the seqs of r's and of f's messages grow.
+// joinTranscripts sets the head of the joined transcript, and returns by how much the
+// seqs of r's (own) and f's (theirs) messages grow.
 func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	a, b := f.Conversation, r.Conversation
 	if b == nil {
@@ -226,7 +225,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	joined.Usage.Add(b.Usage)
 	ch := st.touch(r)
 	ch.Anew = true
-	if a.Covers > 0 && b.Covers == 0 { // those of r would not cover what is before them now
+	if a.Covers > 0 && b.Covers == 0 { // else none is kept: r's would not cover f's messages
 		for _, sum := range st.summaries(f.Key) {
 			sum.CoversSeq += theirs
 			sum.Generation = joined.Generation
@@ -246,8 +245,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	return own, theirs
 }
 
-// joinSettings are those of two conversations that become one: to comes first,
-// and from fills the gaps.
+// joinSettings merges the settings of two conversations: those of to win.
 func joinSettings(from, to sessions.Settings) sessions.Settings {
 	joined := sessions.Settings{
 		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),

@@ -41,9 +41,8 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 	return ds, err
 }
 
-// deliver changes the delivery called id if it is one of the claim's that is
-// not done yet.
-func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
+// changeDelivery changes the unsent delivery id of the claim's key.
+func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
 	return s.claimed(ctx, what, cl, func(st *step, c *chat) error {
 		o := first(st.outbox(cl.Key, rows.Queued{ID: id}))
 		switch {
@@ -59,51 +58,51 @@ func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id 
 	})
 }
 
-// MarkSending counts an attempt: see sessions.Outbox.
+// MarkSending begins an attempt: see sessions.Outbox.
 func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) error {
-	return s.deliver(ctx, "mark sending", cl, id, func(o *rows.Out) {
-		// Whoever was sending before left no word of how it ended.
+	return s.changeDelivery(ctx, "mark sending", cl, id, func(o *rows.Out) {
+		// The outcome of an earlier attempt that is still sending is not known.
 		o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
 		o.State = sessions.DeliverySending
 		o.Attempts++
 	})
 }
 
-// MarkSent records that the network has it: see sessions.Outbox.
+// MarkSent records that the network has the message: see sessions.Outbox.
 func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
-	return s.deliver(ctx, "mark sent", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "mark sent", cl, id, func(o *rows.Out) {
 		o.State, o.MessageID, o.Error = sessions.DeliverySent, rules.Text(r.MessageID), ""
 	})
 }
 
-// Reschedule puts it back until later: see sessions.Outbox.
+// Reschedule makes a delivery due later: see sessions.Outbox.
 func (s *Store) Reschedule(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
-	return s.deliver(ctx, "reschedule", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "reschedule", cl, id, func(o *rows.Out) {
 		o.Uncertain = o.Uncertain || uncertain
-		o.State = putBack(o)
+		o.State = retryState(o)
 		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
 	})
 }
 
-// putBack is the state of a delivery that is tried again: one that was uncertain
-// once stays uncertain, whatever later attempts say.
-func putBack(o *rows.Out) sessions.DeliveryState {
+// retryState returns the state of a delivery that will be tried again. One that was
+// uncertain once stays unknown, whatever later attempts say.
+func retryState(o *rows.Out) sessions.DeliveryState {
 	if o.Uncertain {
 		return sessions.DeliveryUnknown
 	}
 	return sessions.DeliveryQueued
 }
 
-// MarkDead gives it up: see sessions.Outbox.
+// MarkDead gives a delivery up: see sessions.Outbox.
 func (s *Store) MarkDead(ctx context.Context, cl sessions.Claim, id, why string) error {
-	return s.deliver(ctx, "mark dead", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "mark dead", cl, id, func(o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
 	})
 }
 
-// Drop takes it back: see sessions.Outbox.
+// Drop withdraws a delivery: see sessions.Outbox.
 func (s *Store) Drop(ctx context.Context, cl sessions.Claim, id, why string) error {
-	return s.deliver(ctx, "drop", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "drop", cl, id, func(o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDropped, rules.Text(why)
 	})
 }

@@ -13,13 +13,13 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// expired reports whether it is too late to approve p.
+// expired reports whether p is a request that can no longer be approved.
 func expired(p *sessions.Pairing, now time.Time) bool {
 	return p.Approved.IsZero() && !now.Before(p.Expires)
 }
 
-// living reads the pairings that are not expired, and removes the others.
-func (st *step) living(now time.Time) (list []sessions.Pairing) {
+// unexpired reads the pairings that are not expired, and removes the others.
+func (st *step) unexpired(now time.Time) (list []sessions.Pairing) {
 	for r := range st.records(rows.Record{Pairing: &sessions.Pairing{}}) {
 		if expired(r.Pairing, now) {
 			st.changes.Removed = append(st.changes.Removed, r)
@@ -43,7 +43,7 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 			return errors.New("the pairing request is expired already")
 		}
 		pending, taken := 0, false
-		for _, old := range st.living(now) {
+		for _, old := range st.unexpired(now) {
 			taken = taken || old.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
 			if old.Channel == p.Channel && old.PersonID == p.PersonID {
 				got = old
@@ -74,11 +74,11 @@ func cleanPairing(p sessions.Pairing) sessions.Pairing {
 	return p
 }
 
-// ApprovePairing lets somebody in: see sessions.People.
+// ApprovePairing approves a request: see sessions.People.
 func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
 	err = s.update(ctx, "approve pairing", func(st *step) error {
 		got = sessions.Pairing{}
-		for _, p := range st.living(now) {
+		for _, p := range st.unexpired(now) {
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
 				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
 				got = p
@@ -91,7 +91,7 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 	return got, err
 }
 
-// Paired reports whether somebody was let in: see sessions.People.
+// Paired reports whether a person is approved: see sessions.People.
 func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
 	v := s.view(ctx)
 	for _, id := range ids {
@@ -104,7 +104,7 @@ func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool,
 	return false, s.wrap("paired", v.err)
 }
 
-// Pairings lists who was let in and who asks: see sessions.People.
+// Pairings lists approved people and requests: see sessions.People.
 func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
 	v := s.view(ctx)
 	for r := range v.records(rows.Record{Pairing: &sessions.Pairing{}}) {
@@ -115,7 +115,7 @@ func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pa
 	return list, s.wrap("pairings", v.err)
 }
 
-// Unpair withdraws an approval: see sessions.People.
+// Unpair removes an approved person: see sessions.People.
 func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
 	return s.update(ctx, "unpair", func(st *step) error {
 		r, ok := st.one(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
@@ -131,7 +131,7 @@ func factsOf(scope string) rows.Record {
 	return rows.Record{Fact: &sessions.FactRecord{Scope: scope}}
 }
 
-// lastFact is the highest ID that a fact ever had.
+// lastFact returns the highest ID that a fact ever had.
 func (st *step) lastFact() int64 {
 	if r, ok := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{"": 0}}}); ok {
 		return r.Store.LastFact
@@ -139,9 +139,8 @@ func (st *step) lastFact() int64 {
 	return 0
 }
 
-// Remember stores a fact: see sessions.Facts. One that the scope has already, to
-// the letter, is not stored twice: a tool call that a crash repeats must not
-// double it.
+// Remember stores a fact: see sessions.Facts. It does not store the same text twice
+// in a scope, because a crash may repeat a tool call.
 func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
 	text = rules.Text(text)
 	err = s.update(ctx, "remember", func(st *step) error {

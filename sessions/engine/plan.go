@@ -16,25 +16,25 @@ import (
 	"dragoman/sessions/spool"
 )
 
-// plan is everything that a Restore is to store, cleaned and checked.
+// plan is everything that a Restore will store, cleaned and checked.
 type plan struct {
 	store  *sessions.StoreRecord
 	keys   []channels.Key // in the order of their first record
 	chats  map[channels.Key]*chatPlan
-	others []rows.Record // that belong to no conversation
+	others []rows.Record // records outside conversations
 
-	seen map[string]bool // dedupe strings and delivery ids
-	said *spool.Spool[[]sessions.Message]
+	seen  map[string]bool // dedupe strings and delivery ids
+	spool *spool.Spool[[]sessions.Message]
 }
 
-// readPlan reads all records before anything is stored: a store is restored
-// whole or not at all, and no commit waits for a slow reader. Messages that do
-// not fit into memory are kept in a file in the folder scratch. Queues and records
-// of no conversation stay in memory.
+// readPlan reads all records before anything is stored, so that a store is restored
+// whole or not at all, and no commit waits for a slow reader. Messages that do not
+// fit into memory go to a file in the folder scratch; everything else stays in
+// memory.
 func readPlan(ctx context.Context, scratch string, next func() (sessions.Record, error)) (*plan, error) {
-	p := &plan{chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, said: spool.New[[]sessions.Message](scratch)}
+	p := &plan{chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, spool: spool.New[[]sessions.Message](scratch)}
 	if err := p.read(ctx, next); err != nil {
-		return nil, errors.Join(err, p.said.Close())
+		return nil, errors.Join(err, p.spool.Close())
 	}
 	return p, nil
 }
@@ -63,7 +63,7 @@ func (p *plan) read(ctx context.Context, next func() (sessions.Record, error)) e
 	return nil
 }
 
-// chat is the plan of k.
+// chat returns the plan of k.
 func (p *plan) chat(k channels.Key) *chatPlan {
 	c := p.chats[k]
 	if c == nil {
@@ -74,8 +74,8 @@ func (p *plan) chat(k channels.Key) *chatPlan {
 	return c
 }
 
-// once refuses an id that came before.
-func (p *plan) once(what, id string) error {
+// unique refuses an id that came before.
+func (p *plan) unique(what, id string) error {
 	if p.seen[what+id] {
 		return fmt.Errorf("%s %q appears twice", what, id)
 	}
@@ -133,7 +133,7 @@ func (p *plan) addHead(h sessions.ConversationRecord) error {
 	}
 	c := p.chat(h.Key)
 	if c.headed || c.messages > 0 {
-		return fmt.Errorf("the conversation of %s comes twice, or after its messages", h.Key)
+		return fmt.Errorf("the record of conversation %s comes twice, or after its messages", h.Key)
 	}
 	if err := checkSettings(h.Settings); err != nil {
 		return fmt.Errorf("%s: %w", h.Key, err)
@@ -167,23 +167,23 @@ func (p *plan) addMessages(r sessions.MessagesRecord) error {
 		return nil
 	}
 	c.bytes += size
-	c.stretches = append(c.stretches, p.said.Len())
-	return p.said.Add(stretch, size)
+	c.stretches = append(c.stretches, p.spool.Len())
+	return p.spool.Add(stretch, size)
 }
 
-// messages hands out those of c, in order and in stretches. The caller must not
-// change what they refer to.
+// messages yields the messages of c in stretches, in order. The caller must not
+// change anything that they point to.
 func (p *plan) messages(c *chatPlan) iter.Seq2[[]sessions.Message, error] {
 	return func(yield func([]sessions.Message, error) bool) {
 		for _, i := range c.stretches {
-			if stretch, err := p.said.At(i); !yield(stretch, err) || err != nil {
+			if stretch, err := p.spool.At(i); !yield(stretch, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// addInbox refuses a record that no store wrote.
+// addInbox refuses a record that no store can have written.
 func (p *plan) addInbox(r sessions.InboxRecord) error {
 	known := []string{rules.InWaiting, rules.InDone, rules.InClosed, rules.InDropped, rules.InWithdrawn, rules.InEdit}
 	switch {
@@ -206,10 +206,10 @@ func (p *plan) addInbox(r sessions.InboxRecord) error {
 	}
 	r.Steps = nil
 	c.inbox = append(c.inbox, r)
-	return p.once("the message", rules.Dedupe(r.Inbound))
+	return p.unique("the message", rules.Dedupe(r.Inbound))
 }
 
-// addOutbox refuses a record that no store wrote.
+// addOutbox refuses a record that no store can have written.
 func (p *plan) addOutbox(r sessions.OutboxRecord) error {
 	known := []sessions.DeliveryState{
 		sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown,
@@ -227,5 +227,5 @@ func (p *plan) addOutbox(r sessions.OutboxRecord) error {
 	r.Created, r.NotBefore = rules.Time(r.Created), rules.Time(r.NotBefore)
 	c := p.chat(r.Key)
 	c.outbox = append(c.outbox, r)
-	return p.once("the delivery", r.ID)
+	return p.unique("the delivery", r.ID)
 }

@@ -15,12 +15,12 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Items of the queue are called LANE/KEY/SEQ, and what was set aside
-// aside/CHANNEL/ID. A delivery is known by its own ID too.
+// The ID of a queue item is LANE/KEY/SEQ, that of a quarantined message is
+// aside/CHANNEL/ID. A delivery is also found by its own ID.
 const (
-	laneIn    = "in"
-	laneOut   = "out"
-	laneAside = "aside"
+	laneIn          = "in"
+	laneOut         = "out"
+	laneQuarantined = "aside"
 )
 
 func itemID(lane string, k channels.Key, seq int64) string {
@@ -44,7 +44,7 @@ func outID(o *rows.Out) string { return itemID(laneOut, o.Key, o.Seq) }
 
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 	state := r.State
-	if state == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt it waits for the rest of its album
+	if state == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt, it waits for the rest of its album
 		state = "postponed"
 	}
 	return sessions.QueueItem{
@@ -62,13 +62,13 @@ func outItem(o *rows.Out) sessions.QueueItem {
 	}
 }
 
-func asideItem(a *sessions.QuarantineRecord) sessions.QueueItem {
-	state := laneAside
+func quarantinedItem(a *sessions.QuarantineRecord) sessions.QueueItem {
+	state := laneQuarantined
 	if a.Dropped {
 		state = rules.InDropped
 	}
 	return sessions.QueueItem{
-		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: state, At: rules.Time(a.At),
+		ID: laneQuarantined + "/" + a.Channel + "/" + a.ID, Kind: laneQuarantined, Key: a.Channel, State: state, At: rules.Time(a.At),
 		Error: a.Why, Bytes: len(a.Raw), Text: rules.Text(string(a.Raw)),
 	}
 }
@@ -83,7 +83,7 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 		items = append(items, outItem(&o))
 	}
 	for r := range v.records(rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
-		items = append(items, asideItem(r.Quarantined))
+		items = append(items, quarantinedItem(r.Quarantined))
 	}
 	if v.err != nil {
 		return nil, s.wrap("list queue", v.err)
@@ -94,7 +94,7 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	})
 	items = items[:min(max(limit, 0), len(items))]
 	for i := range items {
-		items[i].Text = "" // a list shows what is stuck, not what people said
+		items[i].Text = "" // for ShowQueue only: it is private
 	}
 	return items, nil
 }
@@ -102,27 +102,27 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 // ShowQueue returns one item: see sessions.Queue.
 func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem, err error) {
 	v := s.view(ctx)
-	switch in, out, aside := v.queued(id); {
+	switch in, out, quarantined := v.queued(id); {
 	case in != nil:
 		return s.inItem(in), nil
 	case out != nil:
 		return outItem(out), nil
-	case aside != nil:
-		return asideItem(aside), nil
+	case quarantined != nil:
+		return quarantinedItem(quarantined), nil
 	}
 	return it, s.wrap("show queue", cmp.Or(v.err, noItem(id)))
 }
 
 func noItem(id string) error { return fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id) }
 
-// queued reads the queue item called id: one of the three, or none.
-func (v *view) queued(id string) (in *rows.In, out *rows.Out, aside *sessions.QuarantineRecord) {
+// queued reads the queue item with that id: one of the three, or none.
+func (v *view) queued(id string) (in *rows.In, out *rows.Out, quarantined *sessions.QuarantineRecord) {
 	lane, k, seq, ok := parseItemID(id)
-	rest, isAside := strings.CutPrefix(id, laneAside+"/")
+	rest, isQuarantined := strings.CutPrefix(id, laneQuarantined+"/")
 	switch {
-	case isAside:
+	case isQuarantined:
 		channel, id, _ := strings.Cut(rest, "/")
-		aside = v.quarantine(channel, id)
+		quarantined = v.quarantine(channel, id)
 	case ok && lane == laneIn:
 		in = first(v.inbox(k, rows.Queued{Seqs: []int64{seq}}))
 	case ok && lane == laneOut:
@@ -130,10 +130,10 @@ func (v *view) queued(id string) (in *rows.In, out *rows.Out, aside *sessions.Qu
 	case id != "":
 		out = first(v.outbox(channels.Key{}, rows.Queued{ID: id}))
 	}
-	return in, out, aside
+	return in, out, quarantined
 }
 
-// quarantine reads a quarantined message, nil if there is none.
+// quarantine reads a quarantined message, or returns nil if there is none.
 func (v *view) quarantine(channel, id string) *sessions.QuarantineRecord {
 	if channel == "" || id == "" {
 		return nil
@@ -145,13 +145,13 @@ func (v *view) quarantine(channel, id string) *sessions.QuarantineRecord {
 // RetryQueue makes an item due now: see sessions.Queue.
 func (s *Store) RetryQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "retry queue", func(st *step) error {
-		switch in, out, aside := st.queued(id); {
+		switch in, out, quarantined := st.queued(id); {
 		case in != nil:
 			return st.retryIn(in)
 		case out != nil:
 			return st.retryOut(out)
-		case aside != nil:
-			return fmt.Errorf("%w: what was set aside cannot be tried again", sessions.ErrConflict)
+		case quarantined != nil:
+			return fmt.Errorf("%w: a quarantined message cannot be retried", sessions.ErrConflict)
 		}
 		return noItem(id)
 	})
@@ -160,18 +160,18 @@ func (s *Store) RetryQueue(ctx context.Context, id string) error {
 // DropQueue gives an item up: see sessions.Queue.
 func (s *Store) DropQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "drop queue", func(st *step) error {
-		in, out, aside := st.queued(id)
+		in, out, quarantined := st.queued(id)
 		switch {
 		case in != nil:
 			return st.dropIn(in)
 		case out != nil:
-			return st.dropOut(out)
-		case aside == nil:
+			return st.putOut(out, func() { out.State = sessions.DeliveryDropped })
+		case quarantined == nil:
 			return noItem(id)
-		case aside.Dropped:
+		case quarantined.Dropped:
 			return isDone(id, rules.InDropped)
 		}
-		a := *aside
+		a := *quarantined
 		a.Dropped = true
 		st.record(rows.Record{Quarantined: &a})
 		return nil
@@ -186,9 +186,9 @@ func isBusy(id string) error {
 	return fmt.Errorf("%w: %s is being worked on", sessions.ErrConflict, id)
 }
 
-// waits finds the key of an inbox row that an operator may change, and the rows
-// of it that wait. A claim works on those that are due.
-func (st *step) waits(r *rows.In) (*chat, []*rows.In, error) {
+// changeable returns the key of an inbox row and the waiting rows of that key, if an
+// operator may change the row now. A live claim works on the due ones.
+func (st *step) changeable(r *rows.In) (*chat, []*rows.In, error) {
 	c := st.chat(r.Inbound.Key)
 	switch {
 	case r.State != rules.InWaiting:
@@ -200,11 +200,11 @@ func (st *step) waits(r *rows.In) (*chat, []*rows.In, error) {
 }
 
 func (st *step) retryIn(r *rows.In) error {
-	c, open, err := st.waits(r)
+	c, open, err := st.changeable(r)
 	if err != nil {
 		return err
 	}
-	for _, r := range append(bound(open, r.Turn), r) { // a turn is one thing
+	for _, r := range append(bound(open, r.Turn), r) { // all messages of a turn are due together
 		r.Due = time.Time{}
 		st.put(c, r, false)
 	}
@@ -212,7 +212,7 @@ func (st *step) retryIn(r *rows.In) error {
 }
 
 func (st *step) dropIn(r *rows.In) error {
-	c, open, err := st.waits(r)
+	c, open, err := st.changeable(r)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (st *step) dropIn(r *rows.In) error {
 	return nil
 }
 
-// putOut stores o, which an operator changes, unless it is done or being sent.
+// putOut stores o as an operator changes it, unless it is finished or being sent.
 func (st *step) putOut(o *rows.Out, change func()) error {
 	c := st.chat(o.Key)
 	switch {
@@ -243,15 +243,11 @@ func (st *step) putOut(o *rows.Out, change func()) error {
 func (st *step) retryOut(o *rows.Out) error {
 	return st.putOut(o, func() {
 		if o.State == sessions.DeliveryDead {
-			o.Attempts = 0 // a new life with all its attempts
+			o.Attempts = 0 // it gets all its attempts again
 		}
 		o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
-		o.State, o.NotBefore = putBack(o), time.Time{}
+		o.State, o.NotBefore = retryState(o), time.Time{}
 	})
-}
-
-func (st *step) dropOut(o *rows.Out) error {
-	return st.putOut(o, func() { o.State = sessions.DeliveryDropped })
 }
 
 // Feed shows a conversation as the person in it saw it: see sessions.Feeds.

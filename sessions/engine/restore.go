@@ -12,9 +12,9 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Restore stores records and counts those that were new: see sessions.Copies.
-// It reads all of them before it changes anything. Facts, pairings, jobs,
-// occurrences and things set aside that the store has already stay as they are.
+// Restore stores records and counts the new ones: see sessions.Copies. It reads all
+// of them before it changes anything. Facts, pairings, jobs, occurrences and
+// quarantined messages that the store already has do not change.
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
 	scratch := ""
 	if room, ok := s.back.(Scratcher); ok {
@@ -24,7 +24,7 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 	if err != nil {
 		return got, s.wrap("restore", err)
 	}
-	defer func() { err = errors.Join(err, plan.said.Close()) }()
+	defer func() { err = errors.Join(err, plan.spool.Close()) }()
 	err = s.update(ctx, "restore", func(st *step) error {
 		x := &restorer{step: st, plan: plan, fresh: map[string]bool{}}
 		if err := x.check(); err != nil {
@@ -42,45 +42,44 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 	return got, nil
 }
 
-// restorer is one restore under way.
+// restorer is one run of a restore's step.
 type restorer struct {
 	*step
 	plan  *plan
-	fresh map[string]bool // generations that it begins
+	fresh map[string]bool // ids of generations that it begins
 
 	people  map[sessions.Sender]bool
 	codes   map[string]bool // of pairings
 	facts   map[scopedText]bool
 	factIDs map[int64]bool
-	highest int64 // ID that a fact ever had
+	highest int64 // the highest ID that a fact ever had
 }
 
 type scopedText struct{ scope, text string }
 
-// check refuses conversations, messages and deliveries that the store has already.
+// check refuses conversations, messages and deliveries that the store already has.
 func (x *restorer) check() error {
 	for _, k := range x.plan.keys {
-		if x.any(x.chat(k)) {
-			return fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k)
+		if x.hasRows(x.chat(k)) {
+			return fmt.Errorf("%w: %s already exists", sessions.ErrConflict, k)
 		}
 		for _, r := range x.plan.chats[k].inbox {
 			if _, seen, err := x.r.Accepted(x.ctx, r.Inbound); seen || err != nil {
-				return cmp.Or(err, fmt.Errorf("%w: message %q of %s is here already", sessions.ErrConflict, r.Inbound.ID, k))
+				return cmp.Or(err, fmt.Errorf("%w: message %q of %s already exists", sessions.ErrConflict, r.Inbound.ID, k))
 			}
 		}
 		for _, o := range x.plan.chats[k].outbox {
 			for old := range x.outbox(channels.Key{}, rows.Queued{ID: o.ID}) {
-				return fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, old.Key)
+				return fmt.Errorf("%w: delivery %q of %s already exists", sessions.ErrConflict, o.ID, old.Key)
 			}
 		}
 	}
 	return nil
 }
 
-// others stores the records that belong to no conversation, and counts those
-// that were new.
+// others stores the records outside conversations, and counts the new ones.
 func (x *restorer) others() (fresh int) {
-	if fresh = x.aboutStore(); len(x.plan.others) == 0 {
+	if fresh = x.storeRecord(); len(x.plan.others) == 0 {
 		return fresh
 	}
 	x.readOthers()
@@ -88,7 +87,7 @@ func (x *restorer) others() (fresh int) {
 		known := false
 		switch {
 		case r.Fact != nil:
-			f := *r.Fact // the step may run again
+			f := *r.Fact // knownFact may change it, and the step may run again
 			known, r.Fact = x.knownFact(&f), &f
 		case r.Pairing != nil:
 			known = x.knownPerson(r.Pairing)
@@ -103,25 +102,26 @@ func (x *restorer) others() (fresh int) {
 	return fresh
 }
 
-// aboutStore returns 1 if the record of the store has something new.
-func (x *restorer) aboutStore() (fresh int) {
-	said := x.plan.store
-	if said == nil {
+// storeRecord stores the record about the store as a whole. It returns 1 if that has
+// something new.
+func (x *restorer) storeRecord() (fresh int) {
+	restored := x.plan.store
+	if restored == nil {
 		return 0
 	}
 	r, _ := x.one(rows.Record{Store: &rows.Store{}})
-	now := cmp.Or(r.Store, &rows.Store{})
-	x.changes.Name = &said.Name
-	if now.Name != said.Name {
+	current := cmp.Or(r.Store, &rows.Store{})
+	x.changes.Name = &restored.Name
+	if current.Name != restored.Name {
 		fresh = 1
 	}
-	for day, n := range said.Days {
-		if n > now.Days[day] {
+	for day, n := range restored.Days {
+		if n > current.Days[day] {
 			x.count(day, n)
 			fresh = 1
 		}
 	}
-	for _, mark := range said.Erased {
+	for _, mark := range restored.Erased {
 		if !x.marked(mark) {
 			x.changes.Marks, fresh = append(x.changes.Marks, mark), 1
 		}
@@ -129,7 +129,7 @@ func (x *restorer) aboutStore() (fresh int) {
 	return fresh
 }
 
-// readOthers reads the pairings and facts of the store.
+// readOthers reads the pairings and facts that the store has.
 func (x *restorer) readOthers() {
 	x.people, x.codes = map[sessions.Sender]bool{}, map[string]bool{}
 	for r := range x.records(rows.Record{Pairing: &sessions.Pairing{}}) {
@@ -141,8 +141,8 @@ func (x *restorer) readOthers() {
 	}
 }
 
-// knownPerson reports whether a pairing has the person or the code of p, and
-// remembers p if not.
+// knownPerson reports whether there is a pairing with the person or the code of p.
+// If not, it remembers p.
 func (x *restorer) knownPerson(p *sessions.Pairing) bool {
 	who, code := sessions.Sender{Channel: p.Channel, ID: p.PersonID}, rules.Code(p.Code)
 	if x.people[who] || code != "" && x.codes[code] {
@@ -152,8 +152,8 @@ func (x *restorer) knownPerson(p *sessions.Pairing) bool {
 	return false
 }
 
-// knownFact reports whether the scope of f has its text. If not, it remembers f,
-// and gives it another ID if that is taken.
+// knownFact reports whether the scope of f has its text. If not, it remembers f, and
+// gives it a new ID if its own is taken.
 func (x *restorer) knownFact(f *sessions.FactRecord) bool {
 	text := scopedText{f.Scope, f.Text}
 	if x.facts[text] {
@@ -167,7 +167,7 @@ func (x *restorer) knownFact(f *sessions.FactRecord) bool {
 	return false
 }
 
-// restore stores p.
+// restore stores the conversation and queues of p.
 func (x *restorer) restore(p *chatPlan) {
 	c := x.chat(p.head.Key)
 	ch := x.touch(c)
@@ -179,7 +179,7 @@ func (x *restorer) restore(p *chatPlan) {
 	ch.Steps = p.steps
 	for _, rec := range p.inbox {
 		if rec.State == rules.InWaiting {
-			c.waiting++
+			c.Waiting++
 		}
 		ch.In = append(ch.In, &rows.InPut{In: rec, Fresh: true})
 	}
@@ -188,7 +188,7 @@ func (x *restorer) restore(p *chatPlan) {
 	}
 }
 
-// transcript stores that of p.
+// transcript stores the transcript of p.
 func (x *restorer) transcript(c *chat, p *chatPlan) {
 	ch := x.touch(c)
 	v := &rows.Conversation{
@@ -202,10 +202,10 @@ func (x *restorer) transcript(c *chat, p *chatPlan) {
 		v.Updated = v.Created
 	}
 	c.Conversation = v
-	if said := x.plan.messages(p); p.messages > rules.PartMessages || p.bytes > rules.PartBytes {
-		ch.Large = said
+	if messages := x.plan.messages(p); p.messages > rules.PartMessages || p.bytes > rules.PartBytes {
+		ch.Large = messages
 	} else {
-		for stretch := range each(&x.view, said) {
+		for stretch := range each(&x.view, messages) {
 			ch.Messages = append(ch.Messages, stretch...)
 		}
 	}
@@ -220,7 +220,7 @@ func (x *restorer) transcript(c *chat, p *chatPlan) {
 	}
 }
 
-// generation gives g an id that is free: its own if it is.
+// generation gives g a new id if its own is taken or invalid.
 func (x *restorer) generation(g *sessions.Generation) {
 	at := g.Began
 	if at.IsZero() {

@@ -27,13 +27,13 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 		slices.SortStableFunc(some, func(a, b sessions.Found) int { return cmp.Compare(b.Words, a.Words) })
 		hits.Some, found = len(some), append(found, some...)
 	}
-	for _, f := range v.whole(found[:min(l.Limit, len(found))]) {
+	for _, f := range v.loaded(found[:min(l.Limit, len(found))]) {
 		hits.Messages = append(hits.Messages, f.Message)
 	}
 	return hits, s.wrap("search", v.err)
 }
 
-// search are the first messages that w finds and keep wants.
+// search returns the first messages that w finds and keep accepts, up to MostCounted.
 func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sessions.Found) {
 	for f := range each(v, v.r.Search(v.ctx, w)) {
 		if keep(f) {
@@ -46,8 +46,8 @@ func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sess
 	return list
 }
 
-// whole are the messages of list that are still there, with all that they say.
-func (v *view) whole(list []sessions.Found) (found []sessions.Found) {
+// loaded returns the messages of list that still exist, with their content.
+func (v *view) loaded(list []sessions.Found) (found []sessions.Found) {
 	for _, f := range list {
 		for m := range v.messages(f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1}) {
 			f.Message = m
@@ -67,18 +67,18 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 	for f := range each(v, v.r.Search(ctx, rows.Words{Query: words, Key: search.Key})) {
 		ranking.add(f)
 	}
-	found := v.whole(ranking.page())
+	found := v.loaded(ranking.page())
 	return found, s.wrap("search all", v.err)
 }
 
-// ranking keeps the page that a search wants of the messages that it is shown in
-// any order, and little more: most messages have a common word.
+// ranking selects a page of the results of a search, which come in any order. It
+// keeps little more than the page, because most messages match a common word.
 type ranking struct {
 	search sessions.Search
 	kept   []sessions.Found
 }
 
-// add shows f. Only its place, its time and its words must be set.
+// add offers f. Only its key, seq, time and words must be set.
 func (r *ranking) add(f sessions.Found) {
 	at, s := f.Message.At, r.search
 	early := !s.From.IsZero() && at.Before(s.From)
@@ -92,7 +92,7 @@ func (r *ranking) add(f sessions.Found) {
 	}
 }
 
-// page is the page, best first.
+// page returns the page, best first.
 func (r *ranking) page() []sessions.Found {
 	slices.SortFunc(r.kept, func(a, b sessions.Found) int { return a.Position().Compare(b.Position()) })
 	r.kept = r.kept[:min(len(r.kept), max(r.search.Limit, 0))]

@@ -13,22 +13,15 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// view reads rows. It keeps the first error, which ends every later read: code
-// that reads does not look at each error, but its caller looks at err before it
-// uses a result.
+// view reads rows. It keeps the first error, and later reads return nothing. So code
+// checks err once, before it uses results.
 type view struct {
 	ctx context.Context
 	r   rows.Reader
 	err error
 }
 
-func (v *view) fail(err error) {
-	if v.err == nil {
-		v.err = err
-	}
-}
-
-// each is seq up to its error, which v keeps.
+// each yields seq up to its error, which v keeps.
 func each[T any](v *view, seq iter.Seq2[T, error]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if v.err != nil {
@@ -36,7 +29,7 @@ func each[T any](v *view, seq iter.Seq2[T, error]) iter.Seq[T] {
 		}
 		for x, err := range seq {
 			if err != nil {
-				v.fail(err)
+				v.err = err
 				return
 			}
 			if !yield(x) || v.err != nil {
@@ -64,7 +57,7 @@ func (v *view) records(like rows.Record) iter.Seq[rows.Record] {
 	return each(v, v.r.Records(v.ctx, like))
 }
 
-// one reads the record with this name, if there is one.
+// one reads the record with the name of like, if there is one.
 func (v *view) one(like rows.Record) (rows.Record, bool) {
 	for r := range v.records(like) {
 		return r, true
@@ -72,7 +65,7 @@ func (v *view) one(like rows.Record) (rows.Record, bool) {
 	return rows.Record{}, false
 }
 
-// marked reports whether a mark was left.
+// marked reports whether the store has the mark of a deleted message.
 func (v *view) marked(mark string) bool {
 	_, yes := v.one(rows.Record{Mark: &mark})
 	return yes
@@ -92,7 +85,7 @@ func (v *view) journal(k channels.Key, turn string) (steps []sessions.Step) {
 	return steps
 }
 
-// generations are those of k, oldest first.
+// generations returns those of k, oldest first.
 func (v *view) generations(k channels.Key) (list []sessions.Generation) {
 	for r := range v.records(rows.Record{Generation: &rows.Generation{Key: k}}) {
 		list = append(list, r.Generation.Generation)
@@ -100,7 +93,7 @@ func (v *view) generations(k channels.Key) (list []sessions.Generation) {
 	return list
 }
 
-// summaries are those of the current generation of k, oldest first.
+// summaries returns those of the current generation of k, oldest first.
 func (v *view) summaries(k channels.Key) (list []sessions.Summary) {
 	for r := range v.records(rows.Record{Summary: &rows.Summary{Key: k}}) {
 		list = append(list, r.Summary.Summary)
@@ -108,32 +101,31 @@ func (v *view) summaries(k channels.Key) (list []sessions.Summary) {
 	return list
 }
 
-// step is one atomic change in the making: what it read, and its changes. It is
-// given up if a read fails, so it may go on with the zero values of that read.
+// step is one run of an update: the keys it has read, and its changes so far. If a
+// read fails, update discards the changes, so a step may continue with zero values.
 type step struct {
 	view
 	now     time.Time
 	chats   map[channels.Key]*chat
-	order   []*chat // those that change
+	order   []*chat // the chats that change
 	changes rows.Changes
-	days    map[string]int64 // generations begun, by day, where that changed; nil before
+	days    map[string]int64 // changed counts of generations begun, by day
 }
 
-// chat is a key as a step sees it, with the step's changes.
+// chat is a key with the changes that a step makes to it.
 type chat struct {
 	rows.Head
-	known   bool // something was stored of it before
-	waiting int  // inbox rows that wait
+	known bool // the key was stored before this step
 
 	change  rows.Chat
-	changes bool
-	own     rows.Conversation // the Conversation of a step that found one
+	changes bool              // change is in step.order
+	own     rows.Conversation // a copy of the stored Conversation, for the step to change
 }
 
-// done returns the changes.
+// done returns all changes of the step.
 func (st *step) done() rows.Changes {
 	for _, c := range st.order {
-		c.change.Head, c.change.Waiting = c.Head, c.waiting
+		c.change.Head = c.Head
 		st.changes.Chats = append(st.changes.Chats, &c.change)
 	}
 	if len(st.days) > 0 {
@@ -142,14 +134,14 @@ func (st *step) done() rows.Changes {
 	return st.changes
 }
 
-// chat finds k, whether or not something is stored of it.
+// chat returns k as the step sees it, even if nothing is stored for it.
 func (st *step) chat(k channels.Key) *chat {
 	if c := st.chats[k]; c != nil {
 		return c
 	}
 	h, known := st.head(k)
 	h.Key = k
-	c := &chat{Head: h, known: known, waiting: h.Waiting}
+	c := &chat{Head: h, known: known}
 	if h.Conversation != nil {
 		c.own = *h.Conversation
 		c.Conversation = &c.own
@@ -162,7 +154,7 @@ func notFound(k channels.Key) error {
 	return fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
 }
 
-// touch returns the change of c.
+// touch marks c as changed and returns its change.
 func (st *step) touch(c *chat) *rows.Chat {
 	if !c.changes {
 		c.changes = true
@@ -171,8 +163,7 @@ func (st *step) touch(c *chat) *rows.Chat {
 	return &c.change
 }
 
-// put stores r. It is called once r is as it is to be, and again if it changes
-// again.
+// put stores a copy of r. A later put replaces it.
 func (st *step) put(c *chat, r *rows.In, fresh bool) {
 	ch := st.touch(c)
 	for _, p := range ch.In {
@@ -184,16 +175,16 @@ func (st *step) put(c *chat, r *rows.In, fresh bool) {
 	ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: fresh})
 }
 
-// settle stores that r no longer waits.
+// settle ends the waiting of r, in the given state.
 func (st *step) settle(c *chat, r *rows.In, state, why string) {
 	r.State, r.Why = state, why
-	c.waiting--
+	c.Waiting--
 	st.put(c, r, false)
 }
 
 func (st *step) record(r rows.Record) { st.changes.Records = append(st.changes.Records, r) }
 
-// open reads the messages of c that wait.
+// open reads the waiting messages of c.
 func (st *step) open(c *chat, light bool) []*rows.In {
 	if !c.known {
 		return nil
@@ -201,12 +192,12 @@ func (st *step) open(c *chat, light bool) []*rows.In {
 	return pointers(st.inbox(c.Key, rows.Queued{Open: true, Light: light}))
 }
 
-// bound are those of rows that belong to turn.
+// bound returns the rows of list that are bound to turn, none if turn is "".
 func bound(list []*rows.In, turn string) []*rows.In {
 	return slices.DeleteFunc(slices.Clone(list), func(r *rows.In) bool { return turn == "" || r.Turn != turn })
 }
 
-// bySeq finds a row.
+// bySeq returns the row with that seq, or nil.
 func bySeq(list []*rows.In, seq int64) *rows.In {
 	for _, r := range list {
 		if r.Seq == seq {
@@ -216,7 +207,7 @@ func bySeq(list []*rows.In, seq int64) *rows.In {
 	return nil
 }
 
-// first is the first of seq, nil if it is empty.
+// first returns a copy of the first value of seq, nil if seq is empty.
 func first[T any](seq iter.Seq[T]) *T {
 	for v := range seq {
 		return &v
@@ -224,7 +215,7 @@ func first[T any](seq iter.Seq[T]) *T {
 	return nil
 }
 
-// pointers collects seq, to be changed.
+// pointers collects copies of the values of seq that may be changed.
 func pointers[T any](seq iter.Seq[T]) (list []*T) {
 	for v := range seq {
 		list = append(list, &v)
@@ -232,7 +223,7 @@ func pointers[T any](seq iter.Seq[T]) (list []*T) {
 	return list
 }
 
-// eachOnce is keys, sorted, each once.
-func eachOnce(keys []channels.Key) []channels.Key {
+// sortedKeys returns a sorted copy of keys without repeats.
+func sortedKeys(keys []channels.Key) []channels.Key {
 	return slices.Compact(slices.SortedFunc(slices.Values(keys), func(a, b channels.Key) int { return cmp.Compare(a.String(), b.String()) }))
 }

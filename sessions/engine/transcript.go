@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// appendMessages adds to the transcript of c, beginning it if there is none.
-// Without messages it touches nothing.
+// appendMessages adds messages to the transcript of c, and begins it if there is
+// none. Without messages it changes nothing.
 func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message) {
 	if len(messages) == 0 {
 		return
@@ -40,14 +40,14 @@ func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message
 	st.updated(v)
 }
 
-// updated says that v was updated now. A clock that was set back takes no
-// conversation back: retention looks at this time.
+// updated sets Updated of v to now. It never moves back, because retention looks at
+// it and a clock may be set back.
 func (st *step) updated(v *rows.Conversation) {
 	v.Updated = rules.Latest(v.Updated, rules.Time(st.now))
 }
 
-// newGeneration begins a generation in a conversation that exists. Before the
-// first message there is none: that message begins one.
+// newGeneration begins a new generation, unless the conversation has no message yet:
+// the first message begins one.
 func (st *step) newGeneration(c *chat) {
 	if c.Conversation != nil && c.Conversation.Generation != "" {
 		st.updated(c.Conversation)
@@ -61,7 +61,7 @@ func (st *step) beginGeneration(c *chat) {
 	ch.Begun = append(ch.Begun, sessions.Generation{ID: v.Generation, FirstSeq: c.MessageSeq + 1, Began: rules.Time(st.now)})
 }
 
-// nextGeneration hands out an id that no generation of the store had before.
+// nextGeneration returns an id that no generation of the store ever had.
 func (st *step) nextGeneration(now time.Time) string {
 	day := rules.Day(now)
 	n := st.begun(day) + 1
@@ -77,7 +77,7 @@ func (st *step) count(day string, n int64) {
 	st.days[day] = n
 }
 
-// begun counts the generations of a day.
+// begun returns how many generations were begun on a day.
 func (st *step) begun(day string) int64 {
 	if n, ok := st.days[day]; ok {
 		return n
@@ -88,8 +88,8 @@ func (st *step) begun(day string) int64 {
 	return 0
 }
 
-// History loads the part that a turn needs: see sessions.Transcript. It is that of
-// one moment, though a message may come while it is read.
+// History loads the part that a turn needs: see sessions.Transcript. It reads up to
+// the last message at its start; later ones do not count.
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	v := s.view(ctx)
 	if head, _ := v.head(k); head.Conversation != nil {
@@ -98,15 +98,15 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 	return h, s.wrap("history", v.err)
 }
 
-// mostAtOnce is for how many messages room is made ahead.
-const mostAtOnce = 128
+// maxPrealloc bounds for how many messages history allocates room ahead.
+const maxPrealloc = 128
 
 func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.History) {
 	k, c := head.Key, head.Conversation
 	h.Generation, h.Settings, h.FirstSeq, h.Erasures = c.Generation, rules.Settings(c.Settings), c.From+1, c.Erasures
 	after := c.From
 	if c.Covers > 0 {
-		// The newest may be newer than the head, or have been erased since.
+		// The newest summary may be newer than the head, or erased since.
 		list := v.summaries(k)
 		if n := len(list); n > 0 && list[n-1].Generation == c.Generation {
 			newest := rules.Summary(list[n-1])
@@ -114,7 +114,7 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 		}
 	}
 	oldest, bytes := head.MessageSeq+1, 0
-	if n := min(head.MessageSeq-after, mostAtOnce); n > 0 {
+	if n := min(head.MessageSeq-after, maxPrealloc); n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
 	for m := range v.messages(k, rows.Said{After: after, Before: head.MessageSeq + 1, Newest: true, Again: true}) {
@@ -135,14 +135,13 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 // AddSummary stores a summary: see sessions.Transcript.
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(st *step) error {
-		sum := sum // the step may run again
 		c := st.chat(k)
 		v := c.Conversation
 		if v == nil || v.Generation != sum.Generation {
 			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
 		}
 		if after := max(v.From, v.Covers); sum.CoversSeq <= after || sum.CoversSeq > c.MessageSeq {
-			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.MessageSeq)
+			return fmt.Errorf("%w: the summary covers messages up to %d; it must be %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.MessageSeq)
 		}
 		if sum.Erasures != v.Erasures {
 			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)

@@ -29,7 +29,7 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 	return p, err
 }
 
-// Waiting reads all that waits: see sessions.Work.
+// Waiting reads all waiting messages of a claim: see sessions.Work.
 func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
 	err = s.live(ctx, "waiting", cl, func(v *view) {
 		for r := range v.inbox(cl.Key, rows.Queued{Open: true}) {
@@ -39,10 +39,10 @@ func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions
 	return list, err
 }
 
-// choose picks the messages to answer now: an interrupted turn as a whole, or else
-// those that are due, in order, a heartbeat always alone. The first message of people that
-// waits for its time holds back those after it, or an answer would overtake
-// another; heartbeats neither wait for messages nor hold any back.
+// choose selects the messages to answer now: a whole interrupted turn, or else the
+// due messages in order, a heartbeat always alone. A person's message that is not due
+// holds back later ones, so that no answer overtakes another. Heartbeats are not held
+// back and hold nothing back.
 func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn string, more int) {
 	var due []*rows.In
 	late := map[string]bool{}
@@ -73,7 +73,7 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 	return chosen, "", len(due) - len(chosen)
 }
 
-// Running reads the turn that k is in: see sessions.Feeds.
+// Running reads the journaled turn of k: see sessions.Feeds.
 func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
 	v := s.view(ctx)
 	open := pointers(v.inbox(k, rows.Queued{Open: true}))
@@ -92,15 +92,15 @@ func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending
 	return p, s.wrap("running", v.err)
 }
 
-// waiting is a copy of r for a turn.
+// waiting returns a copy of r for a turn.
 func waiting(r *rows.In) sessions.Waiting {
 	return sessions.Waiting{
 		Seq: r.Seq, Rev: r.Rev, Inbound: rules.Inbound(r.Inbound), Origin: r.Origin, Attempts: r.Attempts, Accepted: rules.Time(r.Accepted),
 	}
 }
 
-// current finds the rows that a turn answers among those that wait, and refuses
-// those that are not as the turn saw them.
+// current returns the waiting rows that a turn answers. Errors: ErrConflict if one of
+// them has changed since the turn read it.
 func current(open []*rows.In, turn string, answers []sessions.Answered) (list []*rows.In, err error) {
 	for _, a := range answers {
 		r := bySeq(open, a.Seq)
@@ -157,7 +157,7 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 			st.endJournal(c, t.ID)
 		}
 		for _, r := range mine {
-			r.Turn = "" // what the turn took on and did not answer waits for another
+			r.Turn = "" // messages that the turn did not answer wait for another
 			st.put(c, r, false)
 		}
 		for _, r := range list {
@@ -172,7 +172,7 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 	})
 }
 
-// Postpone keeps messages for later: see sessions.Work.
+// Postpone makes messages due later: see sessions.Work.
 func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, until time.Time, why string) error {
 	return s.claimed(ctx, "postpone", cl, func(st *step, c *chat) error {
 		open := st.open(c, true)
@@ -182,7 +182,7 @@ func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, u
 			if r == nil {
 				return fmt.Errorf("%w: message %d is no longer waiting", sessions.ErrConflict, seq)
 			}
-			// A turn is one thing: all of its messages wait for it.
+			// All messages of a turn are due together.
 			for _, r := range append(bound(open, r.Turn), r) {
 				if !slices.Contains(list, r) {
 					list = append(list, r)
