@@ -20,9 +20,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// RunDurable tests a backend that keeps what it has in dir beyond its process.
-// open opens the one that is there, or makes one. Its TestMain has to call
-// [Child] first.
+// RunDurable tests a backend that is kept in dir. open opens the one in dir, or
+// creates it. The TestMain must call [Child] first.
 func RunDurable(t *testing.T, open func(ctx context.Context, dir string) (rows.Backend, error)) {
 	opened := func(t *testing.T, dir string) rows.Backend {
 		t.Helper()
@@ -37,7 +36,7 @@ func RunDurable(t *testing.T, open func(ctx context.Context, dir string) (rows.B
 		before := image(t, b)
 		must(t, b.Close())
 		b = opened(t, dir)
-		same(t, "what there is after it was opened again", image(t, b), before)
+		same(t, "content after reopening", image(t, b), before)
 		h, _, err := b.Head(t.Context(), k1)
 		must(t, err)
 		same(t, "the conversation", h.Conversation, stored.Conversation)
@@ -50,7 +49,7 @@ func RunDurable(t *testing.T, open func(ctx context.Context, dir string) (rows.B
 	t.Run("Kills", func(t *testing.T) { kills(t, opened) })
 }
 
-// everything stores one or two of everything, and returns what k1 has of it.
+// everything stores one or two of everything, and returns the change of k1.
 func everything(t *testing.T, b rows.Backend) *rows.Chat {
 	t.Helper()
 	one, two := said(k1, "20260501_001", 3), said(k2, "20260501_002", 1)
@@ -76,7 +75,7 @@ func everything(t *testing.T, b rows.Backend) *rows.Chat {
 	return one
 }
 
-// image is all that can be read, as text.
+// image returns everything that can be read, as text.
 func image(t *testing.T, b rows.Backend) (all []string) {
 	t.Helper()
 	say := func(what string, v any) { all = append(all, fmt.Sprintf("%s %+v", what, v)) }
@@ -114,7 +113,7 @@ func image(t *testing.T, b rows.Backend) (all []string) {
 	return all
 }
 
-// text is a record without its pointers.
+// text prints a record without its pointers.
 func text(r rows.Record) string {
 	switch {
 	case r.Store != nil:
@@ -137,8 +136,8 @@ func text(r rows.Record) string {
 	return fmt.Sprintf("%+v", *r.Quarantined)
 }
 
-// RunFull tests a backend whose disk can be full: open returns it, and what has
-// that begin and end.
+// RunFull tests a backend whose disk can be full: open returns it, and a function
+// that makes the disk full or frees it.
 func RunFull(t *testing.T, open func(t *testing.T) (b rows.Backend, full func(bool))) {
 	b, full := open(t)
 	long := func(seq int64) rows.Changes {
@@ -177,8 +176,8 @@ const (
 	childLanes = 4
 )
 
-// Child is what the TestMain of a backend that runs [RunDurable] calls first: in
-// the child it changes rows until it is killed.
+// Child must be called first by the TestMain of a backend that runs [RunDurable]. In
+// the child, it changes rows until it is killed.
 func Child(open func(ctx context.Context, dir string) (rows.Backend, error)) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -196,12 +195,12 @@ func Child(open func(ctx context.Context, dir string) (rows.Backend, error)) {
 	os.Exit(1)
 }
 
-// lane is a key that counts, in all that belongs to it and in a key beside it.
+// lane returns two keys and a scope that count together.
 func lane(n int) (key, beside channels.Key, scope string) {
 	return channels.MustKey(fmt.Sprint("x:", n)), channels.MustKey(fmt.Sprint("y:", n)), fmt.Sprint("lane", n)
 }
 
-// work counts up, and says so after each step.
+// work counts up, and prints the number after each step.
 func work(b rows.Backend, n int) {
 	ctx := context.Background()
 	key, beside, scope := lane(n)
@@ -230,13 +229,13 @@ func work(b rows.Backend, n int) {
 	}
 }
 
-// kills kills a child at random moments of its commits: what it was told is
+// kills kills a child at random moments of its commits: every acknowledged step is
 // there, and no step is there by halves.
 func kills(t *testing.T, open func(*testing.T, string) rows.Backend) {
 	dir := t.TempDir()
-	var told [childLanes]int64
+	var acked [childLanes]int64
 	for range lives {
-		life(t, dir, &told)
+		life(t, dir, &acked)
 		b := open(t, dir)
 		for n := range childLanes {
 			key, beside, scope := lane(n)
@@ -247,16 +246,16 @@ func kills(t *testing.T, open func(*testing.T, string) rows.Backend) {
 			in := list(t, b.Inbox(t.Context(), key, rows.Queued{}), inSeq)
 			said := list(t, b.Messages(t.Context(), beside, rows.Said{}), messageSeq)
 			facts := list(t, b.Records(t.Context(), rows.Record{Fact: &sessions.FactRecord{Scope: scope}}), name)
-			if h.Seq < told[n] || other.MessageSeq != h.Seq || len(in) != int(h.Seq) || len(said) != int(h.Seq) || len(facts) != int(h.Seq) {
-				t.Errorf("lane %d was told %d and has seq %d, message seq %d, %d rows, %d messages, %d facts", n, told[n], h.Seq, other.MessageSeq, len(in), len(said), len(facts))
+			if h.Seq < acked[n] || other.MessageSeq != h.Seq || len(in) != int(h.Seq) || len(said) != int(h.Seq) || len(facts) != int(h.Seq) {
+				t.Errorf("lane %d acknowledged %d and has seq %d, message seq %d, %d rows, %d messages, %d facts", n, acked[n], h.Seq, other.MessageSeq, len(in), len(said), len(facts))
 			}
 		}
 		must(t, b.Close())
 	}
 }
 
-// life runs a child until it was told of some steps, and a moment more.
-func life(t *testing.T, dir string, told *[childLanes]int64) {
+// life runs a child until some of its steps are acknowledged, and a moment more.
+func life(t *testing.T, dir string, acked *[childLanes]int64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
@@ -272,7 +271,7 @@ func life(t *testing.T, dir string, told *[childLanes]int64) {
 		at, err := strconv.Atoi(n)
 		last, err2 := strconv.ParseInt(seq, 10, 64)
 		must(t, errors.Join(err, err2))
-		told[at] = last
+		acked[at] = last
 		if heard == 20 {
 			timer.Reset(time.Duration(rand.IntN(20_000)) * time.Microsecond)
 		}

@@ -1,5 +1,5 @@
-// Package rowstest is the conformance suite of package rows: what every backend
-// has to keep, as tests. A backend's own tests call [Run].
+// Package rowstest is the conformance suite of package rows: the contract of a
+// backend as tests. A backend's tests call [Run].
 package rowstest
 
 import (
@@ -74,7 +74,7 @@ func put(t *testing.T, b rows.Backend, changes rows.Changes) {
 
 func of(list ...*rows.Chat) rows.Changes { return rows.Changes{Chats: list} }
 
-// said is a chat of so many messages, which begin a generation.
+// said is a chat of n messages, which begin a generation.
 func said(k channels.Key, generation string, n int) *rows.Chat {
 	ch := &rows.Chat{Head: rows.Head{Key: k, MessageSeq: int64(n), Conversation: &rows.Conversation{
 		Generation: generation, Created: noon, Updated: noon, Messages: n,
@@ -97,7 +97,7 @@ func out(k channels.Key, seq int64, state sessions.DeliveryState) *rows.Out {
 	return &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{Key: k, Seq: seq, State: state, Text: fmt.Sprint("reply ", seq), Created: noon}}}
 }
 
-// queues is a chat with rows of both queues, and how many of them wait.
+// queues is a chat with rows of both queues, of which waiting wait.
 func queues(k channels.Key, seq int64, waiting int, inbox []*rows.InPut, outbox ...*rows.Out) *rows.Chat {
 	return &rows.Chat{Head: rows.Head{Key: k, Seq: seq, Waiting: waiting}, In: inbox, Out: outbox}
 }
@@ -150,8 +150,8 @@ func aPanicChangesNothing(t *testing.T, b rows.Backend) {
 	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1"})
 }
 
-// stepsSeeEachOther: of steps at the same time each sees what the others did,
-// whether or not they share a commit.
+// stepsSeeEachOther: each of several concurrent steps sees the changes of those
+// before it, even if they share a commit.
 func stepsSeeEachOther(t *testing.T, b rows.Backend) {
 	const many = 50
 	var all sync.WaitGroup
@@ -176,7 +176,7 @@ func stepsSeeEachOther(t *testing.T, b rows.Backend) {
 	}
 }
 
-// locks: updates of the same keys, named in any order or not at all, do not undo
+// locks: updates of the same keys, named in any order or not at all, do not overwrite
 // each other, and all of them end.
 func locks(t *testing.T, b rows.Backend) {
 	keys := []channels.Key{k1, k2, channels.MustKey("x:3")}
@@ -221,8 +221,8 @@ func locks(t *testing.T, b rows.Backend) {
 	}
 }
 
-// orderOfChanges: what goes comes before what is put, within a key and beside
-// them.
+// orderOfChanges: deletions are applied before additions, within a key and for
+// records.
 func orderOfChanges(t *testing.T, b rows.Backend) {
 	fact := func(id int64) rows.Record {
 		return rows.Record{Fact: &sessions.FactRecord{Scope: "a", Fact: sessions.Fact{ID: id, Text: fmt.Sprint("a", id), At: noon}}}
@@ -268,8 +268,8 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	}
 	outbox := func(k channels.Key, q rows.Queued) []int64 { return list(t, b.Outbox(t.Context(), k, q), outSeq) }
 	same(t, "Outbox", outbox(k1, rows.Queued{Newest: true}), []int64{6, 5, 4})
-	same(t, "what is open", outbox(k1, rows.Queued{Open: true}), []int64{5, 6})
-	same(t, "what is unsent", outbox(k1, rows.Queued{Unsent: true}), []int64{6})
+	same(t, "open deliveries", outbox(k1, rows.Queued{Open: true}), []int64{5, 6})
+	same(t, "unsent deliveries", outbox(k1, rows.Queued{Unsent: true}), []int64{6})
 	all := list(t, b.Outbox(t.Context(), k1, rows.Queued{}), func(o rows.Out) string { return o.ID })
 	if slices.Contains(all, "") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != 3 {
 		t.Errorf("deliveries are called %q", all)
@@ -278,8 +278,8 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	same(t, "a delivery of another", outbox(k2, rows.Queued{ID: all[1]}), []int64(nil))
 }
 
-// lightRowsKeepTheirWords: a row that was read light is put back without what
-// nobody read.
+// lightRowsKeepTheirWords: a row that was read light keeps its text when it is put
+// back.
 func lightRowsKeepTheirWords(t *testing.T, b rows.Backend) {
 	put(t, b, of(queues(k1, 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)})))
 	must(t, b.Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
@@ -313,7 +313,7 @@ func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
 	}
 	put(t, b, of(&rows.Chat{Head: rows.Head{Key: k1}, Gone: true}))
 	if _, ok, err := b.Head(t.Context(), k1); ok || err != nil {
-		t.Errorf("Head of what is gone = %v, %v", ok, err)
+		t.Errorf("Head of a deleted key = %v, %v", ok, err)
 	}
 	if all := marks(t, b, ""); len(all) != 5 || !slices.IsSorted(all) {
 		t.Errorf("marks = %q, want two of each id and one of each message id", all)
@@ -339,7 +339,7 @@ func messages(t *testing.T, b rows.Backend) {
 			t.Errorf("Messages(%+v) = %d from %v", test.q, len(got), got[:min(3, len(got))])
 		}
 	}
-	same(t, "what is found", found(t, b, k1, "word300"), []int64{300})
+	same(t, "found messages", found(t, b, k1, "word300"), []int64{300})
 }
 
 // found are the seqs of the messages of k with all of words.
@@ -348,8 +348,7 @@ func found(t *testing.T, b rows.Backend, k channels.Key, words ...string) []int6
 	return list(t, b.Search(t.Context(), rows.Words{Query: words, All: true, Key: k}), func(f sessions.Found) int64 { return f.Message.Seq })
 }
 
-// largeChanges: messages that are handed out in stretches are all stored or none,
-// and come before the others.
+// largeChanges: the messages of Large are all stored or none, before the others.
 func largeChanges(t *testing.T, b rows.Backend) {
 	const stretches, each = 6, 300
 	change := func(end error) *rows.Chat {
@@ -372,7 +371,7 @@ func largeChanges(t *testing.T, b rows.Backend) {
 		return b.Update(t.Context(), nil, func(rows.Reader) (rows.Changes, error) { return of(change(end)), nil })
 	}
 	if err := update(errMine); !errors.Is(err, errMine) {
-		t.Errorf("Update = %v, want the error of what was handed out", err)
+		t.Errorf("Update = %v, want the error of Large", err)
 	}
 	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string(nil))
 	same(t, "messages after a failure", list(t, b.Messages(t.Context(), k1, rows.Said{}), messageSeq), []int64(nil))
@@ -381,7 +380,7 @@ func largeChanges(t *testing.T, b rows.Backend) {
 	if n := len(got); n != stretches*each+1 || got[0] != "word1" || got[n-1] != fmt.Sprint("word", n) {
 		t.Errorf("%d messages are there, from %q", n, got[:min(2, n)])
 	}
-	same(t, "what is found", found(t, b, k1, "word700"), []int64{700})
+	same(t, "found messages", found(t, b, k1, "word700"), []int64{700})
 }
 
 func rewritten(t *testing.T, b rows.Backend) {
@@ -414,8 +413,8 @@ func moves(t *testing.T, b rows.Backend) {
 	put(t, b, of(joined, left))
 	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.Said{}), messageSeq), []int64{3, 4, 5, 6})
 	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.Queued{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
-	same(t, "what is left", inboxOf(t, b, rows.Queued{}), []int64(nil))
-	same(t, "what is found", found(t, b, k2, "word1"), []int64{3, 5})
+	same(t, "remaining rows", inboxOf(t, b, rows.Queued{}), []int64(nil))
+	same(t, "found messages", found(t, b, k2, "word1"), []int64{3, 5})
 }
 
 func heads(t *testing.T, b rows.Backend) {
@@ -431,11 +430,11 @@ func heads(t *testing.T, b rows.Backend) {
 	same(t, "by key", at(rows.ByKey, nil), []string{"x:a", "x:b", "x:c", "x:q"})
 	same(t, "newest", at(rows.Newest, nil), []string{"x:c", "x:a", "x:b"})
 	same(t, "oldest", at(rows.Oldest, nil), []string{"x:b", "x:a", "x:c"})
-	same(t, "after a place", at(rows.Newest, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
+	same(t, "after a cursor", at(rows.Newest, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
 }
 
-// generations and summaries are read as records, by key; a generation also by
-// its ID.
+// generations: generations and summaries are read as records, by key; a generation
+// also by its ID.
 func generations(t *testing.T, b rows.Backend) {
 	one, two := said(k1, "20260501_001", 3), said(k2, "20260501_003", 1)
 	one.Summaries = []sessions.Summary{{Text: "before", CoversSeq: 1, Generation: "20260501_001", At: noon}}
@@ -457,7 +456,7 @@ func generations(t *testing.T, b rows.Backend) {
 	next.Conversation.From, next.Messages, next.Begun[0].FirstSeq = 3, nil, 4
 	put(t, b, of(next))
 	same(t, "generations", ids(rows.Generation{Key: k1}), []string{"x:1 20260501_001 1", "x:1 20260501_002 4"})
-	same(t, "generations of nobody", ids(rows.Generation{Key: channels.MustKey("x:9")}), []string(nil))
+	same(t, "generations of an unknown key", ids(rows.Generation{Key: channels.MustKey("x:9")}), []string(nil))
 	same(t, "one by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string{"x:2 20260501_003 1"})
 	same(t, "none by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_004"}}), []string(nil))
 	same(t, "summaries of a new generation", texts(k1), []string(nil))
@@ -465,7 +464,7 @@ func generations(t *testing.T, b rows.Backend) {
 	same(t, "one that was deleted", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string(nil))
 }
 
-// claims: a step reads from the head whose claim is live.
+// claims: a step sees the epoch of the live claim in the head.
 func claims(t *testing.T, b rows.Backend) {
 	claim := func() (epoch int64) {
 		must(t, b.Update(t.Context(), []channels.Key{k1}, func(r rows.Reader) (rows.Changes, error) {
@@ -501,7 +500,7 @@ func claims(t *testing.T, b rows.Backend) {
 	}
 	put(t, b, rows.Changes{Fenced: []channels.Key{k1}})
 	if err := b.Live(c); !errors.Is(err, sessions.ErrFenced) {
-		t.Errorf("Live of what was fenced = %v", err)
+		t.Errorf("Live of a fenced claim = %v", err)
 	}
 	if next := <-claimed; next.Epoch <= c.Epoch || claim() != next.Epoch {
 		t.Errorf("the next claim is %+v, after %+v", next, c)
@@ -523,14 +522,14 @@ func recordsByExample(t *testing.T, b rows.Backend) {
 		t.Errorf("Store = %+v after the last fact was removed, want LastFact 3", about)
 	}
 	put(t, b, rows.Changes{Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
-	same(t, "without a scope", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
+	same(t, "after a scope was removed", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
 	aside := func(id string, dropped bool) rows.Record {
 		return rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: id}, At: noon, Dropped: dropped}}
 	}
 	put(t, b, rows.Changes{Records: []rows.Record{aside("1", false), aside("2", true)}})
 	for kept, want := range map[bool][]string{false: {"1", "2"}, true: {"1"}} {
 		got := list(t, b.Records(t.Context(), rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: kept}), func(r rows.Record) string { return r.Quarantined.ID })
-		same(t, fmt.Sprint("what was set aside, kept only: ", kept), got, want)
+		same(t, fmt.Sprint("quarantined, kept only: ", kept), got, want)
 	}
 	due := rows.Record{Job: &sessions.JobRecord{Job: "j", Due: noon}}
 	put(t, b, rows.Changes{Records: []rows.Record{due}})

@@ -7,9 +7,8 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// Twice is b, but each step runs twice and what it returned first is thrown
-// away, as if another update had come between. An engine over it has to pass
-// storetest.
+// Twice is b, but it runs each step twice and discards the first result, as if another
+// update had come between. An engine over it has to pass storetest.
 func Twice(b rows.Backend) rows.Backend { return twice{b} }
 
 type twice struct{ rows.Backend }

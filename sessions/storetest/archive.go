@@ -70,7 +70,7 @@ var archiveTests = map[string]func(*testing.T, *rig){
 		if again.Summary != nil || len(again.Messages) != 1 {
 			t.Errorf("History = %+v", again)
 		}
-		// The queues stay, and so does the memory of what was accepted.
+		// The queues are kept, and so are the ids of accepted messages.
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "x")}, sessions.Duplicate)
 		r.pending(t, r.claim(t), 0, "waits")
 	},

@@ -7,12 +7,12 @@ import (
 	"dragoman/sessions"
 )
 
-// attachedBy is what a provider put beside an answer.
+// attachedBy is data that a provider attached to an answer.
 func attachedBy(data string) *sessions.Attached {
 	return &sessions.Attached{By: sessions.Provenance{API: "responses", Host: "api.example:8443", Model: "m"}, Data: raw(data)}
 }
 
-// thoughtful is an answer beside which its provider put thoughts with a word.
+// thoughtful is an answer with attached thoughts that contain a word.
 func thoughtful(text, word string) sessions.Message {
 	m := assistant(text)
 	m.Attached = attachedBy(`{"z":[{"thought":"` + word + `"}],"a":1.50}`)
@@ -34,10 +34,10 @@ func attachedComesBack(t *testing.T, r *rig) {
 	odd.Attached = attachedBy(`{"cut": `)
 	r.say(t, "x:1", "1", m, odd)
 	h, _ := r.history(t, sessions.HistoryLimit{})
-	// The value is the same to the letter; how JSON writes a "<" is not part of it.
-	same(t, "what was attached", h.Messages[0].Attached, attachedBy(`{"z":"\u003cthink\u003e \u0026 so on","a":12345678901234567890.10,"n":null}`))
+	// The value is the same, whether JSON escapes a "<" or not.
+	same(t, "attached data", h.Messages[0].Attached, attachedBy(`{"z":"\u003cthink\u003e \u0026 so on","a":12345678901234567890.10,"n":null}`))
 	if got := h.Messages[1].Attached; got != nil {
-		t.Errorf("what is no JSON is kept as %s", got.Data)
+		t.Errorf("text that is not JSON is kept as %s", got.Data)
 	}
 }
 
@@ -74,7 +74,7 @@ func attachedMoves(t *testing.T, r *rig) {
 		if i < 0 {
 			t.Fatalf("History = %q, want an answer %q", texts, of)
 		}
-		same(t, "what was attached to the answer "+of, h.Messages[i].Attached, thoughtful("", word).Attached)
+		same(t, "data attached to the answer "+of, h.Messages[i].Attached, thoughtful("", word).Attached)
 	}
 }
 
@@ -86,5 +86,5 @@ func attachedIsErased(t *testing.T, r *rig) {
 	must(t, err)
 	r.wordless(t, "Erase")
 	h, _ := r.history(t, sessions.HistoryLimit{})
-	same(t, "what stays", h.Messages[1].Attached, thoughtful("", "hay").Attached)
+	same(t, "kept data", h.Messages[1].Attached, thoughtful("", "hay").Attached)
 }

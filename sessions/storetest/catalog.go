@@ -203,7 +203,7 @@ func generations(t *testing.T, r *rig) {
 }
 
 // strangeKeys: names that file systems and databases confuse are different
-// conversations, and what is no key is refused before a store sees it.
+// conversations, and invalid keys are refused before a store sees them.
 func strangeKeys(t *testing.T, r *rig) {
 	keys := []string{
 		"telegram:1_2", "telegram_1:2", "irc:#a", "irc:##a", "irc:#A", "x:/1", "x:_1", "x:../../etc/x", "x:a/../../b", "x:.", "x:..",

@@ -73,8 +73,8 @@ func jumpsBack(t *testing.T, r *rig, c *clock) {
 	same(t, "Feed", got, []string{"first", "second", "one", "third", "two"})
 }
 
-// gathersAlbums: a turn waits for the rest of an album, but not for ever, and a
-// claim that follows knows of it.
+// gathersAlbums: a turn waits for the rest of an album, but not for ever, and so does
+// the next claim.
 func gathersAlbums(t *testing.T, r *rig, c *clock) {
 	part := func(at time.Duration, id, album string) {
 		t.Helper()
@@ -126,9 +126,9 @@ func generationsOfADay(t *testing.T, r *rig, c *clock) {
 	same(t, "the thousandth and first", begin("x:5", "5"), "20260601_1001")
 }
 
-// equals: conversations of one nanosecond have one order in every backend, that
-// of the text of their keys, whichever came first. Pages go on behind one that
-// was erased meanwhile, and what is old ends from the end of the list.
+// equals: conversations updated in the same nanosecond are sorted by the text of
+// their keys in every backend. A page continues after a conversation that was erased
+// meanwhile, and expiry begins at the end of the list.
 func equals(t *testing.T, r *rig, c *clock) {
 	ctx := t.Context()
 	r.say(t, "x:older", "older", user("hi"))

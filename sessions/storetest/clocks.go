@@ -20,8 +20,8 @@ func (r *rig) updated(t *testing.T, k string, want time.Time) {
 	}
 }
 
-// updatesStay: a clock that falls back to 1970 and is set again does not make a
-// conversation old in which something was said meanwhile.
+// updatesStay: a conversation that is used while the clock says 1970 does not become
+// old.
 func updatesStay(t *testing.T, r *rig, c *clock) {
 	r.say(t, "x:1", "1", user("hi"))
 	c.set(time.Unix(100, 0))
@@ -37,7 +37,7 @@ func updatesStay(t *testing.T, r *rig, c *clock) {
 	r.updated(t, "x:1", c.now())
 }
 
-// joinsUpdates: the older of two conversations does not make the newer one old.
+// joinsUpdates: joining an older conversation does not make the newer one old.
 func joinsUpdates(t *testing.T, r *rig, c *clock) {
 	later := noon.Add(time.Hour)
 	for _, k := range []string{"x:old1", "x:old2", "x:new1", "x:new2"} {
@@ -51,14 +51,14 @@ func joinsUpdates(t *testing.T, r *rig, c *clock) {
 	must(t, r.Join(t.Context(), key("x:new2"), key("x:old2")))
 	r.updated(t, "x:new1", later)
 	r.updated(t, "x:old2", later)
-	c.set(time.Unix(-100, 0)) // before the moment that is no number
+	c.set(time.Unix(-100, 0)) // before the time whose number is 0
 	r.say(t, "x:a", "a", user("hi"))
 	must(t, r.Join(t.Context(), key("x:a"), key("x:b")))
 	r.updated(t, "x:b", c.now())
 }
 
-// undated: nobody knows how old a conversation is that began while the clock
-// was not set. It has its days from the first look at it.
+// undated: the age of a conversation that began before the clock was set is unknown.
+// Its days count from the first Expire that meets it.
 func undated(t *testing.T, r *rig, c *clock) {
 	for k, at := range map[string]time.Time{
 		"x:1969": time.Unix(-100, 0), "x:1970": time.Unix(0, 0), "x:1980": time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -81,7 +81,7 @@ func undated(t *testing.T, r *rig, c *clock) {
 	for _, k := range []string{"x:1969", "x:1970", "x:1980"} {
 		r.updated(t, k, first)
 	}
-	must(t, r.Rename(t.Context(), key("x:1980"), "t")) // what is remembered of it says the same
+	must(t, r.Rename(t.Context(), key("x:1980"), "t")) // a cached head says the same
 	r.updated(t, "x:1980", first)
 	expire(first.AddDate(0, 0, 30))
 	expire(first.AddDate(0, 0, 31), key("x:1969"), key("x:1970"), key("x:1980"))

@@ -45,7 +45,7 @@ var controlTests = map[string]func(*testing.T, *rig){
 		}
 		p := r.pending(t, again, 0)
 		if p.Turn != "" || len(p.Steps) != 0 {
-			t.Errorf("Pending = %+v, want the journal gone", p)
+			t.Errorf("Pending = %+v, want no journal", p)
 		}
 		same(t, "deliveries", r.deliver(t, again), []string{"a", "ok stop"})
 		fenced(t, r, h.Claim, answers, ds[0].ID)
@@ -95,7 +95,7 @@ var controlTests = map[string]func(*testing.T, *rig){
 		e := control("x:1", "4", sessions.ControlStop)
 		e.Ends = []int64{first}
 		if a := r.enter(t, e, sessions.Done); a.Waiting != 1 {
-			t.Errorf("stop: %+v, want one that goes on waiting", a)
+			t.Errorf("stop: %+v, want it to wait", a)
 		}
 		fenced(t, r, h.Claim, []sessions.Answered{{Seq: first}}, "1.1")
 		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: one", "user: two"})

@@ -33,7 +33,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
 	}
 }
 
-// dump is every record of s as a line of JSON.
+// dump returns every record of s as a line of JSON.
 func dump(t *testing.T, s sessions.Store, keys ...channels.Key) []string {
 	t.Helper()
 	var lines []string
@@ -45,7 +45,7 @@ func dump(t *testing.T, s sessions.Store, keys ...channels.Key) []string {
 	return lines
 }
 
-// feed reads lines as records, and an error at their end if there is one.
+// feed returns lines as records one by one, then end or io.EOF.
 func feed(lines []string, end error) func() (sessions.Record, error) {
 	return func() (r sessions.Record, err error) {
 		if len(lines) == 0 {
@@ -60,14 +60,14 @@ func feed(lines []string, end error) func() (sessions.Record, error) {
 	}
 }
 
-// Fill puts something of everything that a store can hold into s, which must
-// be empty. It calls Run and ends it.
+// Fill puts some of everything that a store can hold into s, which must be empty. It
+// calls Run and ends it.
 func Fill(t *testing.T, s sessions.Store) {
 	t.Helper()
 	fill(t, newRig(t, s))
 }
 
-// fill puts something of everything into r.
+// fill puts some of everything into r.
 func fill(t *testing.T, r *rig) {
 	t.Helper()
 	ctx := t.Context()
@@ -109,7 +109,7 @@ func fill(t *testing.T, r *rig) {
 	queues(t, r)
 }
 
-// queues leaves a turn half done under x:q, and deliveries in many states.
+// queues leaves an unfinished turn under x:q, and deliveries in many states.
 func queues(t *testing.T, r *rig) {
 	t.Helper()
 	ctx := t.Context()
@@ -156,10 +156,10 @@ func thereAndBack(t *testing.T, a, b *rig) {
 			others = append(others, line)
 		}
 	}
-	same(t, "what was new", taken, sessions.Restored{Conversations: heads, Others: len(others)})
+	same(t, "counts", taken, sessions.Restored{Conversations: heads, Others: len(others)})
 	taken, err = b.Restore(t.Context(), feed(others, nil))
 	must(t, err)
-	same(t, "what was new a second time", taken, sessions.Restored{})
+	same(t, "counts of the second Restore", taken, sessions.Restored{})
 	same(t, "the dump after it", dump(t, b.Store), first)
 	for name, want := range map[string]int{"message": 252, "look": 0} {
 		ms, err := b.Search(t.Context(), key("x:1"), name, 1000)
@@ -172,7 +172,7 @@ func thereAndBack(t *testing.T, a, b *rig) {
 	cb, err := b.Conversation(t.Context(), key("x:1"))
 	must(t, err)
 	same(t, "conversation", cb, ca)
-	// Both go on from where they are.
+	// Both continue with the same numbers.
 	b.enter(t, sessions.Entry{Inbound: in("x:erased", "e", "again")}, sessions.Duplicate)
 	b.say(t, "x:new", "new", user("hi"))
 	g, err := b.Generations(t.Context(), key("x:new"))
@@ -269,7 +269,7 @@ func onlyOne(t *testing.T, a, b *rig) {
 	b.say(t, "x:3", "3", user("three"))
 	must(t, restore(t, b, feed(lines, nil)))
 	same(t, "transcript", b.transcript(t, "x:2"), []string{"user: two"})
-	b.say(t, "x:4", "4", user("four")) // in a generation of its own
+	b.say(t, "x:4", "4", user("four")) // in another generation
 	is(t, "Restore again", restore(t, b, feed(lines, nil)), sessions.ErrConflict)
 	_, err = b.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:2")}})
 	must(t, err)
@@ -387,7 +387,7 @@ func copiedTimes(t *testing.T, a, b *rig) {
 	}
 }
 
-// inJSON reports whether a line of JSON can say at.
+// inJSON reports whether JSON can encode at.
 func inJSON(at time.Time) bool { return at.UTC().Year() >= 0 && at.UTC().Year() <= 9999 }
 
 func withTime(m channels.Inbound, at time.Time) channels.Inbound {
@@ -395,8 +395,7 @@ func withTime(m channels.Inbound, at time.Time) channels.Inbound {
 	return m
 }
 
-// long: a conversation that is read while it does not fit into memory is
-// restored whole, or not at all.
+// long: a conversation that does not fit into memory is restored whole or not at all.
 func long(t *testing.T, a, b *rig) {
 	text := strings.Repeat("<-\u2028>", 4_000)
 	var lines []string
@@ -419,13 +418,13 @@ func long(t *testing.T, a, b *rig) {
 		t.Errorf("there are %d messages", len(ms))
 	}
 	want := fullMessage()
-	want.Seq, want.Content, want.At, want.Extra = 59, ms[58].Content, ms[58].At, ms[58].Extra // which the lines of the test write otherwise
+	want.Seq, want.Content, want.At, want.Extra = 59, ms[58].Content, ms[58].At, ms[58].Extra // the lines of this test have other values
 	same(t, "the last long message", ms[58], want)
 }
 
 func errOf[T any](_ T, err error) error { return err }
 
-// restore has s store what next returns.
+// restore restores the records that next returns into s.
 func restore(t *testing.T, s sessions.Copies, next func() (sessions.Record, error)) error {
 	_, err := s.Restore(t.Context(), next)
 	return err

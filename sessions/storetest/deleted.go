@@ -19,8 +19,8 @@ var deletedTests = map[string]func(*testing.T, *rig){
 	"Expire/LeavesNoWords":                 expiresWords,
 }
 
-// wordsOf counts the records of the store that hold word, and the items that
-// the person in x:1 is shown.
+// wordsOf counts the records of the store, and the items in the feed of x:1, that
+// contain word.
 func (r *rig) wordsOf(t *testing.T, word string) (records, shown int) {
 	t.Helper()
 	must(t, r.Dump(t.Context(), nil, func(rec sessions.Record) error {
@@ -43,14 +43,14 @@ func (r *rig) wordsOf(t *testing.T, word string) (records, shown int) {
 func (r *rig) wordless(t *testing.T, after string) {
 	t.Helper()
 	if records, shown := r.wordsOf(t, "needle"); records+shown > 0 {
-		t.Errorf("after %s %d records and %d items of the feed hold what was said", after, records, shown)
+		t.Errorf("after %s, %d records and %d items of the feed contain the word", after, records, shown)
 	}
 	if found, err := r.SearchAll(t.Context(), sessions.Search{Query: "needle", Limit: 9}); err != nil || len(found) > 0 {
 		t.Errorf("SearchAll after %s = %+v, %v", after, found, err)
 	}
 }
 
-// talk leaves a row of each kind in x:1 that is done: messages "1" to "7".
+// talk leaves a finished row of each kind in x:1: messages "1" to "7".
 func (r *rig) talk(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -82,7 +82,8 @@ func (r *rig) talk(t *testing.T) {
 	r.say(t, "x:1", "7", user("noted needle"), thoughtful("a note", "needle"))
 }
 
-// known: messages of talk that come again, and changes of them, are nothing.
+// known checks that messages of talk that come again are duplicates, and that changes
+// of them are unknown.
 func (r *rig) known(t *testing.T) {
 	t.Helper()
 	for _, id := range []string{"1", "2", "3", "4", "5", "6", "7"} {
@@ -107,7 +108,7 @@ func deletesWords(t *testing.T, r *rig) {
 		t.Errorf("Stats = %+v, %v", st, err)
 	}
 	is(t, "Delete again", r.Delete(t.Context(), key("x:1")), sessions.ErrNotFound)
-	// It can begin anew, with seqs that were never used.
+	// The conversation can begin anew, with seqs that were never used.
 	if seq := r.accept(t, "x:1", "8", "anew"); seq < 9 {
 		t.Errorf("seq %d was given before", seq)
 	}
@@ -127,7 +128,7 @@ func expiresWords(t *testing.T, r *rig) {
 	r.noClaim(t, 0, "of what has expired")
 }
 
-// deletesAroundWaiting: a turn goes on, and what is on its way is sent.
+// deletesAroundWaiting: waiting messages are answered, and unsent deliveries sent.
 func deletesAroundWaiting(t *testing.T, r *rig) {
 	r.talk(t)
 	r.enter(t, sessions.Entry{Inbound: in("x:1", "8", "needle"), Answered: true, Replies: []sessions.Reply{{Text: "unsent"}}}, sessions.Done)
@@ -158,8 +159,8 @@ func deletesAroundWaiting(t *testing.T, r *rig) {
 	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: waits", "assistant: re waits", "user: better words", "assistant: re words"})
 }
 
-// deletesTwice: what was on its way when the conversation was deleted has no
-// transcript, and can be deleted when it is out.
+// deletesTwice: a delivery that was unsent when its conversation was deleted can be
+// deleted once it is sent.
 func deletesTwice(t *testing.T, r *rig) {
 	r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "/x"), Answered: true, Append: []sessions.Message{user("a")}, Replies: []sessions.Reply{{Text: "needle"}}}, sessions.Done)
 	must(t, r.Delete(t.Context(), key("x:1")))
@@ -185,7 +186,7 @@ func newKeepsWords(t *testing.T, r *rig) {
 	r.enter(t, edit("x:1", "10", "m1", "changed"), sessions.Noted)
 }
 
-// deletedStays: all of it holds after restarts.
+// deletedStays: the same holds after restarts.
 func deletedStays(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	r.talk(t)

@@ -78,7 +78,7 @@ func goesOn(t *testing.T, reopen func() *rig) {
 	if p.Turn != "t" || len(p.Steps) != 1 || p.Steps[0].Message.ToolCalls[0].Name != "f" || p.More != 1 {
 		t.Errorf("Pending = %+v", p)
 	}
-	same(t, "what was attached", p.Steps[0].Message.Attached, attachedBy(`{"sealed":"\u003c1\u003e"}`))
+	same(t, "attached data", p.Steps[0].Message.Attached, attachedBy(`{"sealed":"\u003c1\u003e"}`))
 	same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"a": "sending", "b": "unknown", "c": "queued"})
 	again, err := r.Unsent(t.Context(), h.Claim, 0)
 	must(t, err)
@@ -104,7 +104,7 @@ func stays(t *testing.T, reopen func() *rig) {
 	must(t, r.Rename(ctx, key("x:1"), "title"))
 	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte("raw")}))
 	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "10", Raw: []byte("raw")}))
-	must(t, r.Resolve(ctx, "x", "10")) // it came after all
+	must(t, r.Resolve(ctx, "x", "10")) // it arrived after all
 	due := time.Now().Add(-time.Hour)
 	must(t, r.Plan(ctx, "j", time.Time{}, due))
 	must(t, r.Skip(ctx, "j", due, due.Add(3*time.Hour), "missed", "off"))
@@ -194,7 +194,7 @@ func wakesLater(t *testing.T, reopen func() *rig) {
 	}
 }
 
-// gathersLater: what came of an album before the restart waits for its next part.
+// gathersLater: the parts of an album from before a restart wait for the next part.
 func gathersLater(t *testing.T, reopen func() *rig) {
 	part := in("x:1", "1", "one")
 	part.Album = "a"

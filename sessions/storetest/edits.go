@@ -7,7 +7,7 @@ import (
 	"dragoman/sessions"
 )
 
-// edit is a message with an id of its own that changes an earlier one.
+// edit is a message that changes an earlier one.
 func edit(k, id, of, text string) sessions.Entry {
 	m := in(k, id, text)
 	m.MessageID, m.Edits = of, of
@@ -74,7 +74,7 @@ var editTests = map[string]func(*testing.T, *rig){
 		}
 		same(t, "transcript", got, want)
 	},
-	// As long as a turn has only shown how far it is, it can begin anew.
+	// A turn that has only shown previews can begin anew.
 	"Edit/OfWhatIsShown": func(t *testing.T, r *rig) {
 		h := r.held(t, "x:1", "1", "helo")
 		stale := []sessions.Answered{{Seq: r.pending(t, h, 0, "helo").Messages[0].Seq}}
@@ -85,7 +85,7 @@ var editTests = map[string]func(*testing.T, *rig){
 		is(t, "CommitTurn", r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: stale, Messages: []sessions.Message{user("helo")}, Replies: []sessions.Reply{{Text: "no"}}}), sessions.ErrConflict)
 		p := r.pending(t, h, 0, "hello")
 		if p.Turn != "t" || len(p.Steps) != 1 || p.Steps[0].MessageID != "p" {
-			t.Errorf("the turn does not know what it showed: %+v", p)
+			t.Errorf("the turn has lost its preview: %+v", p)
 		}
 		must(t, r.AppendStep(t.Context(), h.Claim, "t", []sessions.Answered{{Seq: stale[0].Seq, Rev: 1}}, sessions.Step{Kind: sessions.StepToolStart, CallID: "c"}))
 		r.enter(t, edit("x:1", "3", "m1", "too late"), sessions.Noted)
@@ -97,7 +97,7 @@ var editTests = map[string]func(*testing.T, *rig){
 		r.accept(t, "x:2", "2", "elsewhere")
 		r.enter(t, edit("x:1", "3", "m2", "other chat"), sessions.Queued)
 	},
-	// An edit that made a message one for us is what later edits are about.
+	// If an edit was stored as a message, later edits change that one.
 	"Edit/OfAnEdit": func(t *testing.T, r *rig) {
 		first := r.enter(t, edit("x:1", "1", "m77", "new"), sessions.Queued)
 		if a := r.enter(t, edit("x:1", "2", "m77", "newer"), sessions.Replaced); a.Seq != first.Seq || a.Waiting != 1 {

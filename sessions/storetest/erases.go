@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// erasesWhileSummarised: a summary that was begun before an erasure may have
-// the words of what was erased.
+// erasesWhileSummarised: a summary that was begun before an erasure may repeat erased
+// messages.
 func erasesWhileSummarised(t *testing.T, r *rig) {
 	said := user("a secret")
 	said.Sender = "7"
@@ -113,8 +113,8 @@ func erasesPerson(t *testing.T, r *rig) {
 	}
 }
 
-// erasesCopies: what the model found or read again is a copy of what was said,
-// also where the original was in an earlier part of the conversation.
+// erasesCopies: results of searching and reading are copies of messages, even of
+// messages in an earlier generation.
 func erasesCopies(t *testing.T, r *rig) {
 	result := func(tool, call, text string) sessions.Message {
 		return sessions.Message{Role: sessions.RoleTool, Name: tool, ToolCallID: call, Content: text}
@@ -181,8 +181,9 @@ func erasesWaiting(t *testing.T, r *rig) {
 	}
 }
 
-// What nobody could read is erased if it names the person or the chat.
-func erasesAside(t *testing.T, r *rig) {
+// erasesQuarantined: a quarantined message is erased if it names the person or the
+// chat.
+func erasesQuarantined(t *testing.T, r *rig) {
 	for id, raw := range map[string]string{
 		"gone-1": `{"from": {"id": 5550001, "name": "NEEDLE"`, "gone-2": `NEEDLE +5550001@lid`, "gone-3/5550001": "NEEDLE",
 		"gone-4": `"chat":-100777,"text":"NEEDLE`, "kept-1": "155500011 5550001x x5550001 55500011", "kept-2": "1234",
@@ -202,12 +203,12 @@ func erasesAside(t *testing.T, r *rig) {
 			left = append(left, rec.Quarantined.ID)
 		}
 		if strings.Contains(fmt.Sprint(rec), "NEEDLE") {
-			t.Errorf("a record has what was erased: %v", rec)
+			t.Errorf("a record has erased text: %v", rec)
 		}
 		return nil
 	}))
 	slices.Sort(left)
-	same(t, "set aside", left, []string{"kept-1", "kept-2", "kept-3"})
+	same(t, "quarantined", left, []string{"kept-1", "kept-2", "kept-3"})
 	items, err := r.ListQueue(t.Context(), 10)
 	must(t, err)
 	if len(items) != 3 {
@@ -228,8 +229,8 @@ func erasesNothing(t *testing.T, r *rig) {
 	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: hi"})
 }
 
-// erasesEmptied: where only an erased person wrote, and no message is left,
-// the chat goes as a whole; not if somebody else did, or chose something.
+// erasesEmptied: a key in which only the erased person wrote, and which has no
+// message, delivery, title or setting, is deleted.
 func erasesEmptied(t *testing.T, r *rig) {
 	ctx := t.Context()
 	alone := func(k string) { // alice sent a command, and nothing was answered
@@ -241,7 +242,7 @@ func erasesEmptied(t *testing.T, r *rig) {
 	for _, k := range []string{"x:gone", "x:settings", "x:title", "x:bob", "x:sent"} {
 		alone(k)
 	}
-	r.accept(t, "x:waits", "waits", "hi") // is gone as well
+	r.accept(t, "x:waits", "waits", "hi") // is deleted as well
 	said := user("hi")
 	said.Sender = "42"
 	r.say(t, "x:said", "said", said)
@@ -251,7 +252,7 @@ func erasesEmptied(t *testing.T, r *rig) {
 	configure(t, r, "x:title", func(s *sessions.Settings) { s.Model = "" })
 	configure(t, r, "x:bare", func(s *sessions.Settings) { s.Model = "m" })
 	configure(t, r, "x:bare", func(s *sessions.Settings) { s.Model = "" })
-	alone("x:bare") // an empty conversation beside the queue
+	alone("x:bare") // an empty conversation and a queue
 	bob := in("x:bob", "from bob", "hi")
 	bob.Sender = channels.Person{IDs: []string{"bob"}}
 	r.enter(t, sessions.Entry{Inbound: bob}, sessions.Queued)
@@ -268,7 +269,7 @@ func erasesEmptied(t *testing.T, r *rig) {
 		}
 		return nil
 	}))
-	same(t, "what is left", left, []string{"x:bob", "x:said", "x:sent", "x:settings", "x:title"})
+	same(t, "remaining keys", left, []string{"x:bob", "x:said", "x:sent", "x:settings", "x:title"})
 	r.enter(t, sessions.Entry{Inbound: in("x:gone", "of x:gone", "/new")}, sessions.Duplicate)
 	r.say(t, "x:gone", "anew", user("anew"))
 	same(t, "transcript", r.transcript(t, "x:gone"), []string{"user: anew"})

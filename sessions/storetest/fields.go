@@ -30,11 +30,11 @@ var fieldTests = map[string]func(*testing.T, *rig, func() *rig){
 	"Fields/Joined":   fieldsAreJoined,
 }
 
-// filler gives each field a value that no other has.
+// filler gives each field a different value.
 type filler struct{ n int }
 
-// fill sets v, and all that it holds. A field that is added to a type gets a
-// value here, and has to come through every store.
+// fill sets v and everything in it. So a field that is added to a type gets a value
+// here, and every store has to keep it.
 func (f *filler) fill(t *testing.T, name string, v reflect.Value) {
 	t.Helper()
 	f.n++
@@ -81,8 +81,8 @@ func (f *filler) fill(t *testing.T, name string, v reflect.Value) {
 	}
 }
 
-// everyField is a record of each kind with every field set, in the order of a
-// dump. What a store checks has values that fit together.
+// everyField returns a record of each kind with every field set, in the order of a
+// dump. Fields that a store checks have consistent values.
 func everyField(t *testing.T) (list []sessions.Record) {
 	t.Helper()
 	const generation = "20260501_007"
@@ -116,7 +116,7 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			list = append(list, sessions.Record{Inbox: &chat})
 		case r.Outbox != nil:
 			r.Outbox.Seq, r.Outbox.State = 3, sessions.DeliveryUnknown
-			r.Outbox.Node = "" // it is of one that is being sent
+			r.Outbox.Node = "" // set only while it is being sent
 			sent := *r.Outbox
 			sent.ID, sent.Seq, sent.State = "another", 4, sessions.DeliverySent
 			list = append(list, sessions.Record{Outbox: &sent})
@@ -159,7 +159,7 @@ func given(list []sessions.Record) func() (sessions.Record, error) {
 	}
 }
 
-// backend is what is below the engine of r.
+// backend returns the backend below the engine of r.
 func (r *rig) backend(t *testing.T) rows.Backend {
 	t.Helper()
 	s, ok := r.Store.(interface{ Backend() rows.Backend })
@@ -169,7 +169,7 @@ func (r *rig) backend(t *testing.T) rows.Backend {
 	return s.Backend()
 }
 
-// fieldsAreRead: each way to read a row has all of it, inside and outside of
+// fieldsAreRead: each way to read a row returns all of it, inside and outside of
 // updates and snapshots.
 func fieldsAreRead(t *testing.T, r *rig, _ func() *rig) {
 	withEveryField(t, r)
@@ -180,21 +180,21 @@ func fieldsAreRead(t *testing.T, r *rig, _ func() *rig) {
 		want = everyRow(t, r, k)
 		return nil
 	}))
-	same(t, "what is read outside", everyRow(t, b, k), want)
+	same(t, "rows outside a step", everyRow(t, b, k), want)
 	must(t, b.Update(ctx, []channels.Key{k}, func(r rows.Reader) (rows.Changes, error) {
 		inside = everyRow(t, r, k)
 		return rows.Changes{}, nil
 	}))
-	same(t, "what is read in a step", inside, want)
+	same(t, "rows in a step", inside, want)
 }
 
-// everyRow reads what there is of k in every way.
+// everyRow reads the rows of k in every way.
 func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
 	t.Helper()
 	ctx := t.Context()
 	h, _, err := r.Head(ctx, k)
 	must(t, err)
-	h.Waiting, h.Claim = 0, 0 // they are known to steps only
+	h.Waiting, h.Claim = 0, 0 // only steps see them
 	all = append(all, h)
 	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Seqs: []int64{1}}, {Seqs: []int64{2}}} {
 		all = append(all, collect(t, r.Inbox(ctx, k, q)))
@@ -222,8 +222,8 @@ func collect[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// another gives each field of a delivery another value, but for those that never
-// change. The state stays, because others depend on it.
+// another gives each field of a delivery another value, except those that never
+// change and the state, on which others depend.
 func (f *filler) another(t *testing.T, o *sessions.OutboxRecord) {
 	t.Helper()
 	was := *o
@@ -231,7 +231,7 @@ func (f *filler) another(t *testing.T, o *sessions.OutboxRecord) {
 	o.ID, o.Key, o.Seq, o.Text, o.ReplyTo, o.Edit, o.Created, o.State, o.Node = was.ID, was.Key, was.Seq, was.Text, was.ReplyTo, was.Edit, was.Created, was.State, was.Node
 }
 
-// fieldsArePutAgain: what was read and is put back, with a change, is whole.
+// fieldsArePutAgain: a row that is read, changed and put back loses nothing.
 func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
 	want := withEveryField(t, r)
 	b, ctx := r.backend(t), t.Context()
@@ -278,8 +278,8 @@ func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
 	sameHead(t, b, head)
 }
 
-// fullHead is a change of k that sets every field of its head but those that
-// are in records.
+// fullHead is a change of k that sets every field of its head, except those that
+// records hold.
 func fullHead(t *testing.T, r rows.Reader, k channels.Key) *rows.Chat {
 	t.Helper()
 	h, _, err := r.Head(t.Context(), k)
@@ -292,7 +292,7 @@ func fullHead(t *testing.T, r rows.Reader, k channels.Key) *rows.Chat {
 	return &rows.Chat{Head: h}
 }
 
-// sameHead makes sure that r has want, but for what steps alone know.
+// sameHead checks that r has want, except for the fields that only steps see.
 func sameHead(t *testing.T, r rows.Reader, want rows.Head) {
 	t.Helper()
 	got, _, err := r.Head(t.Context(), want.Key)
@@ -301,8 +301,7 @@ func sameHead(t *testing.T, r rows.Reader, want rows.Head) {
 	same(t, "the head", got, want)
 }
 
-// fieldsAreJoined: all of a conversation comes along, under its new key and with
-// new numbers.
+// fieldsAreJoined: a join keeps every field, under the new key and with new numbers.
 func fieldsAreJoined(t *testing.T, r *rig, _ func() *rig) {
 	want := withEveryField(t, r)
 	must(t, r.Join(t.Context(), key("x:full"), key("x:other")))
@@ -320,7 +319,7 @@ func fieldsAreJoined(t *testing.T, r *rig, _ func() *rig) {
 	same(t, "the records of the store", got, want)
 }
 
-// unnumbered takes away what a join changes.
+// unnumbered removes the fields that a join changes.
 func unnumbered(r sessions.Record) {
 	var none channels.Key
 	switch {
@@ -340,7 +339,7 @@ func unnumbered(r sessions.Record) {
 	}
 }
 
-// fieldsAreReopened: all of it is there after a restart.
+// fieldsAreReopened: every field is kept over a restart.
 func fieldsAreReopened(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	want := withEveryField(t, r)

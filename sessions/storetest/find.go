@@ -28,13 +28,13 @@ func findable(t *testing.T, r *rig) {
 	must(t, r.Rename(t.Context(), key("y:4"), "Die Größe der Welt"))
 }
 
-// wanted is what a query finds, newest first.
+// wanted is a query and the keys that it should find, newest first.
 type wanted struct {
 	q    sessions.Query
 	want string
 }
 
-// find asks for all of tests.
+// find runs the queries of tests.
 func find(t *testing.T, r *rig, tests map[string]wanted) {
 	t.Helper()
 	for name, tt := range tests {
@@ -74,7 +74,7 @@ func findsByWhatTheyAre(t *testing.T, r *rig) {
 	})
 }
 
-// findsInOrder: places and times.
+// findsInOrder tests order, pages and limits.
 func findsInOrder(t *testing.T, r *rig) {
 	findable(t, r)
 	place := func(k string) *sessions.Cursor {
@@ -84,18 +84,17 @@ func findsInOrder(t *testing.T, r *rig) {
 		return &p
 	}
 	find(t, r, map[string]wanted{
-		"all":            {sessions.Query{}, "y:4 x:Three y:2 x:1"},
-		"a page":         {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
-		"past the end":   {sessions.Query{After: place("x:1")}, ""},
-		"nobody's place": {sessions.Query{After: &sessions.Cursor{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
-		"less than one":  {sessions.Query{Limit: -1}, "y:4"},
-		"a tag, paged":   {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
+		"all":              {sessions.Query{}, "y:4 x:Three y:2 x:1"},
+		"a page":           {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
+		"past the end":     {sessions.Query{After: place("x:1")}, ""},
+		"a foreign cursor": {sessions.Query{After: &sessions.Cursor{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
+		"less than one":    {sessions.Query{Limit: -1}, "y:4"},
+		"a tag, paged":     {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
 	})
 }
 
-// pagesGoOn walks through the list while its conversations get messages and
-// go, and one more comes: nothing comes twice, and nothing that nobody touched
-// is left out. Those that are said all at once are equally old.
+// pagesGoOn reads the list page by page while conversations get messages, are deleted
+// and are added. No conversation comes twice, and no unchanged one is skipped.
 func pagesGoOn(t *testing.T, r *rig) {
 	const old, equal = 4, 8
 	for i := range old {
@@ -124,7 +123,7 @@ func pagesGoOn(t *testing.T, r *rig) {
 		must(t, err)
 		q.After = &p
 		switch pages {
-		case 0: // the one behind which the list goes on moves to the top
+		case 0: // the conversation at the cursor moves to the top
 			r.say(t, last.Key.String(), "again", user("more"))
 		case 1:
 			must(t, r.Delete(t.Context(), last.Key))
@@ -168,8 +167,8 @@ func searchesAll(t *testing.T, r *rig) {
 	}
 }
 
-// searchesInPages: pages of any size are together what one page of all is,
-// whatever is said or deleted between them, and times bound them.
+// searchesInPages: pages of any size together have the same results as one page of
+// all, whatever is said or deleted between them, and within the given times.
 func searchesInPages(t *testing.T, r *rig) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	texts := []string{"red fox", "a fox", "the red one", "a red, red fox", "nothing"}

@@ -8,7 +8,7 @@ import (
 	"dragoman/sessions"
 )
 
-// withForeign is a message with fields of others, in itself and in its call.
+// withForeign is a message with fields of other programs, in itself and in its call.
 func withForeign() sessions.Message {
 	return sessions.Message{
 		Role: sessions.RoleAssistant, Sender: "7", ToolCalls: []sessions.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}},
@@ -19,7 +19,7 @@ func withForeign() sessions.Message {
 	}
 }
 
-// foreignOf are the fields of others beside the messages of k.
+// foreignOf returns the fields of other programs of the conversation k.
 func foreignOf(t *testing.T, r *rig, k string) string {
 	t.Helper()
 	c, err := r.Conversation(t.Context(), key(k))
@@ -35,8 +35,8 @@ func setForeign(t *testing.T, r *rig, k, fields string) {
 	})
 }
 
-// Fields that nobody here knows go there and back, on every level, and are
-// those of one conversation.
+// Unknown fields of a message and of a conversation are copied between stores, and
+// stay with their message or conversation.
 func foreignThereAndBack(t *testing.T, a, b *rig) {
 	ctx := t.Context()
 	a.say(t, "x:1", "1", withForeign(), user("plain"))
@@ -53,7 +53,7 @@ func foreignThereAndBack(t *testing.T, a, b *rig) {
 	}
 }
 
-// What is nested too deep for an encoder is kept as text.
+// JSON that is nested too deep for an encoder is kept as text.
 func foreignTooDeep(t *testing.T, r *rig) {
 	deep := strings.Repeat("[", 9990) + strings.Repeat("]", 9990)
 	m := user("hi")
@@ -69,7 +69,7 @@ func foreignTooDeep(t *testing.T, r *rig) {
 	}
 }
 
-// A conversation of two has the fields of both.
+// A joined conversation has the fields of both.
 func joinsForeign(t *testing.T, r *rig) {
 	for k, fields := range map[string]string{"x:a": `{"both":"a","one":1}`, "x:b": `{"both":"b","two":2}`} {
 		r.say(t, k, k, user("hi"))
@@ -79,7 +79,7 @@ func joinsForeign(t *testing.T, r *rig) {
 	same(t, "fields", foreignOf(t, r, "x:b"), `{"both":"b","one":1,"two":2}`)
 }
 
-// What others wrote of a person goes with what the person said.
+// Unknown fields are erased with the messages of a person.
 func erasesForeign(t *testing.T, r *rig) {
 	ctx := t.Context()
 	for _, k := range []string{"x:1", "x:2"} {
@@ -92,11 +92,11 @@ func erasesForeign(t *testing.T, r *rig) {
 	}
 	_, err := r.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
 	must(t, err)
-	same(t, "fields beside what was erased", foreignOf(t, r, "x:1"), "")
+	same(t, "fields of the erased conversation", foreignOf(t, r, "x:1"), "")
 	same(t, "fields elsewhere", foreignOf(t, r, "x:2"), `{"who":"seven"}`)
 	c, err := r.Conversation(ctx, key("x:1"))
 	must(t, err)
-	same(t, "what was set", string(c.Metadata["own"]), "1")
+	same(t, "the other metadata", string(c.Metadata["own"]), "1")
 	same(t, "places of an earlier version", string(c.Metadata["imported_places"]), "")
 	must(t, r.Delete(ctx, key("x:2")))
 	for _, line := range dump(t, r.Store) {

@@ -26,7 +26,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		if a.Seq != first || a.Waiting != 1 {
 			t.Errorf("duplicate: %+v", a)
 		}
-		// The id belongs to the channel, whatever chat it is said to be in.
+		// An id is unique in the channel, not in the chat.
 		r.enter(t, sessions.Entry{Inbound: in("x:2", "1", "hi")}, sessions.Duplicate)
 		r.enter(t, sessions.Entry{Inbound: in("y:1", "1", "hi")}, sessions.Queued)
 		h := r.claim(t)
@@ -52,7 +52,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		is(t, "Accept of one too many", err, sessions.ErrFull)
 		r.enter(t, sessions.Entry{Inbound: in("x:2", "4", "hi"), MaxWaiting: 2}, sessions.Queued)
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "5", "/status"), MaxWaiting: 2, Answered: true}, sessions.Done)
-		// What was refused was not stored, not even its id.
+		// Nothing of the refused message was stored, not even its id.
 		if a := r.enter(t, sessions.Entry{Inbound: in("x:1", "3", "hi"), MaxWaiting: 3}, sessions.Queued); a.Waiting != 3 {
 			t.Errorf("after a refusal: %+v", a)
 		}
@@ -77,7 +77,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Find = %v, %v: a command without Append made a conversation", c, err)
 		}
 	},
-	// Whoever sees the reply sees the message too, and what is refused leaves
+	// A reply is never visible without its message, and a refused entry leaves
 	// neither.
 	"Inbox/AnsweredIsAddedWithItsReply": func(t *testing.T, r *rig) {
 		e := sessions.Entry{
@@ -160,7 +160,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		i := slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })
 		it, err := r.ShowQueue(t.Context(), list[i].ID)
 		must(t, err)
-		same(t, "text of what was set aside", it.Text, "\uFFFD\x00{")
+		same(t, "text of the quarantined message", it.Text, "\uFFFD\x00{")
 		r.noClaim(t, 0, "of somemessage set aside")
 	},
 }

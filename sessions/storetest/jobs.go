@@ -31,7 +31,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		if got, _, err := r.NextDue(ctx, "j"); err != nil || !got.Equal(next) {
 			t.Errorf("NextDue = %v, %v, want %v", got, err, next)
 		}
-		// Planned back, as after a step of the clock: it goes on without a
+		// Planned back, as after a step of the clock: it continues without a
 		// second firing.
 		must(t, r.Plan(ctx, "j", next, due))
 		must(t, r.Fire(ctx, "j", due, due, next, in("x:1", "hb:again", "prompt")))

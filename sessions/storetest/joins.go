@@ -32,7 +32,7 @@ func joins(t *testing.T, r *rig) {
 	r.accept(t, "x:b", "6", "b waits")
 	seq := r.accept(t, "x:a", "7", "a waits")
 
-	// Work on a is under way: its turn has a journal and a delivery is sent.
+	// A turn of a is running: it has a journal, and a delivery is being sent.
 	var h *held
 	for h = r.claim(t); h.Key != key("x:a"); h = r.claim(t) {
 		defer h.release(nil)
@@ -59,7 +59,7 @@ func joins(t *testing.T, r *rig) {
 	}
 }
 
-// joined looks at x:b, which has taken in x:a; late is its history before.
+// joined checks x:b after x:a was joined into it; late is the history of x:b before.
 func joined(t *testing.T, r *rig, late sessions.History) {
 	t.Helper()
 	ctx := t.Context()
@@ -88,8 +88,8 @@ func joined(t *testing.T, r *rig, late sessions.History) {
 	}
 }
 
-// joinsWhileSending: the interrupted turn goes on under the other key with its
-// journal, deliveries keep their ids, and all is in order.
+// joinsWhileSending: the interrupted turn continues under the other key with its
+// journal, deliveries keep their ids, and everything stays in order.
 func joinsWhileSending(t *testing.T, r *rig) {
 	ctx := t.Context()
 	r.enter(t, sessions.Entry{Inbound: in("x:a", "1", "/a"), Answered: true, Replies: []sessions.Reply{{Text: "a1"}, {Text: "a2"}}}, sessions.Done)
@@ -132,7 +132,7 @@ func joinsWhileSending(t *testing.T, r *rig) {
 	if len(ids) != 9 {
 		t.Errorf("%d items in the feed: %+v", len(ids), feed)
 	}
-	// What comes under the old name begins anew and is told apart.
+	// A message under the old key begins a new conversation with other ids.
 	r.enter(t, sessions.Entry{Inbound: in("x:a", "9", "/a"), Answered: true, Replies: []sessions.Reply{{Text: "new"}}}, sessions.Done)
 	h = r.claim(t)
 	again, err := r.Unsent(ctx, h.Claim, 0)

@@ -17,9 +17,8 @@ import (
 	"dragoman/sessions"
 )
 
-// The kill test runs this binary again as a child that works a store and says
-// on its standard output what was acknowledged to it, one line each, after
-// the method returned:
+// The kill test runs this binary again as a child that uses a store and writes a
+// line to its standard output after each method that returned:
 //
 //	accepted KEY N      the store has message N of KEY
 //	withdrawn KEY wN    the message wN of KEY was deleted before its turn
@@ -29,9 +28,9 @@ import (
 const (
 	childPath  = "DRAGOMAN_KILL_CHILD"
 	childFrom  = "DRAGOMAN_KILL_FROM"  // the last acknowledged number of each key, with commas
-	childDrain = "DRAGOMAN_KILL_DRAIN" // work off what is open, then say idle
+	childDrain = "DRAGOMAN_KILL_DRAIN" // finish all open work, then say idle
 	killKeys   = 8
-	// withdrawEvery is how often there is also a message that is taken back.
+	// withdrawEvery: every so many messages, one more is sent and withdrawn.
 	withdrawEvery = 4
 )
 
@@ -40,14 +39,14 @@ type record struct {
 	accepted [killKeys]int   // the highest number; all below were acknowledged too
 	network  [killKeys][]int // what the network got, in order
 	sent     [killKeys]map[int]bool
-	// withdrawn were deleted before their turn; network and transcripts must
-	// know nothing of them.
+	// withdrawn messages were deleted before their turn; the network and the
+	// transcripts must not have them.
 	withdrawn map[string]bool
-	passing   []string // what was to be taken back and came too late
+	passing   []string // withdrawals that came too late
 }
 
-// warmUp is after how many acknowledgements the time of a patient life
-// begins, so that there is something to lose on a busy machine too.
+// warmUp is how many acknowledgements a patient life waits for before its time
+// begins, so that there is something to lose on a busy machine, too.
 const warmUp = 8
 
 // live runs a child until it is killed after d, or for d 0 until it is idle.
@@ -92,7 +91,7 @@ func (r *record) live(t *testing.T, path string, d time.Duration, patient bool) 
 	}
 }
 
-// read takes what a child says and calls heard after each line.
+// read records the lines of a child and calls heard after each.
 func (r *record) read(t *testing.T, out io.Reader, heard func()) (idle bool) {
 	lines := bufio.NewScanner(out)
 	for ; lines.Scan(); heard() {
@@ -131,10 +130,9 @@ func (r *record) read(t *testing.T, out io.Reader, heard func()) (idle bool) {
 	return false
 }
 
-// RunKills works a store at path in a child process that is killed at random
-// moments, and looks whether what was acknowledged is there, once and in
-// order. check looks at the files between two lives, with the store closed;
-// open opens it after the last.
+// RunKills uses a store at path in a child process that is killed at random moments,
+// and checks that everything acknowledged is there, once and in order. check checks
+// the files between two lives, with the store closed; open opens it after the last.
 func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *testing.T) sessions.Store) {
 	t.Helper()
 	kills := 25
@@ -149,9 +147,9 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 	r := record{withdrawn: map[string]bool{}}
 	for i := range kills {
 		r.live(t, path, 40*time.Millisecond+rand.N(250*time.Millisecond), i%3 == 0)
-		// The check may repair on its way; every second life finds the files
-		// as the killed one has left them. On a busy machine the first lives
-		// end before there are any.
+		// The check may repair the files, so every second life finds them as
+		// the kill left them. On a busy machine, the first lives end before
+		// there are any.
 		if _, err := os.Stat(path); i%2 == 1 && err == nil {
 			check(t)
 		}
@@ -161,7 +159,7 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 	r.compare(t, open(t), kills)
 }
 
-// compare looks whether s has what was acknowledged.
+// compare checks that s has everything acknowledged.
 func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 	t.Helper()
 	repeats, messages := 0, 0
@@ -177,8 +175,8 @@ func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 			}
 			return m.Synthetic // the note about one of these
 		})
-		// The store may know one more than was acknowledged: it died with the
-		// answer on its lips.
+		// The store may have one more than was acknowledged: the child died
+		// before it could write the line.
 		if n := len(ms); n < r.accepted[k] {
 			t.Errorf("x:%d has %d messages, %d were acknowledged", k, n, r.accepted[k])
 		}
@@ -210,7 +208,7 @@ func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 		kills, messages, repeats, len(r.withdrawn))
 }
 
-// compareWithdrawn looks whether what was withdrawn came to nothing.
+// compareWithdrawn checks that withdrawn messages had no effect.
 func (r *record) compareWithdrawn(t *testing.T, messages int) {
 	t.Helper()
 	for _, text := range r.passing {

@@ -15,9 +15,9 @@ import (
 	"dragoman/sessions"
 )
 
-// KillChild is what TestMain of a backend that runs [RunKills] calls first: in
-// the child it works the store that open opens and reports true, in the parent
-// it does nothing.
+// KillChild must be called first by the TestMain of a backend that runs [RunKills].
+// In the child, it uses the store that open opens and reports true. In the parent, it
+// does nothing.
 func KillChild(open func(ctx context.Context, path string) (sessions.Store, error)) bool {
 	path := os.Getenv(childPath)
 	if path == "" {
@@ -56,7 +56,7 @@ func child(open func(context.Context, string) (sessions.Store, error), path stri
 	for k, last := range from {
 		senders.Go(func() {
 			n, _ := strconv.Atoi(last)
-			// The network repeats what it is not sure about.
+			// The network repeats messages that were not acknowledged.
 			for n = max(n, 1); ; n++ {
 				m := channels.Inbound{
 					Key: channels.MustKey(fmt.Sprintf("x:%d", k)), ID: fmt.Sprintf("%d-%d", k, n),
@@ -80,8 +80,8 @@ func child(open func(context.Context, string) (sessions.Store, error), path stri
 	return nil
 }
 
-// childWithdraws says something and takes it back at once. Whether a turn was
-// faster is the store's to say.
+// childWithdraws sends a message and withdraws it at once. The outcome says whether a
+// turn was faster.
 func childWithdraws(ctx context.Context, s sessions.Store, k, n int) error {
 	text := fmt.Sprintf("w%d", n)
 	m := channels.Inbound{
@@ -99,7 +99,7 @@ func childWithdraws(ctx context.Context, s sessions.Store, k, n int) error {
 	return err
 }
 
-// childTurn answers what waits with a journal, and delivers.
+// childTurn answers the waiting messages with a journal, and delivers.
 func childTurn(ctx context.Context, s sessions.Store, c sessions.Claim) error {
 	p, err := s.Pending(ctx, c, 5)
 	if err != nil {
@@ -108,7 +108,7 @@ func childTurn(ctx context.Context, s sessions.Store, c sessions.Claim) error {
 	if len(p.Messages) > 0 {
 		err := childAnswers(ctx, s, c, p)
 		if errors.Is(err, sessions.ErrConflict) {
-			return nil // something of it was withdrawn meanwhile
+			return nil // one of its messages was withdrawn meanwhile
 		}
 		if err != nil {
 			return err

@@ -7,9 +7,8 @@ import (
 	"dragoman/sessions"
 )
 
-// largeFirstTurn: the first turn of a conversation can be so large that a store
-// writes it in parts. Its question is answered all the same, and its answer goes
-// out.
+// largeFirstTurn: even if the first turn of a conversation is so large that a store
+// writes it in parts, its messages are answered and its reply is sent.
 func largeFirstTurn(t *testing.T, r *rig) {
 	r.accept(t, "x:1", "asked", "hi")
 	h := r.claim(t)
@@ -39,7 +38,7 @@ func largeFirstTurn(t *testing.T, r *rig) {
 	}
 }
 
-// deletesLargeAndUnsent: what is unsent outlives its conversation, however large
+// deletesLargeAndUnsent: unsent deliveries outlive their conversation, however large
 // that is.
 func deletesLargeAndUnsent(t *testing.T, r *rig) {
 	var said []sessions.Message

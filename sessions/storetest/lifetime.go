@@ -28,7 +28,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
 	"Erase/NoNameOfAnEmptyChatIsLeft":   erasesEmptied,
-	"Erase/WhatWasSetAside":             erasesAside,
+	"Erase/WhatWasSetAside":             erasesQuarantined,
 	"Erase/WhatOthersWroteBeside":       erasesForeign,
 	"Join/FieldsOfOthers":               joinsForeign,
 	"Erase/NothingIsFine":               erasesNothing,
@@ -69,8 +69,8 @@ func expires(t *testing.T, r *rig) {
 	}
 }
 
-// expiresRest: what was asked and answered without a conversation goes as well,
-// in time, and stays known.
+// expiresRest: old commands and answers without a conversation are deleted, too, and
+// stay duplicates.
 func expiresRest(t *testing.T, r *rig) {
 	ctx := t.Context()
 	command := sessions.Entry{Inbound: in("x:1", "1", "/help me"), Answered: true, Replies: []sessions.Reply{{Text: "help"}}}
@@ -106,8 +106,8 @@ func expiresRest(t *testing.T, r *rig) {
 	is(t, "Delete", r.Delete(ctx, key("x:1")), sessions.ErrNotFound)
 }
 
-// expiresAllRest: one that returns fewer than limit keys has nothing left to
-// do, however many have no conversation.
+// expiresAllRest: an Expire that returns fewer than limit keys leaves nothing to
+// expire, however many keys have no conversation.
 func expiresAllRest(t *testing.T, r *rig) {
 	const keys, limit = 9, 2
 	for i := range keys {

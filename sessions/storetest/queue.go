@@ -148,8 +148,8 @@ var queueTests = map[string]func(*testing.T, *rig){
 			t.Errorf("ListQueue = %+v, %v", list, err)
 		}
 	},
-	// A delivery is found by the id that networks and hooks were told, also when
-	// its conversation has become part of another one.
+	// A delivery is found by the id that networks and hooks know, even after its
+	// conversation was joined into another one.
 	"Queue/DeliveryIDs": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		r.enter(t, sessions.Entry{
@@ -178,7 +178,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 		must(t, r.RetryQueue(ctx, ds[0].ID))
 		must(t, r.DropQueue(ctx, ds[0].ID))
 		if shown, err := r.ShowQueue(ctx, ds[0].ID); err != nil || shown.State != "dropped" {
-			t.Errorf("ShowQueue of what was dropped = %+v, %v", shown, err)
+			t.Errorf("ShowQueue of a dropped item = %+v, %v", shown, err)
 		}
 	},
 	"Queue/Aside": func(t *testing.T, r *rig) {
@@ -209,19 +209,19 @@ var queueTests = map[string]func(*testing.T, *rig){
 		}
 		must(t, r.Resolve(ctx, "x", "never"))
 		if it := r.item(t, "aside", "aside"); it.Key != "y" {
-			t.Errorf("what is left = %+v, want that of y", it)
+			t.Errorf("the list is %+v, want that of y", it)
 		}
 		it, err := r.ShowQueue(ctx, mine.ID)
 		must(t, err)
 		if it.State != "dropped" || it.Error != "came later; before that: cut" || it.Text != "{" {
-			t.Errorf("what was settled = %+v", it)
+			t.Errorf("the resolved item is %+v", it)
 		}
-		// It was set aside once, for good.
+		// It is quarantined once, for good.
 		must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
 		if st, err := r.Stats(ctx); err != nil || st.Quarantined != 1 {
-			t.Errorf("Stats = %+v, %v, want what is left of y", st, err)
+			t.Errorf("Stats = %+v, %v, want only y", st, err)
 		}
-		// A message of the same id is another thing.
+		// A message with the same id is not affected.
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "whole")}, sessions.Queued)
 	},
 	"Queue/OldestFirstAndBounded": func(t *testing.T, r *rig) {

@@ -12,16 +12,16 @@ import (
 	"dragoman/sessions"
 )
 
-// oddKeys are conversations whose names look alike, or like something else to
-// a file system that folds case, knows devices or follows "..".
+// oddKeys are keys that look alike, or that mean something else to a file system that
+// folds case, has device names or follows "..".
 var oddKeys = []string{
 	"telegram:1_2", "telegram_1:2", "irc:#a", "irc:##a", "irc:#A", "x:x/1", "x:x_1", "x:CON", "x:con", "x:NUL.json",
 	"x:.", "x:..", "x:../../etc/x", "x:a/../../b", "x:/etc/passwd", "x:C:\\x", "x:~", "x:-rf", "x:.hidden", "x:a.json", "x:%2e%2e",
 	"x:" + strings.Repeat("é", channels.MaxChatIDBytes/2), "x:" + strings.Repeat("é", channels.MaxChatIDBytes/2-1) + "ab", "telegram:123456",
 }
 
-// reloadsKeys: conversations with such names are distinct after a restart, and
-// so are a huge message's bytes.
+// reloadsKeys: conversations with such keys are distinct after a restart, and a huge
+// message is unchanged.
 func reloadsKeys(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	for i, k := range oddKeys {
@@ -77,8 +77,7 @@ func reloadsInOrder(t *testing.T, reopen func() *rig) {
 	}
 }
 
-// namesStayInside: whatever a conversation is called, what is written lies in
-// the store's directory.
+// namesStayInside: whatever the key, all files are in the store's directory.
 func namesStayInside(t *testing.T, open func(t *testing.T, dir string) sessions.Store) {
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "a", "b", "store")

@@ -53,7 +53,7 @@ var runTests = map[string]func(*testing.T, *rig){
 		if pause := time.Since(began); pause < 10*time.Millisecond {
 			t.Errorf("called again after %s: no backoff", pause)
 		}
-		// Returning with work left and nothing done must not spin either.
+		// A handler that returns without doing its work must not spin either.
 		began = time.Now()
 		h.release(nil)
 		h = r.claim(t)
@@ -182,8 +182,8 @@ func endWaits(t *testing.T, r *rig) {
 	}
 }
 
-// wakeUps looks for the classic race: a message that arrives while the
-// handler of the one before it is just returning.
+// wakeUps tests the classic race: a message arrives while the handler of the previous
+// one is returning.
 func wakeUps(t *testing.T, r *rig) {
 	keys := 2000
 	if testkit.Race {

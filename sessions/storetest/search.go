@@ -9,7 +9,7 @@ import (
 	"dragoman/sessions"
 )
 
-// hits are the seqs of what l finds in x:1, and its counts.
+// hits returns the seqs that l finds in x:1, and its counts.
 func hits(t *testing.T, r *rig, l sessions.Lookup) string {
 	t.Helper()
 	h, err := r.Lookup(t.Context(), key("x:1"), l)
@@ -21,8 +21,8 @@ func hits(t *testing.T, r *rig, l sessions.Lookup) string {
 	return fmt.Sprint(seqs, h.All, h.Some)
 }
 
-// foundIn are the seqs that a look-up in x:1 finds, which a search of it and of
-// everything has to find too.
+// foundIn returns the seqs that a look-up in x:1 finds, and checks that a search of
+// x:1 and one of everything find them, too.
 func foundIn(t *testing.T, r *rig, query string, limit int) []int64 {
 	t.Helper()
 	ms, err := r.Search(t.Context(), key("x:1"), query, limit)
@@ -49,7 +49,7 @@ func foundIn(t *testing.T, r *rig, query string, limit int) []int64 {
 }
 
 var searchTests = map[string]func(*testing.T, *rig){
-	// What a search found is a copy, and would be found by the next.
+	// Results of a search are copies, which the next search must not find.
 	"Search/NotWhatASearchFound": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "0", user("CompanyB wants a price of 129.50"))
 		for i := range 10 {
@@ -117,7 +117,7 @@ var searchTests = map[string]func(*testing.T, *rig){
 		same(t, "Search(Zebulon)", foundIn(t, r, "pays zebulon", 5), []int64{3, 2, 1})
 		same(t, "Search(nr1 zebulon)", foundIn(t, r, "nr1 zebulon", 1), []int64{2})
 	},
-	// What nobody writes and nobody reads: the index does not take all of it.
+	// Nobody writes such a message: the index does not take all of it.
 	"Search/ToAnEndOfALongListOfNumbers": func(t *testing.T, r *rig) {
 		var b strings.Builder
 		for i := range 140_000 {
@@ -128,7 +128,7 @@ var searchTests = map[string]func(*testing.T, *rig){
 		same(t, "Search(00130000)", foundIn(t, r, "00130000", 5), []int64{1})
 		same(t, "Search(last)", foundIn(t, r, "last", 5), nil)
 	},
-	// In Korean particles hang at the ends of words.
+	// Korean attaches particles to the ends of words.
 	"Search/WordsWithParticles": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "1", user("가격은 오천원입니다"), user("가방"), user("prices"))
 		for q, want := range map[string][]int64{"가격": {1}, "가격은": {1}, "오천원 가격": {1}, "가": {2, 1}, "격": nil, "가격이": nil, "price": nil} {

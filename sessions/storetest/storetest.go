@@ -1,10 +1,9 @@
-// Package storetest is the conformance suite of package sessions: what every
-// backend has to keep, as tests. A backend's own tests call [Run], and
-// [RunClocked] and [RunDurable] with what it takes to give it a clock and a
-// directory that survives.
+// Package storetest is the conformance suite of package sessions: the contract of a
+// backend as tests. A backend's tests call [Run], [RunClocked] if its clock can be
+// set, and [RunDurable] if it keeps a directory.
 //
-// The suite works on the contract alone. A failure names the promise that was
-// broken; goroutines that the suite starts end before the test does.
+// The suite uses only the contract. A failure names the broken promise. Goroutines
+// that the suite starts end before the test does.
 package storetest
 
 import (
@@ -41,13 +40,13 @@ func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 	}
 }
 
-// rig is a store under test and its one Run, started when a test first asks
-// for a claim.
+// rig is a store under test and its Run, which starts when a test first asks for a
+// claim.
 type rig struct {
 	sessions.Store
 	ctx     context.Context
 	stop    context.CancelFunc
-	claims  chan *held // handed over one by one; a handler waits for its test
+	claims  chan *held // unbuffered: a handler waits for its test
 	running chan struct{}
 	ended   chan error
 }
@@ -66,7 +65,7 @@ func newRig(t *testing.T, s sessions.Store) *rig {
 	return r
 }
 
-// Search is Lookup in all of a conversation.
+// Search is Lookup in a whole conversation.
 func (r *rig) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
 	hits, err := r.Lookup(ctx, k, sessions.Lookup{Query: query, Limit: limit})
 	return hits.Messages, err
@@ -115,7 +114,7 @@ func (r *rig) claim(t *testing.T) *held {
 	}
 }
 
-// noClaim makes sure that none comes for a little while.
+// noClaim checks that none comes for a little while.
 func (r *rig) noClaim(t *testing.T, d time.Duration, why string) {
 	t.Helper()
 	r.run(t)
@@ -150,7 +149,7 @@ func assistant(text string) sessions.Message {
 	return sessions.Message{Role: sessions.RoleAssistant, Content: text}
 }
 
-// accept takes a chat message in and fails the test if it is not queued.
+// accept accepts a chat message and fails the test if it is not queued.
 func (r *rig) accept(t *testing.T, k, id, text string) int64 {
 	t.Helper()
 	return r.enter(t, sessions.Entry{Inbound: in(k, id, text)}, sessions.Queued).Seq
@@ -165,13 +164,13 @@ func (r *rig) enter(t *testing.T, e sessions.Entry, want sessions.Outcome) sessi
 	return a
 }
 
-// say puts messages into a transcript by way of an answered entry.
+// say adds messages to a transcript with an answered entry.
 func (r *rig) say(t *testing.T, k, id string, messages ...sessions.Message) {
 	t.Helper()
 	r.enter(t, sessions.Entry{Inbound: in(k, id, "/x"), Answered: true, Append: messages}, sessions.Done)
 }
 
-// pending reads what h has to do and checks which messages that is.
+// pending reads the next task of h and checks its messages.
 func (r *rig) pending(t *testing.T, h *held, most int, want ...string) sessions.Pending {
 	t.Helper()
 	p, err := r.Pending(t.Context(), h.Claim, most)
@@ -184,7 +183,7 @@ func (r *rig) pending(t *testing.T, h *held, most int, want ...string) sessions.
 	return p
 }
 
-// commit answers what is pending for h with text.
+// commit answers the pending messages of h with text.
 func (r *rig) commit(t *testing.T, h *held, text string) {
 	t.Helper()
 	p, err := r.Pending(t.Context(), h.Claim, 0)
@@ -198,7 +197,7 @@ func (r *rig) commit(t *testing.T, h *held, text string) {
 	must(t, r.CommitTurn(t.Context(), h.Claim, turn))
 }
 
-// deliver sends everything that h has to send.
+// deliver sends all unsent deliveries of h.
 func (r *rig) deliver(t *testing.T, h *held) []string {
 	t.Helper()
 	ds, err := r.Unsent(t.Context(), h.Claim, 0)

@@ -14,7 +14,7 @@ import (
 	"dragoman/sessions"
 )
 
-// edges are times at the borders of what stores keep, and beyond them.
+// edges are times at the bounds of what stores keep, and beyond them.
 var edges = []struct{ at, want time.Time }{
 	{time.Time{}, time.Time{}},
 	{time.Unix(1<<50, 0), latest},
@@ -107,7 +107,7 @@ var textTests = map[string]func(*testing.T, *rig){
 			h.release(nil)
 		}
 	},
-	// What no store can keep moves to the nearest time that all of them keep.
+	// A time that no store can keep becomes the nearest one that all of them keep.
 	"Text/TimesThatCannotBe": func(t *testing.T, r *rig) {
 		for i, test := range edges {
 			m := in(number("x:", i), number("", i), "hi")
@@ -142,9 +142,9 @@ var textTests = map[string]func(*testing.T, *rig){
 }
 
 var raceTests = map[string]func(*testing.T, *rig){
-	// fifty goroutines do a thousand things each; afterwards what was
-	// acknowledged is there. A store that is slow, as all are under the race
-	// detector, does as many as it can in its time.
+	// Fifty goroutines do a thousand things each; afterwards everything
+	// acknowledged is there. A slow store, as all are under the race detector, does
+	// as many as it can in the time.
 	"Race/Case45FiftyTimesAThousand": func(t *testing.T, r *rig) {
 		const workers, ops, least, enough = 50, 1000, 150, 8 * time.Second
 		began := time.Now()

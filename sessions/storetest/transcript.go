@@ -120,7 +120,7 @@ var transcriptTests = map[string]func(*testing.T, *rig){
 		if len(texts) != 0 || got.Omitted != 0 || got.Summary.Text != "to 4" {
 			t.Errorf("History = %+v", got)
 		}
-		// Nothing was taken away.
+		// No message was removed.
 		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: 1", "user: 2", "user: 3", "user: 4"})
 		r.say(t, "x:1", "2", user("5"))
 		_, texts = r.history(t, sessions.HistoryLimit{})

@@ -7,7 +7,7 @@ import (
 	"dragoman/sessions"
 )
 
-// spent is a message that took so many tokens on a day.
+// spent is a message of a day that used these tokens.
 func spent(tokens, day, hour int) sessions.Message {
 	m := assistant("a")
 	m.At = time.Date(2026, 3, day, hour, 0, 0, 0, time.FixedZone("", -3600))

@@ -130,7 +130,7 @@ func (r *rig) held(t *testing.T, k, id, text string) *held {
 	return r.claim(t)
 }
 
-// journal is all that was ever accepted: text, state and why.
+// journal lists everything that was ever accepted: text, state and why.
 func (r *rig) journal(t *testing.T) (lines []string) {
 	t.Helper()
 	must(t, r.Dump(t.Context(), nil, func(rec sessions.Record) error {
@@ -142,8 +142,8 @@ func (r *rig) journal(t *testing.T) (lines []string) {
 	return lines
 }
 
-// withdrawnStays: a message that was withdrawn stays so, and its deletion is
-// known, after a restart.
+// withdrawnStays: after a restart, a message is still withdrawn, and its deletion a
+// duplicate.
 func withdrawnStays(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	r.accept(t, "x:1", "1", "one")

@@ -219,7 +219,7 @@ var workTests = map[string]func(*testing.T, *rig){
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "2", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
 		h = r.claim(t)
 		if p := r.pending(t, h, 0, "beat"); p.More != 0 {
-			t.Errorf("More = %d: two waits behind one", p.More)
+			t.Errorf("More = %d: message two waits for message one", p.More)
 		}
 		r.commit(t, h, "ok")
 		same(t, "deliveries", r.deliver(t, h), []string{"ok"})

@@ -36,12 +36,12 @@ func said(name, sender string) sessions.Message {
 	return m
 }
 
-// wrote is a writer as the store has to list it.
+// wrote is a writer as the store must list it.
 func wrote(k, name string, ids ...string) sessions.Writer {
 	return sessions.Writer{Key: key(k), IDs: ids, Name: name}
 }
 
-// writers checks who is listed on channel, and that it is who is stored.
+// writers checks the list of channel against want and against a dump.
 func (r *rig) writers(t *testing.T, channel string, want ...sessions.Writer) {
 	t.Helper()
 	got, err := r.Writers(t.Context(), channel)
@@ -50,9 +50,8 @@ func (r *rig) writers(t *testing.T, channel string, want ...sessions.Writer) {
 	sameWriters(t, r.Store)
 }
 
-// sameWriters compares who is listed with who stands in what is stored. Every
-// test of the suite ends with it. A store that does not tell what is in it, for
-// a test closed or broke it, is not asked.
+// sameWriters compares the listed writers with those in a dump. Every test of the
+// suite ends with it. It skips a store that a test has closed or broken.
 func sameWriters(t *testing.T, s sessions.Store) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -66,11 +65,11 @@ func sameWriters(t *testing.T, s sessions.Store) {
 			t.Errorf("Writers(%s) = %v", channel, err)
 			return
 		}
-		same(t, "Writers("+channel+") against what is stored", got, list)
+		same(t, "Writers("+channel+") against a dump", got, list)
 	}
 }
 
-// storedWriters are those of each channel that a dump has.
+// storedWriters returns the writers in a dump, by channel.
 func storedWriters(ctx context.Context, s sessions.Store) (map[string][]sessions.Writer, error) {
 	found := map[string]sessions.Writer{}
 	all := map[string][]sessions.Writer{"nobody": nil}
@@ -130,7 +129,7 @@ func whoWrote(t *testing.T, r *rig) {
 	r.writers(t, "y")
 	r.writers(t, "")
 
-	// A change keeps whose the message is, its note has who changed it.
+	// An edited message keeps its writer; the note names the one who edited.
 	e = edit("x:0", "10", "m6", "other words")
 	e.Inbound.Sender = channels.Person{IDs: []string{"7"}, Name: "changed"}
 	r.enter(t, e, sessions.Replaced)
@@ -139,7 +138,7 @@ func whoWrote(t *testing.T, r *rig) {
 	want = append([]sessions.Writer{want[0], wrote("x:0", "changed", "7")}, want[1:]...)
 	r.writers(t, "x", want...)
 
-	// A turn puts them into the transcript as well, with the first id.
+	// A turn adds them to the transcript, too, with their first id.
 	for r.Store != nil {
 		h := r.claim(t)
 		r.commit(t, h, "answer")
@@ -206,8 +205,7 @@ func joinedWriters(t *testing.T, r *rig) {
 	r.writers(t, "x", joined...)
 }
 
-// manyWriters: more than what is kept in memory, and than what is removed in
-// one part.
+// manyWriters: more than are kept in memory, or removed in one part.
 func manyWriters(t *testing.T, r *rig) {
 	var all []sessions.Message
 	var want []sessions.Writer
