@@ -17,7 +17,7 @@ func Last(j Job, due, now time.Time) (time.Time, int, error) {
 	if err != nil {
 		return time.Time{}, 0, err
 	}
-	newest, count := last(e.times, due, now)
+	newest, count := newestDue(e.times, due, now)
 	return newest, count, nil
 }
 

@@ -3,27 +3,27 @@
 // like a message.
 //
 // The promise: each occurrence is fired at most once and has a recorded
-// outcome. When a job is due next stands in the [Ledger], not in memory, and
-// firing, recording and planning the next one are one durable step there. So a
-// restart neither repeats nor forgets an occurrence, and an interval goes on
+// outcome. The [Ledger], not memory, says when a job is due next, and firing,
+// recording and planning the next occurrence are one durable step there. So a
+// restart neither repeats nor forgets an occurrence, and an interval continues
 // where it was instead of starting again.
 //
-// What happens when something is not as planned:
+// What happens when something does not go as planned:
 //
-//   - Occurrences that came due while nobody could fire them (the daemon was
+//   - Occurrences that came due while nothing could fire them (the daemon was
 //     down, the clock jumped ahead) are collapsed: the newest one is fired
-//     late, the others are recorded as missed with their number
+//     late, and the number of the others is recorded as missed
 //     ([CatchUpOnce]); or all are recorded as missed ([CatchUpSkip]). Up to
 //     [Grace] late still counts as in time.
-//   - An occurrence outside of the active hours is skipped, also one that
-//     would be caught up on outside of them.
-//   - An occurrence that comes due while the one before still runs waits
-//     behind it. If one waits already it is skipped (see Options.Unfinished).
-//   - The clock is set back: an interval is due again one interval later at
-//     most; a calendar repeats no occurrence that has an outcome.
-//   - A job whose schedule changed is planned anew. What was overdue then is
+//   - An occurrence outside the active hours is skipped. So is one that would be
+//     caught up on outside them.
+//   - An occurrence that comes due while the one before still runs waits for its
+//     end. If one waits already, the new one is skipped (see Options.Unfinished).
+//   - If the clock is set back, an interval is due again after one interval at
+//     most. A calendar repeats no occurrence that has an outcome.
+//   - A job whose schedule changed is planned anew. Whatever was overdue then is
 //     still treated as due.
-//   - The Ledger fails: the occurrence stays due and is tried again, at first
+//   - If the Ledger fails, the occurrence stays due and is tried again, at first
 //     after a second, later every half minute.
 //
 // The package starts no goroutines; [Scheduler.Run] blocks.
@@ -47,8 +47,8 @@ const Grace = 2 * time.Minute
 // maxSleep bounds how long Run sleeps, so that it notices a jump of the clock.
 const maxSleep = 30 * time.Second
 
-// far is when a job is planned that is never due again.
-var far = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+// never is the due time of a job that is never due again.
+var never = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ErrUnknown is returned for a job that is not configured.
 var ErrUnknown = errors.New("no such job")
@@ -58,13 +58,14 @@ var ErrUnknown = errors.New("no such job")
 type Ledger interface {
 	// NextDue is when job is due next; false if it was never planned.
 	NextDue(ctx context.Context, job string) (time.Time, bool, error)
-	// Plan moves job from was, which NextDue said, to next; a zero was is for
-	// one that was never planned. It fails if somebody else has moved it.
+	// Plan moves job from was, which NextDue returned, to next. was is zero for a job
+	// that was never planned. It fails if another process has moved the job.
 	Plan(ctx context.Context, job string, was, next time.Time) error
-	// Fire puts m into the inbox, records the occurrence at due and moves job from
-	// was to next as Plan does, all or nothing.
+	// Fire puts m into the inbox, records the occurrence at due and moves job
+	// from was to next as Plan does, all or nothing.
 	Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error
-	// Skip records another outcome of the one planned for due and plans the next one.
+	// Skip records another outcome of the occurrence planned for due and moves
+	// job to next.
 	Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error
 }
 
@@ -72,16 +73,16 @@ type Ledger interface {
 type Options struct {
 	// Now is the wall clock. Default [time.Now].
 	Now func() time.Time
-	// Zone is for jobs that name none. Default [time.Local].
+	// Zone is for jobs that name no time zone. Default [time.Local].
 	Zone *time.Location
-	// ReadFile reads a PromptFile. An error that is fs.ErrNotExist means that
-	// there is none. Default: there never is one.
+	// ReadFile reads a PromptFile. fs.ErrNotExist means that there is none.
+	// Default: there is never one.
 	ReadFile func(ctx context.Context, name string) ([]byte, error)
-	// Unfinished counts the occurrences of a job that are fired and have no
+	// Unfinished counts the occurrences of a job that were fired and have no
 	// answer yet. Without it every occurrence is fired and waits its turn.
 	Unfinished func(ctx context.Context, job string) (int, error)
-	// Count is told of n occurrences that were not fired: skipped or missed.
-	// Nil: nobody counts.
+	// Count is called for n occurrences that were not fired, with the outcome
+	// "skipped" or "missed".
 	Count  func(job, outcome string, n int)
 	Logger *slog.Logger
 }
@@ -90,11 +91,11 @@ type Options struct {
 type Scheduler struct {
 	ledger Ledger
 	o      Options
-	jobs   map[string]*entry
+	jobs   map[string]*compiledJob
 	order  []string // as configured
 }
 
-// New checks the jobs and makes a scheduler of them. The error holds every
+// New checks the jobs and makes a scheduler of them. The error has every
 // problem of every job.
 func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
 	if o.Now == nil {
@@ -107,7 +108,7 @@ func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
 	if o.Count == nil {
 		o.Count = func(string, string, int) {}
 	}
-	s := &Scheduler{ledger: ledger, o: o, jobs: map[string]*entry{}}
+	s := &Scheduler{ledger: ledger, o: o, jobs: map[string]*compiledJob{}}
 	var problems []error
 	for _, j := range jobs {
 		e, err := compile(j, o.Zone)
@@ -127,7 +128,7 @@ func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
 	return s, nil
 }
 
-// Target is where the answer of job goes; false if there is no such job.
+// Target is the conversation that job answers to; false if there is no such job.
 func (s *Scheduler) Target(job string) (channels.Key, bool) {
 	e, found := s.jobs[job]
 	if !found {
@@ -154,12 +155,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 }
 
-// round deals with everything that is due now. It returns how long Run may
-// sleep, and whether something failed that should be tried again sooner.
+// round deals with everything that is due. It returns how long Run may sleep,
+// and whether something failed that should be tried again sooner.
 func (s *Scheduler) round(ctx context.Context) (sleep time.Duration, failed bool) {
 	sleep = maxSleep
 	for _, name := range s.order {
-		next, err := s.attend(ctx, s.jobs[name])
+		next, err := s.advance(ctx, s.jobs[name])
 		switch {
 		case ctx.Err() != nil:
 			return sleep, false
@@ -173,14 +174,13 @@ func (s *Scheduler) round(ctx context.Context) (sleep time.Duration, failed bool
 	return sleep, failed
 }
 
-// now is the wall clock without the monotonic one beside it, which would hide
-// that the clock was set.
+// now is the wall clock without its monotonic reading, which would hide that
+// the clock was set.
 func (s *Scheduler) now() time.Time { return s.o.Now().Round(0) }
 
-// RunNow fires job at once, whatever the hour; its schedule goes on as it
-// was. It returns when the occurrence is durable, not when it is answered.
-// Twice in one second is once. If it fails nothing has changed.
-// Errors: [ErrUnknown].
+// RunNow fires job at once, whatever the hour; its schedule continues unchanged. It
+// returns when the occurrence is durable, not when it is answered. Two calls within
+// one second fire once. If it fails, nothing has changed. Errors: [ErrUnknown].
 func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	e, found := s.jobs[job]
 	if !found {
@@ -195,13 +195,13 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 		if err == nil {
 			return nil
 		}
-		if try == 3 || ctx.Err() != nil { // else Run, here or elsewhere, may have moved it meanwhile
+		if try == 3 || ctx.Err() != nil { // else another process, or Run, may have moved it
 			return fmt.Errorf("heartbeat: run %s: %w", job, err)
 		}
 	}
 }
 
-func (s *Scheduler) fireNow(ctx context.Context, e *entry, text string) error {
+func (s *Scheduler) fireNow(ctx context.Context, e *compiledJob, text string) error {
 	now := s.now()
 	due := wholeSecond(now)
 	was, planned, err := s.ledger.NextDue(ctx, e.job.Name)
@@ -210,10 +210,10 @@ func (s *Scheduler) fireNow(ctx context.Context, e *entry, text string) error {
 	}
 	next := was
 	if !planned || !next.After(now) {
-		// Something is due anyway: what we do now stands for it.
+		// An occurrence is due anyway; this one replaces it.
 		newest := now
 		if planned {
-			newest, _ = last(e.times, was, now)
+			newest, _ = newestDue(e.times, was, now)
 		}
 		next = e.after(newest)
 	}

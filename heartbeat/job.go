@@ -11,7 +11,7 @@ import (
 	"dragoman/channels"
 )
 
-// What becomes of an occurrence that came due while nobody could fire it.
+// What to do with occurrences that came due while nothing could fire them.
 const (
 	CatchUpOnce = "once" // the newest one is fired late, older ones are recorded as missed; the default
 	CatchUpSkip = "skip" // all of them are recorded as missed
@@ -19,8 +19,7 @@ const (
 
 // Job is a prompt that runs by the clock. Either Every or Cron says when.
 type Job struct {
-	// Name is the job's identity in the records: 1 to 64 characters without
-	// spaces.
+	// Name is the job's identity in the records: 1 to 64 characters without spaces.
 	Name  string
 	Every time.Duration // whole seconds
 	// Cron has five fields (minute hour day month weekday) or is a descriptor
@@ -33,37 +32,36 @@ type Job struct {
 	ActiveHours string
 	// Target is the conversation that gets the answer.
 	Target channels.Key
-	// Prompt is what the model is asked. With PromptFile the file's text
-	// follows it.
+	// Prompt is what the model is asked. With PromptFile the file's text follows it.
 	Prompt string
-	// PromptFile is read when the job is due. A file without anything but
-	// headings, comments and blank lines skips the occurrence.
+	// PromptFile is read when the job is due. If it has only headings, comments
+	// and blank lines, the occurrence is skipped.
 	PromptFile string
-	// CatchUp is CatchUpOnce (also if empty) or CatchUpSkip.
+	// CatchUp is CatchUpOnce (the default) or CatchUpSkip.
 	CatchUp string
 }
 
-// channelName is the first part of the keys of jobs. No channel has it.
+// channelName is the first part of the keys of jobs. No channel has that name.
 const channelName = "heartbeat"
 
-// entry is a job that is ready to run.
-type entry struct {
+// compiledJob is a job that is ready to run.
+type compiledJob struct {
 	job    Job
-	key    channels.Key // of the conversation that its turns run under
+	key    channels.Key // its turns run under this key
 	times  timetable
-	active hours
+	active activeHours
 }
 
-// Validate returns everything that is wrong with j, joined, each in a
-// sentence of its own; nil if nothing is.
+// Validate returns everything that is wrong with j, joined, each in its own
+// sentence; nil if j is valid.
 func Validate(j Job) error {
 	_, err := compile(j, time.UTC)
 	return err
 }
 
-// compile checks j and makes it ready to run. zone is for jobs without one.
-func compile(j Job, zone *time.Location) (*entry, error) {
-	e := &entry{job: j}
+// compile checks j and makes it ready to run. zone is for jobs that name none.
+func compile(j Job, zone *time.Location) (*compiledJob, error) {
+	e := &compiledJob{job: j}
 	var problems []error
 	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 
@@ -77,9 +75,9 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 			zone = time.UTC // the rest can still be checked
 		}
 	}
-	if e.active, err = parseHours(j.ActiveHours, zone); err != nil {
+	if e.active, err = parseActiveHours(j.ActiveHours, zone); err != nil {
 		problems = append(problems, err)
-		e.active, _ = parseHours("", zone)
+		e.active, _ = parseActiveHours("", zone)
 	}
 	if e.times, err = e.timetable(zone); err != nil {
 		problems = append(problems, err)
@@ -102,8 +100,8 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 	return e, nil
 }
 
-// timetable reads when the job is due and looks whether that ever happens.
-func (e *entry) timetable(zone *time.Location) (timetable, error) {
+// timetable reads the schedule and checks that the job is ever due.
+func (e *compiledJob) timetable(zone *time.Location) (timetable, error) {
 	j := e.job
 	switch {
 	case j.Every != 0 && j.Cron != "":
@@ -123,7 +121,7 @@ func (e *entry) timetable(zone *time.Location) (timetable, error) {
 	if due.IsZero() {
 		return nil, fmt.Errorf("cron %.80q: there is no such day in the next years", j.Cron)
 	}
-	for range 2000 { // a day of minutes and more
+	for range 2000 { // more than a day of minutes
 		if e.active.contain(due) {
 			return c, nil
 		}

@@ -8,9 +8,9 @@ import (
 	"dragoman/channels"
 )
 
-// attend brings one job up to date and returns when it is due next.
-func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
-	// Missed occurrences take a step of their own before the newest one.
+// advance brings one job up to date and returns when it is due next.
+func (s *Scheduler) advance(ctx context.Context, e *compiledJob) (time.Time, error) {
+	// Missed occurrences are recorded in a step before the newest one.
 	for range 3 {
 		due, planned, err := s.ledger.NextDue(ctx, e.job.Name)
 		if err != nil {
@@ -21,7 +21,7 @@ func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
 		if ahead {
 			next, err = s.plan(ctx, e, due, planned, now)
 		} else {
-			err = s.settle(ctx, e, due, now)
+			err = s.decide(ctx, e, due, now)
 		}
 		switch {
 		case err == nil && ahead:
@@ -32,14 +32,14 @@ func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
 		if other, planned, check := s.ledger.NextDue(ctx, e.job.Name); check != nil || !planned || other.Equal(due) {
 			return time.Time{}, err
 		}
-		s.o.Logger.Debug("another node has dealt with the job", "job", e.job.Name, "due", due)
+		s.o.Logger.Debug("another node has handled the job", "job", e.job.Name, "due", due)
 	}
 	return s.now().Add(time.Second), nil
 }
 
-// plan returns when a job is due that is not due now, and plans it for then if
-// it was never planned or its schedule has changed.
-func (s *Scheduler) plan(ctx context.Context, e *entry, due time.Time, planned bool, now time.Time) (time.Time, error) {
+// plan returns when a job is due that is not due now. It plans the job for then
+// if it was never planned or its schedule has changed.
+func (s *Scheduler) plan(ctx context.Context, e *compiledJob, due time.Time, planned bool, now time.Time) (time.Time, error) {
 	next := e.after(now)
 	if planned {
 		if next = e.times.replan(due, now); next.IsZero() || next.Equal(due) {
@@ -50,21 +50,20 @@ func (s *Scheduler) plan(ctx context.Context, e *entry, due time.Time, planned b
 	return next, s.ledger.Plan(ctx, e.job.Name, due, next)
 }
 
-// after is when the job is due first after t.
-func (e *entry) after(t time.Time) time.Time {
+// after is the first due time after t.
+func (e *compiledJob) after(t time.Time) time.Time {
 	if next := e.times.next(t); !next.IsZero() {
 		return wholeSecond(next)
 	}
-	return far
+	return never
 }
 
-// settle gives the oldest occurrence that is due its outcome. due is not
-// after now.
-func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) error {
-	newest, count := last(e.times, due, now)
+// decide records or fires the oldest occurrence that is due. due is not after now.
+func (s *Scheduler) decide(ctx context.Context, e *compiledJob, due, now time.Time) error {
+	newest, count := newestDue(e.times, due, now)
 	next, name := e.after(newest), e.job.Name
 	late := now.Sub(newest) > Grace
-	missed, then := count-1, newest // which is decided on in a step of its own
+	missed, then := count-1, newest // the newest one is decided in a later step
 	if late && e.job.CatchUp == CatchUpSkip {
 		missed, then = count, next
 	}
@@ -72,7 +71,7 @@ func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) er
 		s.o.Logger.Warn("job missed occurrences", "job", name, "count", missed, "from", due)
 		return s.skip(ctx, name, due, then, "missed", whyMissed(missed), missed)
 	}
-	why, text, err := s.reason(ctx, e, due, now)
+	why, text, err := s.skipReason(ctx, e, due, now)
 	if err != nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func (s *Scheduler) skip(ctx context.Context, job string, due, next time.Time, o
 
 func whyMissed(count int) string {
 	switch {
-	case count >= countMost-1:
+	case count >= maxCount-1:
 		return fmt.Sprintf("at least %d occurrences came due while the daemon could not run them", count)
 	case count == 1:
 		return "it came due while the daemon could not run it"
@@ -103,8 +102,8 @@ func whyMissed(count int) string {
 	return fmt.Sprintf("%d occurrences came due while the daemon could not run them", count)
 }
 
-// reason is why the occurrence is not fired, or "" and what to ask.
-func (s *Scheduler) reason(ctx context.Context, e *entry, due, now time.Time) (why, text string, err error) {
+// skipReason returns why the occurrence is not fired, or "" and the prompt.
+func (s *Scheduler) skipReason(ctx context.Context, e *compiledJob, due, now time.Time) (why, text string, err error) {
 	switch {
 	case !e.active.contain(due):
 		return "outside of the active hours " + e.active.text, "", nil
@@ -124,8 +123,8 @@ func (s *Scheduler) reason(ctx context.Context, e *entry, due, now time.Time) (w
 	return why, text, nil
 }
 
-// message is what goes into the inbox. Its id is the occurrence's identity.
-func (e *entry) message(due, now time.Time, text string) channels.Inbound {
+// message is the inbox entry of an occurrence, which its id identifies.
+func (e *compiledJob) message(due, now time.Time, text string) channels.Inbound {
 	return channels.Inbound{
 		Key:    e.key,
 		ID:     fmt.Sprintf("hb:%s:%d", e.job.Name, due.Unix()),

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// maxPromptFile is the greatest size of a prompt file. A longer one would
-// fill the model's window.
+// maxPromptFile is the greatest size of a prompt file, in bytes. A longer one
+// would fill the model's window.
 const maxPromptFile = 64 << 10
 
-// prompt is what the model is asked now. If there is nothing to ask, why says
-// so in a few words.
+// prompt is what to ask the model now. If there is nothing to ask, why says so
+// in a few words.
 func (s *Scheduler) prompt(ctx context.Context, j Job) (text, why string) {
 	if j.PromptFile == "" {
 		return j.Prompt, ""
@@ -55,7 +56,7 @@ func isBlank(text string) bool {
 	return true
 }
 
-// withoutComments cuts HTML comments out; an open one reaches to the end.
+// withoutComments removes HTML comments. One that is not closed reaches to the end.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for {
@@ -68,24 +69,24 @@ func withoutComments(text string) string {
 	}
 }
 
-// okToken is what the model answers when there is nothing to say.
+// okToken is the model's answer when there is nothing to say.
 const okToken = "heartbeat_ok"
 
-// maxAside is how many letters an answer may have beside the token and still
+// maxRemark is how many letters an answer may have besides the token and still
 // count as silence.
-const maxAside = 40
+const maxRemark = 40
 
-// Silent reports whether an answer of a job means that there is nothing to
-// tell. That is so when it
+// Silent reports whether a job's answer means that there is nothing to tell. It
+// does if it
 //
-//   - has nothing but white space and punctuation in it, or
-//   - begins or ends with HEARTBEAT_OK, in any case and dressed in any
-//     punctuation or Markdown ("**HEARTBEAT_OK**.", "Heartbeat ok"), and has
-//     beside it at most one short remark of 40 letters ("nothing to report")
-//     without a digit, a question, a link or a mention.
+//   - has only white space and punctuation, or
+//   - begins or ends with HEARTBEAT_OK, in any case and with any punctuation or
+//     Markdown ("**HEARTBEAT_OK**.", "Heartbeat ok"), and has besides it at most
+//     one short remark of 40 letters ("nothing to report") without a digit, a
+//     question, a link or a mention.
 //
-// A remark that could be news is told: an alarm too many is better than one
-// that nobody hears.
+// A remark that could be news is delivered: a needless alarm is better than a
+// missed one.
 func Silent(answer string) bool {
 	if !strings.ContainsFunc(answer, isVisible) {
 		return true
@@ -102,32 +103,30 @@ func Silent(answer string) bool {
 		}
 		letters += len([]rune(word))
 	}
-	return letters <= maxAside
+	return letters <= maxRemark
 }
 
-// isVisible reports whether r says something: letters, digits, and signs like
-// emoji do; punctuation and what Markdown is made of do not.
+// isVisible reports whether r says something, as letters, digits and signs like
+// emoji do. Punctuation and the signs of Markdown do not.
 func isVisible(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) && r > unicode.MaxASCII
 }
 
-// cutToken takes the token off the beginning or the end of an answer's words.
-// Splitting at punctuation has made two words of it, unless the model wrote
-// it without any.
+// cutToken removes the token from the beginning or the end of an answer's
+// words. Splitting at punctuation has made two words of it, unless the model
+// wrote it as one.
 func cutToken(words []string) (rest []string, found bool) {
 	for _, token := range [][]string{strings.Split(okToken, "_"), {strings.ReplaceAll(okToken, "_", "")}} {
 		n := len(token)
 		if len(words) < n {
 			continue
 		}
-		if same(words[:n], token) {
+		if slices.Equal(words[:n], token) {
 			return words[n:], true
 		}
-		if same(words[len(words)-n:], token) {
+		if slices.Equal(words[len(words)-n:], token) {
 			return words[:len(words)-n], true
 		}
 	}
 	return nil, false
 }
-
-func same(a, b []string) bool { return strings.Join(a, " ") == strings.Join(b, " ") }

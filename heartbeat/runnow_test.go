@@ -39,7 +39,7 @@ func TestRunNow(t *testing.T) {
 	})
 }
 
-// Another node fires the job in the middle of it.
+// Another node fires the job during RunNow.
 func TestRunNowBesideAnotherNode(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.run(10*time.Minute, every(time.Hour))
@@ -63,8 +63,8 @@ func TestRunNowBesideAnotherNode(t *testing.T) {
 	})
 }
 
-// A RunNow that failed has changed nothing: the job is not fired behind the
-// back of who was told so, and an interval goes on from where it was.
+// A RunNow that failed has changed nothing: the job is not fired later, and an
+// interval continues from where it was.
 func TestRunNowThatFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked time.Duration // after midnight; the first life ends at 10 minutes

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 	"time"
-	_ "time/tzdata" // A small Debian has no zone files; a job's time zone must exist all the same.
+	_ "time/tzdata" // a small Debian has no zone files
 
 	"github.com/robfig/cron/v3"
 )
@@ -15,21 +15,20 @@ import (
 type timetable interface {
 	// next is the first due time after t, in whole seconds; zero if there is none.
 	next(t time.Time) time.Time
-	// replan reports when the job should be due, seen from now, though it is
-	// planned for planned, which lies ahead. It returns planned where nothing
-	// has changed.
+	// replan is when a job should be due that is planned for planned, a time
+	// after now. It returns planned if nothing has changed.
 	replan(planned, now time.Time) time.Time
 }
 
-// interval is due every so often. Due times are anchored to the one before,
-// so a restart neither delays nor repeats one.
+// interval is due at regular distances. Due times are anchored to the one
+// before, so a restart neither delays nor repeats one.
 type interval time.Duration
 
 func (i interval) next(t time.Time) time.Time { return t.Add(time.Duration(i)) }
 
-// replan brings a time near that lies further ahead than the interval: the
-// interval was made shorter, or the clock was set back. The minute is for
-// clocks that are set right by a little all day long.
+// replan brings a time nearer that is further ahead than the interval, because
+// the interval was made shorter or the clock was set back. The minute is for
+// clocks that are corrected a little all day long.
 func (i interval) replan(planned, now time.Time) time.Time {
 	if soon := i.next(now); planned.After(soon.Add(time.Minute)) {
 		return wholeSecond(soon)
@@ -39,15 +38,15 @@ func (i interval) replan(planned, now time.Time) time.Time {
 
 // calendar is due at times of day in a time zone.
 //
-// What a change of the clocks does depends on the hour field. With "*" the
-// job follows real time: nothing happens in an hour that does not exist, and
-// an hour that comes twice counts twice. With anything else the job is meant
-// for times of day: each of them is due once, the first time it comes, and one
-// that does not exist is due when the clocks have jumped over it.
+// The hour field decides how a change of the clocks is treated. With "*" the
+// job follows real time: an hour that does not exist has no occurrences, and an
+// hour that comes twice has twice as many. With anything else the job is meant
+// for times of day: each is due once, the first time it comes, and one that
+// does not exist is due when the clocks have jumped over it.
 type calendar struct {
-	cron  cron.Schedule // evaluated on wall clocks without changes only
-	zone  *time.Location
-	hours bool // the hour field is "*"
+	cron     cron.Schedule // only evaluated on wall clocks without changes
+	zone     *time.Location
+	realTime bool // the hour field is "*"
 }
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
@@ -57,7 +56,7 @@ func parseCron(spec string, zone *time.Location) (calendar, error) {
 	spec = strings.TrimSpace(spec)
 	switch {
 	case strings.HasPrefix(spec, "TZ=") || strings.HasPrefix(spec, "CRON_TZ="):
-		return calendar{}, errors.New("the time zone belongs into time_zone")
+		return calendar{}, errors.New("write the time zone as time_zone")
 	case strings.HasPrefix(spec, "@every"):
 		return calendar{}, errors.New(`write an interval as "every" instead of cron`)
 	}
@@ -66,28 +65,28 @@ func parseCron(spec string, zone *time.Location) (calendar, error) {
 		return calendar{}, fmt.Errorf("%w (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0)", err)
 	}
 	fields := strings.Fields(spec)
-	return calendar{cron: schedule, zone: zone, hours: spec == "@hourly" || len(fields) == 5 && fields[1] == "*"}, nil
+	return calendar{cron: schedule, zone: zone, realTime: spec == "@hourly" || len(fields) == 5 && fields[1] == "*"}, nil
 }
 
 func (c calendar) next(t time.Time) time.Time {
-	if c.hours {
+	if c.realTime {
 		return c.nextReal(t)
 	}
 	return c.nextWall(t)
 }
 
 func (c calendar) replan(planned, now time.Time) time.Time {
-	// Normally nothing lies between now and planned, and planned is on the
-	// calendar. Otherwise the calendar is another one, or the clock was set
-	// back; the store refuses an occurrence that already happened.
+	// Normally planned is the first due time after now. Otherwise the calendar
+	// has changed, or the clock was set back; the store refuses an occurrence
+	// that already happened.
 	return c.next(now)
 }
 
-// nextReal walks through the stretches of time in which the zone's offset
-// stays the same; within one a wall clock is exact.
+// nextReal goes through the stretches of time with one offset of the zone.
+// Within a stretch a wall clock is exact.
 func (c calendar) nextReal(t time.Time) time.Time {
 	stretch := t.In(c.zone)
-	for range 64 { // more changes of the clocks than in the years that cron looks ahead
+	for range 64 { // more clock changes than in the years that cron looks ahead
 		_, offset := stretch.Zone()
 		_, end := stretch.ZoneBounds()
 		due := c.cron.Next(t.In(time.FixedZone("", offset)))
@@ -99,8 +98,8 @@ func (c calendar) nextReal(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextWall evaluates the expression on a wall clock that knows no changes,
-// and asks when the real one shows that time for the first time.
+// nextWall evaluates the expression on a wall clock without changes, and
+// returns when the real clock shows that time for the first time.
 func (c calendar) nextWall(t time.Time) time.Time {
 	here := t.In(c.zone)
 	wall := time.Date(here.Year(), here.Month(), here.Day(), here.Hour(), here.Minute(), here.Second(), 0, time.UTC)
@@ -114,16 +113,16 @@ func (c calendar) nextWall(t time.Time) time.Time {
 	}
 }
 
-// firstShown is when the clocks in zone show wall for the first time, or, if
-// they jump over it, the moment they do.
+// firstShown is when the clocks in zone show wall for the first time, or the
+// moment when they jump over it.
 func firstShown(wall time.Time, zone *time.Location) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	start, end := t.ZoneBounds()
 	_, offset := t.Zone()
 	switch shown := t.Unix() + int64(offset) - wall.Unix(); {
-	case shown > 0: // t lies after the gap
+	case shown > 0: // t is after the gap
 		return start
-	case shown < 0: // t lies before it
+	case shown < 0: // t is before it
 		return end
 	}
 	if start.IsZero() {
@@ -137,46 +136,45 @@ func firstShown(wall time.Time, zone *time.Location) time.Time {
 	return t
 }
 
-// countMost bounds how many missed occurrences are counted one by one.
-const countMost = 1000
+// maxCount bounds how many missed occurrences are counted one by one.
+const maxCount = 1000
 
-// last is the newest due time that is not after now, given due, one that is
-// not after now either, and how many there are from due up to it, at most
-// countMost.
-func last(tt timetable, due, now time.Time) (newest time.Time, count int) {
+// newestDue returns the newest due time that is not after now, and the number of
+// due times from due up to it, at most maxCount. due is not after now either.
+func newestDue(tt timetable, due, now time.Time) (newest time.Time, count int) {
 	if i, ok := tt.(interval); ok {
 		n := now.Sub(due) / time.Duration(i)
-		return due.Add(n * time.Duration(i)), int(min(n, countMost-1)) + 1
+		return due.Add(n * time.Duration(i)), int(min(n, maxCount-1)) + 1
 	}
 	ahead := func(t time.Time) bool { return t.IsZero() || t.After(now) }
 	newest, count = due, 1
-	for ; count < countMost; count++ {
+	for ; count < maxCount; count++ {
 		after := tt.next(newest)
 		if ahead(after) {
 			return newest, count
 		}
 		newest = after
 	}
-	// The newest is the first second after which nothing else is due.
+	// The newest is the first second with no due time after it, up to now.
 	more := sort.Search(int(now.Sub(newest)/time.Second), func(i int) bool { return ahead(tt.next(newest.Add(time.Duration(i) * time.Second))) })
 	return newest.Add(time.Duration(more) * time.Second), count
 }
 
-// wholeSecond is t as the store keeps it, without what a due time's id cannot
+// wholeSecond is t in the store's precision, which the id of an occurrence can
 // show. Zero stays zero.
 func wholeSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// hours is a part of the day on the clocks of a zone, from (inclusive) to
-// (exclusive) in minutes since midnight. from > to crosses midnight.
-type hours struct {
+// activeHours is a part of the day in a zone, from (inclusive) to (exclusive)
+// in minutes since midnight. from > to crosses midnight.
+type activeHours struct {
 	from, to int
 	zone     *time.Location
 	text     string
 }
 
-// parseHours reads "08:00-22:00". An empty text is the whole day.
-func parseHours(text string, zone *time.Location) (hours, error) {
-	h := hours{to: 24 * 60, zone: zone, text: strings.TrimSpace(text)}
+// parseActiveHours reads "08:00-22:00". An empty text is the whole day.
+func parseActiveHours(text string, zone *time.Location) (activeHours, error) {
+	h := activeHours{to: 24 * 60, zone: zone, text: strings.TrimSpace(text)}
 	if h.text == "" {
 		return h, nil
 	}
@@ -186,9 +184,9 @@ func parseHours(text string, zone *time.Location) (hours, error) {
 	h.to, err2 = parseMinute(to)
 	switch {
 	case !found || err1 != nil || err2 != nil || h.from == 24*60:
-		return hours{}, fmt.Errorf("active hours %q: want two times of day, like 08:00-22:00", text)
+		return activeHours{}, fmt.Errorf("active hours %q: want two times of day, like 08:00-22:00", text)
 	case h.from == h.to:
-		return hours{}, fmt.Errorf("active hours %q: they begin when they end; leave them out for the whole day", text)
+		return activeHours{}, fmt.Errorf("active hours %q: they begin when they end; leave them out for the whole day", text)
 	}
 	return h, nil
 }
@@ -207,7 +205,7 @@ func parseMinute(text string) (int, error) {
 }
 
 // contain reports whether the clocks show a time in h at t.
-func (h hours) contain(t time.Time) bool {
+func (h activeHours) contain(t time.Time) bool {
 	t = t.In(h.zone)
 	minute := t.Hour()*60 + t.Minute()
 	if h.from < h.to {

@@ -73,8 +73,8 @@ func TestCronAcrossChangesOfTheClocks(t *testing.T) {
 	}
 }
 
-// TestNextMinuteByMinute walks over some days around changes of the clocks:
-// what comes next must not depend on how shortly before one asks.
+// TestNextMinuteByMinute walks over some days around changes of the clocks: the
+// next due time must not depend on how long before it one asks.
 func TestNextMinuteByMinute(t *testing.T) {
 	for _, zone := range []string{"Europe/Rome", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Havana", "UTC"} {
 		loc := in(t, zone)
@@ -161,7 +161,7 @@ func TestValidate(t *testing.T) {
 		"six fields":         {func(j *heartbeat.Job) { j.Cron = "0 0 8 * * *" }, []string{"want minute hour day month weekday"}},
 		"weekday 7":          {func(j *heartbeat.Job) { j.Cron = "0 8 * * 7" }, []string{"Sunday is 0"}},
 		"@every":             {func(j *heartbeat.Job) { j.Cron = "@every 1h" }, []string{`write an interval as "every"`}},
-		"zone in cron":       {func(j *heartbeat.Job) { j.Cron = "CRON_TZ=UTC 0 8 * * *" }, []string{"belongs into time_zone"}},
+		"zone in cron":       {func(j *heartbeat.Job) { j.Cron = "CRON_TZ=UTC 0 8 * * *" }, []string{"write the time zone as time_zone"}},
 		"no such day":        {func(j *heartbeat.Job) { j.Cron = "0 8 30 2 *" }, []string{"no such day"}},
 		"never active":       {func(j *heartbeat.Job) { j.Cron = "0 3 * * *" }, []string{"never due in the active hours 07:00-22:00"}},
 		"hours":              {func(j *heartbeat.Job) { j.ActiveHours = "8-22" }, []string{"want two times of day"}},

@@ -72,7 +72,7 @@ func (r *rig) run(d time.Duration, jobs ...heartbeat.Job) {
 	}
 }
 
-// happened is what the store recorded, oldest first: due time, outcome, why.
+// happened returns the recorded outcomes, oldest first: due time, outcome, why.
 func (r *rig) happened() []string {
 	r.t.Helper()
 	list, err := r.store.Occurrences(r.t.Context(), "", 1000)
@@ -93,7 +93,7 @@ func (r *rig) want(lines ...string) {
 	}
 }
 
-// inbox is what waits for the gateway.
+// inbox returns the entries that wait for the gateway.
 func (r *rig) inbox() []sessions.QueueItem {
 	r.t.Helper()
 	items, err := r.store.ListQueue(r.t.Context(), 1000)
@@ -289,7 +289,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// spy looks at what is fired and may make it fail.
+// spy records what is fired and can make it fail.
 type spy struct {
 	heartbeat.Ledger
 	fire    func(due time.Time) error
