@@ -21,14 +21,14 @@ type Job struct {
 	Last *sessions.Occurrence `json:"last,omitempty"`
 }
 
-// Scheduler knows the configured jobs.
+// Scheduler lists and runs the configured jobs.
 type Scheduler interface {
 	Jobs(ctx context.Context) ([]Job, error)
-	// RunJob fires a job now, beside its schedule. Errors: sessions.ErrNotFound.
+	// RunJob fires a job now, besides its schedule. Errors: sessions.ErrNotFound.
 	RunJob(ctx context.Context, name string) error
 }
 
-// Info is what a process says about itself.
+// Info is the state of a process.
 type Info struct {
 	Version  string    `json:"version"`
 	PID      int       `json:"pid,omitempty"`
@@ -39,12 +39,11 @@ type Info struct {
 	Model    string    `json:"model,omitempty"`
 	// ModelTrouble is nil unless the model's last call failed.
 	ModelTrouble *Trouble `json:"model_trouble,omitempty"`
-	// OtherTroubles are those of models for summaries, and of those that
-	// conversations name, by name.
+	// OtherTroubles are those of models for summaries and of models that
+	// conversations name.
 	OtherTroubles []OtherTrouble `json:"other_troubles,omitempty"`
 	Listen        string         `json:"listen,omitempty"`
-	// Running is false when no daemon runs and the store was opened just for
-	// this question.
+	// Running is false if no daemon runs and the command opened the store itself.
 	Running     bool                       `json:"running"`
 	Turns       int                        `json:"turns"`
 	OldestTurnS float64                    `json:"oldest_turn_seconds,omitempty"`
@@ -55,14 +54,14 @@ type Info struct {
 	DiskFull bool `json:"disk_full,omitempty"`
 }
 
-// Trouble is why calls fail, until one goes well.
+// Trouble is why calls of a model fail, until one succeeds.
 type Trouble struct {
 	At     time.Time `json:"at"`
 	Why    string    `json:"why"`
 	InARow int       `json:"in_a_row"`
 }
 
-// OtherTrouble is trouble with a model beside the configured one.
+// OtherTrouble is trouble with a model other than the configured one.
 type OtherTrouble struct {
 	Model string `json:"model"`
 	Trouble
@@ -75,31 +74,31 @@ type Status struct {
 	Problem string `json:"problem,omitempty"`
 	// Nodes are those that share the store, if several can.
 	Nodes []Node `json:"nodes,omitempty"`
-	// Stats are nil if the store cannot be read: then nobody knows them.
+	// Stats are nil if the store cannot be read.
 	*sessions.Stats
 }
 
-// AdminOptions say what the verbs work on. Store and Info must be set.
+// AdminOptions are what the verbs work with. Store and Info must be set.
 type AdminOptions struct {
 	Store sessions.Store
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
-	// Nodes lists the nodes that share the store. Nil: it is of one alone.
+	// Nodes lists the nodes that share the store. Nil: it is not shared.
 	Nodes func(ctx context.Context) ([]sessions.Node, error)
-	// Approve lets somebody in, and tells them. Nil: Store does it, and nobody
-	// is told.
+	// Approve lets a person in and tells them. Nil: Store does it, and the
+	// person is not told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	// Phones links channels to phones.
 	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.
 	Ask Asker
-	// Events is told what the operator ended, and must not block. Nil: nobody
-	// listens.
+	// Events receives what the operator ended, and must not block. Nil: events
+	// are dropped.
 	Events func(event.Event)
-	// Audit gets two lines about everything that ends or renames something.
+	// Audit gets two lines for everything that ends or renames something.
 	Audit erasure.Log
-	// Eraser erases. Nil: one that knows no more than Store and Audit.
+	// Eraser erases. Nil: one that only knows Store and Audit.
 	Eraser *erasure.Eraser
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -108,14 +107,13 @@ type AdminOptions struct {
 // maxBody bounds a request; the longest is a title.
 const maxBody = 64 << 10
 
-// maxErasure bounds what is to be erased: somebody on IRC can have had
+// maxErasure bounds the request of an erasure: a person on IRC can have had
 // thousands of masks.
 const maxErasure = 4 << 20
 
 type admin struct{ AdminOptions }
 
-// Admin serves the operator's verbs. See the package comment for who may
-// reach it.
+// Admin serves the operator's verbs. See the package comment for who may reach it.
 func Admin(o AdminOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -133,29 +131,29 @@ func Admin(o AdminOptions) http.Handler {
 		"GET /v1/nodes":                verb(a.nodes),
 		"GET /v1/sessions":             verb(a.sessions),
 		"GET /v1/sessions/log":         verb(a.messages),
-		"POST /v1/sessions/rename":     verb(quiet(a.rename)),
-		"POST /v1/sessions/delete":     keyed(quiet(a.remove)),
+		"POST /v1/sessions/rename":     verb(noAnswer(a.rename)),
+		"POST /v1/sessions/delete":     keyed(noAnswer(a.remove)),
 		"GET /v1/sessions/one":         keyed(o.Store.Conversation),
 		"GET /v1/sessions/running":     keyed(a.running),
 		"GET /v1/sessions/summary":     keyed(a.summary),
 		"GET /v1/sessions/generations": keyed(a.generations),
 		"GET /v1/sessions/numbers":     verb(a.numbers),
 		"POST /v1/sessions/configure":  verb(a.configure),
-		"POST /v1/sessions/join":       verb(quiet(a.join)),
+		"POST /v1/sessions/join":       verb(noAnswer(a.join)),
 		"GET /v1/sessions/erase":       verb(a.planErase),
 		"GET /v1/facts":                verb(a.facts),
-		"POST /v1/facts/forget":        verb(quiet(a.forget)),
+		"POST /v1/facts/forget":        verb(noAnswer(a.forget)),
 		"GET /v1/search":               verb(a.searchAll),
 		"GET /v1/queue":                verb(a.queue),
 		"GET /v1/queue/item":           verb(o.Store.ShowQueue),
-		"POST /v1/queue/retry":         verb(quiet(o.Store.RetryQueue)),
-		"POST /v1/queue/drop":          verb(quiet(a.drop)),
+		"POST /v1/queue/retry":         verb(noAnswer(o.Store.RetryQueue)),
+		"POST /v1/queue/drop":          verb(noAnswer(a.drop)),
 		"GET /v1/jobs":                 verb(a.jobs),
 		"GET /v1/jobs/log":             verb(a.occurrences),
-		"POST /v1/jobs/run":            verb(quiet(a.runJob)),
+		"POST /v1/jobs/run":            verb(noAnswer(a.runJob)),
 		"GET /v1/pairings":             verb(a.pairings),
 		"POST /v1/pairings/add":        verb(a.approve),
-		"POST /v1/pairings/remove":     verb(quiet(a.unpair)),
+		"POST /v1/pairings/remove":     verb(noAnswer(a.unpair)),
 		"POST /v1/channels/unlink":     verb(a.unlink),
 	} {
 		mux.Handle(pattern, h)
@@ -168,7 +166,7 @@ func Admin(o AdminOptions) http.Handler {
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(formHeader, form)
+		w.Header().Set(formHeader, wireForm)
 		all.ServeHTTP(w, r)
 	})
 }

@@ -30,8 +30,8 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func now() time.Time { return began }
 
-// filled is a store with one answered chat, one dead delivery, one thing set
-// aside, one message that waits, and one person who asks to be let in.
+// filled is a store with one answered chat, one dead delivery, one quarantined
+// message, one waiting message, and one person who asks to be let in.
 func filled(t *testing.T) *sqlitetest.Store {
 	t.Helper()
 	s := sqlitetest.Open(t, now)
@@ -73,8 +73,8 @@ func (s *scheduler) RunJob(_ context.Context, name string) error {
 	return nil
 }
 
-// clients runs a test over the socket and in the process: the same must come
-// out.
+// clients runs a test over the socket and in the process; both must behave
+// alike.
 func clients(t *testing.T, o func() httpapi.AdminOptions, f func(t *testing.T, c *httpapi.Client)) {
 	t.Helper()
 	t.Run("in process", func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Scripts ask in the address, as docs/sessions.md says.
+// Scripts send arguments in the query, as docs/sessions.md says.
 func TestAskedInAnAddress(t *testing.T) {
 	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
 	for target, want := range map[string]int{
@@ -314,8 +314,8 @@ func TestAskedInAnAddress(t *testing.T) {
 	}
 }
 
-// A daemon of before a change of the questions may understand something else: it
-// is not believed, but for its status.
+// A daemon with another wireForm may misunderstand a request: only its status
+// is believed.
 func TestDaemonOfAnotherVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
@@ -340,7 +340,7 @@ func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem,
 	return a.Store.ListQueue(ctx, limit)
 }
 
-// A page has as many items as were asked for, up to a thousand.
+// A page has as many items as the request names, up to a thousand.
 func TestPages(t *testing.T) {
 	s := &asked{Store: filled(t)}
 	h := httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }})
@@ -353,7 +353,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A store that fails is what status is asked about: it answers all the same.
+// broken is a store that cannot be read; status answers all the same.
 type broken struct{ *sqlitetest.Store }
 
 func (broken) Check(context.Context) error { return fmt.Errorf("sqlite: check: %w", syscall.ENOSPC) }

@@ -11,17 +11,16 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Asker puts a question into a conversation and waits for the answer. One with
-// an id that was asked before is only waited for. What the asker is to read of
-// an error is a [Refusal].
+// Asker puts a question into a conversation and waits for the answer. If the id was
+// asked before, it only waits. An error that the caller is to read is a [Refusal].
 type Asker func(ctx context.Context, k channels.Key, id, text string) (string, error)
 
-// Refusal is an error that is the asker's to read, in a sentence.
+// Refusal is an error that the caller is to read, in a sentence.
 type Refusal struct{ Sentence string }
 
 func (e *Refusal) Error() string { return e.Sentence }
 
-// Plain is for [Plain]: a sentence may begin with what somebody wrote.
+// Plain is for [Plain]: the sentence may begin with words of the caller.
 func (e *Refusal) Plain() string { return e.Sentence }
 
 // Asked is a question and its answer.
@@ -41,10 +40,10 @@ type question struct {
 }
 
 const (
-	// DefaultWait is how long an answer is waited for.
-	DefaultWait = 5 * time.Minute
+	// defaultWait is how long Ask waits for an answer by default.
+	defaultWait = 5 * time.Minute
 	maxWait     = time.Hour
-	// maxQuestion bounds a request. The text itself is bounded by the gateway.
+	// maxQuestion bounds a request. The gateway bounds the text itself.
 	maxQuestion = 32 << 20
 )
 
@@ -56,7 +55,7 @@ func Ask(ask Asker) http.Handler {
 		if ask == nil {
 			return a, ErrNoDaemon
 		}
-		if err := named(q.Key); err != nil {
+		if err := requireKey(q.Key); err != nil {
 			return a, err
 		}
 		if q.ID == "" {
@@ -65,7 +64,7 @@ func Ask(ask Asker) http.Handler {
 		if !askID.Regexp().MatchString(q.ID) {
 			return a, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
 		}
-		wait := DefaultWait
+		wait := defaultWait
 		if q.Wait != "" {
 			if wait, err = time.ParseDuration(q.Wait); err != nil || wait <= 0 || wait > maxWait {
 				return a, &badRequest{fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}

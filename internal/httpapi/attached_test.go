@@ -10,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// What a provider attached is for the provider: no list of messages has it,
-// neither of those said nor of those found nor of a turn under way.
+// Data that a provider attached is only for the provider: no list of messages
+// has it, neither logs nor searches nor running turns.
 func TestAttachedIsNotShown(t *testing.T) {
 	s := filled(t)
 	k := channels.MustKey("telegram:1")

@@ -14,11 +14,10 @@ import (
 	"dragoman/sessions"
 )
 
-// Client speaks to an [Admin] handler. It is safe for concurrent use.
+// Client calls an [Admin] handler. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
-	// copies is http without the limit on the time of a call: whole stores
-	// travel through it.
+	// copies is http without a time limit, for whole stores.
 	copies *http.Client
 }
 
@@ -26,20 +25,20 @@ func newClient(t http.RoundTripper) *Client {
 	return &Client{&http.Client{Timeout: callWithin, Transport: t}, &http.Client{Transport: t}}
 }
 
-// callWithin bounds one call; a full page of long messages fits into it.
+// callWithin bounds one call. It is enough for a full page of long messages.
 const callWithin = time.Minute
 
-// maxAnswer bounds what is read back: a page of 1000 messages of 256 KiB.
+// maxAnswer bounds an answer: a page of 1000 messages of 256 KiB.
 const maxAnswer = 512 << 20
 
 // Dial makes a client for the daemon that listens on the socket at path. It
-// does not connect yet; Status tells whether somebody answers.
+// does not connect yet; Status tells whether a daemon answers.
 func Dial(path string) *Client {
 	return newClient(SocketTransport(path))
 }
 
-// SocketTransport sends every request to the socket at path, whatever host it
-// names.
+// SocketTransport sends every request to the socket at path, whatever host its
+// URL names.
 func SocketTransport(path string) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -58,14 +57,14 @@ func SocketTransport(path string) *http.Transport {
 // Close ends the connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks how everything is.
+// Status returns the state of the daemon and its queues.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return fetch[Status](ctx, c, "/v1/status", done{})
 }
 
 // Rename gives a conversation a title.
 func (c *Client) Rename(ctx context.Context, k channels.Key, title string) error {
-	return c.tell(ctx, "/v1/sessions/rename", renaming{k, title})
+	return c.tell(ctx, "/v1/sessions/rename", renameRequest{k, title})
 }
 
 // Delete removes a conversation's transcript.
@@ -73,9 +72,9 @@ func (c *Client) Delete(ctx context.Context, k channels.Key) error {
 	return c.tell(ctx, "/v1/sessions/delete", k)
 }
 
-// Queue lists what is not done.
+// Queue lists the items of inbox, outbox and quarantine that are not done.
 func (c *Client) Queue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
-	return fetch[[]sessions.QueueItem](ctx, c, "/v1/queue", some{limit})
+	return fetch[[]sessions.QueueItem](ctx, c, "/v1/queue", listRequest{limit})
 }
 
 // QueueItem shows one item with its text.
@@ -98,9 +97,9 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	return fetch[[]Job](ctx, c, "/v1/jobs", done{})
 }
 
-// Occurrences lists what became of due times, newest first.
+// Occurrences lists the outcomes of due times, newest first.
 func (c *Client) Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error) {
-	return fetch[[]sessions.Occurrence](ctx, c, "/v1/jobs/log", past{job, some{limit}})
+	return fetch[[]sessions.Occurrence](ctx, c, "/v1/jobs/log", occurrencesRequest{job, listRequest{limit}})
 }
 
 // RunJob fires a job now.
@@ -108,7 +107,7 @@ func (c *Client) RunJob(ctx context.Context, name string) error {
 	return c.tell(ctx, "/v1/jobs/run", name)
 }
 
-// Pairings lists who was let in and who asks to be.
+// Pairings lists the people who were let in and those who ask.
 func (c *Client) Pairings(ctx context.Context) ([]sessions.Pairing, error) {
 	return fetch[[]sessions.Pairing](ctx, c, "/v1/pairings", done{})
 }
@@ -120,39 +119,38 @@ func (c *Client) ApprovePairing(ctx context.Context, code string) (sessions.Pair
 
 // Unpair withdraws an approval.
 func (c *Client) Unpair(ctx context.Context, channel, personID string) error {
-	return c.tell(ctx, "/v1/pairings/remove", paired{channel, personID})
+	return c.tell(ctx, "/v1/pairings/remove", unpairRequest{channel, personID})
 }
 
-// fetch asks for something, and changes nothing.
-func fetch[T any](ctx context.Context, c *Client, path string, asked any) (T, error) {
-	return ask[T](ctx, c, http.MethodGet, path, asked)
+// fetch makes a call that changes nothing.
+func fetch[T any](ctx context.Context, c *Client, path string, args any) (T, error) {
+	return ask[T](ctx, c, http.MethodGet, path, args)
 }
 
-// post changes something that has an answer.
-func post[T any](ctx context.Context, c *Client, path string, asked any) (T, error) {
-	return ask[T](ctx, c, http.MethodPost, path, asked)
+// post makes a call that changes something and has a result.
+func post[T any](ctx context.Context, c *Client, path string, args any) (T, error) {
+	return ask[T](ctx, c, http.MethodPost, path, args)
 }
 
-// tell changes something that has none.
-func (c *Client) tell(ctx context.Context, path string, asked any) error {
-	_, err := post[done](ctx, c, path, asked)
+// tell makes a call that changes something and has no result.
+func (c *Client) tell(ctx context.Context, path string, args any) error {
+	_, err := post[done](ctx, c, path, args)
 	return err
 }
 
-func ask[T any](ctx context.Context, c *Client, method, path string, asked any) (got T, err error) {
-	resp, err := send(ctx, c.http, method, path, asked)
+func ask[T any](ctx context.Context, c *Client, method, path string, args any) (got T, err error) {
+	resp, err := send(ctx, c.http, method, path, args)
 	if err == nil {
 		err = receive(ctx, resp, &got)
 	}
 	return got, err
 }
 
-// receive reads an answer.
 func receive(ctx context.Context, resp *http.Response, into any) error {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return asked(ctx, resp.Request.Method, resp.Request.URL.Path, err)
+		return callError(ctx, resp.Request.Method, resp.Request.URL.Path, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("httpapi: understand the daemon's answer: %w", err)
@@ -160,16 +158,15 @@ func receive(ctx context.Context, resp *http.Response, into any) error {
 	return nil
 }
 
-// send is do with a question.
-func send(ctx context.Context, c *http.Client, method, path string, asked any) (*http.Response, error) {
-	body, err := json.Marshal(asked)
+func send(ctx context.Context, c *http.Client, method, path string, args any) (*http.Response, error) {
+	body, err := json.Marshal(args)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: encode the request: %w", err)
 	}
 	return do(ctx, c, method, path, bytes.NewReader(body))
 }
 
-// do returns an answer whose body the caller closes, or why there is none.
+// do returns a successful response, whose body the caller closes.
 func do(ctx context.Context, c *http.Client, method, path string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+path, body)
 	if err != nil {
@@ -177,9 +174,9 @@ func do(ctx context.Context, c *http.Client, method, path string, body io.Reader
 	}
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, asked(ctx, method, path, err)
+		return nil, callError(ctx, method, path, err)
 	}
-	if resp.Header.Get(formHeader) != form && !anyForm[path] {
+	if resp.Header.Get(formHeader) != wireForm && !anyForm[path] {
 		defer resp.Body.Close()
 		return nil, errForm
 	}
@@ -190,14 +187,14 @@ func do(ctx context.Context, c *http.Client, method, path string, body io.Reader
 	return nil, readFailure(resp)
 }
 
-// form is how questions and answers are written. A daemon names it with each
-// answer: one of another version may have understood something else.
+// wireForm is the version of the JSON in requests and answers. A daemon names
+// it in each answer: one of another version may have understood something else.
 const (
 	formHeader = "Dragoman-Form"
-	form       = "2"
+	wireForm   = "2"
 )
 
-// anyForm are the paths that are the same in all of them.
+// anyForm are the paths whose JSON all versions share.
 var anyForm = map[string]bool{"/v1/status": true, dumpPath: true, restorePath: true}
 
-var errForm = &RemoteError{Sentence: "the daemon that runs is of another version and may have understood something else; restart it, then run the command again"}
+var errForm = &RemoteError{Sentence: "the running daemon has another version and may have misunderstood the command; restart it, then run the command again"}

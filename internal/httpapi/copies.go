@@ -20,22 +20,21 @@ const (
 	restorePath = "/v1/sessions/restore"
 )
 
-// copied is one line of a copy on its way: a record, or the end. A copy
-// without its end was cut off and counts for nothing.
-type copied struct {
+// copyLine is one line of a copy in transit: a record, or the end. A copy
+// without its end was cut off and is discarded.
+type copyLine struct {
 	sessions.Record
-	// Done is how many records came before, in the last line.
+	// Done is the number of records before it, in the last line.
 	Done *int `json:"done,omitempty"`
-	// Failure is why there is no more, in the last line.
+	// Failure is why the copy ends early, in the last line.
 	Failure *failure `json:"failure,omitempty"`
 	Status  int      `json:"status,omitempty"`
 }
 
-// errCut: a copy ended before its end.
+// errCut: a copy ended without its last line.
 var errCut = errors.New("the copy was cut off")
 
-// dump writes the records of the conversations that it is asked for, or of the
-// whole store.
+// dump writes the records of the requested conversations, or of the whole store.
 func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
 	var keys []channels.Key
 	if err := decode(r, &keys); err != nil {
@@ -49,18 +48,18 @@ func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
 
 // restore stores the records of the body, all or none.
 func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
-	// A large copy takes longer than a request may: its sender decides.
+	// A large copy takes longer than bodyWithin; the sender decides how long.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
-	taken, err := a.Store.Restore(r.Context(), in.next)
+	restored, err := a.Store.Restore(r.Context(), in.next)
 	if err != nil {
 		writeFailure(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, taken)
+	writeJSON(w, http.StatusOK, restored)
 }
 
-// copyWriter writes records and the end of a copy.
+// copyWriter writes records and the last line of a copy.
 type copyWriter struct {
 	enc   *json.Encoder
 	out   *bufio.Writer
@@ -76,29 +75,28 @@ func newCopyWriter(w io.Writer) *copyWriter {
 
 func (c *copyWriter) put(r sessions.Record) error {
 	c.count++
-	return c.enc.Encode(copied{Record: r})
+	return c.enc.Encode(copyLine{Record: r})
 }
 
-// finish writes the end. An error in that leaves the copy without one, which
-// its reader notices.
+// finish writes the last line. If it fails, the reader notices that the line is
+// missing.
 func (c *copyWriter) finish(err error) {
-	end := copied{Done: &c.count}
+	end := copyLine{Done: &c.count}
 	if err != nil {
 		f, status := failureOf(err)
-		end = copied{Failure: &f, Status: status}
+		end = copyLine{Failure: &f, Status: status}
 	}
 	_ = c.enc.Encode(end)
 	_ = c.out.Flush()
 }
 
-// copyReader reads what a copyWriter wrote.
 type copyReader struct {
 	dec   *json.Decoder
 	count int
 }
 
 func (c *copyReader) next() (sessions.Record, error) {
-	var line copied
+	var line copyLine
 	if err := c.dec.Decode(&line); err != nil {
 		if err == io.EOF {
 			err = errCut
@@ -139,11 +137,11 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	}
 }
 
-// Restore is the Take of [sessions.Copies].
+// Restore is the Restore of [sessions.Copies].
 func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 	from, to := io.Pipe()
 	var sender sync.WaitGroup
-	var failed error // of next, which the far end only knows as a failure
+	var failed error // of next; the daemon only reports a failure of the copy
 	sender.Go(func() {
 		out := newCopyWriter(to)
 		for {
@@ -164,20 +162,19 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 			return
 		}
 	})
-	var taken sessions.Restored
+	var restored sessions.Restored
 	resp, err := do(ctx, c.copies, http.MethodPost, restorePath, from)
 	if err == nil {
-		err = receive(ctx, resp, &taken)
+		err = receive(ctx, resp, &restored)
 	}
-	_ = from.Close() // if the far end did not read it all
+	_ = from.Close() // in case the daemon did not read it all
 	sender.Wait()
 	if failed != nil {
 		err = failed
 	}
-	return taken, err
+	return restored, err
 }
 
-// readFailure reads a refusal.
 func readFailure(resp *http.Response) error {
 	var f failure
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))

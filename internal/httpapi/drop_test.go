@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// A delivery that an operator gives up is told to the hooks, as one that the
-// gateway gave up, and no other twice.
+// A delivery that an operator gives up is reported to the hooks like one that
+// the gateway gave up, and none is reported twice.
 func TestDropIsTold(t *testing.T) {
 	ctx := t.Context()
 	s := sqlitetest.Open(t, now)

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// EndedError: the daemon ended while it worked on a request, or before.
+// EndedError: the daemon ended before or while it worked on a request.
 type EndedError struct {
-	what  string // has become of the request, and what to do
+	what  string // happened to the request, and what to do
 	cause error
 }
 
@@ -22,14 +22,14 @@ func (e *EndedError) Error() string {
 // Plain is for [Plain].
 func (e *EndedError) Plain() string { return e.what }
 
-// Unwrap returns what the connection said.
+// Unwrap returns the error of the connection.
 func (e *EndedError) Unwrap() error { return e.cause }
 
-// onceAgain is what to do after a daemon ended over a change: of most verbs a
-// second time changes nothing, or says that it was done.
-const onceAgain = "it may or may not be done; run the same command again, which is safe either way"
+// runAgain is the advice after a change whose outcome is unknown. Running most
+// verbs a second time changes nothing, or says that it was done.
+const runAgain = "it may or may not be done; run the same command again, which is safe either way"
 
-// afterEnd is the same for the verbs where that is not all, by their path.
+// afterEnd is the advice for the verbs that need more, by their path.
 var afterEnd = map[string]string{
 	"/v1/sessions/erase": "it may be partly done; run the same command again to erase what is left (the daemon also does that when it starts)",
 	"/v1/sessions/join":  "it is either done or not, never half done; if `dragoman sessions show` no longer finds the first conversation, it is done, otherwise run the command again",
@@ -39,8 +39,8 @@ var afterEnd = map[string]string{
 	"/v1/pairings/add":   "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
 }
 
-// asked is the failure of a request to reach the daemon or to come back.
-func asked(ctx context.Context, method, path string, err error) error {
+// callError is the error of a request that got no answer.
+func callError(ctx context.Context, method, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
@@ -51,7 +51,7 @@ func asked(ctx context.Context, method, path string, err error) error {
 	default:
 		what := afterEnd[path]
 		if what == "" {
-			what = onceAgain
+			what = runAgain
 		}
 		return &EndedError{"the daemon stopped while it worked on this: " + what, err}
 	}

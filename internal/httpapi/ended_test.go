@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// A daemon that dies over a request leaves a sentence: what may have become of
-// it, and what to do.
+// If the daemon ends during a request, the error says what may have happened
+// and what to do.
 func TestDaemonEnds(t *testing.T) {
 	socket, end := testkit.Ending(t)
 	c := httpapi.Dial(socket)

@@ -10,7 +10,6 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// resolve finds the key that an operator means.
 func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error) {
 	if k, err := channels.ParseKey(target); err == nil {
 		return k, nil
@@ -34,14 +33,14 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	return channels.Key{}, &badRequest{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
 }
 
-// erasing asks what belongs to a conversation or a person. The target is a key,
-// "channel:id" of a person, or a name that somebody was paired with.
-type erasing struct {
+// eraseRequest asks what belongs to a conversation or a person. The target is a
+// key, "channel:id" of a person, or a name under which a person was paired.
+type eraseRequest struct {
 	Target           string `json:"target"`
 	OnlyConversation bool   `json:"only_conversation,omitempty"`
 }
 
-func (a *admin) planErase(ctx context.Context, e erasing) (erasure.Plan, error) {
+func (a *admin) planErase(ctx context.Context, e eraseRequest) (erasure.Plan, error) {
 	k, err := a.resolve(ctx, e.Target)
 	if err != nil {
 		return erasure.Plan{}, err
@@ -49,7 +48,6 @@ func (a *admin) planErase(ctx context.Context, e erasing) (erasure.Plan, error) 
 	return a.Eraser.Plan(ctx, k, e.OnlyConversation)
 }
 
-// erase carries out a plan.
 func (a *admin) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
 		return sessions.Erased{}, &badRequest{"there is nothing to erase"}

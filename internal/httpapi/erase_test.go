@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// A conversation is planned and erased, and the log has both lines. Of nothing
-// there is an error.
+// A conversation is planned and erased, and the log has both lines. Erasing
+// nothing is an error.
 func TestErase(t *testing.T) {
 	audit := filepath.Join(t.TempDir(), "audit.log")
 	clients(t, func() httpapi.AdminOptions {
@@ -65,8 +65,8 @@ func TestStatusWarnsOfAnErasure(t *testing.T) {
 	}
 }
 
-// Facts are those of the chat and of the person under every id, and one can be
-// forgotten.
+// Facts lists those of the chat and of the person under every id, and one can
+// be forgotten.
 func TestFacts(t *testing.T) {
 	s := filled(t)
 	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s}))

@@ -5,5 +5,5 @@ import (
 	"net/http"
 )
 
-// Crowd follows the connections of a server that may have so many.
-func Crowd(most int) func(net.Conn, http.ConnState) { return newCrowd(most).follow }
+// Connections follows the connections of a server that may have most of them.
+func Connections(most int) func(net.Conn, http.ConnState) { return newConnections(most).follow }

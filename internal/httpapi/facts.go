@@ -8,14 +8,13 @@ import (
 	"dragoman/sessions"
 )
 
-// Remembered is one fact of the memory of a chat or of a person.
+// Remembered is one fact in the memory of a chat or a person.
 type Remembered struct {
-	// Scope is whose it is: "chat:" and a key, or "person:", channel and id.
+	// Scope is "chat:" and a key, or "person:", channel and id.
 	Scope string `json:"scope"`
 	sessions.Fact
 }
 
-// facts lists what is remembered of a chat or a person.
 func (a *admin) facts(ctx context.Context, target string) ([]Remembered, error) {
 	k, err := a.resolve(ctx, target)
 	if err != nil {
@@ -38,13 +37,11 @@ func (a *admin) facts(ctx context.Context, target string) ([]Remembered, error) 
 	return all, nil
 }
 
-// forgetRequest names one fact.
 type forgetRequest struct {
 	Target string `json:"target"`
 	Fact   int64  `json:"fact"`
 }
 
-// forget removes one fact of a chat or a person.
 func (a *admin) forget(ctx context.Context, f forgetRequest) error {
 	facts, err := a.facts(ctx, f.Target)
 	if err != nil {
@@ -61,7 +58,7 @@ func (a *admin) forget(ctx context.Context, f forgetRequest) error {
 	return a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, facts[i].Scope, f.Fact) }, k)
 }
 
-// Facts lists what is remembered of target: a key, a person, or a name.
+// Facts lists the facts of target: a key, a person, or a name.
 func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error) {
 	return fetch[[]Remembered](ctx, c.patient(), "/v1/facts", target)
 }

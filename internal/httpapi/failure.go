@@ -11,22 +11,22 @@ import (
 // failure is the body of every refusal.
 type failure struct {
 	Error string `json:"error"`
-	// Code names the sentinel that the client gives back: see codes.
+	// Code names the error that the client returns: see codes.
 	Code string `json:"code,omitempty"`
 }
 
-// badRequest is the caller's mistake, in a sentence.
+// badRequest is a mistake of the caller, in a sentence.
 type badRequest struct{ sentence string }
 
 func (e *badRequest) Error() string { return e.sentence }
 
-// Plain is for [Plain]: a sentence may begin with what somebody wrote.
+// Plain is for [Plain]: the sentence may begin with words of the caller.
 func (e *badRequest) Plain() string { return e.sentence }
 
-// ErrNoDaemon: this can only be done where a daemon runs.
+// ErrNoDaemon: only a running daemon can do this.
 var ErrNoDaemon = errors.New("only the daemon can do that, and it is not running")
 
-// codes are the errors that callers branch on, and how they travel.
+// codes are the errors that callers branch on, and their names in answers.
 var codes = []struct {
 	err    error
 	code   string
@@ -60,8 +60,8 @@ func failureOf(err error) (failure, int) {
 	return failure{Error: Plain(err)}, status
 }
 
-// RemoteError is a refusal that came from the other end. It unwraps to the
-// sentinel that it was there.
+// RemoteError is a refusal by the daemon. It unwraps to the sentinel error that
+// the daemon returned.
 type RemoteError struct {
 	Status   int
 	Sentence string
@@ -70,7 +70,7 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Sentence }
 
-// Plain is for [Plain]: the other end has made a sentence of it already.
+// Plain is for [Plain]: the daemon has already made it plain.
 func (e *RemoteError) Plain() string { return e.Sentence }
 
 // Unwrap returns the sentinel, or nil.

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// InProcess makes a client for a handler of this process, so that a verb does
-// the same with and without a daemon. An answer is read while it is written;
-// the handler's goroutine has ended when the answer's body is closed.
+// InProcess makes a client for a handler in this process, so that a verb does the
+// same with and without a daemon. The client reads an answer while the handler
+// writes it. The handler's goroutine has ended when the answer's body is closed.
 func InProcess(h http.Handler) *Client {
 	return newClient(roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.Body == nil {
@@ -29,8 +29,7 @@ func InProcess(h http.Handler) *Client {
 	}))
 }
 
-// recorder passes an answer on. Its status and its header count from the first
-// write.
+// recorder passes an answer on. Status and header are fixed at the first write.
 type recorder struct {
 	header, sent http.Header
 	code         int
@@ -53,7 +52,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// answer is a body that waits for who writes it.
+// answer is a body that waits for the handler when it is closed.
 type answer struct {
 	*io.PipeReader
 	handler *sync.WaitGroup

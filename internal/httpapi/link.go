@@ -12,33 +12,34 @@ import (
 
 const linkPath = "/v1/channels/link"
 
-// lineWithin is how long a line may take to reach who asked.
+// lineWithin bounds the writing of one line.
 const lineWithin = 10 * time.Second
 
-// Phones links channels to phones, and lets them go: see [channels.Linker].
+// Phones links channels to phones and unlinks them: see [channels.Linker].
 type Phones interface {
 	Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error)
 	Unlink(ctx context.Context, name string) (told bool, err error)
 }
 
-// linkRequest names a channel, and a phone unless its owner scans a QR code.
+// linkRequest names a channel, and a phone number unless the person scans a QR
+// code.
 type linkRequest struct {
 	Name  string `json:"name"`
 	Phone string `json:"phone,omitempty"`
 }
 
-// linkLine is one line of the answer to a linking: an invitation, or the end.
+// linkLine is one line of the answer: an invitation, or the end.
 type linkLine struct {
 	channels.Invitation
 	Account string   `json:"account,omitempty"`
 	Failure *failure `json:"failure,omitempty"`
 }
 
-// link links a channel and tells how it goes, one JSON object a line. It ends
-// when the one who asked goes away.
+// link links a channel and reports the progress, one JSON object a line. It
+// ends when the client disconnects.
 func (a *admin) link(w http.ResponseWriter, r *http.Request) {
-	var asked linkRequest
-	if err := decode(r, &asked); err != nil {
+	var req linkRequest
+	if err := decode(r, &req); err != nil {
 		writeFailure(w, err)
 		return
 	}
@@ -48,11 +49,11 @@ func (a *admin) link(w http.ResponseWriter, r *http.Request) {
 	_ = out.Flush()
 	tell := func(l linkLine) {
 		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
-		// Who does not hear it any more has ended the request's context too.
+		// A client that is gone has also ended the request's context.
 		_ = json.NewEncoder(w).Encode(l)
 		_ = out.Flush()
 	}
-	account, err := a.Phones.Link(r.Context(), asked.Name, asked.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	account, err := a.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
 	end := linkLine{Account: account}
 	if err != nil {
 		f, _ := failureOf(err)
@@ -61,7 +62,6 @@ func (a *admin) link(w http.ResponseWriter, r *http.Request) {
 	tell(end)
 }
 
-// unlinked is the answer to an unlinking.
 type unlinked struct {
 	Told bool `json:"told"`
 }
@@ -71,8 +71,8 @@ func (a *admin) unlink(ctx context.Context, name string) (unlinked, error) {
 	return unlinked{told}, err
 }
 
-// Link links a channel to a phone and shows what the person needs for that: QR
-// codes, or a code to type on the phone of that number.
+// Link links a channel to a phone and shows what the person needs: QR codes, or
+// a code to type on the phone of that number.
 func (c *Client) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
 	resp, err := send(ctx, c.copies, http.MethodPost, linkPath, linkRequest{name, phone})
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		var l linkLine
 		switch err := lines.Decode(&l); {
 		case err != nil:
-			return "", asked(ctx, http.MethodPost, linkPath, err)
+			return "", callError(ctx, http.MethodPost, linkPath, err)
 		case l.Failure != nil:
 			return "", remoteError(http.StatusConflict, *l.Failure)
 		case l.Account != "":
@@ -93,8 +93,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 	}
 }
 
-// Unlink forgets the account that a channel is linked to. told: the network
-// knows of it.
+// Unlink forgets the account that a channel is linked to. told: the network knows.
 func (c *Client) Unlink(ctx context.Context, name string) (told bool, err error) {
 	got, err := post[unlinked](ctx, c.patient(), "/v1/channels/unlink", name)
 	return got.Told, err

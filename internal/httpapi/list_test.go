@@ -38,8 +38,8 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-// A title is made of the first words that are left, also behind many that were
-// erased; who says nothing gets none.
+// A title is made of the first words that are left, also after many erased
+// messages. A conversation without words of a person gets none.
 func TestTitleOfWhatIsLeft(t *testing.T) {
 	s := sqlitetest.Open(t, now)
 	k := channels.MustKey("telegram:1")

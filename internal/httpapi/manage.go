@@ -12,22 +12,22 @@ import (
 	"dragoman/sessions"
 )
 
-// Listed is a conversation as lists show it.
+// Listed is a conversation in a list.
 type Listed struct {
 	sessions.Conversation
-	// Derived is the beginning of the first message, for a conversation
-	// without a title. It is not stored.
+	// Derived is the beginning of the first message, for a conversation without
+	// a title. It is not stored.
 	Derived string `json:"derived_title,omitempty"`
-	// Cursor is what "after" takes for the page behind this one.
+	// Cursor is the "after" of the next page.
 	Cursor string `json:"cursor,omitempty"`
-	// The document of a whole conversation has these names; see docs/sessions.md.
-	// A Conversation has the same under others, for programs that know those.
+	// These are names of the document of a whole conversation; see
+	// docs/sessions.md. Conversation has the same values under other names.
 	MessageCount int    `json:"message_count"`
 	TotalTokens  int    `json:"total_tokens"`
 	SystemPrompt string `json:"system_prompt,omitempty"`
 }
 
-// Name is what a list shows: the title, or what stands for it.
+// Name is the title, or the derived one.
 func (l Listed) Name() string {
 	if l.Title != "" {
 		return l.Title
@@ -35,7 +35,6 @@ func (l Listed) Name() string {
 	return l.Derived
 }
 
-// emit tells e to the hooks.
 func (a *admin) emit(e event.Event) {
 	if a.Events != nil {
 		e.At = a.Now()
@@ -60,7 +59,7 @@ func (a *admin) sessions(ctx context.Context, q sessions.Query) ([]Listed, error
 	return all, nil
 }
 
-// listed is c with a title if it has none of its own.
+// listed adds a derived title to c if it has no title.
 func (a *admin) listed(ctx context.Context, c sessions.Conversation) (l Listed, err error) {
 	l = Listed{Conversation: c, MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, SystemPrompt: c.System}
 	if c.Title == "" {
@@ -70,18 +69,18 @@ func (a *admin) listed(ctx context.Context, c sessions.Conversation) (l Listed, 
 }
 
 const (
-	// derivedFrom is how many messages are looked at for a title at once, and
-	// derivedMost how often, while all that was found was erased.
-	derivedFrom = 5
-	derivedMost = 10
-	derivedSize = 60 // bytes, about
+	// derivedFrom is how many messages are read for a title at a time, and
+	// maxDerivedReads how often, while only erased ones are found.
+	derivedFrom     = 5
+	maxDerivedReads = 10
+	derivedSize     = 60 // bytes, about
 )
 
-// derived is a title for a conversation that has none: the first words that a
-// person said in it.
+// derived is a title for a conversation that has none: the first words of a
+// person in it.
 func (a *admin) derived(ctx context.Context, k channels.Key) (string, error) {
 	after, erased := int64(0), true
-	for n := 0; erased && n < derivedMost; n++ {
+	for n := 0; erased && n < maxDerivedReads; n++ {
 		first, err := a.Store.Messages(ctx, k, after, derivedFrom)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return "", err
@@ -102,12 +101,11 @@ func (a *admin) derived(ctx context.Context, k channels.Key) (string, error) {
 	return "", nil
 }
 
-// erasedText is what a store leaves of a message that was erased. See
-// [sessions.Erasure].
+// erasedText is what a store leaves of an erased message. See [sessions.Erasure].
 const erasedText = "[erased]"
 
-// firstWords is the beginning of text without what it quotes, cut between
-// words where there are any.
+// firstWords is the beginning of text without its quotations, cut between words
+// if possible.
 func firstWords(text string) string {
 	for strings.HasPrefix(text, ">") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -130,19 +128,19 @@ func (a *admin) generations(ctx context.Context, k channels.Key) ([]sessions.Gen
 	return list(a.Store.Generations(ctx, k))
 }
 
-// summary is the newest one of the current generation, or null.
+// summary is the newest summary of the current generation, or null.
 func (a *admin) summary(ctx context.Context, k channels.Key) (*sessions.Summary, error) {
 	h, err := a.Store.History(ctx, k, sessions.HistoryLimit{Messages: 1})
 	return h.Summary, err
 }
 
-// Numbers are the conversations in numbers.
+// Numbers are statistics of the conversations.
 type Numbers struct {
 	Days []sessions.DayCount `json:"days"` // the last seven, without gaps
 	Top  []Listed            `json:"top"`  // by tokens
 }
 
-// numbersDays is how far back Numbers look, today included.
+// numbersDays is how far back Numbers look, including today.
 const numbersDays = 7
 
 func (a *admin) numbers(ctx context.Context, _ done) (n Numbers, err error) {
@@ -174,7 +172,6 @@ func (a *admin) numbers(ctx context.Context, _ done) (n Numbers, err error) {
 	return n, nil
 }
 
-// remove deletes a transcript.
 func (a *admin) remove(ctx context.Context, k channels.Key) error {
 	return a.Audit.Record("delete", func() error {
 		err := a.Store.Delete(ctx, k)
@@ -185,7 +182,6 @@ func (a *admin) remove(ctx context.Context, k channels.Key) error {
 	}, k)
 }
 
-// joinRequest names two conversations.
 type joinRequest struct {
 	From channels.Key `json:"from"`
 	To   channels.Key `json:"to"`

@@ -64,7 +64,7 @@ func TestPartsOfATranscript(t *testing.T) {
 			}
 		}
 		for _, b := range []httpapi.Bounds{{After: "soon"}, {Before: "-1"}, {After: "2026-01-02"}} {
-			if _, err := c.Part(t.Context(), k, b, 1); err == nil || !strings.Contains(err.Error(), "wants the number of a message") {
+			if _, err := c.Part(t.Context(), k, b, 1); err == nil || !strings.Contains(err.Error(), "neither the number of a message nor a time") {
 				t.Errorf("%+v: %v", b, err)
 			}
 		}

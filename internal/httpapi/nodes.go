@@ -9,8 +9,7 @@ import (
 
 // Nodes are the nodes that work on the store.
 type Nodes struct {
-	// Shared is false for a store that one node has for itself. Then there is no
-	// list.
+	// Shared is false for a store that only one node can open. Then Nodes is empty.
 	Shared bool   `json:"shared"`
 	Store  string `json:"store,omitempty"` // its type
 	Nodes  []Node `json:"nodes"`
@@ -20,15 +19,15 @@ type Nodes struct {
 type Node struct {
 	ID      string    `json:"id"`
 	Host    string    `json:"host,omitempty"` // and its state directory
-	Self    bool      `json:"self,omitempty"` // it answers this
+	Self    bool      `json:"self,omitempty"` // this node answers
 	Version string    `json:"version,omitempty"`
 	Roles   []string  `json:"roles"`
 	Since   time.Time `json:"since"`
-	// LagS is how long ago it last said that it lives.
+	// LagS is how long ago it last reported that it lives.
 	LagS float64 `json:"lag_seconds"`
 	// Chats is how many conversations it works on now.
 	Chats int              `json:"chats"`
-	Holds []sessions.Lease `json:"holds"` // what only one node has at a time, like "channel:telegram"
+	Holds []sessions.Lease `json:"holds"` // leases that one node has at a time, like "channel:telegram"
 }
 
 // Name is what people call it.

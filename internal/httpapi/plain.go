@@ -7,21 +7,21 @@ import (
 	"dragoman/sessions"
 )
 
-// packageNames are those of our packages, with which errors begin. They tell a
-// programmer where to look, and nobody else anything.
+// packageNames are the names of our packages, with which errors begin. They
+// only help a programmer.
 const packageNames = " agent alerts anthropic app backup channels config database console demo dispatch durable erasure event exchange file gateway goose heartbeat hooks httpapi irc lazily linking live llm " +
 	"engine markup mcp media memory metrics models openai output postgres provider recap rows rules sessions spool sqlite storage telegram terminal tokens tools web whatsapp window wire "
 
 // Plain is err as a person reads it: each error of the chain without the name
-// of the package that it begins with. What an error says behind that is left
-// alone, whatever it looks like: it may be the name of a file. An error with a
-// method Plain() string says itself how it reads. "" for nil.
+// of its package. The rest of an error stays, whatever it looks like, because
+// it may be the name of a file. An error with a method Plain() string chooses
+// its own words. Plain is "" for nil.
 func Plain(err error) string {
 	if err == nil {
 		return ""
 	}
 	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
-		return newer.Sentence() // where it was found is no matter
+		return newer.Sentence() // the errors around it add nothing
 	}
 	if p, ok := err.(interface{ Plain() string }); ok {
 		return p.Plain()
@@ -39,7 +39,7 @@ func Plain(err error) string {
 		if cause == nil {
 			continue
 		}
-		// The last one ends the text, as a rule: its words may stand before, too.
+		// A single cause usually ends the text. Its words may also occur before.
 		at, text := -1, cause.Error()
 		if len(causes) == 1 && strings.HasSuffix(rest, text) {
 			at = len(rest) - len(text)
@@ -47,18 +47,19 @@ func Plain(err error) string {
 			at = strings.Index(rest, text)
 		}
 		if at < 0 {
-			continue // an error with words of its own for its cause
+			continue // the error has its own words for this cause
 		}
-		b.WriteString(own(rest[:at], b.Len() == 0))
+		b.WriteString(withoutPackage(rest[:at], b.Len() == 0))
 		b.WriteString(Plain(cause))
 		rest = rest[at+len(text):]
 	}
-	b.WriteString(own(rest, b.Len() == 0))
+	b.WriteString(withoutPackage(rest, b.Len() == 0))
 	return b.String()
 }
 
-// own is what an error says by itself; the first part begins with its package.
-func own(text string, first bool) string {
+// withoutPackage is text without the name of a package at the beginning of an
+// error.
+func withoutPackage(text string, first bool) string {
 	name, rest, ok := strings.Cut(text, ": ")
 	if first && ok && name != "" && !strings.Contains(name, " ") && strings.Contains(packageNames, " "+name+" ") {
 		return rest

@@ -16,7 +16,7 @@ import (
 	"dragoman/sessions"
 )
 
-// Names of packages go, and nothing that only looks like one.
+// Plain removes names of packages, and nothing that only looks like one.
 func TestPlain(t *testing.T) {
 	notFound := &fs.PathError{Op: "open", Path: "/home/agent: file: notes", Err: errors.New("no such file")}
 	for name, test := range map[string]struct {
@@ -43,7 +43,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPlainKnowsAllPackages: errors of a new package lose its name as well.
+// TestPlainKnowsAllPackages: packageNames lists every package.
 func TestPlainKnowsAllPackages(t *testing.T) {
 	seen := map[string]bool{}
 	for _, root := range []string{"agent", "channels", "heartbeat", "internal", "sessions"} {

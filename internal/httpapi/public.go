@@ -15,30 +15,30 @@ import (
 	"dragoman/sessions"
 )
 
-// PublicOptions say what Public shows. Check must be set.
+// PublicOptions configure Public. Check must be set.
 type PublicOptions struct {
 	// Check proves that the store can write now (sessions.Store.Check).
 	Check func(context.Context) error
-	// Ready says why the daemon cannot serve yet, or any more. nil: always.
+	// Ready returns why the daemon cannot serve yet, or no longer. nil: it always can.
 	Ready func() error
-	// Channels tells how each channel is doing. nil: none.
+	// Channels returns the status of each channel. nil: none.
 	Channels func() map[string]channels.Status
-	// Knows reports whether whoever asks may read more than one word. nil:
-	// everybody may.
+	// Knows reports whether the caller may read more than the status word. nil:
+	// every caller may.
 	Knows func(*http.Request) bool
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
 const (
-	// checkEvery keeps a busy prober from making the disk busy.
+	// checkEvery keeps a busy probe from making the disk busy.
 	checkEvery = 5 * time.Second
 	// checkWithin is when a store that does not answer counts as failing.
 	checkWithin = 5 * time.Second
 )
 
-// Public serves the probes /healthz and /readyz to whoever reaches it. A
-// stranger reads the status and nothing else: load balancers have no token.
+// Public serves the probes /healthz and /readyz to every caller. Strangers read
+// only the status, because load balancers have no token.
 func Public(o PublicOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -50,7 +50,7 @@ func Public(o PublicOptions) http.Handler {
 	return mux
 }
 
-// health remembers the last look at the store for a moment.
+// health keeps the last check of the store for checkEvery.
 type health struct {
 	opts PublicOptions
 
@@ -74,7 +74,7 @@ func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, http.StatusOK, report{Status: "ok"})
 }
 
-// write leaves out what strangers need not know.
+// write omits from the report what strangers need not know.
 func (h *health) write(w http.ResponseWriter, r *http.Request, code int, rep report) {
 	if h.opts.Knows != nil && !h.opts.Knows(r) {
 		rep = report{Status: rep.Status}
@@ -101,9 +101,9 @@ func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, code, rep)
 }
 
-// check asks the store, at most once in checkEvery. Probes that come meanwhile
-// wait for the same answer. A prober that hangs up must not turn its own
-// impatience into a failing store, so the check has a deadline of its own.
+// check asks the store, at most once in checkEvery; concurrent probes share the
+// answer. The check has its own deadline, so that a probe that hangs up does
+// not make the store look failing.
 func (h *health) check(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,8 +115,8 @@ func (h *health) check(ctx context.Context) error {
 	return h.err
 }
 
-// reasons are the usual causes, and the words by which the databases name them
-// where no error value survives.
+// reasons are the usual causes, and the words of the databases for them where
+// no error value survives.
 var reasons = []struct {
 	is    error
 	words string
@@ -132,7 +132,7 @@ var reasons = []struct {
 	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
 }
 
-// PlainReason says in one sentence why the store fails, as far as it is known.
+// PlainReason says in one sentence why the store fails, as far as Dragoman knows.
 func PlainReason(err error) string {
 	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
 		return newer.Sentence()

@@ -7,11 +7,11 @@ import (
 	"dragoman/sessions"
 )
 
-// Running is a turn that is not finished: it runs, or goes on after a crash.
+// Running is an unfinished turn: it runs now, or will resume after a crash.
 type Running struct {
 	Turn string `json:"turn"` // "": there is none
-	// Messages are what it answers and what it came to so far, in the form in
-	// which they will stand in the transcript. They have no seq yet.
+	// Messages are those that it answers and its own so far, as they will be in
+	// the transcript, but without a seq.
 	Messages []sessions.Message `json:"messages"`
 }
 
@@ -20,8 +20,8 @@ func (a *admin) running(ctx context.Context, k channels.Key) (Running, error) {
 	return Running{p.Turn, soFar(p)}, err
 }
 
-// soFar are the messages of a journal. Those that joined the running turn are
-// steps of it, and stand where they joined.
+// soFar returns the messages of a journal. Those that joined the running turn
+// are steps of it, and are returned where they joined.
 func soFar(p sessions.Pending) []sessions.Message {
 	joined := make(map[int64]bool)
 	for _, s := range p.Steps {
@@ -42,17 +42,17 @@ func soFar(p sessions.Pending) []sessions.Message {
 	for _, s := range p.Steps {
 		if s.Message != nil {
 			m := *s.Message
-			m.Seq = 0 // a steered message has that of the inbox
+			m.Seq = 0 // a steered message has its seq in the inbox
 			list = append(list, m)
 		}
 	}
 	for i := range list {
 		list[i].Turn = p.Turn
 	}
-	return forPeople(list)
+	return withoutAttached(list)
 }
 
-// Running returns what the turn of k that is not finished came to so far.
+// Running returns the messages of the unfinished turn of k.
 func (c *Client) Running(ctx context.Context, k channels.Key) (Running, error) {
 	return fetch[Running](ctx, c, "/v1/sessions/running", k)
 }

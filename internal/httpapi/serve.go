@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Limits of the server. There is no limit on writing: answers stream.
+// Limits of the server. Writing has none, because answers stream.
 const (
 	headerWithin = 10 * time.Second
 	bodyWithin   = 2 * time.Minute
@@ -21,25 +21,25 @@ const (
 	maxHeader    = 64 << 10
 )
 
-// ServeOptions are all optional but Logger.
+// ServeOptions tune Serve. Only Logger is required.
 type ServeOptions struct {
-	// Grace is how long requests may run on when the context has ended.
+	// Grace is how long requests may continue when the context has ended.
 	Grace time.Duration
-	// Connections is how many may be open; 0 is no limit. One more is let in,
-	// and another one closed for it: see [crowd].
+	// Connections is how many may be open; 0: no limit. For one more, another
+	// one is closed: see [connections].
 	Connections int
 	Logger      *slog.Logger
 }
 
-// Serve answers on ln until ctx ends; then it takes no more, lets running
-// requests finish for a while, and closes what is left. It closes ln.
+// Serve answers on ln until ctx ends. Then it accepts no more, gives running
+// requests o.Grace to finish, and closes the rest. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, o ServeOptions) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: idleFor, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	if o.Connections > 0 {
-		srv.ConnState = newCrowd(o.Connections).follow
+		srv.ConnState = newConnections(o.Connections).follow
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
@@ -59,9 +59,10 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, o ServeOptions)
 	return nil
 }
 
-// Listen makes the admin socket. Only the daemon's user can open it. A socket
-// that a dead daemon left is replaced: the caller holds the lock on the state
-// directory, so nobody listens there. Anything else of that name is left alone.
+// Listen makes the admin socket, which only the daemon's user can open. It
+// replaces a socket that a dead daemon left: the caller has the lock on the
+// state directory, so no other daemon listens there. It refuses to replace
+// anything else of that name.
 func Listen(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("httpapi: listen on %s: something that is not a socket has this name", path)
@@ -78,7 +79,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: listen on %s: %w", path, err)
 	}
-	ln.SetUnlinkOnClose(false) // short may mean nothing any more by then
+	ln.SetUnlinkOnClose(false) // short is only valid until release
 	if err := os.Chmod(path, 0o600); err != nil {
 		_ = ln.Close()
 		return nil, fmt.Errorf("httpapi: protect %s: %w", path, err)
@@ -100,11 +101,12 @@ func (s *socket) Close() error {
 	return err
 }
 
-// longestSocketPath is what fits into a socket address everywhere.
+// longestSocketPath is the longest path, in bytes, that fits into a socket
+// address on every system.
 const longestSocketPath = 100
 
-// shortPath names path in so few bytes that it fits into a socket address,
-// through a descriptor of its folder if it must. It is good until release.
+// shortPath returns a name of path that fits into a socket address, if
+// necessary through a descriptor of its folder. It is valid until release.
 func shortPath(path string) (short string, release func(), err error) {
 	if len(path) <= longestSocketPath {
 		return path, func() {}, nil

@@ -16,24 +16,24 @@ import (
 	"dragoman/sessions"
 )
 
-// Change is what to change in a conversation's settings. Nil fields stay.
+// Change is a change of a conversation's settings. Nil fields stay unchanged.
 type Change struct {
 	Key    channels.Key `json:"key"`
 	Model  *string      `json:"model,omitempty"`
 	System *string      `json:"system,omitempty"`
-	// Reasoning is a level that model.reasoning knows, or "" for that setting.
+	// Reasoning is a level that model.reasoning accepts, or "" for that setting.
 	Reasoning *string                    `json:"reasoning,omitempty"`
 	Tag       []string                   `json:"tag,omitempty"`
 	Untag     []string                   `json:"untag,omitempty"`
 	Meta      map[string]json.RawMessage `json:"meta,omitempty"`
 	Unmeta    []string                   `json:"unmeta,omitempty"`
-	// New allows a conversation that does not exist yet. Without it that is
-	// ErrNotFound: a key that was mistyped would stand in all lists.
+	// New allows a conversation that does not exist yet. Without it the result
+	// is ErrNotFound, because a mistyped key would appear in all lists.
 	New bool `json:"new,omitempty"`
 }
 
-// Put notes a setting as people name and write it, "" to take it away. It reports
-// whether there is one of that name.
+// Put adds a setting by its name and value as people write them; "" removes it.
+// It reports whether there is a setting of that name.
 func (c *Change) Put(name, value string) bool {
 	meta, isMeta := strings.CutPrefix(name, "meta.")
 	switch {
@@ -52,13 +52,13 @@ func (c *Change) Put(name, value string) bool {
 			c.Meta = map[string]json.RawMessage{}
 		}
 		if c.Meta[meta] = json.RawMessage(value); !json.Valid(c.Meta[meta]) {
-			c.Meta[meta], _ = json.Marshal(value) // of a text, which cannot fail
+			c.Meta[meta], _ = json.Marshal(value) // a string cannot fail
 		}
 	}
 	return true
 }
 
-// Bounds of settings: what lists can show and a person can mean.
+// The bounds of settings.
 const (
 	maxTags    = 50
 	maxMeta    = 64
@@ -67,12 +67,12 @@ const (
 	maxModelID = 200
 )
 
-// levels of reasoning that a conversation may have. "" takes its own away.
+// levels of reasoning that a conversation may have. "" removes its own.
 var levels = []string{"", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 var metaForm = lazily.Compile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-// isTag is no regular expression: that one would take 2 MB of every process.
+// isTag uses no regular expression, because this one would cost every process 2 MB.
 func isTag(s string) bool {
 	const most = 50 // characters
 	foreign := func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.Is(unicode.C, r) }
@@ -80,7 +80,7 @@ func isTag(s string) bool {
 		!strings.ContainsAny(s[:1], "+-") && !strings.ContainsFunc(s, foreign)
 }
 
-// check says what is wrong with c by itself.
+// check validates c by itself.
 func (c Change) check() error {
 	for _, tag := range slices.Concat(c.Tag, c.Untag) {
 		if !isTag(tag) {
@@ -107,7 +107,7 @@ func (c Change) check() error {
 	return nil
 }
 
-// apply changes s, or leaves it if that would be too much.
+// apply changes s, or leaves it unchanged if it would exceed the bounds.
 func (c Change) apply(s *sessions.Settings) error {
 	tags := slices.Concat(s.Tags, c.Tag)
 	tags = slices.DeleteFunc(tags, func(t string) bool { return slices.Contains(c.Untag, t) })
@@ -138,10 +138,10 @@ func (c Change) apply(s *sessions.Settings) error {
 }
 
 func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings, err error) {
-	if err := errors.Join(named(c.Key), c.check()); err != nil {
+	if err := errors.Join(requireKey(c.Key), c.check()); err != nil {
 		return now, err
 	}
-	if err := a.known(ctx, c); err != nil {
+	if err := a.mustExist(ctx, c); err != nil {
 		return now, err
 	}
 	var refused error
@@ -152,10 +152,10 @@ func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings,
 	return now, errors.Join(err, refused)
 }
 
-// known is ErrNotFound if c is about a conversation that is meant to exist and
-// does not. One that has no transcript yet does for its person as soon as they
-// wrote: their first message waits or is being answered, or was a command.
-func (a *admin) known(ctx context.Context, c Change) error {
+// mustExist returns ErrNotFound if c is about a conversation that should exist and
+// does not. A conversation without a transcript exists as soon as its person wrote:
+// their first message waits or is being answered, or was a command.
+func (a *admin) mustExist(ctx context.Context, c Change) error {
 	if c.New {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions"
 )
 
-// A key that was mistyped makes no conversation; one that is meant does.
+// A mistyped key makes no conversation; with New it does.
 func TestSettingsOfNobody(t *testing.T) {
 	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
 	defer c.Close()
@@ -53,8 +53,8 @@ func TestSettingsBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// What lists could not show, or nobody could type again, is refused before it
-// is stored.
+// Values that lists could not show, or nobody could type again, are refused
+// before they are stored.
 func TestSettingsAreChecked(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	prompt := strings.Repeat("x", 40<<10)

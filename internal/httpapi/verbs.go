@@ -11,8 +11,8 @@ import (
 )
 
 func (a *admin) status(ctx context.Context, _ done) (Status, error) {
-	// Stats wait for a store that still reads its files, so that the warnings
-	// have what it finds.
+	// Stats waits until the store has read its files, so that the warnings
+	// include what it finds.
 	st, err := a.Store.Stats(ctx)
 	s := Status{Info: a.Info()}
 	if err := a.Store.Check(ctx); err != nil {
@@ -22,51 +22,50 @@ func (a *admin) status(ctx context.Context, _ done) (Status, error) {
 		s.Warnings = append(s.Warnings, "an erasure was interrupted and is not complete; the next start of the daemon or the next sessions erase finishes it")
 	}
 	if err != nil {
-		// A store that cannot be read is what status is asked about, so it
-		// still answers.
+		// status still answers: it is the command to find out why.
 		if s.Problem == "" {
 			s.Problem = PlainReason(err)
 		}
 		return s, nil
 	}
-	if list, err := a.nodes(ctx, done{}); err == nil { // else the store was just about to fail
+	if list, err := a.nodes(ctx, done{}); err == nil { // else the store has begun to fail
 		s.Nodes = list.Nodes
 	}
 	s.Stats = &st
 	return s, nil
 }
 
-// maxTitle is what a list can show and a person can mean, in bytes.
+// maxTitle is the longest title, in bytes: lists have no room for more.
 const maxTitle = 200
 
-// renaming gives a conversation a title.
-type renaming struct {
+// renameRequest gives a conversation a title.
+type renameRequest struct {
 	Key   channels.Key `json:"key"`
 	Title string       `json:"title"`
 }
 
-func (a *admin) rename(ctx context.Context, r renaming) error {
+func (a *admin) rename(ctx context.Context, r renameRequest) error {
 	title := strings.TrimSpace(r.Title)
 	if len(title) > maxTitle {
 		return &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
-	if err := named(r.Key); err != nil {
+	if err := requireKey(r.Key); err != nil {
 		return err
 	}
 	return a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, r.Key, title) }, r.Key)
 }
 
-// some asks for the first items of a list.
-type some struct {
+// listRequest asks for the first items of a list.
+type listRequest struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-func (a *admin) queue(ctx context.Context, s some) ([]sessions.QueueItem, error) {
+func (a *admin) queue(ctx context.Context, s listRequest) ([]sessions.QueueItem, error) {
 	return list(a.Store.ListQueue(ctx, page(s.Limit)))
 }
 
-// drop also tells the hooks of a delivery, unless the gateway told them already
-// when it gave it up.
+// drop also emits the end of a delivery, unless the gateway did so when it gave
+// the delivery up.
 func (a *admin) drop(ctx context.Context, id string) error {
 	was, err := a.Store.ShowQueue(ctx, id)
 	if err != nil {
@@ -92,13 +91,13 @@ func (a *admin) jobs(ctx context.Context, _ done) ([]Job, error) {
 	return list(a.Jobs.Jobs(ctx))
 }
 
-// past asks what became of the due times of a job; "" means all jobs.
-type past struct {
+// occurrencesRequest asks for the outcomes of a job's due times; "" means all jobs.
+type occurrencesRequest struct {
 	Job string `json:"job,omitempty"`
-	some
+	listRequest
 }
 
-func (a *admin) occurrences(ctx context.Context, p past) ([]sessions.Occurrence, error) {
+func (a *admin) occurrences(ctx context.Context, p occurrencesRequest) ([]sessions.Occurrence, error) {
 	return list(a.Store.Occurrences(ctx, p.Job, page(p.Limit)))
 }
 
@@ -117,12 +116,12 @@ func (a *admin) approve(ctx context.Context, code string) (sessions.Pairing, err
 	return a.Approve(ctx, code, a.Now())
 }
 
-// paired is a person who was let in on a channel.
-type paired struct {
+// unpairRequest names a person who was let in on a channel.
+type unpairRequest struct {
 	Channel string `json:"channel"`
 	Person  string `json:"person"`
 }
 
-func (a *admin) unpair(ctx context.Context, p paired) error {
+func (a *admin) unpair(ctx context.Context, p unpairRequest) error {
 	return a.Store.Unpair(ctx, p.Channel, p.Person)
 }

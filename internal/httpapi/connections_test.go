@@ -69,7 +69,7 @@ func hold(t *testing.T, addr, text string, reads bool) *bufio.Reader {
 	return in
 }
 
-// Whoever holds all connections keeps nobody from asking how the daemon is.
+// A client that holds all connections cannot keep a probe from being answered.
 func TestProbeAmongHeldConnections(t *testing.T) {
 	for name, held := range map[string]struct {
 		text  string
@@ -132,7 +132,7 @@ func TestWhoIsSentAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				follow := httpapi.Crowd(len(c.states))
+				follow := httpapi.Connections(len(c.states))
 				var all []*visitor
 				for i, state := range c.states {
 					v := &visitor{addr: "10.0.0." + map[byte]string{'a': "1", 'b': "2"}[c.addrs[i]]}
