@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
 
-// errDraining refuses messages while the gateway stops; their networks keep
-// them, because they are not acknowledged.
-var errDraining = errors.New("gateway: stopping, no more messages are accepted")
-
-// accept decides about one message and stores it. Returning nil lets the
-// adapter acknowledge it.
+// accept decides about one message and stores it. A nil error lets the adapter
+// acknowledge it.
 func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) error {
 	if g.busy.closed() {
 		return errDraining
@@ -25,7 +22,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return fmt.Errorf("gateway: channel %s handed in a message with key %q and id %q", name, m.Key, m.ID)
 	}
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
-	m.Attachments = attachments(m.Attachments)
+	m.Attachments = cleanAttachments(m.Attachments)
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 && m.Deletes == "" {
 		return nil
 	}
@@ -33,9 +30,9 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if err != nil {
 		return err
 	}
-	aside := b.aside(m)
+	unaddressed := b.isUnaddressedEdit(m)
 	switch {
-	case verdict == notAddressed, verdict == stranger && aside:
+	case verdict == notAddressed, verdict == stranger && unaddressed:
 		return nil
 	case verdict == stranger:
 		g.opts.Observer.Accepted(name, "refused")
@@ -46,30 +43,30 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return g.offerPairing(ctx, m)
 	}
 	switch {
-	case aside && len(m.Text) > g.opts.MaxMessageBytes:
-		return nil // it was not said to us, and is nothing that its author waits for
-	case aside, m.Deletes != "":
-		return g.enqueue(ctx, m, aside) // nobody deletes too much
+	case unaddressed && len(m.Text) > g.opts.MaxMessageBytes:
+		return nil // no refusal: it does not address us
+	case unaddressed, m.Deletes != "":
+		return g.enqueue(ctx, m, unaddressed) // deletions have no limit
 	case m.Reaction != "":
-		return g.note(ctx, m)
+		return g.noteReaction(ctx, m)
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" && m.Forwarded == nil {
 		c := command{Message: m, Name: cmd}
 		if s, able := b.Channel.(channels.Stopper); able && cmd == "stop" {
-			c.Hushed = s.Stop(m.Key)
+			c.StoppedDelivery = s.Stop(m.Key)
 		}
-		_, err := where(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
+		_, err := onNode(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
 		return err
 	}
 	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}
-	return g.enqueue(ctx, m, aside)
+	return g.enqueue(ctx, m, false)
 }
 
-// note writes a reaction into the conversation, where the next turn sees it.
-// Those above the limit are dropped: nobody waits for an answer to them.
-func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
+// noteReaction writes a reaction into the conversation, where the next turn
+// sees it. Those above the limit are dropped: their authors expect no answer.
+func (g *Gateway) noteReaction(ctx context.Context, m channels.Inbound) error {
 	if g.overLimit(ctx, m) != "" {
 		g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 		return nil
@@ -85,8 +82,8 @@ func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
 	return nil
 }
 
-// enqueue puts m into the inbox, or only if the message that it changes is
-// there, and lets a running turn know.
+// enqueue puts m into the inbox and tells a running turn. With ifKnown it does
+// so only if the message that m edits is there.
 func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool) error {
 	quiet, most := g.bindings[m.Key.Channel()].albumPause(m)
 	got, err := g.store.Accept(ctx, sessions.Entry{
@@ -102,63 +99,64 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	if got.Outcome == sessions.Unknown {
 		return nil
 	}
-	g.told.clear(m.Key)
+	g.refusals.clear(m.Key)
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {
 	case sessions.Queued:
 		g.live.arrived(m.Key, g.opts.Queue)
 	case sessions.Replaced, sessions.Withdrawn:
-		g.live.outdated(m.Key, got.Seq)
+		g.live.inputChanged(m.Key, got.Seq)
 	}
 	return nil
 }
 
-// overLimit says why m may not be taken, in words for its sender.
+// overLimit returns the refusal for the sender of m, or "" if m is within the
+// limits.
 func (g *Gateway) overLimit(ctx context.Context, m channels.Inbound) string {
 	if len(m.Text) > g.opts.MaxMessageBytes {
 		return fmt.Sprintf("Your message is too long for me (%s; I can read at most %s). Please send it in parts.",
 			size(len(m.Text)), size(g.opts.MaxMessageBytes))
 	}
-	if !g.mayWrite(ctx, m) {
+	if !g.withinRate(ctx, m) {
 		return fmt.Sprintf("You sent more than %d messages in a minute. Please wait a little, then send the ones after the limit again.", g.opts.RatePerMinute)
 	}
 	return ""
 }
 
-// mayWrite counts m against the rate of its author: also on the other nodes, where
-// one may write on all of them.
-func (g *Gateway) mayWrite(ctx context.Context, m channels.Inbound) bool {
-	who := whoWrites(m)
-	if !g.strikes.allow(who) {
+// withinRate counts m against its author's rate: also on the other nodes, if
+// the author can write on all of them.
+func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
+	who := rateSubject(m)
+	if !g.rates.allow(who) {
 		return false
 	}
 	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].Everywhere {
 		if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
-			g.log(m.Key).Warn("a message counts against the rate of its author on this node alone", "err", err)
+			g.log(m.Key).Warn("a message counts against its author's rate on this node only", "err", err)
 		}
 	}
 	return true
 }
 
-// whoWrites names whom the rate of m counts against. Those for whom their
-// network does not vouch, such as anonymous administrators of a group, count
-// together in each chat: one chat of them must not silence all the others.
-func whoWrites(m channels.Inbound) string {
+// rateSubject names whom m counts against. Authors for whom their network does
+// not vouch, such as anonymous administrators of a group, count together in
+// each chat, so that one chat cannot silence the others.
+func rateSubject(m channels.Inbound) string {
 	if id := m.Sender.ID(); id != "" {
 		return m.Key.Channel() + " " + id
 	}
 	return m.Key.String()
 }
 
-// refuse answers m with why, once: while the same thing goes on, further
-// messages are refused without a word of their own.
+// refuse answers m with why. Further messages are refused in silence while the
+// same reason goes on.
 func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) error {
 	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
-	if g.told.first(m.Key, why, g.opts.Now(), noticeEvery) {
-		e.Replies = g.split(m.Key, g.spell(m.Key, why), m)
+	if g.refusals.first(m.Key, why, g.opts.Now(), noticeEvery) {
+		e.Replies = g.split(m.Key, g.spellCommands(m.Key, why), m)
 	}
 	_, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -168,36 +166,56 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	return nil
 }
 
-// answer stores a command and its answer.
-func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) error {
-	got, err := g.reply(ctx, e, text)
+// answerCommand stores a command with its answer.
+func (g *Gateway) answerCommand(ctx context.Context, e sessions.Entry, text string) error {
+	got, err := g.storeReply(ctx, e, text)
 	if err == nil {
-		g.commanded(e.Inbound.Key, got.Outcome)
+		g.countCommand(e.Inbound.Key, got.Outcome)
 	}
 	return err
 }
 
-// commanded counts a command.
-func (g *Gateway) commanded(k channels.Key, outcome sessions.Outcome) {
+func (g *Gateway) countCommand(k channels.Key, outcome sessions.Outcome) {
 	if outcome == sessions.Done {
 		outcome = "command"
 	}
 	g.opts.Observer.Accepted(k.Channel(), string(outcome))
 }
 
-// reply stores e as answered by the gateway itself.
-func (g *Gateway) reply(ctx context.Context, e sessions.Entry, text string) (sessions.Acceptance, error) {
+// storeReply stores e as answered by the gateway itself.
+func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, text string) (sessions.Acceptance, error) {
 	e.Answered = true
 	if text != "" {
-		e.Replies = g.split(e.Inbound.Key, g.spell(e.Inbound.Key, text), e.Inbound)
+		e.Replies = g.split(e.Inbound.Key, g.spellCommands(e.Inbound.Key, text), e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
 		return got, fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
 	}
 	if got.Outcome == sessions.Done {
-		g.underway.hurry(e.Inbound.Key, got.Seq, len(e.Replies))
+		g.underway.expedite(e.Inbound.Key, got.Seq, len(e.Replies))
 	}
 	g.live.kick(e.Inbound.Key)
 	return got, nil
+}
+
+// clipText cuts s to at most n bytes between two characters.
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n]) + "…"
+}
+
+func size(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

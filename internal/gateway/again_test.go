@@ -18,8 +18,8 @@ func answering(run func(context.Context, agent.Turn) (string, error)) change {
 	return func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = run }
 }
 
-// press makes who press a button with command under message of chat 1, and
-// returns what they read.
+// press lets who press a button with command under a message of chat 1, and
+// returns what the person is shown.
 func (w *world) press(who, command, message string) string {
 	w.t.Helper()
 	m := w.message("1", command)
@@ -68,7 +68,7 @@ func TestAgainWhileAnswering(t *testing.T) {
 	})
 }
 
-// The end of an answer of the model is marked, and nothing else.
+// Only the last piece of a model's answer is marked as its end.
 func TestFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, answering(slowEcho(time.Minute)))

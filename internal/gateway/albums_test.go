@@ -58,7 +58,7 @@ type linewise struct{ *network }
 
 func (linewise) Pause(channels.Inbound) time.Duration { return time.Second }
 
-// A network says how far apart the parts come that are one question.
+// A network says how long to wait for the next part of a question.
 func TestPauseOfTheNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = linewise{w.net} })
@@ -78,7 +78,7 @@ func TestPauseOfTheNetwork(t *testing.T) {
 	})
 }
 
-// Nothing but an album is waited for, and an album not for ever.
+// Only an album is waited for, and only for a while.
 func TestAlbumsDelayNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -106,11 +106,11 @@ func TestAlbumsDelayNothingElse(t *testing.T) {
 	})
 }
 
-// albumQuiet is what the gateway waits for the next part.
+// albumQuiet is how long the gateway waits for the next part.
 const albumQuiet = 500*time.Millisecond + time.Millisecond
 
-// Where each message is answered alone an album stays one, also when its turn
-// is put off, and its neighbours stay alone.
+// With Each an album stays one question, also when its turn is postponed, and
+// its neighbours stay separate.
 func TestAlbumAmongOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, withQueue(gateway.Each))

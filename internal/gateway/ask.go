@@ -16,41 +16,41 @@ import (
 	"dragoman/sessions"
 )
 
-// operatorID is the sender of what the operator asks in a conversation. No
-// network gives an identity that looks so.
+// operatorID is the sender of the operator's questions. No network has an
+// identity like it.
 const operatorID = "operator"
 
 const (
-	// askedEvery is how often the store is asked whether a question is answered.
-	askedEvery = 200 * time.Millisecond
-	// askedWithin is how many of the newest items of a conversation are looked
-	// through for it. An answer alone may have mostParts.
-	askedWithin = 2 * mostParts
+	// askPoll is how often the store is asked whether a question is answered.
+	askPoll = 200 * time.Millisecond
+	// askFeed is how many of the newest items of a conversation are searched
+	// for the answer, which alone may have maxParts.
+	askFeed = 2 * maxParts
 )
 
-// ErrUnanswered: the question was taken, and ended without an answer.
+// ErrUnanswered: the question was accepted, and ended without an answer.
 var ErrUnanswered = errors.New("the question was stopped before it was answered")
 
-// RefusedError says in a sentence why a question is not taken, or what the chat
-// was told instead of an answer.
+// RefusedError says in a sentence why a question was not accepted, or what the
+// chat was told instead of an answer.
 type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return e.Why }
 
-// Question is what the operator asks in a conversation.
+// Question is a question of the operator in a conversation.
 type Question struct {
 	Key      channels.Key
 	ID, Text string
-	// Owner says that only whoever runs Dragoman reads the answer: where there is
-	// none they are told the cure too.
+	// Owner says that only whoever runs Dragoman reads the answer. If there is
+	// none, they are also told how to fix it.
 	Owner bool
 }
 
 // Ask puts q into its conversation and waits for the answer, which is also
-// delivered there: it returns what the chat is sent for q, in lines of its own
-// if that is several messages. A question with the id of one that was asked
-// before is that one: only its answer is waited for, also after a restart. When
-// ctx ends first, the question stays and is answered all the same. Errors:
+// delivered there. It returns what the chat receives, one line after another if
+// that is several messages. A question with the id of an earlier one is not
+// asked again: Ask waits for the earlier one's answer, also after a restart.
+// When ctx ends first, the question stays and is answered all the same. Errors:
 // [*RefusedError], [ErrUnanswered], sessions.ErrFull, ctx's.
 func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
@@ -80,16 +80,16 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 		if text, over, err := g.answerTo(ctx, k, m.ID, q.Owner); over || err != nil {
 			return text, err
 		}
-		if !sleep(ctx, askedEvery) {
+		if !sleep(ctx, askPoll) {
 			return "", ctx.Err()
 		}
 	}
 }
 
-// answerTo looks for the answer to a question in the store. Over says that
-// there is one, or that none will come.
+// answerTo looks for the answer to a question in the store. over: there is one,
+// or none will come.
 func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner bool) (text string, over bool, err error) {
-	items, err := g.store.Feed(ctx, k, 0, askedWithin)
+	items, err := g.store.Feed(ctx, k, 0, askFeed)
 	if err != nil {
 		return "", false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
 	}
@@ -101,12 +101,12 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	if err != nil {
 		return "", false, fmt.Errorf("gateway: look for an answer in %s: %w", k, err)
 	}
-	// A turn adds what it answers, as it was said, and then its answer.
+	// A turn appends the messages that it answers, and then its answer.
 	asked := slices.IndexFunc(h.Messages, func(m sessions.Message) bool {
 		return i >= 0 && m.Role == sessions.RoleUser && m.Sender == operatorID && m.At.Equal(items[i].At)
 	})
 	if asked < 0 {
-		return "", true, &RefusedError{"it was asked long ago; its answer is in: dragoman sessions show " + k.String() + " has its answer"}
+		return "", true, &RefusedError{"it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
 	}
 	turn := h.Messages[asked].Turn
 	var said []string
@@ -121,7 +121,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	if last.Role == "" || len(last.ToolCalls) > 0 {
 		return "", true, ErrUnanswered
 	}
-	if text = sentFor(turn, items[i:]); text == "" {
+	if text = sentAnswer(turn, items[i:]); text == "" {
 		text = strings.Join(said, "\n\n")
 	}
 	if !last.Synthetic {
@@ -133,14 +133,15 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	return "", true, &RefusedError{text}
 }
 
-// asked reports whether the turn answers a question of [Gateway.Ask].
-func (r *run) asked() bool {
+// answersAsk reports whether the turn answers a question of [Gateway.Ask].
+func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Inbound.Sender.ID() == operatorID })
 }
 
-// name gives the replies to a question ids by which [sentFor] knows them.
-func (r *run) name(replies []sessions.Reply) {
-	if !r.asked() {
+// nameReplies gives the replies to a question the ids by which [sentAnswer]
+// finds them.
+func (r *run) nameReplies(replies []sessions.Reply) {
+	if !r.answersAsk() {
 		return
 	}
 	once := rand.Text()
@@ -149,22 +150,23 @@ func (r *run) name(replies []sessions.Reply) {
 	}
 }
 
-// answerPrefix begins the ids of the replies of a turn. Networks and people see
-// the ids, so that they do not hold the turn's name, which has the chat's.
+// answerPrefix begins the ids of a turn's replies. Networks and people see
+// these ids, so they do not contain the turn's id, which names the chat.
 func answerPrefix(turn string) string {
 	sum := sha256.Sum256([]byte(turn))
 	return fmt.Sprintf("turn:%x.", sum[:8])
 }
 
-// ofChannel is what only its channel understands in a reply: a mark at its
-// beginning, and codes.
-var ofChannel = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
+// channelMarks match what only its channel understands in a reply: a comment at
+// its beginning, and control codes.
+var channelMarks = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
 
-// readable is a reply without that.
-func readable(reply string) string { return ofChannel.Regexp().ReplaceAllString(reply, "") }
+// readable is a reply without channelMarks.
+func readable(reply string) string { return channelMarks.Regexp().ReplaceAllString(reply, "") }
 
-// sentFor is what turn answered with, or "" if not all of it is in items.
-func sentFor(turn string, items []sessions.FeedItem) string {
+// sentAnswer is the answer of turn as it was sent, or "" if items does not have
+// all of it.
+func sentAnswer(turn string, items []sessions.FeedItem) string {
 	var parts []string
 	total := 0
 	for _, it := range items {
@@ -184,21 +186,21 @@ func sentFor(turn string, items []sessions.FeedItem) string {
 	return strings.Join(parts, "\n")
 }
 
-// cures keeps what whoever runs Dragoman can do about turns that answered a
-// question of theirs in a chat that is not theirs. It is memory only: after a
-// restart only the log has it.
+// cures keeps the advice for whoever runs Dragoman about turns that answered
+// their question in somebody else's chat. It is memory only: after a restart
+// only the log has it.
 type cures struct {
 	mu sync.Mutex
-	m  map[string]string // by the turn's id
+	m  map[string]string // by turn id
 }
 
-// curesKept bounds the memory.
-const curesKept = 1000
+// maxCures bounds the memory.
+const maxCures = 1000
 
 func (c *cures) keep(turn, cure string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.m == nil || len(c.m) >= curesKept {
+	if c.m == nil || len(c.m) >= maxCures {
 		c.m = make(map[string]string)
 	}
 	c.m[turn] = cure

@@ -13,8 +13,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// A question of the operator's is answered to whoever asks and in the chat,
-// once, however often it comes; the turn may use tools.
+// An operator's question is answered to the caller and in the chat, once,
+// however often it comes. Its turn may use tools.
 func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(3 * time.Second) })
@@ -33,7 +33,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// Who asks while another answer is written gets the answer to the question.
+// A question during another answer gets its own answer.
 func TestAskDuringATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(3 * time.Second) })
@@ -54,7 +54,7 @@ func TestAskDuringATurn(t *testing.T) {
 	})
 }
 
-// Nobody waits for ever: a stop, a deadline, a model that fails.
+// No caller waits for ever: a stop, a deadline, a failing model.
 func TestAskWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(time.Hour) })

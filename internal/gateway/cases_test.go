@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Cleanup goes by the last update, and a conversation in which something waits
-// stays however old it is.
+// Cleanup depends on the last update. A conversation with waiting messages
+// stays, however old it is.
 func TestCase49CleanupGoesByUpdateAndSparesTheBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
@@ -45,8 +45,8 @@ func TestCase49CleanupGoesByUpdateAndSparesTheBusy(t *testing.T) {
 	})
 }
 
-// A job for a chat whose turn is running waits for nobody and writes nothing
-// into that conversation.
+// A job for a chat with a running turn does not wait and writes nothing into
+// that conversation.
 func TestCase51HeartbeatBesideATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
@@ -81,8 +81,8 @@ func TestCase51HeartbeatBesideATurn(t *testing.T) {
 	})
 }
 
-// The network hands in the same update again, to a gateway that was started
-// anew: it is answered once.
+// After a restart the network hands in the same update again: it is answered
+// once.
 func TestCase52DuplicateAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -126,8 +126,8 @@ func (*restarted) Run(ctx context.Context, _ sessions.Handler) error {
 	return nil
 }
 
-// Messages that come fast while a turn runs are answered or, past the bound,
-// refused in a sentence. None is dropped, and their order stays.
+// Messages that come fast while a turn runs are answered or, past the limit,
+// refused in a sentence. None is dropped, and the order stays.
 func TestCase54RapidMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.MaxWaiting = 20 })

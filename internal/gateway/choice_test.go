@@ -11,8 +11,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// TestThePersonChooses: who is to choose is told once when a trigger is
-// reached, and nothing is summarised before they say so.
+// TestThePersonChooses: a person who is to choose is asked once when a trigger
+// is reached. Nothing is summarised before they answer.
 func TestThePersonChooses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := window.Presets["picoclaw"]
@@ -64,8 +64,8 @@ func TestThePersonChooses(t *testing.T) {
 	})
 }
 
-// TestNobodyChooses: what turns would not load, and what does not fit, is
-// summarised all the same.
+// TestNobodyChooses: messages that turns would not load, or that do not fit,
+// are summarised without asking.
 func TestNobodyChooses(t *testing.T) {
 	t.Run("not loaded", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// TestStopBeforeTheTurn: what waits for its turn is closed by /stop where no
-// turn runs, and the person hears of it.
+// TestStopBeforeTheTurn: if no turn runs, /stop closes the waiting message and
+// says so.
 func TestStopBeforeTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.MaxTurns = 1 })
@@ -49,8 +49,8 @@ func TestCommandsDoNotWaitForTheTurn(t *testing.T) {
 	})
 }
 
-// A model of its own that a conversation names is not the one that answers
-// where there is only one.
+// If there is only one model, /status names it, also in a conversation that
+// names another one.
 func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 	for one, want := range map[bool]string{true: "model demo.", false: "model foo."} {
 		synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestTitleRepeated(t *testing.T) {
 	})
 }
 
-// slowly is a store that takes its time for what ends a turn.
+// slowly is a store that takes time over everything that ends a turn.
 type slowly struct {
 	gateway.Store
 	commit, stop time.Duration

@@ -92,8 +92,8 @@ func (w *world) history(chat string) sessions.History {
 	return h
 }
 
-// TestCase16Background: 20 messages start nothing, 21 start one summary, and
-// what it dropped is still found (case 32).
+// TestCase16Background: 20 messages start no summary, 21 start one, and the
+// messages that it replaced are still found (case 32).
 func TestCase16Background(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -119,8 +119,8 @@ func TestCase16Background(t *testing.T) {
 	})
 }
 
-// What a turn does not load is summarised, however small a part of the window
-// it takes: nothing else would say it to the model.
+// Messages that a turn does not load are summarised, however small a part of
+// the window they take: otherwise the model would never see them.
 func TestWhatIsNotLoadedIsSummarised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := window.Presets["goose-balanced"]
@@ -140,8 +140,8 @@ func TestWhatIsNotLoadedIsSummarised(t *testing.T) {
 	})
 }
 
-// Without summaries the history that is loaded begins at the same place for a
-// while, so that requests have a beginning in common.
+// Without summaries the loaded history begins at the same message for a while,
+// so that requests share a prefix.
 func TestLoadedHistoryIsSteady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first []int64
@@ -164,8 +164,8 @@ func TestLoadedHistoryIsSteady(t *testing.T) {
 	})
 }
 
-// TestCase19MessagesDuringASummary: what is said while a summary is made is
-// answered at once, and stands behind the summary, in order and word for word.
+// TestCase19MessagesDuringASummary: messages that come while a summary is made
+// are answered at once, and follow the summary in order and word for word.
 func TestCase19MessagesDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -202,7 +202,8 @@ func TestCase19MessagesDuringASummary(t *testing.T) {
 	})
 }
 
-// TestCase20NewDuringASummary: a summary of what a /new has ended is dropped.
+// TestCase20NewDuringASummary: a summary of a conversation that /new has ended
+// is dropped.
 func TestCase20NewDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -221,8 +222,8 @@ func TestCase20NewDuringASummary(t *testing.T) {
 	})
 }
 
-// TestCase20DeletedDuringASummary: a summary of what was deleted meanwhile does
-// not bring any of it back.
+// TestCase20DeletedDuringASummary: a summary does not bring back messages that
+// were deleted meanwhile.
 func TestCase20DeletedDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -246,8 +247,8 @@ func TestCase20DeletedDuringASummary(t *testing.T) {
 	})
 }
 
-// TestCase21OneSummaryAtATime: while one is made in the background, a turn that
-// needs one too waits for it instead of making another.
+// TestCase21OneSummaryAtATime: a turn that needs a summary waits for the one in
+// the background instead of making another.
 func TestCase21OneSummaryAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 2048)
@@ -281,7 +282,7 @@ func TestCase21OneSummaryAtATime(t *testing.T) {
 	})
 }
 
-// forgetful is a store that loses messages behind a summary and says nothing.
+// forgetful is a store that silently loses messages after a summary.
 type forgetful struct{ *sqlitetest.Store }
 
 func (f forgetful) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
@@ -292,8 +293,8 @@ func (f forgetful) History(ctx context.Context, k channels.Key, limit sessions.H
 	return h, err
 }
 
-// TestLostMessagesAreCounted: where a store lies, or an agent summarises less
-// than it says, the operator sees it in the metric that is otherwise 0.
+// TestLostMessagesAreCounted: if a store loses messages, or an agent summarises
+// fewer than it says, a metric that is otherwise 0 shows it.
 func TestLostMessagesAreCounted(t *testing.T) {
 	for name, test := range map[string]struct {
 		lie  change
@@ -322,7 +323,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 }
 
 // TestATurnOvertakesTheQueue: a turn that needs its summary now does not wait
-// until those of other conversations are made.
+// for those of other conversations.
 func TestATurnOvertakesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t) // one slot
@@ -358,9 +359,10 @@ func TestATurnOvertakesTheQueue(t *testing.T) {
 	})
 }
 
-// TestCompactionInATurn: what would not fit is summarised while the turn waits
-// (cases 27 and 29), nothing is passed over, and after a failure (case 18) the
-// turn goes on without a summary and the next ones do not try at once.
+// TestCompactionInATurn: messages that would not fit are summarised while the
+// turn waits (cases 27 and 29), and none is passed over. After a failure (case
+// 18) the turn goes on without a summary, and the next turns do not try at
+// once.
 func TestCompactionInATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := window.Presets["goose-conservative"]

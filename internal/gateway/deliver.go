@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	deliverBatch = 32
-	hurryBatch   = 1000
-	retryBase    = time.Second
-	retryMost    = 30 * time.Second
+	deliverBatch  = 32
+	urgentBatch   = 1000
+	retryBase     = time.Second
+	maxRetryPause = 30 * time.Second
 )
 
-// errReread: somebody else was at the delivery since the outbox was read.
+// errReread: another claim worked on the delivery since the outbox was read.
 var errReread = errors.New("the outbox has to be read again")
 
-// deliver sends what the claim's outbox holds, in order. It returns when the
-// outbox is empty or its head is not due, or before a delivery when enough says
-// so about how many are left. Only replies to commands overtake what comes before them, and answers
-// to different people that take turns.
+// deliver sends the outbox of the claim in order. It returns when the outbox is
+// empty or its head is not due, or before the next delivery when enough, called
+// with the number of deliveries left, says so. Only replies to commands, and
+// answers to different people that take turns, change the order.
 func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(left int) bool) error {
 	for {
-		most := g.underway.most(c.Key)
+		most := g.underway.batch(c.Key)
 		if g.interleaver(c.Key) != nil {
-			most = hurryBatch
+			most = urgentBatch
 		}
 		list, err := g.store.Unsent(ctx, c, most)
 		if err != nil {
 			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
 		}
 		reread := false
-		list = g.underway.first(c.Key, g.interleave(c.Key, list))
+		list = g.underway.urgentFirst(c.Key, g.interleave(c.Key, list))
 		for i, d := range list {
 			if reread = g.underway.overtaken(d); reread {
 				break
 			}
-			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
+			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.underway.cancelled(d) {
 				return nil
 			}
 			g.underway.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])
@@ -59,26 +59,26 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(lef
 	}
 }
 
-// deliverOne makes one attempt. It reports whether the next delivery may go
-// out: this one has arrived or was given up.
+// deliverOne makes one attempt. It reports whether the next delivery may
+// follow: this one arrived or was given up.
 func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
 	if waited, err := g.inFlight.wait(ctx, d.ID); err != nil {
 		return false, err
 	} else if a, ended := g.inFlight.take(d.ID); ended {
-		return g.settle(ctx, c, a)
+		return g.recordOutcome(ctx, c, a)
 	} else if waited {
 		return false, errReread
 	}
-	if a, ended := g.elsewhere(ctx, d); ended {
-		return g.settle(ctx, c, a)
+	if a, ended := g.remoteAttempt(ctx, d); ended {
+		return g.recordOutcome(ctx, c, a)
 	}
-	if g.underway.unwanted(d) {
+	if g.underway.cancelled(d) {
 		return true, g.drop(ctx, c, d, "stopped")
 	}
 	name := d.Key.Channel()
 	b := g.bindings[name]
 	if g.opts.Now().Sub(d.Created) > g.opts.DeliveryLimit {
-		return true, g.bury(ctx, c, d, fmt.Errorf("not delivered within %s; last error: %s", g.opts.DeliveryLimit, d.Error))
+		return true, g.markDead(ctx, c, d, fmt.Errorf("not delivered within %s; last error: %s", g.opts.DeliveryLimit, d.Error))
 	}
 	if b == nil {
 		return false, g.store.Reschedule(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
@@ -93,18 +93,18 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		g.underway.sent(d)
 	}
 	if err != nil && ctx.Err() != nil && !fenced(ctx) {
-		return false, ctx.Err() // stays "sending": whoever comes next treats it as uncertain
+		return false, ctx.Err() // stays "sending": the next claim treats it as uncertain
 	}
-	next, settled := g.settle(ctx, c, attempt{d, receipt, err})
+	next, unrecorded := g.recordOutcome(ctx, c, attempt{d, receipt, err})
 	if err != nil && !next && !(before && b.connected()) {
 		b.stranded.add(d.ID)
 	}
-	return next, settled
+	return next, unrecorded
 }
 
-// settle records how an attempt ended. If that cannot be recorded, because the
-// claim is over or the store fails, it is kept for the next claim.
-func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next bool, err error) {
+// recordOutcome records how an attempt ended. If it cannot, because the claim is over
+// or the store fails, it keeps the outcome for the next claim.
+func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt) (next bool, err error) {
 	switch {
 	case fenced(ctx):
 		err = sessions.ErrFenced
@@ -113,7 +113,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 	default:
 		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
 			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
-			g.bindings[a.d.Key.Channel()].works()
+			g.bindings[a.d.Key.Channel()].reviveIfFailed()
 			g.underway.ended(a.d, true)
 			return true, nil
 		}
@@ -125,17 +125,17 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 	return next, err
 }
 
-// undelivered files an attempt that failed: given up, or tried again later.
+// undelivered records a failed attempt: given up, or rescheduled.
 func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) (bool, error) {
 	log := g.log(d.Key).With("msg_id", d.ID, "attempt", d.Attempts+1)
 	if errors.Is(cause, channels.ErrPermanent) {
-		d.Attempts++ // the one that has just ended
-		return true, g.bury(ctx, c, d, cause)
+		d.Attempts++ // the present one
+		return true, g.markDead(ctx, c, d, cause)
 	}
-	if errors.Is(cause, channels.ErrRemoved) && g.underway.end(d.Key, "", everything) {
+	if errors.Is(cause, channels.ErrRemoved) && g.underway.cancelRest(d.Key, "", allPieces) {
 		return true, g.drop(ctx, c, d, "removed from the chat before it was sent")
 	}
-	wait := delay(retryBase, retryMost, d.Attempts)
+	wait := delay(retryBase, maxRetryPause, d.Attempts)
 	uncertain := wasUncertain(d)
 	var retry *channels.Retry
 	var notSent *channels.NotSent
@@ -146,33 +146,34 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 	default:
 		uncertain = true
 	}
-	// Whatever pause a server asks for, the person hears within the limit.
+	// However long a pause a server asks for, the limit ends it.
 	wait = min(wait, max(g.opts.DeliveryLimit-g.opts.Now().Sub(d.Created), retryBase))
 	log.Warn("delivery failed; will try again", "err", cause, "in", wait, "uncertain", uncertain)
 	g.opts.Observer.Delivered(d.Key.Channel(), "deferred")
 	if err := g.store.Reschedule(ctx, c, d.ID, g.opts.Now().Add(wait), uncertain, cause.Error()); err != nil {
-		return false, fmt.Errorf("defer %s: %w", d.ID, err)
+		return false, fmt.Errorf("reschedule %s: %w", d.ID, err)
 	}
 	return false, nil
 }
 
-func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) error {
+// markDead gives d up.
+func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) error {
 	g.log(d.Key).Error("delivery given up; see: dragoman queue list", "msg_id", d.ID, "err", cause)
 	g.opts.Observer.Delivered(d.Key.Channel(), "dead")
 	if err := g.store.MarkDead(ctx, c, d.ID, cause.Error()); err != nil {
-		return fmt.Errorf("bury %s: %w", d.ID, err)
+		return fmt.Errorf("mark %s as dead: %w", d.ID, err)
 	}
 	g.underway.ended(d, false)
 	g.emit(event.Event{Event: event.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
 	return nil
 }
 
-// outbound is what the channel gets. A message that may have arrived already
-// is marked, unless repeating it cannot show: an edit of a known message, or a
-// network that deduplicates.
+// outbound is d for its channel. A message that may have arrived already is
+// marked, unless a repeat cannot show: an edit of a known message, or a network
+// that deduplicates.
 func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
-		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, GoesOn: g.underway.goesOn(d), Finishes: g.underway.isLast(d),
+		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, GoesOn: g.underway.continues(d), Finishes: g.underway.isLast(d),
 		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
 	b.asFile(&o)
@@ -184,7 +185,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	return o
 }
 
-// wasUncertain: a former attempt began and nobody knows how it ended.
+// wasUncertain: an earlier attempt began, and its outcome is not known.
 func wasUncertain(d sessions.Delivery) bool {
 	return d.State == sessions.DeliveryUnknown || d.State == sessions.DeliverySending
 }
@@ -195,6 +196,6 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
 	defer cancel()
-	c, _ := able[channels.Channel](b)
+	c, _ := ability[channels.Channel](b)
 	return c.Send(ctx, o)
 }

@@ -249,8 +249,8 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 	}
 }
 
-// TestCase19SummaryInTheBackground: what arrives while a summary is made comes
-// after what it covers, in order.
+// TestCase19SummaryInTheBackground: messages that arrive while a summary is
+// made follow it, in order.
 func TestCase19SummaryInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -301,7 +301,7 @@ func TestCase19SummaryInTheBackground(t *testing.T) {
 	})
 }
 
-// wholeReads counts how often all of a conversation is read.
+// wholeReads counts how often a whole conversation is read.
 type wholeReads struct {
 	gateway.Store
 	n atomic.Int32
@@ -314,8 +314,8 @@ func (s *wholeReads) History(ctx context.Context, k channels.Key, limit sessions
 	return s.Store.History(ctx, k, limit)
 }
 
-// TestSummaryCheckReadsNothing: whether a summary is needed follows from what
-// the turn has loaded. A check that reads would cost more with every message.
+// TestSummaryCheckReadsNothing: the loaded history shows whether a summary is
+// needed. A check that reads would cost more with every message.
 func TestSummaryCheckReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads *wholeReads
@@ -348,8 +348,8 @@ func TestSummaryCheckReadsNothing(t *testing.T) {
 	})
 }
 
-// TestNoPreviewOfAnAnswerThatIsThere: after a long silence the whole answer
-// comes at once, and is sent once.
+// TestNoPreviewOfAnAnswerThatIsThere: an answer that comes all at once, after a
+// long silence, is sent once.
 func TestNoPreviewOfAnAnswerThatIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -369,9 +369,9 @@ func TestNoPreviewOfAnAnswerThatIsThere(t *testing.T) {
 	})
 }
 
-// A command that ends the claim while an answer is on its way must not make
-// that answer come twice: its sending is not cut off, and how it ended is
-// known to the claim that follows.
+// A command that ends the claim while an answer is being sent must not make
+// that answer come twice: the call is not cut off, and the next claim knows its
+// outcome.
 func TestACommandWhileAnAnswerIsBeingSent(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -419,7 +419,7 @@ func TestACommandWhileAnAnswerIsBeingSent(t *testing.T) {
 	}
 }
 
-// A sending that never comes back cannot hold a command up for ever.
+// A send that hangs cannot hold a command up for ever.
 func TestACommandBehindASendingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -439,8 +439,7 @@ func TestACommandBehindASendingThatHangs(t *testing.T) {
 	})
 }
 
-// A /stop that comes while the first preview is on its way must change that
-// preview, not leave it behind.
+// A /stop while the first preview is being sent edits that preview.
 func TestStopWaitsForThePreviewInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

@@ -1,129 +1,174 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"dragoman/agent"
-	"dragoman/agent/window"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
 )
 
-// badSummariser answers people well and summaries as the test says, after a minute.
-type badSummariser struct {
-	plainModel
-	summary func(context.Context) (agent.Response, error)
-	mu      sync.Mutex
-	asked   int
-}
-
-func (f *badSummariser) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
-	if !strings.Contains(r.Messages[len(r.Messages)-1].Content, "<transcript>") {
-		return f.plainModel.Complete(ctx, r, onDelta)
+// Each cause has a short sentence for people, without settings, and a cure for
+// whoever runs Dragoman, with the server's words. The model later reads the
+// sentence.
+func TestCausesAreNamed(t *testing.T) {
+	refusal := func(c agent.Cause, status int) *agent.ModelError {
+		return &agent.ModelError{Kind: agent.ErrorRefused, Cause: c, Status: status, Err: errors.New("the server's words")}
 	}
-	f.mu.Lock()
-	f.asked++
-	f.mu.Unlock()
-	select {
-	case <-time.After(time.Minute):
-	case <-ctx.Done():
-		return agent.Response{}, ctx.Err()
-	}
-	return f.summary(ctx)
-}
-
-// dump is everything that the store holds, byte for byte.
-func (w *world) dump() []byte {
-	w.t.Helper()
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	if err := w.mem.Dump(w.t.Context(), nil, func(r sessions.Record) error { return enc.Encode(r) }); err != nil {
-		w.t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// TestCase18FailureKeepsEverything: whatever a summariser does wrong, the store
-// is byte for byte what it was, the next turns are answered as if nothing had
-// been, and it is left alone for a while and then asked again.
-func TestCase18FailureKeepsEverything(t *testing.T) {
-	says := func(text, finish string, calls ...sessions.ToolCall) func(context.Context) (agent.Response, error) {
-		return func(context.Context) (agent.Response, error) {
-			return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: text, ToolCalls: calls}, Finish: finish}, nil
+	away := refusal(agent.CauseUnreachable, 0)
+	away.Kind = agent.ErrorTemporary
+	busy := refusal(agent.CauseBusy, 503)
+	busy.Kind = agent.ErrorTemporary
+	for name, test := range map[string]struct {
+		err        *agent.ModelError
+		said, cure string
+	}{
+		"key":       {refusal(agent.CauseKey, 401), "does not accept my key", "model.api_key"},
+		"model":     {refusal(agent.CauseModel, 404), "does not exist on its server", "model.name"},
+		"quota":     {refusal(agent.CauseQuota, 429), "has no credit left", "credit"},
+		"url":       {refusal(agent.CauseURL, 404), "nothing answers at the address", "/v1"},
+		"filter":    {refusal(agent.CauseFilter, 400), "say it in other words", "content filter"},
+		"tools":     {refusal(agent.CauseTools, 400), "cannot use tools", "agent.tools"},
+		"parameter": {refusal(agent.CauseParameter, 400), "one of my settings", "under model"},
+		"away":      {away, "could not reach the model for a while", "model.base_url"},
+		"busy":      {busy, "was overloaded", "fallback"},
+		"unknown":   {refusal("", 418), "refuses my requests", "the server's words"},
+		"a new one": {refusal("something else", 418), "refuses my requests", "the server's words"},
+	} {
+		for _, owner := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", test.err }
+					w.say("1", "hello")
+					time.Sleep(20 * time.Minute)
+					synctest.Wait()
+					got := w.net.texts("1")
+					if len(got) != 1 {
+						t.Fatalf("it says %q, want one apology", got)
+					}
+					short, more, _ := strings.Cut(got[0], "\n\n")
+					if !strings.Contains(short, test.said) || !strings.HasPrefix(short, "Sorry, ") || !strings.Contains(short, "(error ") || len(short) > 250 {
+						t.Errorf("people read %q, want a sentence with %q", short, test.said)
+					}
+					if told := strings.Contains(more, test.cure) && strings.Contains(more, "the server's words"); told != owner {
+						t.Errorf("owner %v reads %q beside it; the cure is %q", owner, more, test.cure)
+					}
+					tr := w.transcript("1")
+					if len(tr) != 2 || tr[1] != "assistant: "+short {
+						t.Errorf("the transcript is %q, want the sentence for people", tr)
+					}
+				})
+			})
 		}
 	}
-	fails := func(err error) func(context.Context) (agent.Response, error) {
-		return func(context.Context) (agent.Response, error) { return agent.Response{}, err }
-	}
+}
+
+// If a model says nothing at the end, a message says so, and why if that is
+// known. The next question comes after an answer.
+func TestAnEmptyAnswerIsSaid(t *testing.T) {
 	for name, test := range map[string]struct {
-		summary func(context.Context) (agent.Response, error)
-		asked   int // model calls of one attempt
-		// soon is how many attempts there are once the conversation goes on, after
-		// eight minutes; 0: still the first one only.
-		soon int
+		ended      agent.Result
+		said, cure string
 	}{
-		"an error":         {fails(&agent.ModelError{Kind: agent.ErrorRefused, Err: errors.New("no")}), 1, 0},
-		"temporary errors": {fails(&agent.ModelError{Kind: agent.ErrorTemporary, Err: errors.New("busy")}), 4, 2},
-		"a timeout": {func(ctx context.Context) (agent.Response, error) {
-			<-ctx.Done()
-			return agent.Response{}, ctx.Err()
-		}, 1, 0},
-		// Once more with less room for the answer, which many servers count.
-		"too long for its window": {fails(&agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}), 2, 0},
-		"empty":                   {says("", "stop"), 2, 0},
-		"whitespace":              {says(" \n\t", "stop"), 2, 0},
-		"cut":                     {says("They talked ab", "length"), 2, 0},
-		"a tool call only":        {says("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get", Arguments: "{}"}), 2, 0},
-		"a panic":                 {func(context.Context) (agent.Response, error) { panic("bug") }, 1, 0},
+		"empty":    {agent.Result{Finish: "stop"}, "(The model gave an empty answer.)", "template"},
+		"thoughts": {agent.Result{Finish: "stop", Thought: true}, "(The model thought about this and then gave no answer.", "model.max_tokens"},
+		"cut":      {agent.Result{Finish: "length", Thought: true}, "(The answer reached its length limit before its first word.", "model.max_tokens"},
+		"filtered": {agent.Result{Finish: "content_filter"}, "(The model's provider filtered the answer.", "content filter"},
 	} {
-		t.Run("case 18: "+name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := &badSummariser{summary: test.summary}
-				ag, err := agent.New(m, nil, agent.Options{Compaction: window.Presets["picoclaw"]})
-				if err != nil {
-					t.Fatal(err)
-				}
-				n := &noting{Agent: ag}
-				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = n })
-				w.talk(11)
-				before := w.dump()
-				if n.count() != 1 {
-					t.Fatalf("%d summaries under way, want 1", n.count())
-				}
-				time.Sleep(8 * time.Minute) // it has failed by now, in whatever way
-				if w.seen.get("summary failed") != 1 || m.asked != test.asked {
-					t.Errorf("%d failures and %d model calls, want 1 and %d", w.seen.get("summary failed"), m.asked, test.asked)
-				}
-				if after := w.dump(); !bytes.Equal(before, after) {
-					t.Errorf("the store was\n%s\nand is\n%s", before, after)
-				}
-				for i := range 5 {
-					w.say("1", fmt.Sprint("later ", i))
+		for _, owner := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w.agent.ended = test.ended
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", nil }
+					w.say("1", "hello")
 					synctest.Wait()
-				}
-				if texts := w.net.texts("1"); len(texts) != 16 || texts[15] != "noted" {
-					t.Errorf("%d answers after it, want 16", len(texts))
-				}
-				if want := max(test.soon, 1); n.count() != want {
-					t.Errorf("%d attempts within ten minutes, want %d", n.count(), want)
-				}
-				time.Sleep(10 * time.Minute)
-				w.say("1", "once more")
-				synctest.Wait()
-				if want := max(test.soon, 1) + 1; n.count() != want {
-					t.Errorf("%d attempts after ten minutes, want %d", n.count(), want)
-				}
-				time.Sleep(10 * time.Minute)
+					w.say("1", "again")
+					synctest.Wait()
+					got := w.net.texts("1")
+					if len(got) != 2 || !strings.HasPrefix(got[0], test.said) || strings.Contains(got[0], test.cure) != owner {
+						t.Fatalf("owner %v reads %q, want %q with or without %q", owner, got, test.said, test.cure)
+					}
+					short, _, _ := strings.Cut(got[0], "\n\n")
+					tr := w.transcript("1")
+					if len(tr) != 4 || tr[1] != "assistant: "+short || tr[2] != "user: again" {
+						t.Errorf("the transcript is %q, want each question answered", tr)
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// cutModel is a model whose answers end before their first word.
+type cutModel struct{ plainModel }
+
+func (cutModel) Complete(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
+	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant}, Finish: "length"}, nil
+}
+
+// The same with the real agent, which has its own words for it.
+func TestACutAnswerIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ag, err := agent.New(cutModel{}, nil, agent.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = ag })
+		w.say("1", "hello")
+		const want = "(The answer reached its length limit before its first word. Please ask again, or for less at once.)"
+		w.expect("1", want)
+		if tr := w.transcript("1"); len(tr) != 2 || tr[1] != "assistant: "+want {
+			t.Errorf("the transcript is %q", tr)
+		}
+	})
+}
+
+// In a conversation that is too long and cannot be summarised, the person is
+// told once that its beginning is out of view, and again only after /new.
+func TestUnseenIsSaidOnce(t *testing.T) {
+	const notice = "This conversation is longer than I can read at once, and I could not summarise its older part, so I can no longer see it. Nothing is deleted; /new starts a new conversation."
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 0 && h.Messages[0].Content != "short" }
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			return sessions.Summary{}, errors.New("no")
+		}
+		w.say("1", "one") // its summary fails
+		synctest.Wait()
+		w.say("1", "two")
+		w.expect("1", "echo one", "echo two")
+		w.agent.ended = agent.Result{Unaccounted: 3, SummaryFailed: true}
+		w.say("1", "three")
+		w.expect("1", "echo one", "echo two", "echo three", notice)
+		w.say("1", "four")
+		w.expect("1", "echo one", "echo two", "echo three", notice, "echo four")
+		if tr := w.transcript("1"); len(tr) != 8 {
+			t.Errorf("the transcript has %d messages, want 8: the notice is none", len(tr))
+		}
+		w.say("1", "/new")
+		w.say("1", "five")
+		synctest.Wait()
+		w.say("1", "six")
+		synctest.Wait()
+		n := 0
+		for _, text := range w.net.texts("1") {
+			if text == notice {
+				n++
+			}
+		}
+		if n != 2 {
+			t.Errorf("it was said %d times, want once in each of two conversations: %q", n, w.net.texts("1"))
+		}
+		w.agent.ended.SummaryFailed = false
+		w.say("2", "short")
+		w.expect("2", "echo short") // no summary has failed there
+		w.seen.clear()              // the agent of this test leaves messages out, and says so
+	})
 }

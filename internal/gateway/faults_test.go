@@ -22,8 +22,8 @@ import (
 // errDisk is a failure that goes away.
 var errDisk = errors.New("disk full")
 
-// shaky is a store that refuses its next records of a sending that ended, and
-// its next steps of a journal.
+// shaky is a store that refuses the next outcomes of deliveries and the next
+// steps of journals.
 type shaky struct {
 	gateway.Store
 	sent, steps atomic.Int32
@@ -58,8 +58,8 @@ func onShaky(s *shaky) change {
 	}
 }
 
-// What the network said is known as long as this process lives, whatever
-// becomes of the record of it: nothing is sent again that has arrived.
+// The process remembers the network's receipt even if it cannot be recorded:
+// nothing that has arrived is sent again.
 func TestASendingThatCannotBeRecordedIsNotRepeated(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail error
@@ -95,8 +95,8 @@ func TestASendingThatCannotBeRecordedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A journal that cannot be written for a moment is the store's failure: the
-// turn runs again and nobody is told that something went wrong.
+// A journal that cannot be written for a moment is a failure of the store: the
+// turn runs again, and the person hears nothing of it.
 func TestAJournalThatFailsForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shaky{}
@@ -115,7 +115,8 @@ func TestAJournalThatFailsForAMoment(t *testing.T) {
 	})
 }
 
-// One that can never be written ends in words, after Options.GiveUpAfter.
+// A journal that can never be written ends in an apology after
+// Options.GiveUpAfter.
 func TestAJournalThatFailsForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shaky{}
@@ -150,8 +151,8 @@ func TestAPanicInTypingHarmsNobody(t *testing.T) {
 	})
 }
 
-// A panic's value can be what somebody wrote. The word is one that
-// no address in a stack looks like.
+// A panic's value may contain chat text. No address in a stack looks like the
+// word of this test.
 func TestAPanicTellsNoWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
@@ -187,8 +188,8 @@ type dead struct {
 
 func (d dead) Run(context.Context, sessions.Handler) error { return d.err }
 
-// Run ends when the store's dispatcher does, also beside the sweep of old
-// conversations, which sleeps for a day.
+// Run ends when the store's dispatcher does, although the sweep of old
+// conversations sleeps for a day.
 func TestRunEndsWithTheStore(t *testing.T) {
 	for name, broken := range map[string]error{"in failure": errDisk, "too early": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -13,22 +13,22 @@ type verdict int
 
 const (
 	welcome      verdict = iota
-	notAddressed         // talk among others that is none of ours
-	stranger             // silence
-	wantsPairing         // a code for the operator
+	notAddressed         // other people's talk: ignore it
+	stranger             // may not talk: stay silent
+	wantsPairing         // may not talk yet: offer a pairing code
 )
 
-// mayTalk is the one place that decides who may talk, for all channels. It
-// looks only at identities that the network vouches for.
+// mayTalk alone decides who may talk, for all channels. It only looks at
+// identities that the network vouches for.
 func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
 	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed && m.Edits == "") {
 		return notAddressed, nil
 	}
-	return g.known(ctx, b, m)
+	return g.checkSender(ctx, b, m)
 }
 
-// known is mayTalk for a message that is meant for us.
-func (g *Gateway) known(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
+// checkSender is mayTalk for a message that is addressed to us.
+func (g *Gateway) checkSender(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
 	if !b.isShut() && b.allows(m) {
 		return welcome, nil
 	}
@@ -47,10 +47,10 @@ func (g *Gateway) known(ctx context.Context, b *binding, m channels.Inbound) (ve
 	return stranger, nil
 }
 
-// aside reports whether m changes a message among several people without
-// addressing us. It concerns us if that message did, which the store knows;
-// else it is their talk.
-func (b *binding) aside(m channels.Inbound) bool {
+// isUnaddressedEdit reports whether m edits or deletes a message in a shared
+// chat without addressing us. It concerns us only if the edited message did,
+// which the store knows.
+func (b *binding) isUnaddressedEdit(m channels.Inbound) bool {
 	return m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
 }
 
@@ -61,6 +61,6 @@ func (b *binding) allows(m channels.Inbound) bool {
 	chat, _, _ := strings.Cut(m.Key.Chat(), ":")
 	return slices.ContainsFunc(b.Allow, func(who string) bool {
 		return who == "*" || who == "chat:"+m.Key.Chat() || who == "chat:"+chat ||
-			who != "" && slices.Contains(m.Sender.IDs, who) // an adapter may have no id to give
+			who != "" && slices.Contains(m.Sender.IDs, who) // an adapter may have no id
 	})
 }

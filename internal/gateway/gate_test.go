@@ -133,8 +133,9 @@ func TestPairing(t *testing.T) {
 	})
 }
 
-// A crowd of strangers gets as many codes as may wait. The others hear once
-// while those last that they are too many, and a few of them a minute.
+// In a crowd of strangers as many get codes as may wait. The others are told
+// once in the lifetime of a code that they are too many, a few of them a
+// minute.
 func TestTooManyStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
@@ -194,7 +195,7 @@ func TestAllowListCanBeReplaced(t *testing.T) {
 	})
 }
 
-// Whoever is turned out while a turn of theirs runs keeps no tools in it,
+// A person who is no longer allowed loses the tools of their running turn,
 // however they were let in.
 func TestWhoIsTurnedOutLosesTools(t *testing.T) {
 	tests := []struct {
@@ -241,8 +242,8 @@ func TestWhoIsTurnedOutLosesTools(t *testing.T) {
 	}
 }
 
-// The operator is who reads where the owner does, and who writes in private
-// where they are known to.
+// The operator is the reader of the owner's channel, and the person of a
+// private chat that is known as theirs.
 func TestWhoIsTheOperator(t *testing.T) {
 	for _, tt := range []struct {
 		name                  string

@@ -1,18 +1,27 @@
-// Package gateway is the way of a message through Dragoman: accept, run a
-// turn, deliver. It is the only place that knows channels, sessions and the
-// agent together.
+// Package gateway takes a message through Dragoman: accept, run a turn, deliver. It
+// is the only place that knows channels, sessions and the agent together.
 //
-// Its promise: a message that its network believes delivered is in the store;
-// it gets exactly one visible answer, in order. What is in memory here may be
-// lost at any moment without breaking that: the store says what is left to do,
-// and a restart goes on from there. The one exception is a message whose
-// sending was begun and never confirmed; it is sent again with a mark
-// ([RepeatMark]) and counted, unless its network can tell repeats apart.
+// Its promise: a message that its network believes delivered is in the store,
+// and it gets exactly one visible answer, in order. Everything in memory here
+// may be lost at any moment: the store knows what is left to do, and a restart
+// continues from there. The one exception is a delivery that was begun and
+// never confirmed. It is sent again with a mark ([RepeatMark]) and counted,
+// unless its network recognises repeats.
 //
-// Goroutines: [Gateway.Run] owns one per channel, the store's one per key that
-// has work, one attendant per running turn (typing, previews, command
-// answers), a few per turn while it fetches the files that came with its
-// messages, one that deletes old conversations, and those of
+// The files, in the order of a message's life:
+//
+//   - accept: binding, supervise, intake, gate, pairing, rates, accept, albums,
+//     reset; commands, stop, again, title; ask
+//   - run a turn: work, turn, attachments, jobs, live_turns, attendant, finish,
+//     failures, outages, notices, summaries, events
+//   - deliver: split, deliver, interleave, underway, in_flight, reconnect
+//   - several nodes: nodes, chat_calls, remote_channel
+//   - the gateway itself: gateway, options, drain, retention, retry
+//
+// Goroutines: [Gateway.Run] owns one per channel and one that retries its stranded
+// deliveries, the store's one per key that has work, one attendant per running turn
+// (typing, previews, command answers), a few per turn while it fetches the files
+// that came with its messages, one that deletes old conversations, and those of
 // [recap.Summaries]. All of them have ended when Run returns.
 package gateway
 
@@ -49,24 +58,18 @@ type Store interface {
 	sessions.People
 	sessions.Leases
 	sessions.Lifetime
-	Titles
-	Waiting
-	Seen
+	queue
+	conversations
 }
 
-// Seen is what people saw in a conversation; see [sessions.Feeds].
-type Seen interface {
-	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
-}
-
-// Waiting is what waits for its time, and is made due.
-type Waiting interface {
+// queue lists inbox and outbox, and makes an item due now.
+type queue interface {
 	ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error)
 	RetryQueue(ctx context.Context, id string) error
 }
 
-// Titles is how conversations are called, and which of them is the newest.
-type Titles interface {
+// conversations finds and names them.
+type conversations interface {
 	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
@@ -81,20 +84,20 @@ type Gateway struct {
 	underway underway
 	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
 	live     liveTurns
-	strikes  limiter
-	told     notices
-	asking   asking
-	// turnedAway are the strangers who were told that there is no code for them,
-	// crowd bounds how many are.
-	turnedAway notices
-	crowd      limiter
-	resting    resting
-	inFlight   inFlight
-	cures      cures
-	summaries  *recap.Summaries
-	answers    map[string]Method // by what other nodes call them
-	busy       busy
-	left       chan struct{} // closed when other nodes have taken over what waits
+	rates    limiter
+	refusals recentNotices
+	// applicants are the strangers who were given a pairing code. turnedAway
+	// are those for whom there was none; turnAwayRate bounds how many are told.
+	applicants   applicants
+	turnedAway   recentNotices
+	turnAwayRate limiter
+	outages      outages
+	inFlight     inFlight
+	cures        cures
+	summaries    *recap.Summaries
+	methods      map[string]Method // what other nodes can call
+	busy         busy
+	handedOver   chan struct{} // closed when other nodes have taken over the waiting work
 }
 
 // New makes a gateway that serves bindings. Nothing starts before Run.
@@ -102,14 +105,14 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 	opts.setDefaults()
 	g := &Gateway{
 		store: store, agent: ag, opts: opts,
-		bindings: make(map[string]*binding, len(bindings)),
-		turns:    semaphore.NewWeighted(int64(opts.MaxTurns)),
-		live:     liveTurns{m: make(map[channels.Key]*liveTurn)},
-		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
-		crowd:    limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
-		left:     make(chan struct{}),
+		bindings:     make(map[string]*binding, len(bindings)),
+		turns:        semaphore.NewWeighted(int64(opts.MaxTurns)),
+		live:         liveTurns{m: make(map[channels.Key]*liveTurn)},
+		rates:        limiter{perMinute: opts.RatePerMinute, now: opts.Now},
+		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
+		handedOver:   make(chan struct{}),
 	}
-	g.summaries, g.answers = g.newSummaries(), g.methods()
+	g.summaries, g.methods = g.newSummaries(), g.peerMethods()
 	for _, b := range bindings {
 		name := b.Channel.Name()
 		if name == HeartbeatChannel {
@@ -118,37 +121,40 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		if g.bindings[name] != nil {
 			return nil, fmt.Errorf("gateway: two channels are called %q", name)
 		}
-		nb := &binding{Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
+		nb := &binding{
+			Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(),
+			status: channels.Status{State: channels.StateConnecting, Since: opts.Now()},
+		}
 		if opts.Peers != nil && !b.Everywhere {
-			nb.remote = &remote{Channel: b.Channel, g: g}
+			nb.remote = &remoteChannel{Channel: b.Channel, g: g}
 		}
 		g.bindings[name] = nb
 		if c, ok := b.Channel.(channels.Commander); ok {
-			c.SetCommands(Commands())
+			c.SetCommands(commands)
 		}
 	}
 	return g, nil
 }
 
-// Run serves until ctx ends. Then it drains: nothing new is accepted, running
-// turns and deliveries may finish within Options.DrainLimit, the rest stays in
-// the store for the next start, or for other nodes, which take over the channels,
-// too. If the store's dispatcher ends before ctx, Run
-// ends with it, without draining, and returns its error; there is no other.
+// Run serves until ctx ends. Then it drains: it accepts nothing new, gives
+// running turns and deliveries Options.DrainLimit to finish, and leaves the
+// rest in the store for the next start, or for other nodes, which also take
+// over the channels. If the store's dispatcher ends before ctx, Run ends with
+// it, without draining, and returns its error; it returns no other.
 func (g *Gateway) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	held, letGo := context.WithCancel(life) // of channels that one node holds
-	defer letGo()
+	leased, release := context.WithCancel(life) // of the channels that only one node runs
+	defer release()
 	var wg sync.WaitGroup
 	for _, b := range g.bindings {
 		switch {
 		case b.Everywhere:
 			wg.Go(func() { g.superviseChannel(life, b) })
 		case !g.opts.NoChannels:
-			wg.Go(func() { g.superviseChannel(held, b) })
+			wg.Go(func() { g.superviseChannel(leased, b) })
 		}
-		wg.Go(func() { g.hasten(life, b) })
+		wg.Go(func() { g.retryStranded(life, b) })
 	}
 	sweeping, stopSweep := context.WithCancel(ctx)
 	defer stopSweep()
@@ -160,16 +166,16 @@ func (g *Gateway) Run(ctx context.Context) error {
 			})
 		})
 	}
-	ended := make(chan error, 2) // of the store's dispatcher, and of the calls
+	ended := make(chan error, 2) // from the dispatcher and from servePeers
 	if !g.opts.NoTurns {
 		wg.Go(func() { ended <- g.store.Run(life, g.handle) })
 	}
-	wg.Go(func() { ended <- g.serveNodes(life) })
+	wg.Go(func() { ended <- g.servePeers(life) })
 
 	var err error
 	select {
 	case <-ctx.Done():
-		g.drain(letGo)
+		g.drain(release)
 	case err = <-ended:
 	}
 	end()
@@ -186,21 +192,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return err
 }
 
-// drain waits until no turn runs and nothing is being delivered.
-func (g *Gateway) drain(letGo func()) {
-	left := g.busy.close()
-	g.opts.Logger.Info("draining", "busy", left, "limit", g.opts.DrainLimit)
-	g.handOver(letGo)
-	select {
-	case <-g.busy.idle():
-		g.opts.Logger.Info("drained")
-	case <-time.After(g.opts.DrainLimit):
-		g.opts.Logger.Warn("drain limit reached; the rest stays queued", "busy", g.busy.count())
-	}
-}
-
-// Ready reports whether every channel that this node runs is connected; the error
-// names those that are not.
+// Ready reports whether every channel that this node runs is connected. The
+// error names those that are not.
 func (g *Gateway) Ready() error {
 	var errs []error
 	for name, st := range g.ChannelsHere() {
@@ -211,16 +204,16 @@ func (g *Gateway) Ready() error {
 	return errors.Join(errs...)
 }
 
-// Channels tells how every channel is doing.
+// Channels returns the status of every channel.
 func (g *Gateway) Channels() map[string]channels.Status {
 	all := make(map[string]channels.Status, len(g.bindings))
 	for name, b := range g.bindings {
-		all[name] = b.current()
+		all[name] = b.currentStatus()
 	}
 	return all
 }
 
-// ChannelsHere is Channels without those that other nodes hold.
+// ChannelsHere is Channels without those that other nodes run.
 func (g *Gateway) ChannelsHere() map[string]channels.Status {
 	all := g.Channels()
 	for name, b := range g.bindings {
@@ -231,7 +224,7 @@ func (g *Gateway) ChannelsHere() map[string]channels.Status {
 	return all
 }
 
-// Running counts the turns that run now and the longest one's age.
+// Running returns the number of running turns and the age of the oldest.
 func (g *Gateway) Running() (turns int, oldest time.Duration) {
 	return g.live.running(g.opts.Now())
 }

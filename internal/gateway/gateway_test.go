@@ -37,8 +37,8 @@ func TestMessageIsAnsweredOnceAndInOrder(t *testing.T) {
 
 // TestMessageIsStoredThenAnswered: a network may forget a message when Accept
 // returns, which does not wait for the answer. So the store has it before a
-// turn begins, and what the store does not take is nobody's: the network hears
-// of the failure, and no turn answers it.
+// turn begins. If the store refuses it, the network gets the error and no turn
+// answers it.
 func TestMessageIsStoredThenAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := &fullStore{}
@@ -75,7 +75,7 @@ func TestMessageIsStoredThenAnswered(t *testing.T) {
 	})
 }
 
-// fullStore takes nothing in while it refuses.
+// fullStore accepts nothing while it refuses.
 type fullStore struct {
 	gateway.Store
 	refuses bool
@@ -231,8 +231,8 @@ func TestLimitsAreSaidAndNothingIsRun(t *testing.T) {
 	}
 }
 
-// The turn that reads what is edited begins anew at once. What the person has seen
-// of its answer becomes the answer to the new text.
+// A turn whose message is edited begins again at once. The preview of its
+// answer becomes the answer to the new text.
 func TestEditOfARunningMessageRunsAgain(t *testing.T) {
 	for name, half := range map[string]string{"nothing is shown": "", "half of it is shown": "half of it"} {
 		t.Run(name, func(t *testing.T) {
@@ -433,8 +433,8 @@ func TestAnswersSayWhatTheyAnswer(t *testing.T) {
 	})
 }
 
-// Work that belongs to a channel which is not there waits: for a partial
-// gateway it is somebody else's, and otherwise for the channel to come back.
+// Work of a missing channel waits: in a partial gateway for the other process,
+// otherwise for the channel to come back.
 func TestWorkOfAChannelThatIsNotThere(t *testing.T) {
 	for _, partial := range []bool{true, false} {
 		t.Run(fmt.Sprint("partial ", partial), func(t *testing.T) {

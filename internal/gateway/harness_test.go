@@ -421,7 +421,7 @@ func (w *world) expect(chat string, want ...string) {
 	}
 }
 
-// transcript is what the store holds of a chat, one "role: content" each.
+// transcript is a chat in the store, one "role: content" a message.
 func (w *world) transcript(chat string) []string {
 	w.t.Helper()
 	msgs, err := w.mem.Messages(w.t.Context(), channels.MustKey("net:"+chat), 0, 1000)

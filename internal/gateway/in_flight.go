@@ -10,13 +10,13 @@ import (
 	"dragoman/sessions"
 )
 
-// fencedGrace is how long a network call that was begun may go on after its
-// claim is over. Cutting it off at once would leave unknown whether the
-// message arrived, and a /stop would make an answer come twice.
+// fencedGrace is how long a network call may go on after its claim is over. If
+// it were cut off at once, nobody would know whether the message arrived, and a
+// /stop would make an answer come twice.
 const fencedGrace = 10 * time.Second
 
-// pastFence is ctx, except that the end of the claim ends it only after
-// [fencedGrace].
+// pastFence returns a context like ctx that lives for [fencedGrace] more when
+// the claim ends.
 func pastFence(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -42,19 +42,19 @@ type attempt struct {
 	err     error
 }
 
-// inFlight keeps the attempts whose end the store does not know, for the claim
-// that follows: their claim was over, or the store failed. They are memory
+// inFlight keeps, for the next claim, the outcomes of attempts that the store
+// does not know, because the claim was over or the store failed. It is memory
 // only: after a crash such a delivery is uncertain, as the store says.
 //
-// A join gives a delivery to another key, whose claim can begin while the call
-// goes on: so inFlight also knows which calls are under way.
+// A join moves a delivery to another key, whose claim can begin during the
+// call. So inFlight also knows which calls are running.
 type inFlight struct {
 	mu    sync.Mutex
 	m     map[string]attempt       // by the delivery's id
-	calls map[string]chan struct{} // the same; closed when the call has ended and its end was settled or kept
+	calls map[string]chan struct{} // also by the delivery's id; closed when the call has ended and its outcome was recorded or kept
 }
 
-// begin notes that a call for the delivery is under way, until end is called.
+// begin notes that a call for the delivery is running, until end is called.
 func (o *inFlight) begin(id string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,7 +66,7 @@ func (o *inFlight) begin(id string) (end func()) {
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		// Another claim may have begun a call since: that one goes on.
+		// Another claim may have begun another call since.
 		if o.calls[id] == ended {
 			delete(o.calls, id)
 		}
@@ -74,8 +74,8 @@ func (o *inFlight) begin(id string) (end func()) {
 	}
 }
 
-// wait returns when no call for the delivery is under way any more, and reports
-// whether there was one.
+// wait waits for a running call for the delivery, and reports whether there was
+// one.
 func (o *inFlight) wait(ctx context.Context, id string) (bool, error) {
 	o.mu.Lock()
 	call := o.calls[id]
@@ -91,14 +91,14 @@ func (o *inFlight) wait(ctx context.Context, id string) (bool, error) {
 	}
 }
 
-// inFlightKept bounds the memory; only deliveries that are dropped at just
-// that moment are never asked for.
-const inFlightKept = 1000
+// maxInFlightKept bounds the memory. Normally each outcome is taken by the next
+// claim; only those of deliveries dropped at that moment stay.
+const maxInFlightKept = 1000
 
 func (o *inFlight) keep(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.m == nil || len(o.m) >= inFlightKept {
+	if o.m == nil || len(o.m) >= maxInFlightKept {
 		o.m = make(map[string]attempt)
 	}
 	o.m[a.d.ID] = a

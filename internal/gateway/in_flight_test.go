@@ -8,8 +8,9 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// Two claims can have a call for one delivery under way, if a join came between
-// them. The end of the first leaves the second known: a third has to wait for it.
+// Two claims can call the network for one delivery at a time, if a join came
+// between them. When the first call ends, the second is still known, and a
+// third claim waits for it.
 func TestEndOfOneOfTwoCalls(t *testing.T) {
 	var o gateway.Outcomes
 	over, cancel := context.WithCancel(t.Context())

@@ -33,7 +33,7 @@ func startRoom(t *testing.T, n int) *world {
 	return w
 }
 
-// asks says something in the room 1 as who.
+// asks sends text to the room 1 as who.
 func (w *world) asks(who, text string) channels.Inbound {
 	w.t.Helper()
 	m := w.message("1", text)
@@ -46,7 +46,8 @@ func (w *world) asks(who, text string) channels.Inbound {
 	return m
 }
 
-// shown is what the room 1 was sent: "+" goes on with the line before it.
+// shown are the lines that the room 1 received; "+" continues the line before
+// it.
 func (w *world) shown() (all []string) {
 	w.net.mu.Lock()
 	defer w.net.mu.Unlock()
@@ -68,8 +69,9 @@ func (w *world) wantShown(want ...string) {
 	}
 }
 
-// Who asks while a long answer leaves slowly is answered in between; the answers
-// to one person follow one another. Every piece says whose it is.
+// A person who asks while a long answer is being sent is answered in between.
+// The answers to one person follow one another, and every piece names its
+// person.
 func TestAnswersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startRoom(t, 7)
@@ -83,8 +85,8 @@ func TestAnswersTakeTurns(t *testing.T) {
 	})
 }
 
-// After a restart nobody knows who had the word, but for what was on its way or
-// has begun.
+// After a restart only the deliveries that were uncertain or begun tell whose
+// turn it was.
 func TestRoundsAfterARestart(t *testing.T) {
 	queued := func(texts ...string) (all []sessions.Delivery) {
 		for _, text := range texts {
@@ -104,7 +106,7 @@ func TestRoundsAfterARestart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, d := range gateway.Rounds(queued(strings.Fields(tt.list)...), byLetter{}, gateway.Said{}) {
+			for _, d := range gateway.Rounds(queued(strings.Fields(tt.list)...), byLetter{}, gateway.Streak{}) {
 				got = append(got, d.Text)
 			}
 			if want := strings.Fields(tt.want); !slices.Equal(got, want) {
@@ -128,8 +130,8 @@ func lines(question string, n int) (all []string) {
 	return all
 }
 
-// Messages that wait are answered together, but not those of different people
-// whose answers take turns: each of them gets an answer.
+// Waiting messages are answered together, but not those of different people
+// whose answers take turns.
 func TestEveryAskerGetsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startRoom(t, 1)
@@ -148,8 +150,8 @@ func TestEveryAskerGetsAnAnswer(t *testing.T) {
 	})
 }
 
-// A room that asks faster than it can be told does not get ever longer delays:
-// when much waits to go out the next turn waits too.
+// In a room that asks faster than it can be answered, delays do not keep
+// growing: while many deliveries wait, the next turn waits, too.
 func TestTurnsWaitForALongOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startRoom(t, 30)
@@ -168,8 +170,8 @@ func TestTurnsWaitForALongOutbox(t *testing.T) {
 	})
 }
 
-// While the model thinks about the next question the rest of an answer goes on
-// leaving; what a command answers still overtakes it.
+// The rest of an answer is sent while the model thinks about the next question.
+// Replies to commands still overtake it.
 func TestAnAnswerLeavesBesideATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startRoom(t, 5)
@@ -197,8 +199,8 @@ func TestAnAnswerLeavesBesideATurn(t *testing.T) {
 	})
 }
 
-// What must not be torn apart is not, and a failure on the way loses nothing
-// and changes no order within an answer.
+// Code is not torn apart, and a failure loses nothing and keeps the order
+// within an answer.
 func TestTurnsKeepCodeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startRoom(t, 0)
@@ -223,8 +225,8 @@ func TestTurnsKeepCodeTogether(t *testing.T) {
 	})
 }
 
-// In a room /stop ends the answer of whoever says it, and what others wait for
-// goes on; who waits for nothing stops everything.
+// In a room /stop ends the answer to its author, and other people's answers
+// continue. From a person without a question it ends everything.
 func TestStopEndsWhatIsYours(t *testing.T) {
 	for who, want := range map[string][]string{
 		"anna":  {"a 1", "+a 2", "Stopped.", "b 1", "+b 2", "+b 3", "+b 4", "+b 5"},
@@ -265,7 +267,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// talker is a network that says something by itself until it is stopped.
+// talker is a network that sends text itself until it is stopped.
 type talker struct {
 	*network
 	talks *bool
@@ -277,7 +279,7 @@ func (n talker) Stop(channels.Key) bool {
 	return was
 }
 
-// What a channel says by itself is stopped too.
+// /stop also ends what a channel itself sends.
 func TestStopEndsWhatTheChannelSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		talks := true

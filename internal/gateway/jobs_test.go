@@ -15,7 +15,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// jobs that say what they are asked, and people whose words are echoed.
+// jobWorld has jobs that answer with their prompt, and a model that answers
+// people with "ok".
 func jobWorld(t *testing.T) *world {
 	w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
 		o.Heartbeats = jobs{"watch": channels.MustKey("net:1"), "night": channels.MustKey("net:1")}
@@ -47,7 +48,7 @@ func (w *world) fire(job, text string) {
 	synctest.Wait()
 }
 
-// ask says text and returns what the model is asked then.
+// ask sends text and returns the model's input.
 func (w *world) ask(person, text string) string {
 	w.t.Helper()
 	w.say(person, text)
@@ -56,8 +57,9 @@ func (w *world) ask(person, text string) string {
 	return inputs(w.agent.turns[len(w.agent.turns)-1])
 }
 
-// The next turn of a chat knows what jobs said there, each thing once, and no
-// other chat does. Until then the jobs have written nothing there.
+// The next turn of a chat sees the texts that jobs wrote there, each once;
+// other chats do not. Until then the jobs have written nothing into the
+// conversation.
 func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := jobWorld(t)
@@ -93,8 +95,8 @@ func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
 	})
 }
 
-// What a job says while the model answers is known to the turn after that, and
-// what it said long ago to none.
+// A text that a job writes while the model answers is seen by the turn after
+// that. An old text is seen by none.
 func TestJobsSaidBesideATurnAndLongAgo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := jobWorld(t)

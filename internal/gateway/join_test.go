@@ -10,8 +10,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// A join gives a delivery to another conversation while the network is at it:
-// how that ended is waited for, and nothing is sent a second time.
+// A join moves a delivery to another conversation while it is being sent: the
+// next claim waits for the outcome, and nothing is sent twice.
 func TestJoinWhileSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -86,8 +86,7 @@ func TestWhatTheLogSaysOfContext(t *testing.T) {
 	}
 }
 
-// TestTitleIsAudited: a title is set by whoever writes it down, and not at all
-// if he cannot.
+// TestTitleIsAudited: a title is only set if the audit log can be written.
 func TestTitleIsAudited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
@@ -127,7 +126,7 @@ func TestTitleIsAudited(t *testing.T) {
 	})
 }
 
-// TestOverFullIsNotOK: the log does not call a window all right that is not.
+// TestOverFullIsNotOK: the log does not call an overfull window OK.
 func TestOverFullIsNotOK(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := &logLines{}

@@ -19,8 +19,8 @@ import (
 	"dragoman/sessions"
 )
 
-// nodes are those that a test joins. Each has a store of its own; what is tested
-// here is what they ask each other.
+// nodes are those of one test. Each has its own store; the tests are about the
+// calls between them.
 type nodes struct {
 	mu     sync.Mutex
 	serve  map[string]gateway.Method // by node; its args begin with the method
@@ -68,7 +68,7 @@ func (n node) Nodes(context.Context) ([]sessions.Node, error) { return nil, nil 
 
 func (n node) Leave(context.Context) error { return nil }
 
-// beside starts a node that works and does not hold the channel.
+// beside starts a node that works and does not run the channel.
 func (n *nodes) beside(t *testing.T, id string, changes ...change) *world {
 	t.Helper()
 	return start(t, append(changes, func(w *world, _ *gateway.Binding, o *gateway.Options) {
@@ -92,7 +92,7 @@ func (n *nodes) set(f func()) {
 	f()
 }
 
-// arrives is a message that another node has accepted.
+// arrives stores a message as another node would.
 func (w *world) arrives(person, text string) {
 	w.t.Helper()
 	if _, err := w.store.Accept(w.t.Context(), sessions.Entry{Inbound: w.message(person, text)}); err != nil {
@@ -101,7 +101,7 @@ func (w *world) arrives(person, text string) {
 }
 
 // TestReplyLeavesThroughItsHolder: a turn of one node types, shows previews and
-// answers through the connection of another, and knows how that is doing.
+// answers through another node's connection, and knows its state.
 func TestReplyLeavesThroughItsHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("a")
@@ -137,8 +137,8 @@ func TestReplyLeavesThroughItsHolder(t *testing.T) {
 	})
 }
 
-// TestNobodyHoldsTheChannel: nothing was sent then, and it goes out without a mark
-// once somebody does.
+// TestNobodyHoldsTheChannel: if no node runs the channel, nothing was sent, and
+// the answer is later sent without a mark.
 func TestNobodyHoldsTheChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("nobody")
@@ -153,7 +153,8 @@ func TestNobodyHoldsTheChannel(t *testing.T) {
 	})
 }
 
-// TestHolderDiesWhileItSends: nobody knows then whether the message is out.
+// TestHolderDiesWhileItSends: then it is uncertain whether the message was
+// sent.
 func TestHolderDiesWhileItSends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("a")
@@ -169,7 +170,7 @@ func TestHolderDiesWhileItSends(t *testing.T) {
 	})
 }
 
-// TestUnknownCall: a call of a newer version is refused, and nothing was begun.
+// TestUnknownCall: a call of a newer version is refused before anything begins.
 func TestUnknownCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("a")
@@ -189,8 +190,8 @@ func TestUnknownCall(t *testing.T) {
 	})
 }
 
-// TestChannelLetsGo: a channel whose connection another program uses is left to
-// others for a while, and says why.
+// TestChannelLetsGo: a node whose connection another program has taken leaves
+// the channel to others for a while, and says why.
 func TestChannelLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("a")
@@ -227,8 +228,8 @@ func (n *takenAway) Run(ctx context.Context, in channels.Intake) error {
 	return nil
 }
 
-// TestRolesOfNodes: a node without turns leaves them, and one without channels
-// bids for none.
+// TestRolesOfNodes: a node without turns runs none, and one without channels
+// asks for no lease.
 func TestRolesOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("nobody")
@@ -259,7 +260,7 @@ func (w *world) holds(lease string) (release func()) {
 }
 
 // TestSummaryOfAnotherNode: a turn that needs a summary waits for the one that
-// another node makes, and makes none of its own.
+// another node makes.
 func TestSummaryOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Peers = node{newNodes("a"), "a"} })

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -14,11 +15,11 @@ import (
 // HeartbeatChannel is the channel part of the keys that jobs run under.
 const HeartbeatChannel = "heartbeat"
 
-// RepeatMark stands in front of a message that is sent again because it is
-// unknown whether its first sending arrived.
+// RepeatMark begins a message that is sent again because its first sending may
+// or may not have arrived.
 const RepeatMark = "↻ "
 
-// Mode says what becomes of messages that arrive while a turn runs.
+// Mode says how messages are answered that arrive while a turn runs.
 type Mode string
 
 // The queue modes.
@@ -29,13 +30,13 @@ const (
 	Interrupt Mode = "interrupt" // the running turn starts again with them
 )
 
-// Heartbeats tells the gateway about jobs.
+// Heartbeats knows the configured jobs.
 type Heartbeats interface {
-	// Target is where the answer of job goes; false if the job is gone.
+	// Target is the conversation that job answers to; false if there is no such job.
 	Target(job string) (channels.Key, bool)
-	// Targets reports whether the answer of a job goes to k.
+	// Targets reports whether any job answers to k.
 	Targets(k channels.Key) bool
-	// Silent says whether an answer means that there is nothing to say.
+	// Silent reports whether an answer means "nothing to say".
 	Silent(answer string) bool
 }
 
@@ -45,8 +46,8 @@ type Options struct {
 	Queue           Mode          // Collect
 	MaxWaiting      int           // messages waiting in one chat; 20
 	MaxMessageBytes int           // of one message; 256 KiB
-	RatePerMinute   int           // messages of one person; 30, negative: no limit
-	GiveUpAfter     time.Duration // on a model that cannot be reached; 10 minutes
+	RatePerMinute   int           // messages of one person; 30; negative: no limit
+	GiveUpAfter     time.Duration // on a model that does not answer; 10 minutes
 	DeliveryLimit   time.Duration // on a message that cannot be delivered; 24 hours
 	SendTimeout     time.Duration // of one network call; 1 minute
 	DrainLimit      time.Duration // at the end; 20 seconds
@@ -55,39 +56,39 @@ type Options struct {
 	Summarizers     int           // conversations summarised at once; 1
 	PairingExpires  time.Duration // of a pairing code; 1 hour
 	PairingPending  int           // codes waiting for one channel; 3
-	TypingAfter     time.Duration // a turn younger than this shows nothing; 400 ms
-	SilentFor       time.Duration // no sign of the model, until the person is told; 1 minute
-	Model           string        // its name, for /status
-	OneModel        bool          // it answers whatever a conversation names
+	TypingAfter     time.Duration // younger turns show nothing; 400 ms
+	SilentFor       time.Duration // without a sign of the model before the person is told; 1 minute
+	Model           string        // the configured model, for /status
+	OneModel        bool          // Model answers whatever a conversation names
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
-	// Operator reports whether k, if it is a private chat, is that of whoever
-	// runs Dragoman, beside those of Binding.Owner. Nil: none is.
+	// Operator reports whether k, if it is a private chat, belongs to whoever runs
+	// Dragoman, besides the channels with Binding.Owner. Nil: no chat does.
 	Operator func(k channels.Key) bool
-	// Known is what the prompt says about the person of a private chat. Nil:
-	// nothing.
+	// Known returns what the prompt says about the person of a private chat.
+	// Nil: nothing.
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
-	Media Media // nil: files that come with messages are only named
-	Reset Reset // never
+	Media Media // nil: the model only sees the names of files
+	Reset Reset // default: never
 	// RetentionDays is after how many days without an update a conversation is
-	// deleted; 0: never.
+	// deleted. 0: never.
 	RetentionDays int
-	// Events is told what happens, and must not block. Nil: nobody listens.
+	// Events receives each event, and must not block. Nil: events are dropped.
 	Events func(event.Event)
-	// Audit does what a person wants done to a conversation, and writes down that
-	// it is begun and how it ended. Nil: nobody writes.
+	// Audit calls do, which a person asked for, and logs its begin and its
+	// outcome. Nil: do is called without a log.
 	Audit func(action string, do func() error, keys ...channels.Key) error
-	// Partial says that others of the configured channels, and the jobs, are
-	// served by another process at another time: their work is left to it.
+	// Partial says that another process serves the other configured channels
+	// and the jobs at another time. This one leaves their work alone.
 	Partial bool
-	// NoChannels and NoTurns leave the channels that one node runs, and all work on
-	// conversations, to other nodes.
+	// NoChannels and NoTurns leave to other nodes the channels that only one
+	// node runs, and all work on conversations.
 	NoChannels, NoTurns bool
-	// Peers are the other nodes that work on the same store. Nil: there are none.
+	// Peers are the other nodes on the same store. Nil: there are none.
 	Peers sessions.Peers
-	// Methods answer other nodes, beside those of the gateway itself.
+	// Methods are what other nodes can call besides the gateway's own.
 	Methods  map[string]Method
-	Observer Observer // nil: nobody counts
+	Observer Observer // nil: nothing is counted
 	Logger   *slog.Logger
 	Now      func() time.Time
 }
@@ -96,27 +97,27 @@ func (o *Options) setDefaults() {
 	if o.Audit == nil {
 		o.Audit = func(_ string, do func() error, _ ...channels.Key) error { return do() }
 	}
-	def(&o.MaxTurns, 64)
-	def(&o.Queue, Collect)
-	def(&o.MaxWaiting, 20)
-	def(&o.MaxMessageBytes, 256<<10)
-	def(&o.RatePerMinute, 30)
-	def(&o.GiveUpAfter, 10*time.Minute)
-	def(&o.DeliveryLimit, 24*time.Hour)
-	def(&o.SendTimeout, time.Minute)
-	def(&o.DrainLimit, 20*time.Second)
-	def(&o.HistoryMessages, 400)
-	def(&o.HistoryBytes, 2<<20)
-	def(&o.Summarizers, 1)
-	def(&o.PairingExpires, time.Hour)
-	def(&o.PairingPending, 3)
-	def(&o.TypingAfter, 400*time.Millisecond)
-	def(&o.SilentFor, time.Minute)
+	o.MaxTurns = cmp.Or(o.MaxTurns, 64)
+	o.Queue = cmp.Or(o.Queue, Collect)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 20)
+	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 256<<10)
+	o.RatePerMinute = cmp.Or(o.RatePerMinute, 30)
+	o.GiveUpAfter = cmp.Or(o.GiveUpAfter, 10*time.Minute)
+	o.DeliveryLimit = cmp.Or(o.DeliveryLimit, 24*time.Hour)
+	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
+	o.DrainLimit = cmp.Or(o.DrainLimit, 20*time.Second)
+	o.HistoryMessages = cmp.Or(o.HistoryMessages, 400)
+	o.HistoryBytes = cmp.Or(o.HistoryBytes, 2<<20)
+	o.Summarizers = cmp.Or(o.Summarizers, 1)
+	o.PairingExpires = cmp.Or(o.PairingExpires, time.Hour)
+	o.PairingPending = cmp.Or(o.PairingPending, 3)
+	o.TypingAfter = cmp.Or(o.TypingAfter, 400*time.Millisecond)
+	o.SilentFor = cmp.Or(o.SilentFor, time.Minute)
 	if o.Operator == nil {
 		o.Operator = func(channels.Key) bool { return false }
 	}
 	if o.Observer == nil {
-		o.Observer = metrics.New("", "") // nobody reads it
+		o.Observer = metrics.New("", "") // not exported anywhere
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -126,35 +127,26 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// HistoryFor is how many messages, and bytes of them, a turn should load for a
-// model that takes so many tokens: more than it can read. Then the size of a
-// history, which the agent measures by what was loaded, is never taken for less
-// than it is. A message takes at least five tokens, and a token rarely more
-// than eight bytes.
+// HistoryFor returns how many messages, and bytes of them, to load for a model with
+// a window of this many tokens: more than it can read. The agent measures the size
+// of a history by what was loaded, so a shorter one would look smaller than it is.
+// A message takes at least five tokens, and a token rarely more than eight bytes.
 func HistoryFor(window int) (messages, bytes int) {
 	return max(400, window/3), max(2<<20, 8*window)
 }
 
-// def sets *p to v if it is zero.
-func def[T comparable](p *T, v T) {
-	var zero T
-	if *p == zero {
-		*p = v
-	}
-}
-
-// Observer is told what happens, for metrics. Its methods must not block.
+// Observer counts what happens, for metrics. Its methods must not block.
 type Observer interface {
 	Accepted(channel, outcome string)
 	Quarantined(channel string)
 	TurnEnded(outcome string, took time.Duration)
 	Delivered(channel, outcome string)
-	// Repeated counts a message that was sent again without knowing whether
-	// its first sending arrived.
+	// Repeated counts a message that was sent again although its first sending
+	// may have arrived.
 	Repeated(channel string)
 	Summarized(outcome string)
 	// Unaccounted counts messages that a request neither showed nor had a
-	// summary of; said: it says how many. It is called with more than 0 only.
+	// summary of; said: it named their number. n is never 0.
 	Unaccounted(n int, said bool)
 	Heartbeat(job, outcome string)
 }

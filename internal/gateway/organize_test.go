@@ -15,7 +15,7 @@ import (
 
 const organizing = "Organizing the conversation…"
 
-// notes are what chat was shown of what is being done.
+// notes are the notes about progress that chat was shown.
 func (n *network) notes(chat string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -28,9 +28,9 @@ func (n *network) notes(chat string) []string {
 	return all
 }
 
-// People see that the conversation is being organized while they wait for it,
-// and never otherwise: a summary in the background says nothing, and whoever
-// writes meanwhile is answered as if there were none.
+// People see that the conversation is being organized only while they wait for
+// it. A summary in the background shows nothing, and messages meanwhile are
+// answered as usual.
 func TestOrganizingIsShownToThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -93,8 +93,8 @@ func TestOrganizingIsShownToThoseWhoWait(t *testing.T) {
 	})
 }
 
-// Summaries in the background are bounded over all conversations: so many at
-// once as the options say, one after the other until all are made.
+// Options.Summarizers bounds the summaries in the background over all
+// conversations; the others follow until all are made.
 func TestSummariesAreBounded(t *testing.T) {
 	for _, most := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {

@@ -45,8 +45,8 @@ func TestEachWaitingMessageIsShownOnce(t *testing.T) {
 	})
 }
 
-// markings is a store that knows which deliveries were marked, and may say of
-// one that a former process died in it.
+// markings is a store that knows which deliveries were marked, and can pretend
+// that an earlier process died during one.
 type markings struct {
 	gateway.Store
 	mu     sync.Mutex
@@ -72,8 +72,8 @@ func (s *markings) Unsent(ctx context.Context, c sessions.Claim, most int) ([]se
 	return list, err
 }
 
-// Before the network gets an answer the store knows that it is being sent; one
-// that a crash cut off there may have arrived, and the channel is told so.
+// Before the network gets an answer the store knows that it is being sent. If a
+// crash came then, the answer may have arrived, and the channel is told so.
 func TestDeliveriesAreMarkedBeforeTheyAreSent(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
 		t.Run(fmt.Sprint("cut off ", cutOff), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever the preset, and however short the messages are, a turn loads all
-// that no summary stands for.
+// messages that no summary covers.
 func TestPresetsLeaveNothingOut(t *testing.T) {
 	const tokens = 4096
 	for _, name := range window.PresetNames() {
@@ -40,7 +40,8 @@ func TestPresetsLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// TestWhatARequestLacksIsCounted: what was said and what was not, apart.
+// TestWhatARequestLacksIsCounted: messages that a request left out are counted,
+// with and without a note about them, separately.
 func TestWhatARequestLacksIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = &lacking{w.agent} })
@@ -55,7 +56,8 @@ func TestWhatARequestLacksIsCounted(t *testing.T) {
 	})
 }
 
-// lacking is an agent whose requests lack five messages, and say so of three.
+// lacking is an agent whose requests leave out five messages, three of them
+// with a note.
 type lacking struct{ *scripted }
 
 func (l *lacking) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {

@@ -10,7 +10,7 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// react puts emoji on what we wrote as text.
+// react puts emoji on our message text.
 func (w *world) react(chat, emoji, text string) channels.Inbound {
 	m := w.message(chat, "[reacted with "+emoji+"]")
 	m.Reaction, m.Quote = emoji, &channels.Quote{ID: "out", Name: "you", Text: text}
@@ -18,8 +18,8 @@ func (w *world) react(chat, emoji, text string) channels.Inbound {
 	return m
 }
 
-// A reaction begins no turn; the next one sees it. One that is repeated by its
-// network stands there once, and one of a stranger not at all.
+// A reaction begins no turn; the next turn sees it. If its network repeats it,
+// it is noted once, and a stranger's not at all.
 func TestReactionIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.RatePerMinute = 3 })

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// connectedEvery is how often a channel without a connection is looked at
+	// connectedEvery is how often a channel without a connection is checked
 	// while deliveries wait for one.
 	connectedEvery = time.Second
-	// strandedMost bounds how many deliveries are remembered for that. Any more
-	// are tried when their own pause is over.
-	strandedMost = 10000
+	// maxStranded bounds how many deliveries are remembered. The rest wait for
+	// the end of their own pause.
+	maxStranded = 10000
 )
 
 // stranded are the deliveries of a channel that failed while it had no
-// connection. They are due as soon as it has one, whatever their pauses had
-// grown to. It is memory only: after a restart the pauses count.
+// connection. They become due as soon as it has one, however long their pauses
+// have grown. After a restart the pauses count again.
 type stranded struct {
 	mu  sync.Mutex
 	ids map[string]bool
-	any chan struct{} // holds one sign: there are some
+	any chan struct{} // capacity 1: there are some
 }
 
 func newStranded() stranded { return stranded{ids: map[string]bool{}, any: make(chan struct{}, 1)} }
@@ -35,14 +35,11 @@ func newStranded() stranded { return stranded{ids: map[string]bool{}, any: make(
 func (s *stranded) add(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ids) >= strandedMost {
+	if len(s.ids) >= maxStranded {
 		return
 	}
 	s.ids[id] = true
-	select {
-	case s.any <- struct{}{}:
-	default:
-	}
+	signal(s.any)
 }
 
 func (s *stranded) take() []string {
@@ -54,10 +51,10 @@ func (s *stranded) take() []string {
 }
 
 // connected reports whether the channel has a connection now.
-func (b *binding) connected() bool { return b.current().State == channels.StateConnected }
+func (b *binding) connected() bool { return b.currentStatus().State == channels.StateConnected }
 
-// hasten makes what waits for a connection of b due once there is one.
-func (g *Gateway) hasten(ctx context.Context, b *binding) {
+// retryStranded makes the stranded deliveries of b due whenever it connects.
+func (g *Gateway) retryStranded(ctx context.Context, b *binding) {
 	for {
 		select {
 		case <-b.stranded.any:
@@ -69,23 +66,26 @@ func (g *Gateway) hasten(ctx context.Context, b *binding) {
 				return
 			}
 		}
-		// A claim that has just put one back may hold it for a moment still.
-		if busy := g.makeDue(ctx, b.stranded.take()); len(busy) > 0 && sleep(ctx, connectedEvery) {
-			g.makeDue(ctx, busy)
-		}
+		g.makeDue(ctx, b.stranded.take())
 	}
 }
 
-// makeDue returns those that are being worked on, or done.
-func (g *Gateway) makeDue(ctx context.Context, ids []string) (busy []string) {
-	for _, id := range ids {
-		err := g.store.RetryQueue(ctx, id)
-		switch {
-		case errors.Is(err, sessions.ErrConflict):
-			busy = append(busy, id)
-		case err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil:
-			g.opts.Logger.Warn("could not retry a delivery at once after its channel connected", "msg_id", id, "err", err)
+// makeDue makes deliveries due now. A claim that has just put one back may
+// still hold it for a moment, so those in use are tried once more.
+func (g *Gateway) makeDue(ctx context.Context, ids []string) {
+	for try := 1; ; try++ {
+		var inUse []string
+		for _, id := range ids {
+			err := g.store.RetryQueue(ctx, id)
+			switch {
+			case errors.Is(err, sessions.ErrConflict):
+				inUse = append(inUse, id)
+			case err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil:
+				g.opts.Logger.Warn("could not retry a delivery at once after its channel connected", "msg_id", id, "err", err)
+			}
+		}
+		if ids = inUse; len(ids) == 0 || try == 2 || !sleep(ctx, connectedEvery) {
+			return
 		}
 	}
-	return busy
 }

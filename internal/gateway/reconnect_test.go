@@ -11,7 +11,7 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// reporting is a network that says how it is doing.
+// reporting is a network that reports its status.
 type reporting struct {
 	*network
 	down atomic.Bool
@@ -24,8 +24,8 @@ func (r *reporting) Status() channels.Status {
 	return channels.Status{State: channels.StateConnected}
 }
 
-// What failed for want of a connection is sent when there is one, however long
-// the pauses have grown.
+// Deliveries that failed without a connection are sent when there is one,
+// however long their pauses have grown.
 func TestConnectedMakesDue(t *testing.T) {
 	for name, cause := range map[string]error{
 		"not sent": &channels.NotSent{Err: errors.New("not connected")},

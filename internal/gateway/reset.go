@@ -6,7 +6,7 @@ import (
 	"dragoman/channels"
 )
 
-// ResetMode says when a conversation begins anew by itself.
+// ResetMode says when a conversation starts anew by itself.
 type ResetMode string
 
 // The values of Reset.Mode.
@@ -16,20 +16,20 @@ const (
 	ResetIdle  ResetMode = "idle"  // with the first message after a long silence
 )
 
-// Reset is when a conversation begins anew by itself. The old one is kept, as
-// with /new. The zero value is never.
+// Reset says when a conversation starts anew by itself. As with /new, the old
+// one is kept. The zero value is never.
 type Reset struct {
 	Mode ResetMode
-	// At is the time of day of ResetDaily, since midnight on the wall clock.
+	// At is the time of day of ResetDaily, since midnight on the wall clock of Zone.
 	At time.Duration
-	// Zone is where that clock hangs. Nil: the machine's.
+	// Zone is the time zone of At. Nil: the machine's.
 	Zone *time.Location
 	// After is the silence of ResetIdle.
 	After time.Duration
 }
 
-// before is the time that a conversation must have been updated since, for a
-// message that comes now to go on with it; zero if it always does.
+// before is the time since which a conversation must have been updated for a
+// message at now to continue it; zero if it always does.
 func (r Reset) before(now time.Time) time.Time {
 	switch {
 	case r.Mode == ResetIdle && r.After > 0:
@@ -41,8 +41,8 @@ func (r Reset) before(now time.Time) time.Time {
 }
 
 // lastBorder is the newest At that has passed. Days are counted by the
-// calendar, because one of 23 or 25 hours has one border too; where clocks are
-// turned over At itself, time.Date chooses a time, always the same one.
+// calendar, because a day of 23 or 25 hours also has one border. Where the
+// clocks change at At itself, time.Date chooses a time, always the same one.
 func (r Reset) lastBorder(now time.Time) time.Time {
 	zone := r.Zone
 	if zone == nil {
@@ -59,7 +59,7 @@ func (r Reset) lastBorder(now time.Time) time.Time {
 }
 
 // resetBefore is Entry.ResetBefore for m. An edit belongs to what it edits and
-// begins nothing.
+// starts nothing.
 func (g *Gateway) resetBefore(m channels.Inbound) time.Time {
 	if m.Edits != "" {
 		return time.Time{}

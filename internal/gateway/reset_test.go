@@ -18,8 +18,8 @@ import (
 	"dragoman/sessions"
 )
 
-// entries keeps what was handed to the store, and stands in for the parts of
-// it that end conversations.
+// entries records the entries given to the store, and replaces the parts of it
+// that end conversations.
 type entries struct {
 	gateway.Store
 	mu      sync.Mutex
@@ -130,8 +130,8 @@ func TestResetBefore(t *testing.T) {
 	}
 }
 
-// Over a year, also where the clocks are turned at the border
-// itself, there is one border a day and it never goes back.
+// Over a year, also where the clocks change at the border itself, there is one
+// border a day, and it never moves back.
 func TestResetDailyHasOneBorderADay(t *testing.T) {
 	for _, c := range []struct {
 		zone string
@@ -171,7 +171,7 @@ func TestResetDailyHasOneBorderADay(t *testing.T) {
 	}
 }
 
-// A channel's own mode counts before the general one; an edit begins nothing.
+// A channel's own mode overrides the general one. An edit begins nothing.
 func TestResetOfAChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spy *entries
@@ -284,7 +284,7 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// A join that a network asked for is told as the operator's is, once.
+// A join by a network is reported like an operator's, once.
 func TestJoinIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard listener

@@ -10,24 +10,24 @@ import (
 
 const (
 	sweepEvery = 24 * time.Hour
-	// sweepFirst lets a start catch up with its messages before old
-	// conversations are looked for.
+	// sweepFirst lets the daemon catch up with its messages first.
 	sweepFirst = time.Minute
 	sweepBatch = 100
-	// sweepTrust is how far a clock may be ahead of what is known of it.
-	sweepTrust = 48 * time.Hour
+	// maxClockJump is how far the clock may be ahead of the last known time.
+	maxClockJump = 48 * time.Hour
 )
 
-// sweep deletes once a day what was last updated Options.RetentionDays ago,
-// until ctx ends. A failure waits for the next day. So does a clock that is far
-// ahead of the last sweep, and in the first one of the newest conversation: it
-// may be wrong, and would take all there is. One that is behind takes too little.
+// sweep deletes, once a day until ctx ends, the conversations that were last
+// updated Options.RetentionDays ago. After a failure it waits for the next day.
+// It does the same if the clock is far ahead of the last sweep or, in the first
+// one, of the newest conversation: a wrong clock would delete everything. A
+// clock that runs behind only deletes too little.
 func (g *Gateway) sweep(ctx context.Context) {
 	known := g.lastUpdate(ctx)
 	for wait := sweepFirst; sleep(ctx, wait); wait = sweepEvery {
 		now := g.opts.Now()
 		ahead := now.Sub(known)
-		if known = now; ahead > sweepTrust {
+		if known = now; ahead > maxClockJump {
 			g.opts.Logger.Info("the clock is days ahead of the last known time; if it still is in a day, old conversations are deleted then", "now", now.UTC())
 			continue
 		}
@@ -42,7 +42,7 @@ func (g *Gateway) sweep(ctx context.Context) {
 }
 
 // lastUpdate is when the newest conversation was updated; now if there is none,
-// zero if that cannot be known.
+// zero if the store fails.
 func (g *Gateway) lastUpdate(ctx context.Context) time.Time {
 	list, err := g.store.Find(ctx, sessions.Query{Limit: 1})
 	switch {
@@ -54,8 +54,9 @@ func (g *Gateway) lastUpdate(ctx context.Context) time.Time {
 	return list[0].Updated
 }
 
-// expire deletes in small batches, so that nobody waits long for the store. The
-// last of them, which is not full, also ends what has no conversation.
+// expire deletes in small batches, so that no other writer waits long. The last
+// batch, which is not full, also deletes the finished rows of keys without a
+// conversation.
 func (g *Gateway) expire(ctx context.Context) (n int, err error) {
 	defer recoverTo(&err, "the sweep of old conversations")
 	before := g.opts.Now().AddDate(0, 0, -g.opts.RetentionDays)

@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// One sweep ends all that is old: conversations, and chats in which only
-// commands were said, more of both than go in one batch.
+// One sweep deletes everything old: conversations, and chats in which there
+// were only commands, more of both than fit into one batch.
 func TestRetentionOfMany(t *testing.T) {
 	const chats = 250
 	synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func (s newest) Find(context.Context, sessions.Query) ([]sessions.Conversation, 
 	return []sessions.Conversation{{Updated: s.updated}}, nil
 }
 
-// A clock that is far ahead of all that the store knows deletes nothing at
-// once: if it is set right within a day, nothing is lost.
+// A clock that is far ahead of the store's last update deletes nothing at once.
+// If it is corrected within a day, nothing is lost.
 func TestRetentionWithAWrongClock(t *testing.T) {
 	const day = 24 * time.Hour
 	tests := []struct {

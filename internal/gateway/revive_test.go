@@ -26,8 +26,8 @@ func (c *refusedOnce) Run(ctx context.Context, in channels.Intake) error {
 	return c.network.Run(ctx, in)
 }
 
-// While a network refuses the bot, answers wait; once it takes one again, the
-// channel is run again by itself.
+// While a network refuses the bot, answers wait. Once it accepts one again, the
+// channel is run again.
 func TestRefusedBotHoldsItsOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *refusedOnce
@@ -79,8 +79,8 @@ func (c *pausing) Run(ctx context.Context, in channels.Intake) error {
 	return c.network.Run(ctx, in)
 }
 
-// A channel that waits for its next attempt makes it when an operator says that
-// something was mended; one that works is left alone.
+// A channel that waits for its next attempt makes it when Revive is called; one
+// that works is left alone.
 func TestReviveWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &pausing{}
@@ -123,7 +123,7 @@ func (c *stopping) Run(ctx context.Context, in channels.Intake) error {
 	return c.network.Run(ctx, in)
 }
 
-// The pause before a channel that stopped is run again ends too.
+// Revive also ends the pause after which a stopped channel is run again.
 func TestReviveAfterItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &stopping{}
@@ -141,7 +141,7 @@ func TestReviveAfterItStopped(t *testing.T) {
 	})
 }
 
-// A channel that failed rests until an operator says that something was mended.
+// A failed channel rests until Revive is called.
 func TestRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *refusedOnce

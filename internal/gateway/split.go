@@ -8,36 +8,36 @@ import (
 	"dragoman/sessions"
 )
 
-// How many messages one answer may be: fewParts, or more as long as they are
-// short, as lines of IRC are.
+// One answer may be fewParts messages, or more while they are short, like lines
+// of IRC.
 const (
 	fewParts   = 20
-	mostParts  = 200
+	maxParts   = 200
 	partsBytes = 64 << 10
 	// shownParts are sent before the file with the whole answer.
 	shownParts = 10
 )
 
-// fileMark begins a reply that goes out as a file. A model that writes it gets
-// its answer sent as one.
+// fileMark begins a reply that is sent as a file. If a model writes it, its
+// answer is sent as a file too.
 const fileMark = "<!-- answer.md -->\n"
 
-// sayFile stands beside the file, sayCutParts in place of what is not sent.
+// sayFile comes with the file; sayCutParts replaces the parts that are not sent.
 const (
 	sayFile     = "This answer is very long; this file has all of it."
 	sayCutParts = "(This answer is very long, and %s of it were not sent. Our conversation has all of it; ask me for the part that you need.)"
 )
 
-// split cuts an answer into the replies that its network takes. In private
-// talk all of them say which message they answer: some networks find the
-// person by it, as do those where answers take turns. Elsewhere, among several people,
-// only the first one hangs on it.
+// split cuts an answer into the replies that its network accepts. In private
+// talk, and where answers take turns, every reply names the message that it
+// answers, because some networks find the person by it. Among several people
+// only the first reply quotes it.
 func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sessions.Reply {
 	parts := []string{text}
 	if b := g.bindings[k.Channel()]; b != nil {
 		if s, ok := b.Channel.(channels.Splitter); ok {
 			if cut := s.Split(k, text); len(cut) > 0 {
-				parts = b.bounded(cut, text)
+				parts = b.limitParts(cut, text)
 			}
 		}
 	}
@@ -52,11 +52,11 @@ func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sess
 	return replies
 }
 
-// bounded keeps the messages of one answer to a number that a person may want:
-// the beginning and a file with all of it, or as much as fits.
-func (b *binding) bounded(parts []string, text string) []string {
+// limitParts bounds the number of messages of one answer: the beginning and a
+// file with the whole answer, or as much as fits.
+func (b *binding) limitParts(parts []string, text string) []string {
 	n, bytes := 0, 0
-	for ; n < min(len(parts), mostParts); n++ {
+	for ; n < min(len(parts), maxParts); n++ {
 		if bytes += len(parts[n]); n >= fewParts && bytes > partsBytes {
 			break
 		}
@@ -74,7 +74,7 @@ func (b *binding) bounded(parts []string, text string) []string {
 	return append(parts[:n:n], fmt.Sprintf(sayCutParts, size(left)))
 }
 
-// asFile makes o a file if it is one.
+// asFile makes o a file if it has the mark.
 func (b *binding) asFile(o *channels.Outbound) {
 	content, marked := strings.CutPrefix(o.Text, fileMark)
 	if _, able := b.Channel.(channels.Filer); able && marked {

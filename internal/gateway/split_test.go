@@ -13,7 +13,7 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// paged cuts what it sends into pages of so many bytes.
+// paged cuts what it sends into pages of that many bytes.
 type paged struct {
 	*network
 	size int
@@ -31,8 +31,9 @@ type filing struct{ paged }
 
 func (filing) SendsFiles() {}
 
-// However long an answer is, it is a number of messages that a person may want.
-// The conversation has all of it, and so does the file where there are files.
+// However long an answer is, the number of its messages is bounded. The
+// conversation has all of it, and so has the file where the channel sends
+// files.
 func TestLongAnswerIsBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -98,7 +99,7 @@ func TestLongAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// A file that may have arrived is marked beside it, not inside.
+// A file that may have arrived is marked in its message, not inside the file.
 func TestFileIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := strings.Repeat("x", 1<<20)

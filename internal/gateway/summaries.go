@@ -10,7 +10,6 @@ import (
 	"dragoman/sessions"
 )
 
-// newSummaries returns the owner of all summaries, which lives here.
 func (g *Gateway) newSummaries() *recap.Summaries {
 	return recap.NewSummaries(g.agent, transcript{g}, recap.Host{
 		Slots: g.opts.Summarizers, Alone: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
@@ -25,7 +24,7 @@ func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Cont
 	return g.store.Hold(ctx, "summary:"+k.String(), f)
 }
 
-// transcript is the store as summaries see it: see [recap.Transcript].
+// transcript implements [recap.Transcript] on the store.
 type transcript struct{ g *Gateway }
 
 func (t transcript) Whole(ctx context.Context, k channels.Key) (sessions.History, error) {
@@ -48,30 +47,30 @@ func (t transcript) AddSummary(ctx context.Context, k channels.Key, s sessions.S
 	return t.g.store.AddSummary(ctx, k, s)
 }
 
-// history is what a turn of k starts from.
+// history is the conversation that a turn of k starts from.
 func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
-	return steady(g.withModel(k, h)), err
+	return alignStart(g.withModel(k, h)), err
 }
 
-// steadyStep is how far apart the places are where a history may begin that is
-// not whole.
-const steadyStep = 64
+// historyStep is the distance of the messages at which an incomplete history
+// may begin.
+const historyStep = 64
 
-// steady leaves out a little more of a history that is not whole, so that the
-// next turns begin at the same place: requests that begin elsewhere each time
-// have nothing in common.
-func steady(h sessions.History) sessions.History {
-	if h.Omitted == 0 || len(h.Messages) < 4*steadyStep {
+// alignStart shortens an incomplete history a little, so that the next turns
+// begin at the same message: requests that begin differently share no prefix
+// for the provider's cache.
+func alignStart(h sessions.History) sessions.History {
+	if h.Omitted == 0 || len(h.Messages) < 4*historyStep {
 		return h
 	}
-	n := int((steadyStep - h.Messages[0].Seq%steadyStep) % steadyStep)
+	n := int((historyStep - h.Messages[0].Seq%historyStep) % historyStep)
 	h.Messages = h.Messages[n:]
 	h.Omitted += n
 	return h
 }
 
-// compacted tells that a summary took the place of messages.
+// compacted reports that a summary replaced messages.
 func (g *Gateway) compacted(r recap.Report) {
 	g.emit(event.Event{
 		Event: event.ContextCompacted, Key: r.Key, Generation: r.Generation, CoversSeq: r.CoversSeq, Covered: r.Covered,
@@ -79,14 +78,13 @@ func (g *Gateway) compacted(r recap.Report) {
 	})
 }
 
-// cutSummaryWithin bounds how long the end of the process waits for a store
-// that is to keep the notice that a summary was cut off. It is delivered after
-// the next start.
+// cutSummaryWithin bounds how long the shutdown waits for the store to accept the
+// notice that a summary was cut off. The notice is delivered after the next start.
 const cutSummaryWithin = 5 * time.Second
 
-// answerAsker says text where asker is from, unless that conversation was
-// deleted meanwhile: the answer would begin it anew. If the store does not take
-// it, that is only logged.
+// answerAsker answers the person who asked for a summary, unless their
+// conversation was deleted meanwhile: the answer would begin it anew. If the
+// store fails, that is only logged.
 func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text string) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -96,7 +94,7 @@ func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text 
 	if h, err := g.store.History(ctx, asker.Key, sessions.HistoryLimit{Messages: 1}); err == nil && h.Generation == "" {
 		return
 	}
-	if err := g.notify(ctx, asker, "compact:"+asker.ID, g.split(asker.Key, g.spell(asker.Key, text), asker)); err != nil {
+	if err := g.notify(ctx, asker, "compact:"+asker.ID, g.split(asker.Key, g.spellCommands(asker.Key, text), asker)); err != nil {
 		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"dragoman/sessions"
 )
 
-// noRoom takes no entries while it is full.
+// noRoom accepts no entries while it is full.
 type noRoom struct {
 	gateway.Store
 	full atomic.Bool
@@ -29,8 +29,8 @@ func (s *noRoom) Accept(ctx context.Context, e sessions.Entry) (sessions.Accepta
 	return s.Store.Accept(ctx, e)
 }
 
-// What the gateway is asked to tell waits in the outbox for its network, which
-// may fail, and starts no turn.
+// A text for Tell waits in the outbox for its network, which may fail, and
+// starts no turn.
 func TestTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -59,7 +59,7 @@ func TestTell(t *testing.T) {
 	})
 }
 
-// A full disk is told although nothing can be stored, once.
+// A notice about a full disk is sent once, although it cannot be stored.
 func TestTellOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store *noRoom

@@ -46,7 +46,7 @@ func TestThoughtsAreShownOnce(t *testing.T) {
 	})
 }
 
-// What no preview could show meanwhile is bounded.
+// Thoughts that no preview could show yet are bounded.
 func TestThoughtsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

@@ -12,7 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// narrow is a model whose server takes so many characters, the prompt included.
+// narrow is a model whose server accepts that many characters, including the
+// prompt.
 type narrow struct{ takes int }
 
 func (narrow) Name() string { return "narrow" }
@@ -28,8 +29,8 @@ func (n narrow) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)
 	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: "noted"}, Finish: "stop"}, nil
 }
 
-// TestWhatIsTooLong: what the person reads names what is too long, and /new is
-// offered only where it helps.
+// TestWhatIsTooLong: the person reads what is too long, and /new is only
+// offered where it helps.
 func TestWhatIsTooLong(t *testing.T) {
 	long := strings.Repeat("many words ", 2000)
 	for name, test := range map[string]struct {

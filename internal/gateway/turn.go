@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,34 +16,34 @@ import (
 	"dragoman/sessions"
 )
 
-// run is one attempt at a turn: what it answers and where the answer goes.
+// run is one attempt at a turn: the messages that it answers and where the
+// answer goes.
 type run struct {
 	g     *Gateway
 	claim sessions.Claim
 	id    string
-	b     *binding // of the chat; nil for jobs
-	job   *job     // not nil: NoHistory
+	b     *binding // of the chat; nil for jobs, which nobody watches
+	job   *job     // not nil: the turn has no history
 	live  *liveTurn
-	// history is what the turn began with, to tell what the conversation has
-	// become without reading it again.
+	// history is the conversation at the turn's beginning. With the turn's
+	// messages it is the conversation at its end, which need not be read again.
 	history sessions.History
 
-	mu      sync.Mutex // the attendant journals too
-	rows    []sessions.Waiting
-	answers []sessions.Answered
+	mu   sync.Mutex         // the attendant also journals
+	rows []sessions.Waiting // the inbox messages that it answers
 }
 
-// turn answers what is pending. It returns an error only if the claim cannot
-// go on (fenced, stopped, or a store that fails); a model that fails is an
-// answer, or a postponement.
+// turn answers the pending messages. It returns an error only if the claim
+// cannot go on (fenced, stopped, or a failing store). A failing model leads to
+// an answer or a postponement.
 func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
 	r := g.newRun(c, p)
 	if r.job != nil && r.job.gone {
 		return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
 	}
 	if name := r.target().Channel(); g.bindings[name] == nil {
-		// Its answer could be neither cut into pieces nor delivered. It waits
-		// until the channel is configured again, or the operator drops it.
+		// The answer could be neither split nor delivered. The turn waits until
+		// the channel is configured again, or the operator drops it.
 		return r.postpone(ctx, time.Minute, errors.New("no channel is called "+name))
 	}
 	return r.answer(ctx, p.Steps)
@@ -61,44 +63,42 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	return r
 }
 
-// answer asks the agent and files what comes of it. It waits for the model, so
-// that what comes before and after stands in functions of its own: the stack
-// of a thousand waiting turns is a large part of the daemon's memory.
+// answer asks the agent and commits the result. It waits for the model, so
+// everything before and after is in functions of its own: the stacks of a
+// thousand waiting turns are a large part of the daemon's memory.
 func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	g := r.g
 	began := time.Now()
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	newest := r.rows[len(r.rows)-1].Inbound.MessageID
+	newest := r.newest().MessageID
 	r.live = g.live.add(r.claim, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
-	stop := g.attend(ctx, &attendant{
-		b: r.b, claim: r.claim, turn: r.live, id: r.id, replyTo: newest, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
-	})
+	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
 		g.live.kick(r.claim.Key)
 	}
 	result, err := r.ask(tctx, steps)
 	stop()
-	return r.answered(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
+	return r.handleResult(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
 }
 
-// answered files what a turn came to after so long.
-func (r *run) answered(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
+// handleResult commits the result of a turn that took this long.
+func (r *run) handleResult(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
 	g := r.g
 	if result.SilentlyDropped > 0 {
-		g.log(r.claim.Key).Error("a request left out messages without saying so", "turn", r.id, "count", result.SilentlyDropped)
+		r.log().Error("a request left out messages without saying so", "turn", r.id, "count", result.SilentlyDropped)
 		g.opts.Observer.Unaccounted(result.SilentlyDropped, false)
 	}
 	if said := result.Unaccounted - result.SilentlyDropped; said > 0 {
-		g.log(r.claim.Key).Debug("a request had no room for messages that no summary covers, and said so", "turn", r.id, "count", said)
+		r.log().Debug("a request had no room for messages that no summary covers, and said so", "turn", r.id, "count", said)
 		g.opts.Observer.Unaccounted(said, true)
 	}
 
 	if interrupted {
 		g.opts.Observer.TurnEnded("interrupted", took)
-		r.turnDone(*result, "interrupted", took)
+		r.emitTurnDone(*result, "interrupted", took)
 		return nil // pending again, together with what interrupted it
 	}
 	began := time.Now().Add(-took)
@@ -107,36 +107,36 @@ func (r *run) answered(ctx context.Context, result *agent.Result, err error, int
 	if err != nil && outcome != "cancelled" {
 		outcome = "refused" // nothing of it was stored
 	}
-	r.turnDone(*result, outcome, time.Since(began))
+	r.emitTurnDone(*result, outcome, time.Since(began))
 	if outcome == "answered" && err == nil && result.SummaryFailed && r.job == nil {
 		r.sayUnseen(ctx)
 	}
-	g.log(r.claim.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
+	r.log().Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
 	return err
 }
 
 // ask runs the agent.
 func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+r.id)
-	t, err := r.question(ctx, steps)
+	t, err := r.agentTurn(ctx, steps)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	return r.g.agent.Run(ctx, *t)
 }
 
-// question is what the agent is asked. It is a function of its own because ask
-// is on the stack of every turn that waits for its model, and this is not.
-func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn, error) {
+// agentTurn builds the agent's input. It is not part of ask, whose stack stays
+// while the turn waits for its model.
+func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn, error) {
 	newest := &r.rows[len(r.rows)-1].Inbound
 	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
-		Steps: steps, Progress: r.show, Alive: r.lives,
+		Steps: steps, Progress: r.show, Alive: r.noteAlive,
 		Record: func(ctx context.Context, s sessions.Step) error {
 			if s.Kind == sessions.StepModel {
-				r.modelWell(ctx)
+				r.modelRecovered(ctx)
 			}
-			return r.ofStore(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
+			return r.asStoreError(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 		},
 	}
 	steered := steeredSeqs(steps)
@@ -156,11 +156,11 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
 		t.Operator = r.b.Owner || newest.Sender.ID() == operatorID || newest.Private && r.g.opts.Operator(r.claim.Key)
-		if t.System, err = r.system(ctx, newest); err != nil {
+		if t.System, err = r.systemPrompt(ctx, newest); err != nil {
 			return nil, err
 		}
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
-			t.Thoughts = r.live.think
+			t.Thoughts = r.live.addThought
 		}
 	}
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
@@ -170,7 +170,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		return nil, &storeError{err}
 	}
 	r.history = t.History
-	notes, err := r.g.jobsSaid(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
+	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
 	if err != nil {
 		return nil, &storeError{err}
 	}
@@ -179,7 +179,21 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	return t, nil
 }
 
-// mayUseTools reports whether all whom the turn answers may still talk.
+// systemPrompt is the channel's part of the prompt, and what is known about the
+// person.
+func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (string, error) {
+	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
+	if !newest.Private || r.g.opts.Known == nil {
+		return text, nil
+	}
+	known, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender)
+	if err != nil {
+		return "", &storeError{err}
+	}
+	return strings.TrimSpace(text + "\n\n" + known), nil
+}
+
+// mayUseTools reports whether everybody whom the turn answers may still talk.
 func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 	r.mu.Lock()
 	rows := slices.Clone(r.rows)
@@ -188,19 +202,19 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 		if w.Inbound.Sender.ID() == operatorID {
 			continue
 		}
-		verdict, err := r.g.known(ctx, r.b, w.Inbound)
+		verdict, err := r.g.checkSender(ctx, r.b, w.Inbound)
 		if err != nil {
 			return false, &storeError{err}
 		}
 		if verdict != welcome {
-			r.g.log(r.claim.Key).Info("a turn loses its tools: its person is no longer allowed to talk", "turn", r.id, "sender", w.Inbound.Sender.ID())
+			r.log().Info("a turn loses its tools: its person is no longer allowed to talk", "turn", r.id, "sender", w.Inbound.Sender.ID())
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// compact summarises the conversation while the turn waits for it.
+// compact summarises the conversation while the turn waits.
 func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 	h, err := r.g.summaries.Now(ctx, r.claim.Key, r.history, keep)
 	if err == nil {
@@ -209,31 +223,31 @@ func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History,
 	return h, err
 }
 
-// storeError is a failure of the store before or during a turn, to tell it
-// from one of the model.
+// storeError is a failure of the store before or during a turn, as opposed to
+// one of the model.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-// ofStore marks a failure to journal as the store's, so that the turn is run
-// again, as long as its person may be kept waiting: a store that takes
-// everything but this step would have it run for ever.
-func (r *run) ofStore(err error) error {
+// asStoreError marks a failure to journal as the store's, so that the turn runs
+// again, but only until GiveUpAfter: a store that accepts everything except
+// this step would repeat the turn for ever.
+func (r *run) asStoreError(err error) error {
 	if err == nil || r.age() >= r.g.opts.GiveUpAfter {
 		return err
 	}
 	return &storeError{err}
 }
 
-// steer hands the running turn what arrived meanwhile.
+// steer gives the running turn the messages that came meanwhile.
 func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	if !r.live.takeMore() {
 		return nil, nil
 	}
 	waiting, err := r.g.store.Waiting(ctx, r.claim)
 	if err != nil {
-		return nil, r.ofStore(err)
+		return nil, r.asStoreError(err)
 	}
 	var joined []sessions.Message
 	for _, w := range waiting {
@@ -244,14 +258,14 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 			return joined, err
 		}
 		msg := userMessage(w.Inbound, r.g.opts.Now())
-		msg.Seq = w.Seq // within the journal only: says which inbox message this is
+		msg.Seq = w.Seq // only in the journal: the inbox message
 		step := sessions.Step{Kind: sessions.StepSteer, Message: &msg, At: r.g.opts.Now()}
 		err := r.g.store.AppendStep(ctx, r.claim, r.id, append(r.bound(), sessions.Answered{Seq: w.Seq, Rev: w.Rev}), step)
 		if errors.Is(err, sessions.ErrConflict) {
 			continue // edited meanwhile: the next turn answers it
 		}
 		if err != nil {
-			return joined, r.ofStore(err)
+			return joined, r.asStoreError(err)
 		}
 		r.add(w)
 		joined = append(joined, msg)
@@ -259,7 +273,7 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	return joined, nil
 }
 
-// steeredSeqs are the inbox messages that the journal already holds as steps.
+// steeredSeqs are the inbox messages that are steps of the journal already.
 func steeredSeqs(steps []sessions.Step) map[int64]bool {
 	m := make(map[int64]bool)
 	for _, s := range steps {
@@ -274,22 +288,35 @@ func (r *run) add(w sessions.Waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, w)
-	r.answers = append(r.answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
 }
 
+// bound returns the inbox messages, and their revisions, that the turn answers.
 func (r *run) bound() []sessions.Answered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.answers)
+	answers := make([]sessions.Answered, 0, len(r.rows)+1) // steer adds one
+	for _, w := range r.rows {
+		answers = append(answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
+	}
+	return answers
+}
+
+// newest is the last message that the turn answers.
+func (r *run) newest() channels.Inbound {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rows[len(r.rows)-1].Inbound
 }
 
 func (r *run) has(seq int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.answers, func(a sessions.Answered) bool { return a.Seq == seq })
+	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Seq == seq })
 }
 
-// age is how long the oldest of the answered messages has waited.
+func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }
+
+// age is how long the oldest message of the turn has waited.
 func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
 
 // target is the conversation that the answer goes to.
@@ -300,6 +327,8 @@ func (r *run) target() channels.Key {
 	return r.claim.Key
 }
 
+// lastPreview is the id of the newest message that shows a preview; "" if there
+// is none.
 func lastPreview(steps []sessions.Step) string {
 	for _, s := range slices.Backward(steps) {
 		if s.Kind == sessions.StepPreview {
@@ -309,7 +338,7 @@ func lastPreview(steps []sessions.Step) string {
 	return ""
 }
 
-// userMessage is what the model reads of m, dated even if the network did not.
+// userMessage is m as the model reads it, dated even if the network did not.
 func userMessage(m channels.Inbound, now time.Time) sessions.Message {
 	if m.At.IsZero() {
 		m.At = now

@@ -42,8 +42,8 @@ func (c claims) Run(ctx context.Context, h sessions.Handler) error {
 
 func (w *world) takes(claimsOfNode bool) { w.store.(claims).takes.Store(claimsOfNode) }
 
-// startNode starts a node on the database at url. Each has a network of its own, which
-// runs on the one that holds the channel.
+// startNode starts a node on the database at url. Each has its own network,
+// which runs on the node that has the channel's lease.
 func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), url, postgres.Options{TTL: time.Minute})
@@ -97,7 +97,7 @@ func startPair(t *testing.T, changes ...change) pair {
 	return p
 }
 
-// eventually waits until what the network was sent in chat 1 satisfies done.
+// eventually waits until the messages in chat 1 satisfy done.
 func (p pair) eventually(what string, done func(sent []string) bool) {
 	p.front.t.Helper()
 	if !testkit.Poll(time.Minute, func() bool { return done(p.front.net.texts("1")) }) {
@@ -134,8 +134,8 @@ func until(t *testing.T, n *atomic.Int32, want int32) {
 	}
 }
 
-// A stop reaches the turn on the other node: what it has written is shown in the
-// place of the preview, and kept.
+// A stop reaches the turn on the other node: its text so far replaces the
+// preview, and is kept.
 func TestStopOfATurnElsewhere(t *testing.T) {
 	p := startPair(t)
 	p.back.writing(nil)
@@ -158,7 +158,7 @@ func TestStopOfATurnElsewhere(t *testing.T) {
 	}
 }
 
-// What else is said while a turn runs elsewhere is said at once.
+// Replies to commands are sent at once while a turn runs on another node.
 func TestRepliesBesideATurnElsewhere(t *testing.T) {
 	p := startPair(t)
 	released := make(chan struct{})
@@ -221,7 +221,7 @@ func TestInterruptATurnElsewhere(t *testing.T) {
 	p.gets("echo hello | and this")
 }
 
-// A turn elsewhere ends when what it reads is deleted or edited.
+// A turn on another node ends when its message is deleted or edited.
 func TestTakeBackFromATurnElsewhere(t *testing.T) {
 	p := startPair(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.TypingAfter = time.Hour })
 	released := make(chan struct{})
@@ -265,8 +265,8 @@ func TestRateOverNodes(t *testing.T) {
 	}
 }
 
-// What is edited while its answer is shown is answered anew, in the same message,
-// also if the turn ends before its node hears of the edit.
+// A message that is edited while its answer is shown is answered again, in the
+// same message, also if the turn ends before its node hears of the edit.
 func TestEditOfWhatATurnElsewhereShows(t *testing.T) {
 	p := startPair(t)
 	released := make(chan struct{})
@@ -286,7 +286,7 @@ func TestEditOfWhatATurnElsewhereShows(t *testing.T) {
 	}
 }
 
-// A stop takes back the rest of an answer that another node delivers, and its
+// A stop cancels the rest of an answer that another node delivers, and its
 // reply overtakes it.
 func TestStopOfADeliveryElsewhere(t *testing.T) {
 	p := startPair(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = paced{w.net} })
@@ -318,8 +318,8 @@ func TestStopOfADeliveryElsewhere(t *testing.T) {
 	}
 }
 
-// A person is let in on the node that an operator talks to, and hears of it from
-// the one that knows what they wrote.
+// A person is let in through one node, and the node that has their messages
+// tells them.
 func TestLetInElsewhere(t *testing.T) {
 	p := startPair(t)
 	p.front.say("77", "let me in")
@@ -340,8 +340,8 @@ func TestLetInElsewhere(t *testing.T) {
 	}
 }
 
-// A claim that begins elsewhere while a message is on its way waits for the word
-// of the node that sends it, and does not send it again.
+// A claim that begins while another node sends a message waits for that node's
+// outcome, and does not send the message again.
 func TestOutcomeFromElsewhere(t *testing.T) {
 	for name, arrives := range map[string]bool{"arrived": true, "did not": false} {
 		t.Run(name, func(t *testing.T) {

@@ -12,64 +12,65 @@ import (
 	"dragoman/sessions"
 )
 
-// underway knows what is going out in each chat: which answer has begun and
-// has pieces left, so that a /stop or a kick can take them out of the outbox,
-// and which replies to commands go before everything else. It is in memory:
-// after a restart the rest of a stopped answer may still be sent.
+// underway knows which answers of each chat are partly sent, so that a /stop or
+// a kick can drop the rest, and which replies to commands overtake everything
+// else. It is memory only: after a restart the rest of a stopped answer may
+// still be sent.
 type underway struct {
 	mu    sync.Mutex
 	chats map[channels.Key]*outgoing
 }
 
+// outgoing are the deliveries of one chat.
 type outgoing struct {
-	answers map[int64]*leaving // by Created of their pieces: they were stored in one commit
-	latest  int64              // that of the piece that went out last
-	said    said               // what went out last, but for replies to commands
-	urgent  []int64            // Seqs of replies to commands
-	last    string             // the text that an answer of the model ends with
+	answers  map[int64]*answer // by Created of their pieces, which one commit stored
+	latest   int64             // Created of the piece that was sent last
+	streak   streak            // replies to commands do not count
+	urgent   []int64           // Seqs of replies to commands
+	lastText string            // the last piece of the model's answer
 }
 
-// said is what went out last in a chat.
-type said struct {
-	who    string // whom it was for; see [Gateway.asker]
-	pieces int    // how many for them, one after the other
-	text   string // of the last of them
+// streak is the run of pieces to one person that a chat received last.
+type streak struct {
+	asker  string // see [Gateway.asker]
+	pieces int
+	text   string // of the last piece
 }
 
-// leaving is an answer that is going out.
-type leaving struct {
-	who   string // see [Gateway.asker]
-	begun bool   // one of its pieces has arrived
-	left  bool   // and others have not
-	cut   int64  // pieces with a smaller Seq are not wanted any more
+// answer is an answer that is being delivered.
+type answer struct {
+	asker string // see [Gateway.asker]
+	begun bool   // a piece has arrived
+	left  bool   // others have not
+	cut   int64  // pieces with a smaller Seq are cancelled
 }
 
-// of is the entry of k. The caller holds u.mu.
-func (u *underway) of(k channels.Key) *outgoing {
+// chat returns the entry of k and makes it if needed. The caller holds u.mu.
+func (u *underway) chat(k channels.Key) *outgoing {
 	if u.chats == nil {
 		u.chats = make(map[channels.Key]*outgoing)
 	}
 	o := u.chats[k]
 	if o == nil {
-		o = &outgoing{answers: map[int64]*leaving{}}
+		o = &outgoing{answers: map[int64]*answer{}}
 		u.chats[k] = o
 	}
 	return o
 }
 
-// hurry lets n replies stored after seq overtake what waits in k's outbox.
-func (u *underway) hurry(k channels.Key, seq int64, n int) {
+// expedite lets n replies stored after seq overtake the other deliveries of k.
+func (u *underway) expedite(k channels.Key, seq int64, n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o := u.of(k)
+	o := u.chat(k)
 	for i := range int64(n) {
 		o.urgent = append(o.urgent, seq+1+i)
 	}
 }
 
-// first sorts what hurries to the front of list, which was just read. What is
-// not in it has gone out already.
-func (u *underway) first(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
+// urgentFirst sorts urgent replies to the front of list, which was just read.
+// Those that are not in it were sent already.
+func (u *underway) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
@@ -90,17 +91,17 @@ func (u *underway) first(k channels.Key, list []sessions.Delivery) []sessions.De
 	return list
 }
 
-// most is how much of k's outbox to read: as far as what hurries may be.
-func (u *underway) most(k channels.Key) int {
+// batch is how many deliveries of k to read: far enough to find the urgent ones.
+func (u *underway) batch(k channels.Key) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
-		return hurryBatch
+		return urgentBatch
 	}
 	return deliverBatch
 }
 
-// overtaken reports whether something hurries that d must let pass.
+// overtaken reports whether an urgent reply must be sent before d.
 func (u *underway) overtaken(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -108,27 +109,27 @@ func (u *underway) overtaken(d sessions.Delivery) bool {
 	return o != nil && len(o.urgent) > 0 && !slices.Contains(o.urgent, d.Seq)
 }
 
-// finishes notes that an answer of the model in k ends with the last of replies.
-func (u *underway) finishes(k channels.Key, replies []sessions.Reply) {
+// endsWith notes that the model's answer in k ends with the last of replies.
+func (u *underway) endsWith(k channels.Key, replies []sessions.Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.of(k).last = replies[len(replies)-1].Text
+	u.chat(k).lastText = replies[len(replies)-1].Text
 }
 
-// isLast reports whether an answer of the model ends with d.
+// isLast reports whether the model's answer ends with d.
 func (u *underway) isLast(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	o := u.chats[d.Key]
-	return o != nil && o.last != "" && o.last == d.Text
+	return o != nil && o.lastText != "" && o.lastText == d.Text
 }
 
-// begun are the answers to who, or to anybody if that is "", that have begun in
-// k and have pieces left. The caller holds u.mu.
-func (u *underway) begun(k channels.Key, who string) (all []*leaving) {
+// begun returns the answers in k to asker, or to anybody if that is "", that
+// are partly sent. The caller holds u.mu.
+func (u *underway) begun(k channels.Key, asker string) (all []*answer) {
 	if o := u.chats[k]; o != nil {
 		for _, a := range o.answers {
-			if a.begun && a.left && (who == "" || who == a.who) {
+			if a.begun && a.left && (asker == "" || asker == a.asker) {
 				all = append(all, a)
 			}
 		}
@@ -136,54 +137,52 @@ func (u *underway) begun(k channels.Key, who string) (all []*leaving) {
 	return all
 }
 
-// isLeft reports whether an answer to who, or to anybody if that is "", has
-// begun in k and has pieces left.
-func (u *underway) isLeft(k channels.Key, who string) bool {
+// partlySent reports whether an answer in k to asker, or to anybody if that is
+// "", is partly sent.
+func (u *underway) partlySent(k channels.Key, asker string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return len(u.begun(k, who)) > 0
+	return len(u.begun(k, asker)) > 0
 }
 
-// end takes back what is left of the answers to who, or to anybody if that is
-// "", that have begun in k, as far as they were stored before seq. It reports
-// false if none has.
-func (u *underway) end(k channels.Key, who string, seq int64) bool {
+// cancelRest cancels the rest of the answers in k to asker, or to anybody if
+// that is "", that are partly sent, up to the piece before seq. It reports
+// whether there are any.
+func (u *underway) cancelRest(k channels.Key, asker string, seq int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	all := u.begun(k, who)
+	all := u.begun(k, asker)
 	for _, a := range all {
 		a.cut = seq
 	}
 	return len(all) > 0
 }
 
-// lastSaid is what went out last in k.
-func (u *underway) lastSaid(k channels.Key) said {
+func (u *underway) lastStreak(k channels.Key) streak {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if o := u.chats[k]; o != nil {
-		return o.said
+		return o.streak
 	}
-	return said{}
+	return streak{}
 }
 
 // sent notes that the network has d.
 func (u *underway) sent(d sessions.Delivery) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.of(d.Key).latest = d.Created.UnixNano()
+	u.chat(d.Key).latest = d.Created.UnixNano()
 }
 
-// goesOn reports whether what went out last was of the answer that d is of.
-func (u *underway) goesOn(d sessions.Delivery) bool {
+// continues reports whether d continues the answer whose piece was sent last.
+func (u *underway) continues(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	o := u.chats[d.Key]
 	return o != nil && o.latest == d.Created.UnixNano()
 }
 
-// unwanted reports whether d was taken back.
-func (u *underway) unwanted(d sessions.Delivery) bool {
+func (u *underway) cancelled(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	o := u.chats[d.Key]
@@ -194,22 +193,23 @@ func (u *underway) unwanted(d sessions.Delivery) bool {
 	return a != nil && d.Seq < a.cut
 }
 
-// begins notes that d, which is for who, is tried, and what comes after it.
-func (u *underway) begins(d sessions.Delivery, who string, after []sessions.Delivery) {
+// begins notes that d, which is for asker, is being sent, and which deliveries
+// come after it.
+func (u *underway) begins(d sessions.Delivery, asker string, after []sessions.Delivery) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o := u.of(d.Key)
+	o := u.chat(d.Key)
 	if slices.Contains(o.urgent, d.Seq) {
 		return
 	}
-	answer := d.Created.UnixNano()
-	maps.DeleteFunc(o.answers, func(a int64, _ *leaving) bool {
-		return a != answer && !slices.ContainsFunc(after, func(d sessions.Delivery) bool { return d.Created.UnixNano() == a })
+	created := d.Created.UnixNano()
+	maps.DeleteFunc(o.answers, func(a int64, _ *answer) bool {
+		return a != created && !slices.ContainsFunc(after, func(d sessions.Delivery) bool { return d.Created.UnixNano() == a })
 	})
-	a := o.answers[answer]
+	a := o.answers[created]
 	if a == nil {
-		a = &leaving{who: who}
-		o.answers[answer] = a
+		a = &answer{asker: asker}
+		o.answers[created] = a
 	}
 	a.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
@@ -218,29 +218,29 @@ func (u *underway) begins(d sessions.Delivery, who string, after []sessions.Deli
 func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o, answer := u.of(d.Key), d.Created.UnixNano()
+	o, created := u.chat(d.Key), d.Created.UnixNano()
 	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
 		o.urgent = slices.Delete(o.urgent, i, i+1)
-	} else if a := o.answers[answer]; a != nil {
-		if a.begun = a.begun || arrived; o.said.who != a.who {
-			o.said = said{who: a.who}
+	} else if a := o.answers[created]; a != nil {
+		if a.begun = a.begun || arrived; o.streak.asker != a.asker {
+			o.streak = streak{asker: a.asker}
 		}
-		if o.said.pieces, o.said.text = o.said.pieces+1, d.Text; !a.left {
-			delete(o.answers, answer)
+		if o.streak.pieces, o.streak.text = o.streak.pieces+1, d.Text; !a.left {
+			delete(o.answers, created)
 		}
 	}
-	if d.Text == o.last {
-		o.last = ""
+	if d.Text == o.lastText {
+		o.lastText = ""
 	}
-	if len(o.answers) == 0 && len(o.urgent) == 0 && o.last == "" {
+	if len(o.answers) == 0 && len(o.urgent) == 0 && o.lastText == "" {
 		delete(u.chats, d.Key)
 	}
 }
 
-// everything is a Seq that no delivery reaches.
-const everything = math.MaxInt64
+// allPieces is greater than the Seq of any delivery.
+const allPieces = math.MaxInt64
 
-// drop takes d out of the outbox: it is not wanted any more.
+// drop removes the cancelled d from the outbox.
 func (g *Gateway) drop(ctx context.Context, c sessions.Claim, d sessions.Delivery, why string) error {
 	if err := g.store.Drop(ctx, c, d.ID, why); err != nil {
 		return fmt.Errorf("drop %s: %w", d.ID, err)

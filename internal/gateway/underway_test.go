@@ -14,7 +14,7 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// paced is a network that takes a line in two seconds, like IRC.
+// paced is a network that needs two seconds for a line, like IRC.
 type paced struct{ *network }
 
 func (paced) Split(_ channels.Key, text string) []string { return strings.Split(text, "\n") }
@@ -33,8 +33,8 @@ func startPaced(t *testing.T, n int, changes ...change) *world {
 	return w
 }
 
-// A stop takes the rest of an answer out of the outbox; what is asked
-// afterwards is answered whole.
+// A stop removes the rest of an answer from the outbox. The next question is
+// answered completely.
 func TestStopEndsALongAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startPaced(t, 40)
@@ -56,8 +56,8 @@ func TestStopEndsALongAnswer(t *testing.T) {
 	})
 }
 
-// Replies to commands do not wait for a long answer to be out, and take
-// nothing away from it.
+// Replies to commands do not wait for the end of a long answer, and none of it
+// is lost.
 func TestCommandsOvertakeALongAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startPaced(t, 40)
@@ -76,8 +76,8 @@ func TestCommandsOvertakeALongAnswer(t *testing.T) {
 	})
 }
 
-// Who is put out of a chat in the middle of an answer does not finish it when
-// it comes back. An answer that has not begun is said then.
+// If the bot is removed from a chat during an answer, it does not finish that
+// answer when it comes back. An answer that had not begun is sent then.
 func TestKickEndsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startPaced(t, 10)

@@ -29,7 +29,7 @@ func (w *world) takeBack(m channels.Inbound, by channels.Deletion) {
 	w.accept(gone)
 }
 
-// What is deleted while it waits behind a turn is never read, in no mode.
+// A message that is deleted while it waits is never read, in any mode.
 func TestDeletedWhileWaiting(t *testing.T) {
 	for _, mode := range []gateway.Mode{gateway.Collect, gateway.Each, gateway.Steer} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestDeletedWhileWaiting(t *testing.T) {
 	}
 }
 
-// A turn that reads a deleted message ends at once and runs again without it;
-// there is none for nothing.
+// A turn that reads a deleted message ends at once and runs again without it,
+// unless nothing is left.
 func TestDeletedWhileItIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -86,8 +86,8 @@ func TestDeletedWhileItIsRead(t *testing.T) {
 	})
 }
 
-// A deletion of what was read already is noted, and answered by nobody. The
-// next turn knows of it.
+// The deletion of a message that was answered is noted, and not answered. The
+// next turn sees it.
 func TestDeletedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.RatePerMinute = 1 })
@@ -127,8 +127,8 @@ func TestStrangersDeleteNothing(t *testing.T) {
 	})
 }
 
-// A preview that was on its way when all that it answers was deleted, or
-// changed, is taken back: no answer will ever end it.
+// A preview is removed if all messages that it answers were deleted or edited
+// while it was being sent, because no answer will replace it.
 func TestPreviewOfWhatIsGone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -168,8 +168,7 @@ func TestPreviewOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// What a turn shows and says after its preview was taken back does not change
-// that message, which nobody sees any more.
+// After its preview was removed, a turn does not edit that message.
 func TestNothingChangesAPreviewThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

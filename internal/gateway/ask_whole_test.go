@@ -15,7 +15,7 @@ import (
 	"dragoman/sessions"
 )
 
-// plainly is an agent whose transcript has other words than its answer.
+// plainly is an agent whose transcript differs from its answer.
 type plainly struct{ *scripted }
 
 func (a plainly) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
@@ -26,8 +26,8 @@ func (a plainly) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	return res, err
 }
 
-// looksFirst is an agent that says something before a call of a tool, and whose
-// answer is cut, which the transcript does not hold.
+// looksFirst is an agent that writes text before a tool call, and whose answer
+// is cut; the transcript does not have the cut.
 type looksFirst struct{ *scripted }
 
 func (a looksFirst) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
@@ -42,8 +42,8 @@ func (a looksFirst) Run(ctx context.Context, t agent.Turn) (agent.Result, error)
 	return res, nil
 }
 
-// Whoever asks is told what the chat was sent for the question, in as many
-// messages as it was, and no other message: at once, again, and after a restart.
+// Ask returns exactly the messages that the chat received for the question: at
+// once, when repeated, and after a restart.
 func TestAskIsToldWhatTheChatIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b gateway.Binding
@@ -77,8 +77,8 @@ func TestAskIsToldWhatTheChatIs(t *testing.T) {
 	})
 }
 
-// What cannot be delivered, or not all of it, is told all the same, as the
-// transcript has it.
+// If the answer cannot be delivered, or not all of it, Ask returns it from the
+// transcript.
 func TestAskInAChatThatTakesNothing(t *testing.T) {
 	for _, refused := range []string{"", "I look."} {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAskInAChatThatTakesNothing(t *testing.T) {
 	}
 }
 
-// rooms is a network whose last piece has what is shown when somebody asks.
+// rooms is a network whose last piece has the text that !more would show.
 type rooms struct{ *network }
 
 func (rooms) Split(_ channels.Key, text string) []string {
@@ -110,8 +110,8 @@ func (rooms) Split(_ channels.Key, text string) []string {
 	return []string{first, "<!-- more -->\n" + rest}
 }
 
-// Who asks is told all of a long answer at once: what is in a file, and what a
-// room would have to ask for.
+// Ask returns all of a long answer at once: the content of the file, and the
+// rest that a room would have to ask for.
 func TestAskForALongAnswer(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	for answer, channel := range map[string]func(*network) channels.Channel{
@@ -132,8 +132,8 @@ func TestAskForALongAnswer(t *testing.T) {
 	}
 }
 
-// Whoever runs Dragoman is told the cure, once, in whichever chat they ask;
-// others are told what the chat is.
+// Whoever runs Dragoman reads the cure, once, in whichever chat they ask.
+// Others read the same as the chat.
 func TestAskTellsTheOwnerTheCure(t *testing.T) {
 	refused := &agent.ModelError{Kind: agent.ErrorRefused, Cause: agent.CauseKey, Status: 401, Err: errors.New("the server's words")}
 	for name, test := range map[string]struct {

@@ -12,8 +12,9 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// What is known of a person is in the prompt of their private chat, behind the
-// channel's part, and in no group's. If it cannot be looked up the message waits.
+// What is known about a person is in the prompt of their private chat, after
+// the channel's part, and in no group's. If it cannot be read, the message
+// waits.
 func TestPromptOfAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true

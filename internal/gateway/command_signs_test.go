@@ -13,8 +13,8 @@ type exclaims struct{ *network }
 
 func (exclaims) CommandSign() string { return "!" }
 
-// The commands that we name are those that people can type; what the model
-// says is left alone.
+// Our texts name commands as people type them; the model's answers are left
+// alone.
 func TestCommandsAreNamedAsTheyAreTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = exclaims{w.net} })

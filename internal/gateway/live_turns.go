@@ -13,36 +13,36 @@ import (
 	"dragoman/sessions"
 )
 
-// errInterrupted cancels a turn that a new message interrupts, or a change of one
-// that it reads.
+// errInterrupted cancels a turn because of a new message, or because a message
+// that it reads was changed.
 var errInterrupted = errors.New("gateway: interrupted by a new message")
 
-// liveTurns knows the turns that run in this process. All of it is a
-// convenience for the people waiting; nothing depends on it being complete.
+// liveTurns are the turns that run in this process. They only serve the people
+// who wait; nothing depends on the list being complete.
 type liveTurns struct {
 	mu sync.Mutex
 	m  map[channels.Key]*liveTurn
 }
 
-// liveTurn is one running turn: how far its answer is, and what came meanwhile.
+// liveTurn is one running turn: its answer so far, and what came meanwhile.
 type liveTurn struct {
 	claim  sessions.Claim
 	began  time.Time
 	cancel context.CancelCauseFunc
-	bound  func() []sessions.Answered // the inbox messages that it is about
+	bound  func() []sessions.Answered // the inbox messages that it answers
 	asker  string                     // see [Gateway.asker]
 	news   chan struct{}              // capacity 1: progress to show
 	kicked chan struct{}              // capacity 1: deliveries to make
-	ending chan struct{}              // capacity 1: held by what ends the turn: its commit, or a command
+	ending chan struct{}              // capacity 1: held by whatever ends the turn: its commit, or a command
 
-	alive    atomic.Int64 // when its model last gave a sign of life, in Unix nanoseconds; 0: never
+	alive    atomic.Int64 // the model's last sign of life, in Unix nanoseconds; 0: none yet
 	mu       sync.Mutex
 	progress agent.Progress
-	thoughts channels.Thoughts // those that no preview has shown yet
-	preview  string            // the network's id of the message that shows it
+	thoughts channels.Thoughts // not shown in a preview yet
+	preview  string            // the id of the message that shows the answer
 	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
 	muted    bool              // no more previews: a command ends the turn
-	over     bool              // its answer is committed: nothing ends it any more
+	over     bool              // its answer is committed: commands no longer end it
 	more     bool              // messages came that it has not read
 }
 
@@ -71,15 +71,15 @@ func (l *liveTurns) get(k channels.Key) *liveTurn {
 	return l.m[k]
 }
 
-// kick makes a running turn's attendant deliver what was answered meanwhile;
-// without a running turn the store has woken the key already.
+// kick makes the attendant of a running turn deliver command answers. Without a
+// running turn the store has woken the key already.
 func (l *liveTurns) kick(k channels.Key) {
 	if t := l.get(k); t != nil {
 		signal(t.kicked)
 	}
 }
 
-// arrived tells a running turn that a message was queued behind it.
+// arrived tells a running turn that a message waits after it.
 func (l *liveTurns) arrived(k channels.Key, mode Mode) {
 	if t := l.get(k); t != nil {
 		t.hasMore(mode)
@@ -95,16 +95,15 @@ func (t *liveTurn) hasMore(mode Mode) {
 	}
 }
 
-// outdated ends a running turn that reads a message which was edited or deleted.
-// The store refuses whatever comes of it; this saves the time and the tokens, and
-// the turn is run again on what there is now.
-func (l *liveTurns) outdated(k channels.Key, seq int64) {
+// inputChanged ends a running turn that reads a message which was edited or
+// deleted. The store would refuse its commit; this saves the time and the
+// tokens. The turn runs again on the present messages.
+func (l *liveTurns) inputChanged(k channels.Key, seq int64) {
 	if t := l.get(k); t != nil && slices.Contains(t.seqs(), seq) {
 		t.cancel(errInterrupted)
 	}
 }
 
-// seqs are those of the inbox messages that it is about.
 func (t *liveTurn) seqs() []int64 {
 	var all []int64
 	for _, a := range t.bound() {
@@ -113,9 +112,9 @@ func (t *liveTurn) seqs() []int64 {
 	return all
 }
 
-// hold keeps the commit of a turn and the commands that end it apart: else the
-// person is told twice what the turn wrote, as an answer and as a part of one.
-// It waits for the other one, but not for ever.
+// hold keeps a turn's commit and the commands that end the turn apart.
+// Otherwise the person could read the same text twice, as an answer and as the
+// stopped part of one. It waits for the other one at most holdTimeout.
 func (t *liveTurn) hold(ctx context.Context) (release func()) {
 	if t == nil {
 		return func() {}
@@ -130,7 +129,7 @@ func (t *liveTurn) hold(ctx context.Context) (release func()) {
 	}
 }
 
-// committed notes that nothing ends the turn any more.
+// committed notes that commands no longer end the turn.
 func (t *liveTurn) committed() {
 	if t != nil {
 		t.mu.Lock()
@@ -139,10 +138,10 @@ func (t *liveTurn) committed() {
 	}
 }
 
-// partial is how far the answer of k is, the message that shows it, and the
-// seqs of those that it answers; none if no turn of k runs. No
-// further preview is shown; one in flight is waited for, because its message
-// is the one to be changed.
+// partial returns the answer of k so far, the message that shows it, and the
+// numbers of the messages that it answers; nothing if no turn of k runs. It
+// ends the previews. It waits for one in flight, because the final text edits
+// its message.
 func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview string, seqs []int64) {
 	t := l.get(k)
 	if t == nil {
@@ -193,8 +192,8 @@ func (t *liveTurn) show(p agent.Progress) {
 	signal(t.news)
 }
 
-// think takes a piece of the model's thoughts. It never blocks.
-func (t *liveTurn) think(piece string) {
+// addThought takes a piece of the model's thoughts. It never blocks.
+func (t *liveTurn) addThought(piece string) {
 	t.mu.Lock()
 	t.thoughts.Add(piece)
 	t.mu.Unlock()
@@ -207,8 +206,7 @@ func (t *liveTurn) current() (agent.Progress, string) {
 	return t.progress, t.preview
 }
 
-// beginPreview reports what to show, and whether anything may be shown; then
-// endPreview must be called.
+// beginPreview returns what to show. If it reports true, endPreview must be called.
 func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,8 +218,8 @@ func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	return p, true
 }
 
-// endPreview takes the id of the message that shows the preview, "" if there
-// is none, and reports whether it is a new one.
+// endPreview notes the id of the message that shows the preview, "" if there is
+// none, and reports whether it is a new one.
 func (t *liveTurn) endPreview(id string) (isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,14 +232,14 @@ func (t *liveTurn) endPreview(id string) (isNew bool) {
 	return true
 }
 
-// dropPreview forgets the message that shows the preview: no answer edits it.
+// dropPreview forgets the message of the preview: the answer does not edit it.
 func (t *liveTurn) dropPreview() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.preview = ""
 }
 
-// takeMore reports whether messages came that the turn has not read.
+// takeMore reports, once, whether messages came that the turn has not read.
 func (t *liveTurn) takeMore() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,8 +248,8 @@ func (t *liveTurn) takeMore() bool {
 	return more
 }
 
-// signal wakes the reader of a channel of capacity 1; a wake-up that is
-// already waiting is enough.
+// signal wakes the reader of a channel of capacity 1. A wake-up that waits
+// already is enough.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

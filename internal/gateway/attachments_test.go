@@ -18,7 +18,8 @@ import (
 	"dragoman/sessions"
 )
 
-// album is a network that gives out files: by Ref, as a function says.
+// album is a network that gives out files by Ref, with the result of a
+// function.
 type album struct {
 	*network
 	mu    sync.Mutex
@@ -40,7 +41,7 @@ func (a *album) count(ref string) int {
 	return a.asked[ref]
 }
 
-// withFiles makes the network an album that keeps what it fetches.
+// withFiles makes the network an album and keeps the fetched files.
 func withFiles(t *testing.T, a *album, o media.Options) change {
 	t.Helper()
 	files, err := media.Open(t.TempDir(), o)
@@ -54,7 +55,7 @@ func withFiles(t *testing.T, a *album, o media.Options) change {
 	}
 }
 
-// picture is a message that says nothing and brings one file.
+// picture is a message without text and with one file.
 func (w *world) picture(person, ref string) channels.Inbound {
 	m := w.message(person, "")
 	m.Attachments = []channels.Attachment{{
@@ -144,7 +145,7 @@ func TestFilesAreFetchedOnceForATurnThatRunsTwice(t *testing.T) {
 	})
 }
 
-// Files that never come hold an answer up for a while, not for ever, and the
+// Files that never come delay an answer for a while, not for ever, and the
 // person sees that something is being done.
 func TestFilesThatNeverCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -208,7 +209,7 @@ func TestFilesOfANetworkThatGivesNone(t *testing.T) {
 	})
 }
 
-// What a person hands to a running turn brings its files along.
+// A message that joins a running turn brings its files along.
 func TestSteeredFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &album{give: func(_ context.Context, _ string, _ int, w io.Writer) error {
@@ -234,7 +235,7 @@ func TestSteeredFiles(t *testing.T) {
 	})
 }
 
-// What comes with a message past the limit is not even asked for.
+// Files of a message past the limit are not fetched.
 func TestFilesPastTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &album{give: func(_ context.Context, ref string, _ int, w io.Writer) error {

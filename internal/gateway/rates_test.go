@@ -9,8 +9,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// TestRateOfNobody: those for whom the network does not vouch share a limit
-// with each other in a chat, and with nobody in another one.
+// TestRateOfNobody: people for whom the network does not vouch share one limit
+// in each chat.
 func TestRateOfNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) { o.RatePerMinute, b.Allow = 2, []string{"*"} })

@@ -10,8 +10,8 @@ import (
 	"dragoman/internal/gateway"
 )
 
-// Among several people a change that addresses nobody is for us if the message
-// that it changes was, and else their own talk: no turn, no refusal, no trace.
+// In a shared chat, an edit that does not address us counts only if the edited
+// message did. Otherwise there is no turn, no refusal and no trace.
 func TestChangesAmongOthers(t *testing.T) {
 	for _, test := range []struct {
 		name   string

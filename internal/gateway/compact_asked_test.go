@@ -23,8 +23,8 @@ func (w *world) lastText(chat string) string {
 	return texts[len(texts)-1]
 }
 
-// compacting has every turn from now on ask for a summary before it answers.
-// What it returns tells how that ended for the last of them, and after how long.
+// compacting makes every turn ask for a summary before it answers. waited
+// returns how that ended for the last turn, and after how long.
 func (w *world) compacting() (waited func() (time.Duration, error)) {
 	var got error
 	var took time.Duration
@@ -37,8 +37,8 @@ func (w *world) compacting() (waited func() (time.Duration, error)) {
 	return func() (time.Duration, error) { return took, got }
 }
 
-// TestWaitedForSummaryFails: a turn that waits for a summary which then fails
-// learns that, or it would go on as if it had been made.
+// TestWaitedForSummaryFails: a turn whose summary fails learns of it. Otherwise
+// it would go on as if the summary existed.
 func TestWaitedForSummaryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -61,8 +61,8 @@ func TestWaitedForSummaryFails(t *testing.T) {
 	})
 }
 
-// TestWaitingIsBounded: a summary that does not come keeps a turn for two
-// minutes and no longer. Then it answers without one.
+// TestWaitingIsBounded: a turn waits two minutes for its summary, then it
+// answers without one.
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -81,9 +81,9 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// TestCompactAgainAfterAFailure: who asks hears whether a summary is being made
-// or one failed, and until when to wait; after a minute their word is enough,
-// while by itself none is tried for ten.
+// TestCompactAgainAfterAFailure: /compact answers whether a summary is being
+// made or one failed, and how long to wait. After a minute /compact tries
+// again; automatic summaries wait ten minutes.
 func TestCompactAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
@@ -121,8 +121,8 @@ func TestCompactAgainAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestFailedCompactIsSaid: who asked for a summary hears that it failed, also
-// one that was on its way already, and whatever made it; nobody else does.
+// TestFailedCompactIsSaid: whoever asked for a summary hears that it failed,
+// also if it had begun already, whoever began it. Other people hear nothing.
 func TestFailedCompactIsSaid(t *testing.T) {
 	const began, busy = "I am summarising the older part of this conversation. All that was said is kept.", "I am summarising this conversation already."
 	const failed = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
@@ -164,9 +164,9 @@ func TestFailedCompactIsSaid(t *testing.T) {
 	}
 }
 
-// TestCompactCutOffIsSaid: the end of the process cuts a summary off, whether
-// it is being made or waits for another. Who asked hears of it after the next
-// start; nobody hears of one that was done, or that nobody asked for.
+// TestCompactCutOffIsSaid: the end of the process cuts off summaries, both
+// running and waiting ones. Whoever asked hears of it after the next start.
+// There is no notice of a finished or an automatic summary.
 func TestCompactCutOffIsSaid(t *testing.T) {
 	for name, test := range map[string]struct {
 		messages int
@@ -214,9 +214,9 @@ func TestCompactCutOffIsSaid(t *testing.T) {
 	}
 }
 
-// TestCompactBehindACutTurnIsSaid: who asked for a summary while a turn made
-// one for itself hears that it came to nothing, if it ends with that turn: once,
-// and in words for what has ended it. Nobody hears of what nobody asked for.
+// TestCompactBehindACutTurnIsSaid: if a turn makes a summary and is ended
+// before it is done, a person who asked meanwhile hears once that it failed,
+// and why. Automatic summaries are not mentioned.
 func TestCompactBehindACutTurnIsSaid(t *testing.T) {
 	const stopped, restarted = "was stopped, and so was the summary. Nothing is lost", "I was restarted before this conversation was summarised. Nothing is lost"
 	say := func(text string) func(*world) { return func(w *world) { w.say("1", text) } }
@@ -269,7 +269,8 @@ func TestCompactBehindACutTurnIsSaid(t *testing.T) {
 	}
 }
 
-// TestCompactWhereSummariesAreOff: nobody is offered what is not done here.
+// TestCompactWhereSummariesAreOff: /compact is not offered if summaries are
+// off.
 func TestCompactWhereSummariesAreOff(t *testing.T) {
 	for when, off := range map[window.When]bool{window.WhenOff: true, window.WhenAuto: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -290,8 +291,8 @@ func TestCompactWhereSummariesAreOff(t *testing.T) {
 	}
 }
 
-// TestCompactOfAShortTalk: where a summary would be longer than what it stands
-// for, who asked for it hears that, and it is no failure like others.
+// TestCompactOfAShortTalk: if a summary would be longer than the messages it
+// replaces, /compact says so, and it does not count as a failure.
 func TestCompactOfAShortTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)

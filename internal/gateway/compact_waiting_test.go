@@ -16,9 +16,9 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCompactBehindARunningSummary: who asks for a summary while one is made
-// that nobody asked for hears what becomes of it, however it ends: once, and
-// not in a conversation that was deleted meanwhile.
+// TestCompactBehindARunningSummary: a person who asks while an automatic
+// summary is being made hears once how it ended, but not in a conversation that
+// was deleted meanwhile.
 func TestCompactBehindARunningSummary(t *testing.T) {
 	const busy, began = "I am summarising this conversation already.", "A new conversation begins. The old one is kept."
 	const nothing = "There is nothing left to summarise here. Nothing is lost, and this conversation goes on as before."
@@ -75,9 +75,9 @@ func deleteFirst(t *testing.T, w *world) {
 	}
 }
 
-// TestCompactBehindAWaitingSummary: a summary that waits for a slot is made once
-// a person asks for it too, also if it is not needed by itself any more. If a
-// turn has made it meanwhile, nobody makes another.
+// TestCompactBehindAWaitingSummary: a summary that waits for a slot is made if
+// a person asks for it, too, even if it is no longer needed. If a turn has made
+// it meanwhile, it is not made again.
 func TestCompactBehindAWaitingSummary(t *testing.T) {
 	for name, overtaken := range map[string]bool{"nobody else makes it": false, "a turn makes it": true} {
 		t.Run(name, func(t *testing.T) {

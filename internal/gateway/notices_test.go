@@ -17,7 +17,7 @@ import (
 
 const waitingNotice = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
 
-// impatient is a world whose people are told after a minute.
+// impatient is a world whose people get the notice after a minute.
 func impatient(_ *world, _ *gateway.Binding, o *gateway.Options) { o.SilentFor = time.Minute }
 
 // downUntil is a model that cannot be reached until then, and answers again.
@@ -31,7 +31,7 @@ func downUntil(then time.Time) func(context.Context, agent.Turn) (string, error)
 }
 
 // The person is told once that the model does not answer, however often it is
-// tried; then comes the answer.
+// tried. Then the answer comes.
 func TestSilentModelIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, impatient)
@@ -58,8 +58,8 @@ func TestSilentModelIsSaidOnce(t *testing.T) {
 	})
 }
 
-// The notice is nothing that was said: neither the transcript nor a feed shows
-// it as a message, and nobody waits for an answer to it.
+// The notice is not a message: neither the transcript nor a feed shows it as
+// one, and it needs no answer.
 func TestSilenceIsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, impatient)
@@ -77,8 +77,8 @@ func TestSilenceIsNoMessage(t *testing.T) {
 	})
 }
 
-// A model that hangs without an error is told of as well, one that gives any
-// sign of life is not, and neither is a quick one.
+// A model that hangs without an error also leads to the notice. One that gives
+// signs of life, or is quick, does not.
 func TestSilenceWithinOneCall(t *testing.T) {
 	for name, test := range map[string]struct {
 		run  func(context.Context, agent.Turn) (string, error)
@@ -124,7 +124,7 @@ func lastSign(ctx context.Context, t agent.Turn) (string, error) {
 	return echo(ctx, t)
 }
 
-// A server that says when to come again is not waited for in silence.
+// If a server names a long pause, the person is told at once.
 func TestLongPauseIsSaidAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, impatient)
@@ -142,7 +142,7 @@ func TestLongPauseIsSaidAtOnce(t *testing.T) {
 	})
 }
 
-// An attempt that hangs is part of the wait that began before it.
+// The wait of an attempt that hangs continues the wait before it.
 func TestSilenceGoesOnOverAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, impatient)
@@ -163,8 +163,8 @@ func TestSilenceGoesOnOverAttempts(t *testing.T) {
 	})
 }
 
-// What was said is said, whoever goes on with the turn: here another gateway
-// with all that the store held, as after a crash.
+// The notice is sent once, whoever continues the turn: here another gateway
+// with everything that the store had, as after a crash.
 func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, impatient)
@@ -194,7 +194,7 @@ func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 	})
 }
 
-// Nobody waits for a job.
+// Jobs get no notice, because nobody waits for them.
 func TestSilenceOfJobsIsNotSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {

@@ -5,30 +5,31 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"dragoman/channels"
 )
 
-// Media keeps the files that come with messages. *media.Store is one.
+// Media keeps the files of messages. *media.Store is one.
 type Media interface {
-	// Keep makes sure that attachment i of m is on disk, with fetch if it is
-	// not, and returns it as it goes to the transcript: with File, or with
-	// Missing. It returns an error only if ctx ended. fetch is nil where the
+	// Keep makes sure that attachment i of m is on disk, and calls fetch if it
+	// is not. It returns the attachment for the transcript, with File or with
+	// Missing. It returns an error only if ctx ended. fetch is nil if the
 	// network gives out no files.
 	Keep(ctx context.Context, m channels.Inbound, i int, fetch func(context.Context, io.Writer) error) (channels.Attachment, error)
 }
 
 const (
-	// fetchLimit bounds how long the files of one turn may hold up its answer.
+	// fetchLimit bounds how long its files may delay a turn.
 	fetchLimit = 2 * time.Minute
-	// fetchers is how many files are fetched side by side.
+	// fetchers is how many files are fetched at a time.
 	fetchers = 4
 )
 
-// fetchAll fetches the files of the messages that the turn answers. A file
-// that cannot be had never stops it: the model is told why it is not there.
+// fetchAll fetches the files of the turn's messages. A missing file never stops
+// the turn: the model is told why it is missing.
 func (r *run) fetchAll(ctx context.Context) error {
 	all := make([]*channels.Inbound, 0, len(r.rows))
 	for i := range r.rows {
@@ -37,7 +38,7 @@ func (r *run) fetchAll(ctx context.Context) error {
 	return r.g.fetch(ctx, all...)
 }
 
-// fetch replaces the attachments of all by what became of them. It returns an
+// fetch replaces the attachments of all messages by fetched ones. It returns an
 // error only if ctx ended.
 func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 	if g.opts.Media == nil {
@@ -45,35 +46,32 @@ func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
-	var wg sync.WaitGroup
-	turnstile := make(chan struct{}, fetchers) // frees up as fetches end, which they do when limited does
+	var files errgroup.Group
+	files.SetLimit(fetchers)
 	for _, m := range all {
 		if len(m.Attachments) == 0 {
 			continue
 		}
 		asked := *m
-		m.Attachments = slices.Clone(m.Attachments) // others hold the list too
+		m.Attachments = slices.Clone(m.Attachments) // the list is shared
 		for i := range asked.Attachments {
-			turnstile <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-turnstile }()
+			files.Go(func() error {
 				m.Attachments[i] = g.fetchOne(limited, asked, i)
+				return nil
 			})
 		}
 	}
-	wg.Wait()
+	_ = files.Wait() // never fails
 	return ctx.Err()
 }
 
-// fetchOne is attachment i of m, fetched if that can be done.
+// fetchOne returns attachment i of m, fetched if possible.
 func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) channels.Attachment {
 	var fetch func(context.Context, io.Writer) error
-	if b := g.bindings[m.Key.Channel()]; b != nil {
-		if f, ok := b.Channel.(channels.Fetcher); ok {
-			fetch = func(ctx context.Context, w io.Writer) (err error) {
-				defer recoverTo(&err, "fetch on "+m.Key.Channel())
-				return f.Fetch(ctx, m.Attachments[i], w)
-			}
+	if f, able := channelAs[channels.Fetcher](g, m.Key); able {
+		fetch = func(ctx context.Context, w io.Writer) (err error) {
+			defer recoverTo(&err, "fetch on "+m.Key.Channel())
+			return f.Fetch(ctx, m.Attachments[i], w)
 		}
 	}
 	a, err := g.opts.Media.Keep(ctx, m, i, fetch)
@@ -84,8 +82,8 @@ func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) chann
 	return a
 }
 
-// attachments is what is taken in of the files that an adapter names.
-func attachments(all []channels.Attachment) []channels.Attachment {
+// cleanAttachments is the part of an adapter's list of files that is accepted.
+func cleanAttachments(all []channels.Attachment) []channels.Attachment {
 	if len(all) == 0 {
 		return nil
 	}
@@ -95,7 +93,7 @@ func attachments(all []channels.Attachment) []channels.Attachment {
 		a.Name, a.Type = clipText(strings.ToValidUTF8(a.Name, "\uFFFD"), 255), clipText(strings.ToValidUTF8(a.Type, ""), 100)
 		a.Missing = clipText(strings.ToValidUTF8(a.Missing, ""), 200)
 		a.Bytes = max(a.Bytes, 0)
-		a.File = "" // ours to say
+		a.File = "" // only Media names it
 	}
 	return clean
 }

@@ -17,17 +17,17 @@ import (
 	"dragoman/sessions"
 )
 
-// limited is a server that wants to be left alone for so long.
+// limited is the error of a server that asks for a pause.
 func limited(after time.Duration) error {
 	return &agent.ModelError{Kind: agent.ErrorTemporary, Status: 429, After: after, Cause: agent.CauseBusy, Err: errors.New("slow down")}
 }
 
-// refused is a server that is not there.
+// refused is the error of a server that is not there.
 func refused() error {
 	return &agent.ModelError{Kind: agent.ErrorTemporary, Cause: agent.CauseUnreachable, Err: errors.New("connection refused")}
 }
 
-// failsUntil is a model that fails until then with err, and answers afterwards.
+// failsUntil is a model that fails with err until then, and answers afterwards.
 func failsUntil(then time.Time, err error) func(context.Context, agent.Turn) (string, error) {
 	return func(ctx context.Context, t agent.Turn) (string, error) {
 		if time.Now().Before(then) {
@@ -37,8 +37,8 @@ func failsUntil(then time.Time, err error) func(context.Context, agent.Turn) (st
 	}
 }
 
-// A pause of a day that a server names is not waited for: the model is looked
-// after, and later messages do not wait for an older one.
+// Dragoman does not wait for a pause of a day that a server names: it tries the
+// model now and then, and later messages do not wait for an older one.
 func TestLongPauseIsLookedAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -55,7 +55,7 @@ func TestLongPauseIsLookedAfter(t *testing.T) {
 }
 
 // No pause is longer than agent.give_up_after, and the last attempt is made
-// when that is over.
+// when that time is over.
 func TestLongPauseEndsWithPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.GiveUpAfter = 150 * time.Second })
@@ -79,8 +79,9 @@ func TestLongPauseEndsWithPatience(t *testing.T) {
 	})
 }
 
-// When one conversation's call goes well, all that wait for the same model go
-// on at once, each with all that was asked meanwhile, and no others.
+// When one conversation's call succeeds, all conversations that wait for the
+// same model continue at once, each with everything asked meanwhile, and no
+// others.
 func TestAWellModelWakesThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -109,7 +110,7 @@ func TestAWellModelWakesThoseWhoWait(t *testing.T) {
 	})
 }
 
-// A call that goes well in the middle of a turn says so, too.
+// A successful call within a turn does the same.
 func TestAStepWakesThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
@@ -138,8 +139,7 @@ func TestAStepWakesThoseWhoWait(t *testing.T) {
 	})
 }
 
-// A person at home whose server was away for a while does not wait long after
-// it is back.
+// A person whose own server was away does not wait long after it is back.
 func TestBackoffStaysShort(t *testing.T) {
 	for _, away := range []time.Duration{30 * time.Second, 70 * time.Second, 5 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestBackoffStaysShort(t *testing.T) {
 	}
 }
 
-// A turn that fails three times in the same way is given up; one whose failures
-// differ, or say that the server is away, is not.
+// A turn that fails three times in the same way is given up. One whose failures
+// differ, or mean that the server is away, is not.
 func TestTheSameFailureEndsTheTurn(t *testing.T) {
 	broken := func(status int, words string) *agent.ModelError {
 		return &agent.ModelError{Kind: agent.ErrorTemporary, Status: status, Err: errors.New(words)}
@@ -198,7 +198,7 @@ func TestTheSameFailureEndsTheTurn(t *testing.T) {
 	}
 }
 
-// Whoever stops a message that waits for the model hears that it did wait, and
+// A /stop of a message that waits for the model says that it waited, and
 // /status says so before.
 func TestStopOfAMessageThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,8 @@ func TestStopOfAMessageThatWaits(t *testing.T) {
 	})
 }
 
-// TestStatusNamesWhoAnswered: a fallback is told from the model that was asked.
+// TestStatusNamesWhoAnswered: /status distinguishes a fallback from the model
+// that was asked.
 func TestStatusNamesWhoAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Model = "big" })

@@ -8,8 +8,8 @@ import (
 	"dragoman/sessions"
 )
 
-// What one node knows of a chat that another has to do with. Whoever has the claim
-// of its key knows what is written and sent there.
+// The calls about one chat. The node that has the claim of its key, or the
+// channel or the delivery in question, knows more about it than the caller.
 const (
 	callCommand = "chat.command"
 	callPress   = "chat.press"
@@ -17,30 +17,31 @@ const (
 	callAdmit   = "pairing.admit"
 )
 
-// elsewhereLimit bounds how long another node is waited for. A command may wait
-// there for what else ends the turn, and an outcome for its network.
-const elsewhereLimit = holdTimeout + muteTimeout + fencedGrace
+// chatCallLimit bounds the wait for another node. There a command may wait for
+// a turn to end, and an outcome for its network.
+const chatCallLimit = holdTimeout + muteTimeout + fencedGrace
 
-// where has the node that to names do f, or does it here if that is this node,
-// or none, or one that cannot.
-func where[Q, A any](ctx context.Context, g *Gateway, to sessions.Peer, name string, q Q, f func(context.Context, Q) (A, error)) (A, error) {
+// onNode runs f on the node that to names. It runs f here if that is this node,
+// if there is none, or if that node fails.
+func onNode[Q, A any](ctx context.Context, g *Gateway, to sessions.Peer, name string, q Q, f func(context.Context, Q) (A, error)) (A, error) {
 	if g.opts.Peers == nil {
 		return f(ctx, q)
 	}
-	limited, cancel := context.WithTimeout(ctx, elsewhereLimit)
+	limited, cancel := context.WithTimeout(ctx, chatCallLimit)
 	defer cancel()
 	a, err := call[A](limited, g, to, name, q)
 	if err == nil || ctx.Err() != nil {
 		return a, err
 	}
 	if !errors.Is(err, sessions.ErrNoPeer) {
-		g.opts.Logger.Warn("another node did not do what it was asked for; it is done here", "call", name, "err", err)
+		g.opts.Logger.Warn("a call to another node failed; doing it here", "call", name, "err", err)
 	}
 	return f(ctx, q)
 }
 
-// changedElsewhere is told of a key that this node works on: there may be more to
-// deliver, and its turn may have more to read, or less.
+// changedElsewhere is called when another node changed a key that this node has
+// claimed: there may be more to deliver, and its turn may have more to read, or
+// less.
 func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, error) {
 	k, err := channels.ParseKey(string(key))
 	if err != nil {
@@ -48,7 +49,7 @@ func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, err
 	}
 	t := g.live.get(k)
 	if t == nil {
-		return nil, nil // its worker looks at all there is
+		return nil, nil // its worker reads the store anyway
 	}
 	signal(t.kicked)
 	waiting, err := g.store.Waiting(ctx, t.claim)
@@ -62,7 +63,7 @@ func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, err
 	return nil, nil
 }
 
-// changed compares what the turn reads with what waits now.
+// changed compares the messages that the turn reads with those that wait now.
 func (t *liveTurn) changed(waiting []sessions.Waiting, mode Mode) {
 	mine := map[int64]int{} // the Rev of each
 	for _, a := range t.bound() {
@@ -91,8 +92,8 @@ type outcome struct {
 	Error   string           `json:"error,omitempty"`
 }
 
-// outcomeFor waits for the end of the call for a delivery of which another node
-// has the claim now.
+// outcomeFor waits for the end of this node's call for a delivery that another
+// node has claimed now.
 func (g *Gateway) outcomeFor(ctx context.Context, id string) (o outcome, err error) {
 	if _, err := g.inFlight.wait(ctx, id); err != nil {
 		return o, err
@@ -112,13 +113,13 @@ func (g *Gateway) outcomeFor(ctx context.Context, id string) (o outcome, err err
 	return o, nil
 }
 
-// elsewhere is the attempt at d that another node has begun, if that knows how it
-// ended.
-func (g *Gateway) elsewhere(ctx context.Context, d sessions.Delivery) (a attempt, ended bool) {
+// remoteAttempt is the attempt at d that another node began, if that node knows
+// how it ended.
+func (g *Gateway) remoteAttempt(ctx context.Context, d sessions.Delivery) (a attempt, ended bool) {
 	if g.opts.Peers == nil || d.State != sessions.DeliverySending || d.Node == "" {
 		return a, false
 	}
-	limited, cancel := context.WithTimeout(ctx, elsewhereLimit)
+	limited, cancel := context.WithTimeout(ctx, chatCallLimit)
 	defer cancel()
 	o, err := call[outcome](limited, g, sessions.Peer{Node: d.Node}, callOutcome, d.ID)
 	if err != nil || !o.Sent && !o.NotSent {

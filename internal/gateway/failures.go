@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"dragoman/agent"
@@ -9,12 +10,12 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// sentence is how a failure is told. person is short and for whoever wrote: it
-// follows "Sorry, " or stands alone in brackets. cure is for whoever runs
-// Dragoman, and says what to look at or to change.
+// sentence describes a failure. person is short and for the author of the
+// message: it follows "Sorry, " or is alone in brackets. cure tells whoever
+// runs Dragoman what to check or change.
 type sentence struct{ person, cure string }
 
-// What a turn came to, beside the causes that [agent.Cause] names.
+// Causes besides those of package agent.
 const (
 	whyUnknown  agent.Cause = "unknown"
 	whyRefused  agent.Cause = "refused"
@@ -86,7 +87,8 @@ var sentences = map[agent.Cause]sentence{
 	},
 }
 
-// causeOf names why a call ended a turn; nil: it was none of the model.
+// causeOf names why a call ended a turn. model is nil if the model was not the
+// reason.
 func causeOf(model *agent.ModelError) agent.Cause {
 	switch {
 	case model == nil:
@@ -101,7 +103,7 @@ func causeOf(model *agent.ModelError) agent.Cause {
 	return whyUnknown
 }
 
-// Cure is what whoever runs Dragoman can do about a failed call, or "".
+// Cure tells whoever runs Dragoman what to do about a failed call, or is "".
 func Cure(e *agent.ModelError) string {
 	if e.Cause == "" {
 		return ""
@@ -109,35 +111,35 @@ func Cure(e *agent.ModelError) string {
 	return sentences[e.Cause].cure
 }
 
-// saidMost bounds what is repeated of a server's words.
-const saidMost = 300
+// maxServerWords bounds how much of a server's message is repeated, in bytes.
+const maxServerWords = 300
 
-// packages stand in front of a server's words.
-var packages = lazily.Compile(`^(?:\w+: )*(?:the server says: )?`)
+// packagePrefix is what our errors add before a server's words.
+var packagePrefix = lazily.Compile(`^(?:\w+: )*(?:the server says: )?`)
 
-// forOwner is the cure, with the server's own words.
+// forOwner is the cure with the server's own words.
 func (s sentence) forOwner(model *agent.ModelError) string {
 	if model == nil || model.Err == nil {
 		return s.cure
 	}
-	said := packages.Regexp().ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
+	said := packagePrefix.Regexp().ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
 	if model.Status != 0 {
 		said = fmt.Sprintf("HTTP %d: %s", model.Status, said)
 	}
-	return strings.TrimSpace(s.cure + " The server says: " + clipText(said, saidMost))
+	return strings.TrimSpace(s.cure + " The server says: " + clipText(said, maxServerWords))
 }
 
-// owned is text for the people of a chat: for whoever runs Dragoman with more,
-// which nobody else is to read.
-func (g *Gateway) owned(k channels.Key, text, more string) string {
-	if b := g.bindings[k.Channel()]; b == nil || !b.Owner || more == "" {
+// withCure adds cure to text if whoever runs Dragoman reads the chat. Nobody
+// else is to read it.
+func (g *Gateway) withCure(k channels.Key, text, cure string) string {
+	if b := g.bindings[k.Channel()]; b == nil || !b.Owner || cure == "" {
 		return text
 	}
-	return text + "\n\n" + more
+	return text + "\n\n" + cure
 }
 
-// wordless is how a turn is told whose model said nothing at the end.
-func wordless(res agent.Result) agent.Cause {
+// causeOfSilence names why a model said nothing at the end.
+func causeOfSilence(res agent.Result) agent.Cause {
 	switch {
 	case res.Finish == "content_filter":
 		return whyFiltered
@@ -147,4 +149,9 @@ func wordless(res agent.Result) agent.Cause {
 		return whyThoughts
 	}
 	return whyEmpty
+}
+
+// errorID identifies one failure in an answer and in the log.
+func errorID() string {
+	return fmt.Sprintf("%06x", rand.N(1<<24))
 }

@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// sayWaiting is shown once when the model gives no sign of life for
+// Options.SilentFor: its server cannot be reached, refuses for now, or is very
+// slow.
+const sayWaiting = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
+
+// sayWaiting tells the person, once, that their answer takes long. The notice has
+// its own id, and the store accepts it only the first time, however often and on
+// whatever node the turn is tried. It comes before the answer in the outbox. Nobody
+// waits for a job. failed is the error of the last attempt, or nil.
+func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
+	if r.job != nil || r.b == nil {
+		return
+	}
+	text := sayWaiting
+	if failed != nil {
+		text = r.g.withCure(r.claim.Key, text, sentences[failed.Cause].forOwner(failed))
+	}
+	r.notice(ctx, "waiting:"+r.id, text)
+}
+
+// notice tells the person something besides the answer, once for its id.
+func (r *run) notice(ctx context.Context, id, text string) {
+	newest := r.newest()
+	if err := r.g.notify(ctx, newest, id, r.g.split(newest.Key, text, newest)); err != nil && ctx.Err() == nil {
+		r.log().Warn("could not send a notice to the person", "turn", r.id, "notice", id, "err", err)
+	}
+}
+
+// sayUnseen is shown once in a conversation that is too long to be read whole
+// and cannot be summarised.
+const sayUnseen = "This conversation is longer than I can read at once, and I could not summarise its older part, so I can no longer see it. Nothing is deleted; /new starts a new conversation."
+
+// cureUnseen tells whoever runs Dragoman what to do about it.
+const cureUnseen = "The log says why the summary failed (\"summary failed\"). summary.model can name another model for summaries."
+
+// sayUnseen tells the person, once in a generation.
+func (r *run) sayUnseen(ctx context.Context) {
+	r.notice(ctx, "unseen:"+r.claim.Key.String()+"#"+r.history.Generation, r.g.withCure(r.claim.Key, sayUnseen, cureUnseen))
+}
+
+// silentSince is when the model's silence began: at the turn's beginning, or
+// when the message came if the turn was postponed.
+func (r *run) silentSince() time.Time {
+	if r.rows[0].Attempts > 0 {
+		return r.rows[0].Accepted
+	}
+	return r.live.began
+}
+
+// show receives the agent's progress. The beginning of the first call is no
+// sign of life.
+func (r *run) show(p agent.Progress) {
+	if p != (agent.Progress{}) || r.live.alive.Load() != 0 {
+		r.noteAlive()
+	}
+	r.live.show(p)
+}
+
+// noteAlive notes a sign of life that is not shown.
+func (r *run) noteAlive() { r.live.alive.Store(r.g.opts.Now().UnixNano()) }
+
+// silence is how long the model may still be silent.
+func (a *attendant) silence() time.Duration {
+	since := max(a.since.UnixNano(), a.r.live.alive.Load())
+	return a.r.g.opts.SilentFor - time.Duration(a.r.g.opts.Now().UnixNano()-since)
+}
+
+// Tell sends text to a conversation, which need not exist. It uses the outbox,
+// so the text survives a crash and is retried until it arrives; only if the
+// store cannot write, Tell sends it at once. After an error the caller repeats
+// the call with the same id: nothing was sent, or only to a [channels.Mirror],
+// which shows an id once.
+func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) error {
+	b := g.bindings[to.Channel()]
+	if b == nil {
+		return fmt.Errorf("gateway: tell %s: there is no such channel", to)
+	}
+	replies := g.split(to, text, channels.Inbound{})
+	for i := range replies {
+		replies[i].ID = fmt.Sprintf("tell:%s-%d", id, i)
+	}
+	err := g.notify(ctx, channels.Inbound{Key: to}, "tell:"+id, replies)
+	if err == nil {
+		return nil
+	}
+	g.log(to).Warn("the store cannot write; sending a notice without saving it first", "err", err)
+	for _, r := range replies {
+		if _, sent := g.send(ctx, b, channels.Outbound{ID: r.ID, Key: to, Text: r.Text, Attempt: 1}); sent != nil {
+			return fmt.Errorf("gateway: tell %s: %w", to, errors.Join(err, sent))
+		}
+	}
+	if _, mirror := b.Channel.(channels.Mirror); mirror {
+		return fmt.Errorf("gateway: tell %s: not stored yet: %w", to, err)
+	}
+	return nil
+}
+
+// notify stores replies as a notice in the chat of to: once for its id, however
+// often it is called.
+func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id string, replies []sessions.Reply) error {
+	_, err := g.store.Accept(ctx, sessions.Entry{
+		Inbound: channels.Inbound{Key: to.Key, ID: id, At: g.opts.Now()},
+		Origin:  sessions.OriginNotice, Answered: true, Replies: replies,
+	})
+	if err == nil {
+		g.live.kick(to.Key)
+	}
+	return err
+}

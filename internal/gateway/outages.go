@@ -1,0 +1,195 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/lazily"
+	"dragoman/sessions"
+)
+
+const (
+	// maxAttemptPause is the longest pause between two attempts at a turn while
+	// the model does not answer. Whoever repairs its server does not wait long.
+	maxAttemptPause = 10 * time.Second
+	// restAttemptEvery is the same while the server asks for a longer pause.
+	// Many ask for hours and work again in minutes.
+	restAttemptEvery = time.Minute
+	// maxSameFailures is how often in a row a turn may fail in the same way.
+	maxSameFailures = 3
+	// sameFailureFor is for how long it must have failed so if the server
+	// reports an internal error, which may pass.
+	sameFailureFor = time.Minute
+)
+
+// outages are the models that do not answer, and the turns that wait for them.
+// It is memory only: after a restart every turn is tried again when it is due.
+type outages struct {
+	mu sync.Mutex
+	// restUntil is when each model, by name, may be asked again, according to
+	// its server.
+	restUntil map[string]time.Time
+	// postponed are the turns that wait, at most one a conversation.
+	postponed map[channels.Key]*postponedTurn
+}
+
+// postponedTurn is a turn that was postponed because its model did not answer.
+type postponedTurn struct {
+	turn, model string
+	words       string    // the text of its last failure; see failureText
+	times       int       // how often in a row it failed with that text
+	since       time.Time // the first of these failures
+	woken       bool      // the model answers again, and the turn was made due
+}
+
+// failed notes that turn of k failed with this text, and returns the failures
+// in a row with it. Outages have no text and do not count: with a fallback they
+// come between the failures of another model.
+func (r *outages) failed(k channels.Key, turn, model, words string, now time.Time) postponedTurn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.postponed == nil {
+		r.postponed = map[channels.Key]*postponedTurn{}
+	}
+	if len(r.postponed) > maxPeopleKept { // turns that ended on other nodes stay
+		clear(r.postponed)
+	}
+	w := r.postponed[k]
+	if w == nil || w.turn != turn || words != "" && w.words != words {
+		w = &postponedTurn{turn: turn, words: words, since: now}
+		r.postponed[k] = w
+	}
+	w.model, w.woken = model, false
+	if words != "" {
+		w.times++
+	}
+	return *w
+}
+
+// rest notes that a model asks for no calls until then.
+func (r *outages) rest(model string, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.restUntil == nil {
+		r.restUntil = map[string]time.Time{}
+	}
+	r.restUntil[model] = until
+}
+
+// restLeft is how much of a model's rest is left; 0: none.
+func (r *outages) restLeft(model string, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(r.restUntil[model].Sub(now), 0)
+}
+
+// ended forgets the postponed turn of k, if there is one.
+func (r *outages) ended(k channels.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.postponed, k)
+}
+
+// recovered notes that model answers, and returns the other conversations that
+// wait for it.
+func (r *outages) recovered(model string, k channels.Key) (others []channels.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.restUntil, model)
+	for other, w := range r.postponed {
+		if w.model == model && other != k && !w.woken {
+			w.woken = true
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// maxQueueItems bounds how many items of the queue are read.
+const maxQueueItems = 10_000
+
+// postponed returns the ids of the postponed messages of keys, oldest first.
+func (g *Gateway) postponed(ctx context.Context, keys ...channels.Key) (ids []string, err error) {
+	items, err := g.store.ListQueue(ctx, maxQueueItems)
+	for _, it := range items {
+		if it.Kind == "in" && it.State == "postponed" && slices.ContainsFunc(keys, func(k channels.Key) bool { return k.String() == it.Key }) {
+			ids = append(ids, it.ID)
+		}
+	}
+	return ids, err
+}
+
+// modelRecovered makes every turn due that waits for r's model, because it answers.
+func (r *run) modelRecovered(ctx context.Context) {
+	others := r.g.outages.recovered(r.model(), r.claim.Key)
+	if len(others) == 0 {
+		return
+	}
+	ids, err := r.g.postponed(ctx, others...)
+	// The oldest message goes last: it wakes its conversation, which then finds
+	// all messages due and answers them together.
+	for _, id := range slices.Backward(ids) {
+		if one := r.g.store.RetryQueue(ctx, id); !errors.Is(one, sessions.ErrConflict) && !errors.Is(one, sessions.ErrNotFound) {
+			err = errors.Join(err, one)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log().Warn("could not retry the waiting turns at once; each is retried when it is due", "model", r.model(), "err", err)
+		return
+	}
+	r.log().Info("the model answers again; the waiting turns continue", "model", r.model(), "conversations", len(others))
+}
+
+func (r *run) model() string { return r.g.modelOf(r.history) }
+
+// pause returns how long r waits after a failed call, never past the time when
+// it gives up, and notes how long the model's server asks to rest.
+func (r *run) pause(failed *agent.ModelError) (wait, rest time.Duration) {
+	left := r.g.opts.GiveUpAfter - r.age()
+	wait = delay(2*time.Second, maxAttemptPause*4/5, r.rows[0].Attempts) // the rest is jitter
+	if failed.After > 0 {
+		rest = min(failed.After, left)
+		r.g.outages.rest(r.model(), r.g.opts.Now().Add(rest))
+		wait = max(wait, min(failed.After, restAttemptEvery))
+	}
+	return min(wait, left), rest
+}
+
+// hopeless counts the failure and reports whether the turn failed too often in
+// the same way.
+func (r *run) hopeless(failed *agent.ModelError) bool {
+	now, away, words := r.g.opts.Now(), isOutage(failed), ""
+	if !away {
+		words = failureText(failed)
+	}
+	w := r.g.outages.failed(r.claim.Key, r.id, r.model(), words, now)
+	return !away && w.times >= maxSameFailures && (failed.Status < 500 || now.Sub(w.since) >= sameFailureFor)
+}
+
+// oddWord is a word that differs from one error to the next: it has a digit.
+var oddWord = lazily.Compile(`\S*[0-9]\S*`)
+
+// failureText is the kind and the text of a failure, without odd words.
+func failureText(failed *agent.ModelError) string {
+	return oddWord.Regexp().ReplaceAllString(failed.Error(), "#")
+}
+
+// connectionError matches the errors of a failing network.
+var connectionError = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
+
+// isOutage reports whether the server is away or overloaded. That passes,
+// however often it comes.
+func isOutage(failed *agent.ModelError) bool {
+	switch {
+	case failed.Cause == agent.CauseUnreachable, failed.Cause == agent.CauseBusy, failed.After > 0, failed.Status > 500:
+		return true
+	case failed.Status >= 400 && failed.Status < 500: // 408, 409, 425, 429
+		return true
+	}
+	return failed.Status == 0 && connectionError.Regexp().MatchString(failed.Error())
+}
