@@ -77,9 +77,10 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 		since = h.Messages[0].At // the summary covers anything older
 	}
 	for _, it := range feed {
+		command, _ := parseCommand(it.Text)
 		number := strings.SplitN(it.ID, ":", 5) // job, seq, due, piece, name
 		switch {
-		case it.From == "person" && strings.TrimSpace(it.Text) == "/new":
+		case it.From == "person" && command == "new":
 			notes = nil
 		case it.From == "person" || !strings.HasPrefix(it.ID, jobDelivery) || len(number) < 5 || it.At.Before(since):
 		case len(notes) > 0 && notes[len(notes)-1].At.Equal(it.At):

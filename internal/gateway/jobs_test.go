@@ -89,7 +89,7 @@ func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
 			t.Errorf("the model is asked %q", got)
 		}
 		w.fire("watch", "silence follows")
-		w.say("1", "/new")
+		w.say("1", "/New") // in any case
 		time.Sleep(time.Minute)
 		want(w.ask("1", "hello again"), "hello again")
 	})
