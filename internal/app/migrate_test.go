@@ -262,7 +262,7 @@ func TestAdvice(t *testing.T) {
 	if got := p.parse("sqlite").Advice(p.config()); !strings.Contains(got, "store: {type: sqlite}") || strings.Contains(got, "Move the copy there") {
 		t.Errorf("Advice = %q", got)
 	}
-	if got := p.parse("sqlite:/elsewhere.db").Advice(p.config()); !strings.Contains(got, "for its store of type sqlite at "+p.state("dragoman.db")+".\nMove the copy there first") {
+	if got := p.parse("sqlite:/elsewhere.db").Advice(p.config()); !strings.Contains(got, "expects its store of type sqlite at "+p.state("dragoman.db")+".\nMove the copy there first") {
 		t.Errorf("Advice = %q", got)
 	}
 	p.write("")
