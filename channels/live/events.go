@@ -111,7 +111,7 @@ func (h *Hub) refresh(r *http.Request, room *room, now time.Time) {
 	room.expire(now)
 	room.mu.Lock()
 	// What another node did not tell is found, too.
-	again := len(room.waiting) > 0 || h.opts.Others != nil && now.Sub(room.read) > watchLife
+	again := len(room.waiting) > 0 || h.opts.Broadcast != nil && now.Sub(room.read) > watchLife
 	room.mu.Unlock()
 	h.renew(r.Context(), room, now)
 	if again {

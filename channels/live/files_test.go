@@ -14,7 +14,7 @@ import (
 	"dragoman/channels/live/livetest"
 )
 
-func withDrawer(d *livetest.Drawer) func(*live.Options) {
+func withFiles(d *livetest.Files) func(*live.Options) {
 	return func(o *live.Options) { o.Files, o.MaxFile = d, 1000 }
 }
 
@@ -37,8 +37,8 @@ func (h *house) upload(t *testing.T, content string) string {
 }
 
 func TestFilesComeWithMessages(t *testing.T) {
-	d := &livetest.Drawer{}
-	h := open(t, withDrawer(d))
+	d := &livetest.Files{}
+	h := open(t, withFiles(d))
 	photo, page := h.upload(t, "\x89PNG\r\n\x1a\n and so on"), h.upload(t, "<script>alert(1)</script>")
 	body := fmt.Sprintf(`{"id":"message-1","text":"","files":[{"ref":%q,"name":"a\n\"b\"/../c.png","type":"image/png"},{"ref":%q,"name":"page.html","type":"text/html; charset=utf-8"}]}`, photo, page)
 	for range 2 { // a retry is harmless
@@ -97,8 +97,8 @@ func TestFeedIsNotWrittenTo(t *testing.T) {
 }
 
 func TestFilesThatAreRefused(t *testing.T) {
-	d := &livetest.Drawer{}
-	h := open(t, withDrawer(d))
+	d := &livetest.Files{}
+	h := open(t, withFiles(d))
 	ref := h.upload(t, "x")
 	many := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"ref":%q},`, ref), 11), ",")
 	for _, c := range []struct {

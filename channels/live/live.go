@@ -15,7 +15,7 @@
 // forgotten when nothing was heard of them for [signLife].
 //
 // Where several nodes share a store, each runs a hub of the channel, and a viewer
-// may be attached to any of them ([Options.Others]). What is durable each reads
+// may be attached to any of them ([Options.Broadcast]). What is durable each reads
 // from the feed; signs are told to the nodes with viewers of that room.
 //
 // Failures. A viewer that does not read is cut off when its bounded buffer is
@@ -110,9 +110,9 @@ type Options struct {
 	MaxFile int64
 	// Thoughts shows what the model thinks while it works.
 	Thoughts bool
-	// Others tells the hubs of this channel on other nodes something, which
-	// [Hub.Hear] takes there. Nil: there are none.
-	Others func(ctx context.Context, words []byte) error
+	// Broadcast tells the hubs of this channel on other nodes something, which
+	// [Hub.ReceiveBroadcast] takes there. Nil: there are none.
+	Broadcast func(ctx context.Context, words []byte) error
 	// MaxViewers bounds the attached viewers over all rooms. 0: 64.
 	MaxViewers int
 	// Beat is how often viewers hear that the connection lives. 0: 15 s.

@@ -85,7 +85,7 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 }
 
 func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (*live.Hub, error) {
-	o.Name, o.Feed, o.MaxText, o.Others, o.Logger = name, feedOf(feeds), int(cfg.Queue.MaxMessageBytes), a.others(name), log
+	o.Name, o.Feed, o.MaxText, o.Broadcast, o.Logger = name, feedOf(feeds), int(cfg.Queue.MaxMessageBytes), a.others(name), log
 	return live.New(o)
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// pageSessions is the file with who is logged in on the page: see [console.Keeper].
+// pageSessions is the file with who is logged in on the page: see [console.SessionStore].
 type pageSessions string
 
 // Load returns nil where there is none.

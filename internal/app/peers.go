@@ -59,14 +59,14 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		if d.page == nil {
 			return nil, nil
 		}
-		return nil, d.page.HearLogins(logins)
+		return nil, d.page.ReceiveLogins(logins)
 	}
 	for _, hub := range []*live.Hub{d.channels.web, d.channels.terminal} {
 		if hub == nil {
 			continue
 		}
 		all[liveMethod+hub.Name()] = func(ctx context.Context, words []byte) ([]byte, error) {
-			hub.Hear(ctx, words)
+			hub.ReceiveBroadcast(ctx, words)
 			return nil, nil
 		}
 	}
@@ -102,7 +102,7 @@ func (d *Daemon) askLogins(ctx context.Context) {
 		logins, err = d.peers.Call(ask, sessions.Peer{Node: n.ID}, loginsMethod, nil)
 		cancel()
 		if err == nil {
-			err = d.page.HearLogins(logins)
+			err = d.page.ReceiveLogins(logins)
 		}
 		if err == nil {
 			return

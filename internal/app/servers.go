@@ -57,7 +57,7 @@ func (d *Daemon) openServers(context.Context) error {
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d, d.links}
 	}
-	o.Others = d.tellLogins()
+	o.Broadcast = d.tellLogins()
 	page, err := console.New(o)
 	d.page = page
 	if err != nil {

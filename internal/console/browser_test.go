@@ -38,7 +38,7 @@ type gateway struct {
 	pace   time.Duration
 	change []func(*console.Options)
 	feed   livetest.Feed
-	files  livetest.Drawer
+	files  livetest.Files
 
 	mu    sync.Mutex
 	turns map[string]context.CancelFunc // by question

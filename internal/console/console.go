@@ -76,10 +76,10 @@ type Options struct {
 	// we hear; nil: as they reach us.
 	PublicURL *url.URL
 	// Sessions keeps logins over a restart. nil: they end with the process.
-	Sessions Keeper
-	// Others tells the pages of other nodes who has logged in or out, which they
-	// take with [Console.HearLogins]. Nil: there are none.
-	Others func(logins []byte) error
+	Sessions SessionStore
+	// Broadcast tells the pages of other nodes who has logged in or out, which they
+	// take with [Console.ReceiveLogins]. Nil: there are none.
+	Broadcast func(logins []byte) error
 	// Failed is told of each wrong token, and whether guesses are refused for a
 	// while because of too many; it must not block. nil: nobody is told.
 	Failed func(tooMany bool)

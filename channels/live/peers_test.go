@@ -28,12 +28,12 @@ func newStreet(t *testing.T) *street {
 			if s.deaf.Load() {
 				return errors.New("nobody hears")
 			}
-			(*to).hub.Hear(ctx, words)
+			(*to).hub.ReceiveBroadcast(ctx, words)
 			return nil
 		}
 	}
-	s.here = open(t, func(o *live.Options) { o.Thoughts, o.Others = true, tell(&s.there) })
-	s.there = open(t, func(o *live.Options) { o.Thoughts, o.Others, o.Feed = true, tell(&s.here), s.here.readFeed })
+	s.here = open(t, func(o *live.Options) { o.Thoughts, o.Broadcast = true, tell(&s.there) })
+	s.there = open(t, func(o *live.Options) { o.Thoughts, o.Broadcast, o.Feed = true, tell(&s.here), s.here.readFeed })
 	return s
 }
 

@@ -30,7 +30,7 @@ const (
 type doors struct {
 	token   [32]byte // its hash, so that comparing takes the same time for every length
 	key     []byte   // the token itself, which the names of sessions are made with
-	keep    Keeper
+	keep    SessionStore
 	log     *slog.Logger
 	failed  func(tooMany bool)
 	guesses *rate.Limiter
@@ -40,8 +40,8 @@ type doors struct {
 	sessions map[string]time.Time // name of the session -> when it ends
 }
 
-// Keeper keeps the sessions of browsers over a restart.
-type Keeper interface {
+// SessionStore keeps the sessions of browsers over a restart.
+type SessionStore interface {
 	// Load returns what Save was given last; nil if nothing was.
 	Load() ([]byte, error)
 	Save(sessions []byte) error
@@ -49,7 +49,7 @@ type Keeper interface {
 
 func newDoors(o Options) *doors {
 	d := &doors{
-		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed, others: o.Others,
+		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed, others: o.Broadcast,
 		sessions: map[string]time.Time{}, guesses: rate.NewLimiter(rate.Every(10*time.Second), 6),
 	}
 	d.load()

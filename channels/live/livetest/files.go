@@ -13,18 +13,18 @@ import (
 	"dragoman/channels/live"
 )
 
-// Drawer keeps files in memory, as a [live.Files] that has room until it is
+// Files keeps files in memory, as a [live.Files] that has room until it is
 // told otherwise. The zero value is empty; it is safe for concurrent use.
-type Drawer struct {
+type Files struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	full  error
 }
 
-var _ live.Files = (*Drawer)(nil)
+var _ live.Files = (*Files)(nil)
 
 // Put reads r to its end and keeps it, or says why not.
-func (d *Drawer) Put(_ context.Context, r io.Reader) (ref string, size int64, err error) {
+func (d *Files) Put(_ context.Context, r io.Reader) (ref string, size int64, err error) {
 	b, err := io.ReadAll(r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,7 +40,7 @@ func (d *Drawer) Put(_ context.Context, r io.Reader) (ref string, size int64, er
 }
 
 // Sent is the file that came as m's attachment i.
-func (d *Drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
+func (d *Files) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b, found := d.files[m.Attachments[i].Ref]
@@ -51,7 +51,7 @@ func (d *Drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
 }
 
 // Fill makes Put fail from now on with why; nil makes room again.
-func (d *Drawer) Fill(why error) {
+func (d *Files) Fill(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.full = why

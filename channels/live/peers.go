@@ -54,8 +54,8 @@ const (
 	overWord  wordKind = "over" // a preview comes to nothing
 )
 
-// Hear takes what the hub of another node told: see [Options.Others].
-func (h *Hub) Hear(ctx context.Context, words []byte) {
+// ReceiveBroadcast takes what the hub of another node told: see [Options.Broadcast].
+func (h *Hub) ReceiveBroadcast(ctx context.Context, words []byte) {
 	var list []word
 	if err := json.Unmarshal(words, &list); err != nil {
 		h.log.Warn("another node told something that is not understood", "err", err)
@@ -213,7 +213,7 @@ func (h *Hub) renew(ctx context.Context, r *room, now time.Time) {
 
 // tell tells the hubs of other nodes, if there can be any.
 func (h *Hub) tell(ctx context.Context, words ...word) {
-	if h.opts.Others == nil {
+	if h.opts.Broadcast == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
@@ -225,7 +225,7 @@ func (h *Hub) tell(ctx context.Context, words ...word) {
 		}
 		text, err := json.Marshal(words[:n])
 		if err == nil {
-			err = h.opts.Others(ctx, text)
+			err = h.opts.Broadcast(ctx, text)
 		}
 		if err != nil {
 			h.log.Debug("other nodes were not told", "err", err)

@@ -20,7 +20,7 @@ type logins struct {
 	Ended []string             `json:"ended,omitempty"`
 }
 
-// Logins are all sessions of browsers, for [Console.HearLogins] on another node.
+// Logins are all sessions of browsers, for [Console.ReceiveLogins] on another node.
 func (c *Console) Logins() ([]byte, error) {
 	d := c.doors
 	d.mu.Lock()
@@ -28,10 +28,10 @@ func (c *Console) Logins() ([]byte, error) {
 	return json.Marshal(logins{Token: d.name(""), All: true, Begun: d.sessions})
 }
 
-// HearLogins takes what another node with the same token has told: see
-// [Options.Others]. All that it knows replace ours: it may know of more that have
+// ReceiveLogins takes what another node with the same token has told: see
+// [Options.Broadcast]. All that it knows replace ours: it may know of more that have
 // ended.
-func (c *Console) HearLogins(told []byte) error {
+func (c *Console) ReceiveLogins(told []byte) error {
 	d := c.doors
 	var l logins
 	if err := json.Unmarshal(told, &l); err != nil || len(d.key) == 0 || l.Token != d.name("") {

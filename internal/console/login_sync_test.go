@@ -18,9 +18,9 @@ func TestLoginOnAnotherNode(t *testing.T) {
 	open := func(name, token string) *console.Console {
 		c, err := console.New(console.Options{
 			Addr: "127.0.0.1:8787", Token: token, Chat: http.NotFoundHandler(),
-			Others: func(logins []byte) error {
+			Broadcast: func(logins []byte) error {
 				for other, c := range nodes {
-					if err := c.HearLogins(logins); other != name && err != nil {
+					if err := c.ReceiveLogins(logins); other != name && err != nil {
 						return err
 					}
 				}
@@ -66,7 +66,7 @@ func TestLoginOnAnotherNode(t *testing.T) {
 	}
 	late := open("d", token)
 	letsIn(late, cookie, false)
-	if err := late.HearLogins(all); err != nil {
+	if err := late.ReceiveLogins(all); err != nil {
 		t.Fatal(err)
 	}
 	letsIn(late, cookie, true)
@@ -78,7 +78,7 @@ func TestLoginOnAnotherNode(t *testing.T) {
 	if all, err = b.Logins(); err != nil {
 		t.Fatal(err)
 	}
-	if err := late.HearLogins(all); err != nil {
+	if err := late.ReceiveLogins(all); err != nil {
 		t.Fatal(err)
 	}
 	letsIn(late, cookie, false)
