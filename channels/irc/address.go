@@ -8,8 +8,7 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// command turns "!help" into "/help" for the words that are commands, since
-// IRC clients keep a leading "/" for themselves.
+// command turns "!help" into "/help" if the word is a known command.
 func command(text string, known map[string]bool) string {
 	if !strings.HasPrefix(text, "!") {
 		return text
@@ -21,13 +20,12 @@ func command(text string, known map[string]bool) string {
 	return "/" + strings.ToLower(word) + text[1+len(word):]
 }
 
-// colours matches the two colour codes with their numbers, which would stay
-// in the text as digits if only the code went.
+// colours matches the two colour codes with the numbers that follow them.
 var colours = lazily.Compile("\x03(?:[0-9]{1,2}(?:,[0-9]{1,2})?)?|\x04(?:[0-9A-Fa-f]{6}(?:,[0-9A-Fa-f]{6})?)?")
 
-// plain is what was said without formatting and control characters. Text that
-// is not UTF-8 comes from old clients and is read as Latin-1, which never
-// fails and is right for most of them.
+// plain strips formatting and control characters from s. Text that is not UTF-8
+// comes from old clients and is read as Latin-1, which never fails and is right
+// for most of them.
 func plain(s string) string {
 	if !utf8.ValidString(s) {
 		runes := make([]rune, 0, len(s))
@@ -44,7 +42,7 @@ func plain(s string) string {
 		case r == '\n': // Only between the lines of one message.
 			return r
 		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
-			return -1 // The last ones turn what follows around: a line can show other words than it has.
+			return -1 // The last two ranges change the text direction: a line could show other words than it has.
 		}
 		return r
 	}, s)

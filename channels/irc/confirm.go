@@ -10,13 +10,13 @@ import (
 	"dragoman/channels"
 )
 
-// settle finishes d and forgets it.
+// settle finishes d and takes it off the pending list.
 func (s *session) settle(d *delivery, err error) {
 	d.finish(err)
 	s.pending = slices.DeleteFunc(s.pending, func(p *delivery) bool { return p == d })
 }
 
-// confirmUpTo is a PONG: every line before its PING was taken.
+// confirmUpTo handles a PONG: the server has taken every line before its PING.
 func (s *session) confirmUpTo(token string) {
 	n, err := strconv.ParseUint(token, 10, 64)
 	if err != nil || s.net.caps["echo-message"] {
@@ -27,9 +27,9 @@ func (s *session) confirmUpTo(token string) {
 	}
 }
 
-// confirmEcho is the network showing us our own line. It may have changed the
-// text (channels can forbid colours), so the oldest line to the same target
-// counts when none has the same text.
+// confirmEcho handles the echo of a line of ours. The server may have changed the
+// text (channels can forbid colours), so if no pending line has this text, the
+// oldest one to the same target counts as confirmed.
 func (s *session) confirmEcho(target, text string) {
 	var first *delivery
 	for _, d := range s.pending {
@@ -49,24 +49,24 @@ func (s *session) confirmEcho(target, text string) {
 	}
 }
 
-// expire gives up on lines that nobody confirmed.
+// expire fails the lines and WHOIS queries that the server has not answered in time.
 func (s *session) expire(now time.Time) {
 	for len(s.pending) > 0 && now.Sub(s.pending[0].at) > s.ch.opts.ConfirmTimeout {
 		d := s.pending[0]
 		if d.drop() {
-			s.settle(d, notSent("send to %s: the server takes no lines", d.target))
+			s.settle(d, notSent("send to %s: the server has stopped reading", d.target))
 		} else {
 			s.settle(d, fmt.Errorf("irc: send to %s: not confirmed within %s", d.target, s.ch.opts.ConfirmTimeout))
 		}
 	}
 	for nick, q := range s.whois {
-		if now.Sub(q.at) > min(lookupTime, s.ch.opts.ConfirmTimeout) {
-			s.answer(nick)
+		if now.Sub(q.at) > min(whoisTimeout, s.ch.opts.ConfirmTimeout) {
+			s.finishWhois(nick)
 		}
 	}
 }
 
-// abandon tells everybody who still waits that the connection is over.
+// abandon fails everything still pending when the connection has ended.
 func (s *session) abandon(err error) {
 	for _, d := range s.pending {
 		if d.drop() {
@@ -76,13 +76,13 @@ func (s *session) abandon(err error) {
 		}
 	}
 	for nick := range s.whois {
-		s.answer(nick)
+		s.finishWhois(nick)
 	}
-	s.ch.people.doubt()
+	s.ch.people.forgetSightings()
 }
 
-// plainError keeps what ended a session from classifying a message that had
-// nothing to do with it.
+// plainError strips err of its type: that a session ended with, say, a permanent
+// error must not make the messages it carried permanent failures.
 func plainError(err error) error {
 	if err == nil {
 		return errNotConnected

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// net is a private talk with alice on some server.
+// net is a private chat with alice on a server.
 type net struct {
 	addr    string
 	alice   *ircd.Person
@@ -69,7 +69,7 @@ func (n *net) IgnoreGoroutines() []goleak.Option {
 	}
 }
 
-// refusingNet can also refuse messages.
+// refusingNet is a net that can also refuse messages.
 type refusingNet struct{ *net }
 
 func (n refusingNet) RefuseSends(_ *testing.T, on bool) { n.refuse(on) }
@@ -84,7 +84,7 @@ func TestConformanceNgircd(t *testing.T) {
 	})
 }
 
-// kill throws nick out as an operator does.
+// kill disconnects nick, as an operator does.
 func kill(t *testing.T, addr, nick string) {
 	oper := ircd.Join(t, addr, "theoper")
 	oper.Raw("OPER " + ircd.OperName + " " + ircd.OperPassword)

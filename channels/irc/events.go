@@ -10,9 +10,8 @@ import (
 	"dragoman/channels"
 )
 
-// handlers are what the loop does with each command. What is not here is not
-// for us: NOTICEs in particular are never answered, since two programs that
-// answer each other's would never stop.
+// handlers maps each command to its handler; others are ignored. A NOTICE is never
+// answered, since two programs that answer each other's notices never stop.
 var handlers map[string]func(*session, *girc.Event)
 
 func init() {
@@ -46,7 +45,7 @@ func init() {
 		handlers[numeric] = (*session).onJoinRefused
 	}
 	for numeric := range sendRefusals {
-		if handlers[numeric] == nil { // Those that also refuse a JOIN decide themselves.
+		if handlers[numeric] == nil { // onJoinRefused passes on those that may mean either.
 			handlers[numeric] = (*session).onSendRefused
 		}
 	}
@@ -67,7 +66,7 @@ func param(e *girc.Event, i int) string {
 	return ""
 }
 
-// source is who sent e; servers may leave it out.
+// source is the sender of e; servers may leave it out.
 func source(e *girc.Event) girc.Source {
 	if e.Source == nil {
 		return girc.Source{}
@@ -89,7 +88,7 @@ func (s *session) onError(e *girc.Event) {
 	lower := strings.ToLower(reason)
 	for _, word := range []string{"banned", "k-line", "kline", "g-line", "gline", "z-line", "zline", "dnsbl"} {
 		if strings.Contains(lower, word) {
-			s.end(refused("%s refuses us: %s", s.ch.opts.Server, reason))
+			s.end(refused("%s has banned us: %s", s.ch.opts.Server, reason))
 			return
 		}
 	}
@@ -112,7 +111,7 @@ func (s *session) onWelcome(e *girc.Event) {
 	}
 	s.login.welcomed = time.Now()
 	if o := s.ch.opts; o.SASL.Required && s.login.account == "" {
-		// A server that knows no capabilities gets here without a word about SASL.
+		// Servers without capabilities reach the welcome without answering about SASL.
 		s.end(refused("%s does not offer SASL %s, which is required here", o.Server, o.SASL.Mechanism))
 	}
 }
@@ -138,21 +137,21 @@ func (s *session) onSupport(e *girc.Event) {
 	}
 }
 
-// onMotdEnd is the last line of the welcome.
+// onMotdEnd handles the last line of the welcome.
 func (s *session) onMotdEnd(*girc.Event) {
 	if s.phase == welcomed {
 		s.identify()
 	}
 }
 
-// onBatch notes batches of old messages, which are not for us, and of the lines
-// of one message.
+// onBatch tracks batches of old messages, which we ignore, and of the lines of one
+// message.
 func (s *session) onBatch(e *girc.Event) {
 	ref := param(e, 0)
 	switch {
 	case strings.HasPrefix(ref, "-"):
 		delete(s.batches, ref[1:])
-		s.ends(ref[1:])
+		s.endMultiline(ref[1:])
 	case strings.HasPrefix(ref, "+"):
 		_, nested := s.batches[e.Tags["batch"]]
 		kind := param(e, 1)
@@ -160,7 +159,7 @@ func (s *session) onBatch(e *girc.Event) {
 		case nested, strings.HasSuffix(kind, "chathistory"), strings.HasSuffix(kind, "playback"):
 			s.batches[ref[1:]] = true
 		case kind == multilineCap:
-			s.begins(ref[1:], e)
+			s.beginMultiline(ref[1:], e)
 		}
 	}
 }

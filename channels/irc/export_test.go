@@ -8,22 +8,22 @@ import (
 	"dragoman/channels"
 )
 
-// CanTalk says whether a message to k could leave now.
+// CanTalk returns nil if a message to k could be sent now.
 func (c *Channel) CanTalk(k channels.Key) error {
 	s := c.current.Load()
 	if s == nil {
 		return errNotConnected
 	}
-	_, _, err := s.aim(context.Background(), channels.Outbound{Key: k})
+	_, _, err := s.resolveTarget(context.Background(), channels.Outbound{Key: k})
 	return err
 }
 
-// Forget makes everybody be looked up before the next answer, as time does.
+// Forget makes us look everybody up before the next answer.
 func (c *Channel) Forget() {
-	c.current.Load().do(context.Background(), c.people.doubt)
+	c.current.Load().do(context.Background(), c.people.forgetSightings)
 }
 
-// Age makes the last sign of life of everybody so much older.
+// Age makes our last sighting of everybody older by d.
 func (c *Channel) Age(d time.Duration) {
 	c.current.Load().do(context.Background(), func() {
 		for _, who := range c.people.all {
@@ -34,7 +34,7 @@ func (c *Channel) Age(d time.Duration) {
 	})
 }
 
-// Scram is one login, message by message.
+// Scram performs one login, message by message.
 func Scram(user, password, nonce string) func(said string) (string, error) {
 	return (&scram{user: user, password: password, nonce: nonce}).next
 }
@@ -45,7 +45,7 @@ var (
 	Plain     = plain
 )
 
-// Wire is what markdown, or a piece of an answer, looks like on IRC, line by line.
+// Wire returns the lines that markdown, or a piece of an answer, becomes on IRC.
 func Wire(markdown string, budget int) (out []string) {
 	for _, line := range linesOf(markdown) {
 		for _, part := range wrap(line, budget) {
@@ -55,10 +55,10 @@ func Wire(markdown string, budget int) (out []string) {
 	return out
 }
 
-// Budget is the room for text in a line.
+// Budget is how many bytes of text fit into a line.
 var Budget = budget
 
-// Pending counts the lines that went to the socket and are not confirmed.
+// Pending counts the lines that were written and are not confirmed.
 func (c *Channel) Pending() (n int) {
 	s := c.current.Load()
 	if s == nil {
@@ -74,5 +74,5 @@ func (c *Channel) Pending() (n int) {
 	return n
 }
 
-// LineWaits says whether a line waits for the flood budget.
+// LineWaits reports whether a line waits for the flood budget.
 func (c *Channel) LineWaits() bool { return c.current.Load().limiter.Tokens() < 0 }

@@ -2,9 +2,9 @@ package irc
 
 import "strings"
 
-// folder folds names the way one network compares them, so that "#Go" and
-// "#go" are one conversation. The network announces its way as CASEMAPPING;
-// where it says nothing the old standard's way holds.
+// folder folds names the way a network compares them, so that "#Go" and "#go" are
+// one conversation. The network announces it as CASEMAPPING; the default is
+// rfc1459.
 type folder string
 
 const (
@@ -13,16 +13,16 @@ const (
 	foldStrict folder = "rfc1459-strict"
 )
 
-// The old standard came from Scandinavia, where {|}~ were the small letters of
-// []\^; the strict form leaves out the last pair.
+// RFC 1459 was written in Scandinavia, where {|}~ were the small letters of []\^;
+// the strict form leaves out the last pair.
 var (
 	rfcPairs    = strings.NewReplacer("[", "{", "]", "}", "\\", "|", "^", "~")
 	strictPairs = strings.NewReplacer("[", "{", "]", "}", "\\", "|")
 )
 
-// fold returns the form of name that equal names share. Mappings that are not
-// one of the three classical ones belong to networks with Unicode names;
-// Unicode's lower case is the closest that can be had without their tables.
+// fold returns the form that equal names share. Any mapping but the three classic
+// ones belongs to a network with Unicode names; Unicode lower case is the closest
+// we have without its tables.
 func (f folder) fold(name string) string {
 	switch f {
 	case foldASCII:

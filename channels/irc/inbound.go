@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"crypto/rand"
 	"strings"
 	"time"
 
@@ -9,14 +10,13 @@ import (
 	"dragoman/channels"
 )
 
-// onMessage hands in what people say. What it leaves out, it leaves out for
-// good: our own echoes, old messages played back, CTCP requests (answering
-// them tells strangers about us and can be made to loop), channels where
-// nobody sent us.
+// onMessage hands people's messages to the intake. It ignores our own echoes, old
+// messages played back, CTCP requests (answering tells strangers about us and can
+// be made to loop), and channels that are not configured.
 func (s *session) onMessage(e *girc.Event) {
 	src := source(e)
 	switch {
-	case s.partOf(e), len(e.Params) < 2, src.Name == "":
+	case s.addToMultiline(e), len(e.Params) < 2, src.Name == "":
 		return
 	case s.fromMe(e):
 		s.confirmEcho(param(e, 0), e.Last())
@@ -24,9 +24,9 @@ func (s *session) onMessage(e *girc.Event) {
 	case isBot(e):
 		return // Two programs that answer each other never stop.
 	case s.batches[e.Tags["batch"]], src.Ident == "" && src.Host == "" && strings.Contains(src.Name, "."):
-		return // Playback; or the server itself.
+		return // Played back, or from the server itself.
 	}
-	text, action, ok := spoken(e.Last())
+	text, action, ok := messageText(e.Last())
 	if !ok {
 		return
 	}
@@ -41,9 +41,9 @@ func (s *session) onMessage(e *girc.Event) {
 	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
 		m.ID = msgidPrefix + tag
 	} else {
-		m.ID = s.ch.newID()
+		m.ID = rand.Text()
 	}
-	m.MessageID = handle(src.Name, id, m.ID)
+	m.MessageID = formatHandle(src.Name, id, m.ID)
 	if action {
 		text = "* " + src.Name + " " + text
 	}
@@ -54,10 +54,10 @@ func (s *session) onMessage(e *girc.Event) {
 	}
 }
 
-// msgidPrefix begins the ids that the network gave.
+// msgidPrefix marks ids that the network assigned.
 const msgidPrefix = "msgid-"
 
-// isBot reports whether the network says that a program sent e.
+// isBot reports whether the network marks the sender of e as a program.
 func isBot(e *girc.Event) bool {
 	for _, tag := range []string{"bot", "draft/bot", "inspircd.org/bot"} {
 		if _, ok := e.Tags[tag]; ok {
@@ -67,8 +67,9 @@ func isBot(e *girc.Event) bool {
 	return false
 }
 
-// spoken is the text of a message, and whether it was a "/me".
-func spoken(raw string) (text string, action, ok bool) {
+// messageText returns the text of a message and whether it was a "/me". ok is
+// false for other CTCP requests and for messages without visible text.
+func messageText(raw string) (text string, action, ok bool) {
 	if strings.HasPrefix(raw, "\x01") {
 		body, found := strings.CutPrefix(strings.Trim(raw, "\x01"), "ACTION ")
 		if !found {
@@ -80,62 +81,62 @@ func spoken(raw string) (text string, action, ok bool) {
 	return text, action, text != ""
 }
 
-// old reports whether e was said before since, by the same clock.
-func old(e *girc.Event, since time.Time) bool {
+// sentBefore reports whether e was sent before since, by the server's clock.
+func sentBefore(e *girc.Event, since time.Time) bool {
 	_, tagged := e.Tags["time"]
 	return tagged && e.Timestamp.Before(since)
 }
 
-// talks is how long after a line of ours "!stop" needs no name before it.
-const talks = 10 * time.Second
+// bareStopTime is how long after a line of ours a "!stop" need not name us.
+const bareStopTime = 10 * time.Second
 
 func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string, action bool) {
 	r := s.rooms[s.net.fold.fold(name)]
-	if r == nil || !r.joined || old(e, r.since) {
+	if r == nil || !r.joined || sentBefore(e, r.since) {
 		return
 	}
-	r.tries = 0 // Whoever lets us listen has forgiven us.
+	r.tries = 0 // The channel lets us in: rejoin soon after the next kick.
 	if !action {
 		text, m.Addressed = channels.SpokenTo(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold.same)
 		m.Prefix = m.Sender.Name + ": "
 	}
-	m.Addressed = r.goesOn(m, text, m.Addressed || s.ch.opts.Everything)
+	m.Addressed = r.isForUs(m, text, m.Addressed || s.ch.opts.Everything)
 	chat := s.net.fold.fold(name)
-	if strings.EqualFold(text, "!more") && s.more(chat, m.MessageID) {
+	if strings.EqualFold(text, "!more") && s.startMore(chat, m.MessageID) {
 		return
 	}
-	if strings.EqualFold(text, "!stop") && time.Since(r.latestAt) < talks {
+	if strings.EqualFold(text, "!stop") && time.Since(r.lastSentAt) < bareStopTime {
 		m.Addressed = true
 	}
 	if m.Addressed {
 		text = command(text, s.ch.commands)
 	}
 	m.Text = text
-	s.handOn(m, chat)
+	s.toIntake(m, chat)
 }
 
 func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, text string) {
-	if old(e, s.net.started) {
+	if sentBefore(e, s.net.started) {
 		return
 	}
 	chat := s.net.fold.fold(m.Sender.Name)
 	s.ch.people.wrote(chat, m.Sender.Name, id)
 	m.Private = true
 	m.Text = command(text, s.ch.commands)
-	s.handOn(m, chat)
+	s.toIntake(m, chat)
 }
 
-// handOn queues m under the key of chat. A name that no key can have (it is
-// not UTF-8) is refused rather than changed, since two changed names could
-// become one conversation.
-func (s *session) handOn(m channels.Inbound, chat string) {
+// toIntake queues m under the key of chat. It drops a message whose sender or
+// channel has a name that is not UTF-8: a changed name could be that of another
+// conversation.
+func (s *session) toIntake(m channels.Inbound, chat string) {
 	k, err := channels.NewKey(s.ch.name, chat)
 	if err != nil {
-		s.log.Error("message dropped: its sender or channel has a name that cannot be a key", "msg_id", m.ID, "err", err)
+		s.log.Error("message dropped: its sender or channel has an unusable name", "msg_id", m.ID, "err", err)
 		return
 	}
 	m.Key = k
-	if s.looping(m) {
+	if s.isLoop(m) {
 		return
 	}
 	m.Album = "lines of " + s.net.fold.fold(m.Sender.Name)
@@ -143,9 +144,9 @@ func (s *session) handOn(m channels.Inbound, chat string) {
 }
 
 const (
-	// linePause is how long after a line its writer may go on with the same
-	// question, fullPause the same for a line that their client has probably
-	// cut, because it has longLine bytes or more.
+	// linePause is how long after a line its writer's next line still belongs to
+	// the same question. fullPause replaces it after a line of longLine bytes or
+	// more, which the client has probably cut.
 	linePause = 1500 * time.Millisecond
 	fullPause = 3 * time.Second
 	longLine  = 350
@@ -159,24 +160,23 @@ func (c *Channel) Pause(m channels.Inbound) time.Duration {
 	return linePause
 }
 
-// goesOn reports whether m, a line in r, is meant for us: it addresses us, or
-// it is the rest of a question whose first line did and was as long as a line
-// can be.
-func (r *room) goesOn(m channels.Inbound, text string, addressed bool) bool {
+// isForUs reports whether m, a line in r, is meant for us: it addresses us, or it
+// continues a question to us whose last line the client has probably cut.
+func (r *room) isForUs(m channels.Inbound, text string, addressed bool) bool {
 	now := time.Now()
-	same := r.cutBy == m.Sender.Name && now.Sub(r.cutAt) <= fullPause
+	same := r.longLineBy == m.Sender.Name && now.Sub(r.longLineAt) <= fullPause
 	switch {
 	case (addressed || same) && len(text) >= longLine:
-		r.cutBy, r.cutAt = m.Sender.Name, now
+		r.longLineBy, r.longLineAt = m.Sender.Name, now
 	case same:
-		r.cutBy = ""
+		r.longLineBy = ""
 	}
 	return addressed || same
 }
 
-// identityOf is what the network says about the sender of e. Where it tags
-// messages with accounts, no tag means not logged in; else what joins, account
-// changes and WHO have told us about people in our channels counts.
+// identityOf returns what the network says about the sender of e. If it tags
+// messages with accounts, no tag means not logged in. Otherwise the account is
+// what JOIN, ACCOUNT and WHO have told us about people in our channels.
 func (s *session) identityOf(e *girc.Event) identity {
 	id := identity{user: e.Source.Ident, host: e.Source.Host}
 	if s.net.caps["account-tag"] {
@@ -187,7 +187,7 @@ func (s *session) identityOf(e *girc.Event) identity {
 	return id
 }
 
-// personIDs are the identities that allow lists may name. A nick is none.
+// personIDs are the identities that allow lists may name. A nick is not one.
 func (s *session) personIDs(nick string, id identity) []string {
 	var ids []string
 	if id.account != "" {

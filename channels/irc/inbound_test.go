@@ -62,8 +62,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// An account of "*" or "0" is nobody's, and a tag that was not agreed on
-// proves nothing.
+// An account of "*" or "0" means none, and a tag that was not negotiated proves nothing.
 func TestNoAccount(t *testing.T) {
 	for name, test := range map[string]struct {
 		caps []string
@@ -112,7 +111,7 @@ func TestCaseMapping(t *testing.T) {
 	}
 }
 
-// What a server plays back was said before we came, or belongs to others.
+// History that a server plays back is ignored.
 func TestPlaybackIsDropped(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
 	b := startInGo(t, addr)
@@ -139,8 +138,8 @@ func TestPlaybackIsDropped(t *testing.T) {
 	}
 }
 
-// A message of several lines, as modern clients send what is pasted, is one
-// message: its first line says for whom it is.
+// A multiline message, as modern clients send pasted text, is one message. Its first line
+// addresses us.
 func TestSeveralLines(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: append([]string{"draft/multiline=max-bytes=4096"}, modern...)})
 	b := startInGo(t, addr)
@@ -181,8 +180,8 @@ func TestSeveralLines(t *testing.T) {
 	}
 }
 
-// Whatever comes in this form gets no answer and is not handed in; a program
-// on the other side could not be made to loop with us.
+// Messages of these kinds get no answer and are not handed in, so a program on the other
+// side cannot start a loop with us.
 func TestSilence(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -227,7 +226,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What is for the operators of a channel only is not for us.
+// A message to the operators of a channel is ignored.
 func TestActionsStatusMessagesAndColours(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -281,9 +280,9 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A question that a client has cut into two lines is one: the second line has
-// no name before it, and counts as said to us. What others say does not, nor
-// what its writer says after that.
+// A question that a client has cut into two lines is one question: the second line counts
+// as addressed to us without our name. Lines of other people do not, nor does its writer's
+// next line.
 func TestCutQuestionGoesOn(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -343,7 +342,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The same message handed to us twice by the network is stored once.
+// A message that the network delivers twice is stored once.
 func TestSameMsgid(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: []string{"message-tags"}})
 	b := start(t, quick(addr))

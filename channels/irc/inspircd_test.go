@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// On a network with the modes of today: a room that takes no formatting gets
-// plain words, a full one that forwards us is named and the other one left,
-// we carry the mark of programs, and who carries it too gets no answer.
+// On a network with modern modes: a channel that refuses formatting gets plain text; a full
+// channel that forwards us is named in the status, and we leave the other one; we mark
+// ourselves as a bot, and other bots get no answer.
 func TestRealModes(t *testing.T) {
 	t.Parallel()
 	addr := ircd.StartInspircd(t)

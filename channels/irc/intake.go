@@ -8,15 +8,15 @@ import (
 	"dragoman/channels"
 )
 
-// intakeSize is how many messages may wait for the store. It takes a chatty
-// network with a store that is down for minutes to fill it.
-const intakeSize = 1024
+// intakeCapacity is how many messages may wait for the store. Only a busy network
+// and a store that is down for minutes fill it.
+const intakeCapacity = 1024
 
-// lastChance is what waiting messages get when Run ends.
-const lastChance = time.Second
+// drainTime is how long queued messages may still be stored after Run's context ends.
+const drainTime = time.Second
 
-// intake hands messages in, one after the other, so that the loop, which must
-// answer the server's PINGs, never waits for a disk.
+// intake hands messages to the gateway, one after the other, so that the loop,
+// which must answer the server's PINGs, never waits for a disk.
 type intake struct {
 	in      channels.Intake
 	log     *slog.Logger
@@ -24,8 +24,8 @@ type intake struct {
 	dropped int // only the loop counts
 }
 
-// put never blocks. When the queue is full the message is lost, which is said
-// as an error, because IRC has nothing to hold it back with.
+// put never blocks. When the queue is full it drops m and logs an error, because
+// IRC cannot be told to wait.
 func (q *intake) put(m channels.Inbound) {
 	select {
 	case q.queue <- m:
@@ -35,21 +35,21 @@ func (q *intake) put(m channels.Inbound) {
 	}
 }
 
-// run hands in until the queue is closed. When ctx ends, what waits is lost.
+// run works until the queue is closed. Messages still queued when ctx ends are lost.
 func (q *intake) run(ctx context.Context) {
 	lost := 0
 	for m := range q.queue {
-		if !q.handIn(ctx, m) {
+		if !q.acceptWithRetry(ctx, m) {
 			lost++
 		}
 	}
 	if lost > 0 {
-		q.log.Error("messages lost at the end: the store refused them", "dropped", lost)
+		q.log.Error("messages lost at shutdown: the store refused them", "dropped", lost)
 	}
 }
 
-// handIn repeats until m is stored or ctx ends.
-func (q *intake) handIn(ctx context.Context, m channels.Inbound) bool {
+// acceptWithRetry tries until m is stored or ctx ends.
+func (q *intake) acceptWithRetry(ctx context.Context, m channels.Inbound) bool {
 	for tries := (channels.Backoff{Least: 50 * time.Millisecond, Most: 5 * time.Second}); ctx.Err() == nil; {
 		err := q.in.Accept(ctx, m)
 		if err == nil {

@@ -6,15 +6,16 @@ import (
 	"dragoman/channels"
 )
 
-// cutLine is how long the first part of a cut line mostly is at least.
+// cutLine is the length in bytes from which a piece was probably cut from a longer
+// line.
 const cutLine = 300
 
-// Interleaves implements [channels.Interleaver]: answers take turns in rooms,
-// where a line every two seconds is a long wait for the next person.
+// Interleaves implements [channels.Interleaver]: answers take turns in channels,
+// where at a line every two seconds the next person would wait too long.
 func (c *Channel) Interleaves(k channels.Key) bool { return isRoom(k.Chat()) }
 
-// Asker implements [channels.Interleaver]: who wrote the message with that
-// handle, by account where they have one.
+// Asker implements [channels.Interleaver]: it returns who wrote the message with
+// that handle, by account if there is one.
 func (c *Channel) Asker(handle string) string {
 	nick, id, ok := parseHandle(handle)
 	switch {
@@ -26,9 +27,8 @@ func (c *Channel) Asker(handle string) string {
 	return maskOf(foldRFC.fold(nick), id)
 }
 
-// Continues implements [channels.Interleaver]: a line of code stays with the one
-// before it, and so does what follows a line that was probably cut, because it is
-// so long.
+// Continues implements [channels.Interleaver]: a line of code stays with the line
+// before it, and so does the rest of a long line that was cut.
 func (c *Channel) Continues(before, piece string) bool {
-	return len(before) >= cutLine || strings.HasPrefix(strings.TrimPrefix(piece, restMark), rendered+verbatim)
+	return len(before) >= cutLine || strings.HasPrefix(strings.TrimPrefix(piece, remainderMark), renderedMark+verbatim)
 }

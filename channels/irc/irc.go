@@ -2,42 +2,38 @@
 //
 // # Promise
 //
-// Inbound: a line is handed to the intake in the order of its arrival, again
-// and again until it is stored; IRC has no acknowledgement, so a message that
-// was still waiting when the process died is lost, and one that waits when
-// Run ends gets a last second. Outbound: [Channel.Send] returns nil only when
-// the server has answered a PING that followed the line, or has echoed the
-// line where it can. A line is never longer than the network takes, never
-// two lines, and never reaches anyone but the target of its key.
+// Inbound: messages go to the intake in order of arrival, each retried until it
+// is stored. IRC has no acknowledgement, so messages still queued when the
+// process dies are lost; when Run ends they get one more second. Outbound:
+// [Channel.Send] returns nil only after the server has answered a PING that
+// followed the line, or has echoed the line. A line never exceeds the network's
+// limit, never becomes two lines, and reaches only the target of its key.
 //
 // # Failures
 //
-// A lost, silent or refused connection is made again after a growing wait
-// with jitter, and the channels are joined again; so are those we were kicked
-// from or could not enter. What was not written yet fails with
-// [channels.NotSent], what was written and not confirmed with a plain error.
-// Required SASL means required: without a login nothing is joined and nothing
-// said. Refused credentials end Run with [channels.ErrPermanent]. When the
-// store refuses for so long that the queue to it is full, further messages are
-// dropped, counted and reported as an error.
+// A lost, silent or refused connection is retried with growing, jittered waits,
+// and the channels are joined again, including those we were kicked from or
+// could not join. Lines not yet written fail with [channels.NotSent], lines
+// written but not confirmed with a plain error. If SASL is required and the
+// login fails, we join nothing and send nothing. Refused credentials end Run
+// with [channels.ErrPermanent]. When the store refuses messages for so long that
+// the queue to it fills up, further messages are dropped, counted and logged as
+// errors.
 //
 // # Goroutines
 //
-// Run starts one goroutine that hands messages in. Each connection has a
-// reader, a writer and a loop; the loop owns everything that is known about
-// the network, and others ask it by sending it functions. Run waits for all
-// of them.
+// Run starts one goroutine that hands messages to the intake. Each connection
+// has a reader, a writer and a loop. The loop owns all state about the network;
+// other goroutines reach it by sending it functions. Run waits for all of them.
 //
-// The wire format comes from girc (events, tags, sources). Its client is not
-// used; docs/decisions/0011 says why.
+// girc parses the wire format (events, tags, sources). docs/decisions/0011 says
+// why we do not use its client.
 package irc
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -63,8 +59,8 @@ var (
 	_ channels.Stopper       = (*Channel)(nil)
 )
 
-// steady is how long a connection must have lasted for the next wait to
-// begin small again.
+// steady is how long a connection must have lasted before the next reconnect
+// starts from the shortest wait again.
 const steady = time.Minute
 
 // Channel is one IRC network. It is made by [New].
@@ -73,20 +69,18 @@ type Channel struct {
 	opts        Options
 	log         *slog.Logger
 	longestNick string
-	multi       atomic.Pointer[limits]
-	nonce       string // makes our message ids unlike those of other runs
-	counter     atomic.Uint64
+	multiline   atomic.Pointer[limits]
 	commands    map[string]bool
 	current     atomic.Pointer[session] // nil while there is no connection
-	yielded     atomic.Bool             // it let go because its nick was in use; see Options.Shared
+	yielded     atomic.Bool             // Run gave way because the nick was in use; see Options.Shared
 
 	status channels.Standing
 
-	// people is who talks to us in private. Only the loop of the current
-	// session touches it; sessions follow one another.
-	people people
-	rests  rests
-	loops  loops
+	// people are those who talk to us in private. Only the loop of the current
+	// session touches it, and there is one session at a time.
+	people     people
+	remainders remainders
+	loops      loops
 }
 
 // New returns the channel called name. It starts nothing.
@@ -98,13 +92,10 @@ func New(name string, o Options) (*Channel, error) {
 		return nil, errors.New("irc: a server and a nick are needed")
 	}
 	o = o.withDefaults()
-	nonce := make([]byte, 9)
-	rand.Read(nonce) // Never fails.
 	c := &Channel{
 		name:  name,
 		opts:  o,
 		log:   o.Logger.With("channel", name),
-		nonce: hex.EncodeToString(nonce),
 		loops: loops{by: map[string]*exchange{}},
 	}
 	c.longestNick = strings.Repeat("n", 16)
@@ -121,10 +112,10 @@ func New(name string, o Options) (*Channel, error) {
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
 
-// CommandSign is "!": IRC clients keep a leading "/" for themselves.
+// CommandSign is "!": IRC clients use a leading "/" for their own commands.
 func (c *Channel) CommandSign() string { return "!" }
 
-// SetCommands says which words after a "!" are commands.
+// SetCommands sets the words that are commands after a "!".
 func (c *Channel) SetCommands(cmds []channels.Command) {
 	known := make(map[string]bool, len(cmds))
 	for _, cmd := range cmds {
@@ -133,7 +124,7 @@ func (c *Channel) SetCommands(cmds []channels.Command) {
 	c.commands = known
 }
 
-// Status says how the connection is, and which channels could not be entered.
+// Status reports the connection's state and which channels could not be joined.
 func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) setStatus(state channels.State, detail string) {
@@ -142,14 +133,14 @@ func (c *Channel) setStatus(state channels.State, detail string) {
 
 // Run keeps the connection until ctx ends.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
-	q := &intake{in: in, log: c.log, queue: make(chan channels.Inbound, intakeSize)}
+	q := &intake{in: in, log: c.log, queue: make(chan channels.Inbound, intakeCapacity)}
 	handing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { q.run(handing) })
-	defer func() { // the last session is over
+	defer func() { // the last session has ended
 		close(q.queue)
 		defer giveUp()
-		defer time.AfterFunc(lastChance, giveUp).Stop()
+		defer time.AfterFunc(drainTime, giveUp).Stop()
 		wg.Wait()
 	}()
 	c.warnAboutPlainSecrets()
@@ -175,7 +166,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		pause, state := tries.Next(), channels.StateDown
 		if needsPerson(err) {
 			// A ban or a wrong certificate does not go away in seconds, and
-			// hammering makes bans longer.
+			// frequent attempts make bans longer.
 			pause, state = patient.Next(), channels.StateFailed
 		}
 		c.setStatus(state, sentence(err))
@@ -184,7 +175,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	}
 }
 
-// connect dials, and lives until the connection ends.
+// connect dials and returns when the connection ends.
 func (c *Channel) connect(ctx context.Context, q *intake) error {
 	c.setStatus(channels.StateConnecting, "")
 	conn, err := c.dial(ctx)
@@ -194,12 +185,11 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	s := newSession(c, conn, q)
 	c.current.Store(s)
 	defer c.current.Store(nil)
-	defer c.multi.Store(nil)
+	defer c.multiline.Store(nil)
 	return s.run(ctx)
 }
 
-// dial opens the connection within the time for registering. TLS is ours
-// rather than the library's so that the handshake has a deadline too.
+// dial opens the connection within RegisterTimeout, the TLS handshake included.
 func (c *Channel) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.RegisterTimeout)
 	defer cancel()
@@ -229,7 +219,7 @@ func (c *Channel) dial(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// warnAboutPlainSecrets says out loud that a password will be readable on the way.
+// warnAboutPlainSecrets logs that passwords will be sent unencrypted.
 func (c *Channel) warnAboutPlainSecrets() {
 	host, _, _ := net.SplitHostPort(c.opts.Server)
 	ip := net.ParseIP(host)
@@ -241,7 +231,7 @@ func (c *Channel) warnAboutPlainSecrets() {
 	}
 }
 
-// refusal is an error that goes on until a person does something.
+// refusal is an error that lasts until a person does something.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -258,7 +248,7 @@ func needsPerson(err error) bool {
 	return errors.As(err, &r) || errors.As(err, &cert) || errors.As(err, &host)
 }
 
-// sentence is err for the operator.
+// sentence is err's text for the operator, without the marker of permanent errors.
 func sentence(err error) string {
 	if err == nil {
 		return ""
@@ -267,10 +257,5 @@ func sentence(err error) string {
 }
 
 // isRoom reports whether the chat part of a key is a channel rather than a
-// person: its first character says so.
+// person, by its first character.
 func isRoom(chat string) bool { return chat != "" && strings.ContainsRune("#&!+", rune(chat[0])) }
-
-// newID makes a message id that no other message of any run has.
-func (c *Channel) newID() string {
-	return fmt.Sprintf("%s-%d", c.nonce, c.counter.Add(1))
-}

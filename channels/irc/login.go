@@ -14,31 +14,31 @@ import (
 	"dragoman/channels"
 )
 
-// wantedCaps are the capabilities that help us and that we understand.
+// wantedCaps are the capabilities that we ask for.
 var wantedCaps = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "account-notify",
 	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify", multilineCap,
 }
 
-// servicesTime is how long we wait for services to recognise us before we join
-// anyway; many channels let only those in who are.
-const servicesTime = 8 * time.Second
+// identifyTimeout is how long we wait for NickServ to recognise us before we join
+// anyway. Many channels admit only recognised users.
+const identifyTimeout = 8 * time.Second
 
-// login is how far registering has come.
+// login is the state of registering and of logging in.
 type login struct {
-	offered   map[string]string // capabilities and their values
-	asked     []string          // not answered yet
-	capsDone  bool
-	inSASL    bool
-	mech      string // in use
-	scram     *scram
-	heard     string // of a message in parts
-	account   string // who the services say we are
-	triedNick int
-	welcomed  time.Time
-	waitUntil time.Time // identifying with NickServ until then
-	known     bool      // NickServ has recognised us
-	said      string    // by NickServ, last
+	offered    map[string]string // capabilities and their values
+	requested  []string          // capabilities not granted or refused yet
+	capsDone   bool
+	inSASL     bool
+	mech       string // the SASL mechanism in use
+	scram      *scram
+	challenge  string // the parts of the server's SASL message so far
+	account    string // our account, as the services report it
+	triedNick  int
+	welcomed   time.Time
+	waitUntil  time.Time // when we stop waiting for NickServ; zero: we did not identify
+	recognised bool      // NickServ has recognised us
+	lastNotice string    // from NickServ
 }
 
 // register sends the first lines.
@@ -68,7 +68,7 @@ func (s *session) onCap(e *girc.Event) {
 	case "ACK", "NAK":
 		names := strings.Fields(e.Last())
 		if sub == "NAK" && len(names) > 1 {
-			// Who refuses one refuses the whole request: ask for each alone.
+			// One refused capability makes the server refuse them all: ask one by one.
 			for _, name := range names {
 				s.push("CAP", "REQ", name)
 			}
@@ -77,7 +77,7 @@ func (s *session) onCap(e *girc.Event) {
 		for _, name := range names {
 			off := strings.HasPrefix(name, "-")
 			name = strings.TrimLeft(name, "-~=")
-			s.login.asked = slices.DeleteFunc(s.login.asked, func(a string) bool { return a == name })
+			s.login.requested = slices.DeleteFunc(s.login.requested, func(a string) bool { return a == name })
 			if sub == "ACK" {
 				s.net.caps[name] = !off
 			}
@@ -100,21 +100,21 @@ func (s *session) askCaps() {
 	}
 	var ask []string
 	for _, name := range want {
-		if _, ok := s.login.offered[name]; ok && !s.net.caps[name] && !slices.Contains(s.login.asked, name) {
+		if _, ok := s.login.offered[name]; ok && !s.net.caps[name] && !slices.Contains(s.login.requested, name) {
 			ask = append(ask, name)
 		}
 	}
 	if len(ask) > 0 {
-		s.login.asked = append(s.login.asked, ask...)
+		s.login.requested = append(s.login.requested, ask...)
 		s.push("CAP", "REQ", strings.Join(ask, " "))
 	}
 	s.capsAnswered()
 }
 
-// capsAnswered goes on once nothing is open: with SASL, or to the end of the
-// negotiation.
+// capsAnswered continues once all requests are answered: with SASL, or by ending
+// the negotiation.
 func (s *session) capsAnswered() {
-	if len(s.login.asked) > 0 || s.login.capsDone || s.login.inSASL {
+	if len(s.login.requested) > 0 || s.login.capsDone || s.login.inSASL {
 		return
 	}
 	o := s.ch.opts.SASL
@@ -136,11 +136,11 @@ func (s *session) capsAnswered() {
 	s.authenticate(o.Mechanism, mechs)
 }
 
-// authenticate begins a login. PLAIN becomes SCRAM where that is offered:
-// then the server learns no password.
+// authenticate begins a login. PLAIN becomes SCRAM if the server offers it, so
+// that the server does not learn the password.
 func (s *session) authenticate(mech, offered string) {
 	o := s.ch.opts.SASL
-	s.login.scram, s.login.heard = nil, ""
+	s.login.scram, s.login.challenge = nil, ""
 	if mech == "PLAIN" && slices.Contains(strings.Split(strings.ToUpper(offered), ","), scramSHA256) {
 		mech = scramSHA256
 		s.login.scram = &scram{user: o.User, password: o.Password, nonce: rand.Text()}
@@ -170,26 +170,26 @@ func (s *session) onAuthenticate(e *girc.Event) {
 		return
 	}
 	o := s.ch.opts.SASL
-	answer := o.User // EXTERNAL: whom to act as, or nobody in particular
+	answer := o.User // EXTERNAL: the account to act as, or "" for the certificate's
 	if o.Mechanism == "PLAIN" {
 		answer = o.User + "\x00" + o.User + "\x00" + o.Password
 	}
 	s.sendAuth(answer)
 }
 
-// answerScram takes one message of the server, which may come in parts.
+// answerScram answers one SCRAM message of the server, which may come in parts.
 func (s *session) answerScram(part string) {
 	if part != "+" {
-		s.login.heard += part
+		s.login.challenge += part
 	}
-	if len(part) == 400 && len(s.login.heard) < maxRead {
+	if len(part) == 400 && len(s.login.challenge) < maxLineRead {
 		return
 	}
-	said, err := base64.StdEncoding.DecodeString(s.login.heard)
-	s.login.heard = ""
+	message, err := base64.StdEncoding.DecodeString(s.login.challenge)
+	s.login.challenge = ""
 	answer := ""
 	if err == nil {
-		answer, err = s.login.scram.next(string(said))
+		answer, err = s.login.scram.next(string(message))
 	}
 	if err != nil {
 		s.end(refused("SASL %s with %s: %w", scramSHA256, s.ch.opts.Server, err))
@@ -210,21 +210,21 @@ func (s *session) sendAuth(answer string) {
 func (s *session) onSASLDone(*girc.Event) {
 	if s.login.inSASL {
 		if s.login.account == "" {
-			s.login.account = "*" // Logged in; the name did not come.
+			s.login.account = "*" // Logged in; the server did not say as whom.
 		}
 		s.endCaps()
 	}
 }
 
-// onSASLFailed tells a refusal of what we are (permanent: asking again with
-// the same password gets the account locked) from an exchange that broke off.
+// onSASLFailed distinguishes refused credentials, which are permanent because
+// repeating them gets the account locked, from an exchange that broke off.
 func (s *session) onSASLFailed(e *girc.Event) {
 	if !s.login.inSASL {
 		return
 	}
 	o := s.ch.opts
 	if s.login.mech == scramSHA256 && (e.Command == "904" || e.Command == "905" || e.Command == "908") {
-		// Accounts of old services have no verifier for SCRAM.
+		// Accounts created under old services have no SCRAM verifier.
 		s.authenticate("PLAIN", "")
 		return
 	}
@@ -243,13 +243,14 @@ func (s *session) onSASLFailed(e *girc.Event) {
 	}
 }
 
-// onLoggedIn is the services' word for who we are, by SASL or NickServ.
+// onLoggedIn handles the services' confirmation of a login by SASL or NickServ.
 func (s *session) onLoggedIn(e *girc.Event) {
 	s.login.account = param(e, 2)
 	s.identified()
 }
 
-// identify talks to NickServ where that is configured, and waits for it.
+// identify sends NickServ the password, if one is configured. Otherwise we are
+// ready.
 func (s *session) identify() {
 	ns := s.ch.opts.NickServ
 	if ns.Password == "" || s.login.account != "" {
@@ -261,18 +262,18 @@ func (s *session) identify() {
 	}
 	user := ns.User
 	if user == "" && !s.net.fold.same(s.me.nick, s.ch.opts.Nick) {
-		user = s.ch.opts.Nick // our nick is held, or only its account may have it
+		user = s.ch.opts.Nick // we have another nick, so name the account
 	}
 	s.push("PRIVMSG", ns.Nick, strings.Join(strings.Fields("IDENTIFY "+user), " ")+" "+ns.Password)
-	s.login.waitUntil = time.Now().Add(servicesTime)
+	s.login.waitUntil = time.Now().Add(identifyTimeout)
 }
 
-// identified is called when something shows that the services know us.
+// identified notes that the services recognise us.
 func (s *session) identified() {
 	if s.login.waitUntil.IsZero() {
 		return
 	}
-	s.login.known = true
+	s.login.recognised = true
 	if s.phase == welcomed {
 		s.becomeReady()
 	} else {
@@ -280,27 +281,27 @@ func (s *session) identified() {
 	}
 }
 
-// unrecognised says that NickServ does not know us, and what it said, or "".
-func (s *session) unrecognised() string {
+// nickServProblem says that NickServ does not recognise us and quotes its last
+// notice; "" if all is well.
+func (s *session) nickServProblem() string {
 	ns := s.ch.opts.NickServ
 	switch {
-	case s.login.waitUntil.IsZero() || s.login.known:
+	case s.login.waitUntil.IsZero() || s.login.recognised:
 		return ""
-	case s.login.said == "":
+	case s.login.lastNotice == "":
 		return fmt.Sprintf("not identified: %s has not answered", ns.Nick)
 	}
-	return fmt.Sprintf("not identified: %s said %q", ns.Nick, strings.ReplaceAll(s.login.said, ns.Password, "<secret>"))
+	return fmt.Sprintf("not identified: %s said %q", ns.Nick, strings.ReplaceAll(s.login.lastNotice, ns.Password, "<secret>"))
 }
 
-// onNotice looks for NickServ's word and nothing else. Notices are never
-// answered and never handed in.
+// onNotice reads NickServ's replies. All other notices are ignored.
 func (s *session) onNotice(e *girc.Event) {
 	nick, _, _ := strings.Cut(s.ch.opts.NickServ.Nick, "@")
 	if e.Source == nil || !s.net.fold.same(e.Source.Name, nick) || s.login.waitUntil.IsZero() {
 		return
 	}
-	s.login.said = plain(e.Last())
-	text := strings.ToLower(s.login.said)
+	s.login.lastNotice = plain(e.Last())
+	text := strings.ToLower(s.login.lastNotice)
 	for _, yes := range []string{"you are now identified", "you are now recognized", "you are now logged in", "you're now logged in", "password accepted"} {
 		if strings.Contains(text, yes) {
 			s.identified()
@@ -309,8 +310,8 @@ func (s *session) onNotice(e *girc.Event) {
 	s.report()
 }
 
-// tickLogin goes on where an answer never comes: without end of the welcome
-// five seconds after its beginning, without NickServ after its time.
+// tickLogin continues when the server stays silent: five seconds after the start
+// of a welcome that does not end, or when NickServ's time is up.
 func (s *session) tickLogin(now time.Time) {
 	if s.phase != welcomed {
 		return
@@ -331,7 +332,7 @@ func (s *session) becomeReady() {
 	if s.hasNick() {
 		s.ch.yielded.Store(false)
 	}
-	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "" || s.login.known)
+	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "" || s.login.recognised)
 	if s.net.botMode != "" {
 		s.push("MODE", s.me.nick, "+"+s.net.botMode)
 	}

@@ -23,7 +23,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// authority is a CA that exists for one test.
+// authority is a CA for one test.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -174,7 +174,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// runToEnd runs a channel that ends by itself.
+// runToEnd runs a channel until it ends by itself.
 func runToEnd(t *testing.T, o irc.Options) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -222,7 +222,7 @@ func nickServBeforeJoining(t *testing.T, user string) {
 	}
 }
 
-// Services say in different words, or by the account alone, that they know us.
+// Services confirm a login in different words, or only by the account.
 func TestNickServInOtherWords(t *testing.T) {
 	for name, line := range map[string]string{
 		"notice":  ":NickServ!s@services.test NOTICE dragoman :You're now logged in as dragoman",
@@ -251,7 +251,7 @@ func TestNickServInOtherWords(t *testing.T) {
 	}
 }
 
-// A program says that it is one where the network has a mark for that.
+// Dragoman marks itself as a bot if the network has such a mark.
 func TestMarksItselfAsBot(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Support: []string{"BOT=B"}})
 	start(t, quick(addr))
@@ -270,8 +270,7 @@ func TestTLSToAPlainPort(t *testing.T) {
 	})
 }
 
-// All capabilities are asked for in one line, and one by one only where that
-// is refused.
+// All capabilities are requested in one line, and one by one only if that is refused.
 func TestCapabilitiesInOneLine(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
 	start(t, quick(addr))
@@ -305,8 +304,8 @@ func TestCapabilityRefusedAlone(t *testing.T) {
 	}
 }
 
-// Where several nodes share the nick, another one may have it still. It is left
-// alone once; who has it the next time is somebody else.
+// If several nodes share the nick, another node may still have it: the first time, Run ends.
+// If the nick is in use the next time too, its holder is somebody else.
 func TestNickInUseWhereNodesShare(t *testing.T) {
 	srv := ircd.New(ircd.Config{})
 	addr := must(srv.Listen())(t)

@@ -10,38 +10,38 @@ import (
 	"dragoman/channels"
 )
 
-// loops notices another program that answers our answers: nobody types ten
-// messages in a minute, each of them after an answer to the one before.
+// loops detects programs that reply to our answers: no person types ten messages
+// in a minute, each after an answer to the one before.
 type loops struct {
 	mu sync.Mutex
-	by map[string]*exchange // by chat and sender
+	by map[string]*exchange // keyed by chat and sender
 }
 
-// exchange is what goes back and forth with one sender.
+// exchange is the recent back and forth with one sender.
 type exchange struct {
-	answered bool // since their last message
-	turns    []time.Time
-	last     time.Time
-	silent   bool // until they pause
+	answered bool        // we have answered since their last message
+	turns    []time.Time // their messages that followed an answer, within loopSpan
+	last     time.Time   // of their messages
+	silent   bool        // we do not answer until they pause
 }
 
 const (
-	mostTurns  = 10          // in loopSpan
-	loopSpan   = time.Minute // also the pause that ends the silence
-	loopsBound = 1000
+	maxTurns     = 10          // within loopSpan
+	loopSpan     = time.Minute // also the pause after which we answer again
+	maxExchanges = 1000
 )
 
-// sayLoop is said once to whoever answers our answers.
-const sayLoop = "You answer faster than a person can type, so I think that you are a program and will stop answering. Write again after a pause of one minute."
+// loopNotice is sent once to a sender whom we stop answering.
+const loopNotice = "You reply faster than a person can type, so I take you for a program and will stop answering. Pause for a minute, then write again."
 
-// heard notes a message of who in chat, and reports whether it is not answered.
-// begins: it is the first of those.
-func (l *loops) heard(who string, now time.Time) (silent, begins bool) {
+// received notes a message from who and reports whether to leave it unanswered.
+// begins: it is the first such message.
+func (l *loops) received(who string, now time.Time) (silent, begins bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := l.by[who]
 	if x == nil || now.Sub(x.last) > loopSpan {
-		if len(l.by) >= loopsBound {
+		if len(l.by) >= maxExchanges {
 			maps.DeleteFunc(l.by, func(_ string, x *exchange) bool { return now.Sub(x.last) > loopSpan })
 		}
 		x = &exchange{}
@@ -52,13 +52,13 @@ func (l *loops) heard(who string, now time.Time) (silent, begins bool) {
 		x.answered, x.turns = false, append(x.turns, now)
 	}
 	x.turns = slices.DeleteFunc(x.turns, func(t time.Time) bool { return now.Sub(t) > loopSpan })
-	begins = !x.silent && len(x.turns) >= mostTurns
+	begins = !x.silent && len(x.turns) >= maxTurns
 	x.silent = x.silent || begins
 	return x.silent, begins
 }
 
-// said notes an answer to who.
-func (l *loops) said(who string) {
+// answered notes an answer to who.
+func (l *loops) answered(who string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.by[who]; x != nil {
@@ -66,18 +66,18 @@ func (l *loops) said(who string) {
 	}
 }
 
-// looping reports whether m comes from a program that answers our answers. It
-// tells it so, once.
-func (s *session) looping(m channels.Inbound) bool {
+// isLoop reports whether m comes from a program that replies to our answers, and
+// tells the program so once.
+func (s *session) isLoop(m channels.Inbound) bool {
 	if !m.Private && !m.Addressed {
 		return false
 	}
-	silent, begins := s.ch.loops.heard(m.Key.String()+" "+s.ch.Asker(m.MessageID), time.Now())
+	silent, begins := s.ch.loops.received(m.Key.String()+" "+s.ch.Asker(m.MessageID), time.Now())
 	if begins {
-		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
+		s.log.Warn("sender ignored: it replies faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
 		s.wg.Go(func() {
-			if err := s.sayNow(context.Background(), channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
-				s.log.Debug("could not tell a program that it gets no more answers", "err", err)
+			if err := s.sendNow(context.Background(), channels.Outbound{Key: m.Key, Text: loopNotice, ReplyTo: m.MessageID}); err != nil {
+				s.log.Debug("could not tell a sender that it is ignored", "err", err)
 			}
 		})
 	}

@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quick are options for tests: everything that waits for minutes in the world
-// waits for moments here.
+// quick returns options for tests, with moments in place of minutes.
 func quick(addr string) irc.Options {
 	return irc.Options{
 		Server: addr, Nick: "dragoman",
@@ -52,7 +51,7 @@ func open(t *testing.T, o irc.Options) *irc.Channel {
 	return ch
 }
 
-// run runs it until the test ends, without waiting for anything.
+// run runs it until the end of the test, without waiting for anything.
 func run(t *testing.T, o irc.Options) *bot {
 	t.Helper()
 	b := &bot{t: t, ch: open(t, o), inbox: channeltest.NewInbox()}
@@ -143,8 +142,8 @@ func serve(t *testing.T, conf ircd.Config) (*ircd.Server, string) {
 	return s, addr
 }
 
-// forget makes every person be looked up before the next answer to them.
+// forget makes the bot look everybody up before the next answer.
 func (b *bot) forget() { b.ch.Forget() }
 
-// age makes the last sign of life of everybody older.
+// age makes the last sighting of everybody older by d.
 func (b *bot) age(d time.Duration) { b.ch.Age(d) }

@@ -12,80 +12,80 @@ import (
 	"dragoman/channels"
 )
 
-// restMark begins the last piece of an answer that is longer than a room is
-// shown: the pieces that it has not seen, one a line. Instead of them only a hint
-// is said.
-const restMark = "<!-- more -->\n"
+// remainderMark begins the last piece of an answer that is too long for a channel.
+// That piece holds the lines that the channel has not seen, and Send shows a hint
+// in its place.
+const remainderMark = "<!-- more -->\n"
 
-// moreTime bounds how long one line of a rest may wait to be said.
-const moreTime = time.Minute
+// sendMoreTimeout bounds how long sending one line may take.
+const sendMoreTimeout = time.Minute
 
 // hint says that there is more, and how to see it.
 func hint(rest string) string {
 	return fmt.Sprintf("%d more lines (more: !more)", 1+strings.Count(rest, "\n"))
 }
 
-// rests are the ends of answers that rooms have not asked for yet: the newest
-// for each person, and for mostRests people of a room. They are in memory; after
-// a restart "!more" is a question like others, and the model, which knows its
-// answer, goes on by itself.
-type rests struct {
+// remainders are the ends of answers that channels have not seen yet: the newest
+// for each person, and for at most maxRemainders people of a channel. They live in
+// memory. After a restart "!more" is an ordinary question, and the model, which
+// knows its answer, continues it.
+type remainders struct {
 	mu     sync.Mutex
-	byChat map[string][]*rest // the newest is the last
+	byChat map[string][]*remainder // the newest is the last
 }
 
-// rest is the end of an answer to who.
-type rest struct {
+// remainder is the unseen end of an answer to who.
+type remainder struct {
 	who, text string
-	stop      context.CancelFunc // ends the saying of it; nil: nobody has asked for it
+	stop      context.CancelFunc // stops sending it; nil: it is not being sent
 }
 
-const mostRests = 10
+const maxRemainders = 10
 
-func (r *rests) keep(chat string, left *rest) {
+func (r *remainders) keep(chat string, left *remainder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(chat, left)
+	r.putLocked(chat, left)
 }
 
-// put is keep for who holds the lock.
-func (r *rests) put(chat string, left *rest) {
+// putLocked is keep for callers that hold the lock.
+func (r *remainders) putLocked(chat string, left *remainder) {
 	if r.byChat == nil {
-		r.byChat = map[string][]*rest{}
+		r.byChat = map[string][]*remainder{}
 	}
-	all := slices.DeleteFunc(r.byChat[chat], func(old *rest) bool { return old.who == left.who && old.stop == nil })
-	r.byChat[chat] = append(all[max(0, len(all)+1-mostRests):], left)
+	all := slices.DeleteFunc(r.byChat[chat], func(old *remainder) bool { return old.who == left.who && old.stop == nil })
+	r.byChat[chat] = append(all[max(0, len(all)+1-maxRemainders):], left)
 }
 
-// drop forgets what chat could ask for, and ends what is being said of it. It
-// reports whether anything was.
-func (r *rests) drop(chat string) (saying bool) {
+// drop forgets the remainders of chat and stops sending them. It reports whether
+// any was being sent.
+func (r *remainders) drop(chat string) (sending bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, each := range r.byChat[chat] {
 		if each.stop != nil {
 			each.stop()
-			saying = true
+			sending = true
 		}
 	}
 	delete(r.byChat, chat)
-	return saying
+	return sending
 }
 
 // Stop implements [channels.Stopper].
-func (c *Channel) Stop(k channels.Key) bool { return c.rests.drop(k.Chat()) }
+func (c *Channel) Stop(k channels.Key) bool { return c.remainders.drop(k.Chat()) }
 
-// take returns what is left for who in chat, or else for whoever was answered
-// last. The caller says it within the returned context and then calls done with
-// what it could not say.
-func (r *rests) take(chat, who string) (text string, ctx context.Context, done func(left string)) {
+// take returns the remainder for who in chat, or else the newest one. The caller
+// sends it within the returned context and then calls done with the part it has
+// not sent. done is nil if there is nothing to send.
+func (r *remainders) take(chat, who string) (text string, ctx context.Context, done func(left string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var taken *rest
+	var taken *remainder
 	for _, each := range r.byChat[chat] {
 		switch {
 		case each.stop != nil && each.who == who:
-			return "", nil, nil // They see it already.
+			return "", nil, nil // It is being sent.
 		case each.stop == nil && (taken == nil || taken.who != who):
 			taken = each
 		}
@@ -99,29 +99,28 @@ func (r *rests) take(chat, who string) (text string, ctx context.Context, done f
 		defer r.mu.Unlock()
 		stopped := ctx.Err() != nil
 		taken.stop()
-		r.byChat[chat] = slices.DeleteFunc(r.byChat[chat], func(each *rest) bool { return each == taken })
-		newer := slices.ContainsFunc(r.byChat[chat], func(each *rest) bool { return each.who == taken.who })
+		r.byChat[chat] = slices.DeleteFunc(r.byChat[chat], func(each *remainder) bool { return each == taken })
+		newer := slices.ContainsFunc(r.byChat[chat], func(each *remainder) bool { return each.who == taken.who })
 		if left != "" && !stopped && !newer {
-			r.put(chat, &rest{who: taken.who, text: left})
+			r.putLocked(chat, &remainder{who: taken.who, text: left})
 		}
 	}
 }
 
-// more says the next lines of what chat has not seen, because the message with
-// that handle asks for them. It reports false if there is nothing.
-func (s *session) more(chat, handle string) bool {
-	rest, ctx, done := s.ch.rests.take(chat, s.ch.Asker(handle))
+// startMore starts sending chat the next unseen lines, in reply to the message
+// with that handle. It reports false if there are none.
+func (s *session) startMore(chat, handle string) bool {
+	rest, ctx, done := s.ch.remainders.take(chat, s.ch.Asker(handle))
 	if done == nil {
 		return false
 	}
-	s.wg.Go(func() { s.sayMore(ctx, chat, handle, rest, done) })
+	s.wg.Go(func() { s.sendMore(ctx, chat, handle, rest, done) })
 	return true
 }
 
-// sayMore says as many lines of rest as a room is shown at once, and calls done
-// with what is left before it says that there is more: who reads that may ask for
-// it at once.
-func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done func(left string)) {
+// sendMore sends as many lines of rest as a channel sees at once. It calls done
+// before it sends the hint, because a reader of the hint may ask for more at once.
+func (s *session) sendMore(ctx context.Context, chat, handle, rest string, done func(left string)) {
 	k, err := channels.NewKey(s.ch.name, chat)
 	if err != nil {
 		done("")
@@ -129,30 +128,30 @@ func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done f
 	}
 	left := strings.Split(rest, "\n")
 	most := len(left)
-	if most > s.ch.opts.MaxLines+fewLines {
+	if most > s.ch.opts.MaxLines+graceLines {
 		most = s.ch.opts.MaxLines
 	}
-	for said := 0; said < most && err == nil; {
-		n := min(max(1, s.ch.limits().lines), most-said)
-		text := strings.ReplaceAll(strings.Join(left[:n], "\n"), "\n"+rendered, "\n")
-		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: text, ReplyTo: handle, GoesOn: said > 0}); err == nil {
-			said, left = said+n, left[n:]
+	for sent := 0; sent < most && err == nil; {
+		n := min(max(1, s.ch.limits().lines), most-sent)
+		text := strings.ReplaceAll(strings.Join(left[:n], "\n"), "\n"+renderedMark, "\n")
+		if err = s.sendNow(ctx, channels.Outbound{Key: k, Text: text, ReplyTo: handle, GoesOn: sent > 0}); err == nil {
+			sent, left = sent+n, left[n:]
 		}
 	}
 	stopped := ctx.Err() != nil
 	unseen := strings.Join(left, "\n")
 	done(unseen)
 	if err == nil && unseen != "" && !stopped {
-		err = s.sayNow(context.Background(), channels.Outbound{Key: k, Text: hint(unseen), ReplyTo: handle, GoesOn: true})
+		err = s.sendNow(context.Background(), channels.Outbound{Key: k, Text: hint(unseen), ReplyTo: handle, GoesOn: true})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn("could not send the rest of an answer", "key", k.String(), "err", err)
 	}
 }
 
-// sayNow sends m beside what the gateway sends.
-func (s *session) sayNow(ctx context.Context, m channels.Outbound) error {
-	ctx, cancel := context.WithTimeout(ctx, moreTime)
+// sendNow sends m without going through the gateway's outbox.
+func (s *session) sendNow(ctx context.Context, m channels.Outbound) error {
+	ctx, cancel := context.WithTimeout(ctx, sendMoreTimeout)
 	defer cancel()
 	_, err := s.ch.Send(ctx, m)
 	return err

@@ -37,8 +37,8 @@ func (b *bot) answer(m channels.Inbound, text string) {
 	}
 }
 
-// In a room the first line of an answer says whom it is for, also after they
-// took another name; in private it does not, nor where the model has done it.
+// In a channel the first line of an answer names the asker, by the new nick if it changed. It
+// does not in private, or if the model has written the name.
 func TestAnswersNameWhoAsked(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -52,7 +52,7 @@ func TestAnswersNameWhoAsked(t *testing.T) {
 	}
 	anna.Raw("NICK anna2")
 	anna.Say("#go", "dragoman: are you there?")
-	b.inbox.Wait(t, 2) // It has seen the new name.
+	b.inbox.Wait(t, 2) // The bot has seen the new nick.
 	b.answer(asked, "```\na\n\nb\n```")
 	want := []string{"anna: forty-two", "or so", "Anna: forty-two", "anna: ↻ forty-two", "anna2: ```", "a", " ", "b", "```"}
 	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
@@ -65,8 +65,8 @@ func TestAnswersNameWhoAsked(t *testing.T) {
 	}
 }
 
-// A room sees the beginning of a long answer, and as much again whenever
-// somebody asks for it; nothing is lost on the way. A private talk sees it all.
+// A channel sees the beginning of a long answer, and as much again whenever somebody asks.
+// Nothing is lost. A private chat sees the whole answer.
 func TestMore(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	o := quick(addr)
@@ -115,8 +115,7 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// !more shows people the rest of the answer to them, and others that of the
-// newest one.
+// !more shows people the rest of their own answer, and others the rest of the newest one.
 func TestMoreOfYourAnswer(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	o := quick(addr)
@@ -148,8 +147,8 @@ func TestMoreOfYourAnswer(t *testing.T) {
 	}
 }
 
-// A stop ends the lines that !more asked for, and what came between them and the
-// lines of an answer is told apart by names.
+// A stop ends the lines that !more asked for. Lines between them and those of an answer are
+// distinguished by names.
 func TestStopEndsMore(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	o := quick(addr)
@@ -185,8 +184,8 @@ func TestStopEndsMore(t *testing.T) {
 	}
 }
 
-// An answer that goes on after something else says again whom it is for, and
-// its lines of code stay together.
+// An answer that continues after another message names its recipient again, and its lines
+// of code stay together.
 func TestAnswersThatTakeTurns(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -223,7 +222,7 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	say(other, "of course", false)
 	say(asked, "One more thing.", false)
 	say(asked, "And another.", true)
-	// What the gateway knows nothing of came between.
+	// A message that the gateway does not know of came between.
 	say(other, "too", false)
 	say(asked, "The last one.", true)
 	want := []string{"anna: Look:", "```", "for {", "}", "```", strings.TrimSpace(pieces[5]), strings.TrimSpace(pieces[6]), "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}

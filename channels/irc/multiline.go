@@ -9,60 +9,60 @@ import (
 
 const (
 	multilineCap    = "draft/multiline"
-	multilineConcat = "draft/multiline-concat" // tags what goes on the line before
+	multilineConcat = "draft/multiline-concat" // tags a line that continues the one before
 
-	// maxOpen bounds how many messages of several lines may be coming in at
-	// once, maxMultiline the bytes of one. Servers allow a few thousand bytes.
-	maxOpen      = 50
-	maxMultiline = 256 << 10
+	// maxOpenBatches bounds how many multiline messages may arrive at the same time,
+	// maxMultiline the bytes of one. Servers allow a few thousand bytes.
+	maxOpenBatches = 50
+	maxMultiline   = 256 << 10
 )
 
-// mostLines bounds how many lines of ours are one message: where the network takes
-// that no more they are said one by one, within the gateway's patience. forGlue is
-// what a line leaves free for what closes its codes, and for a space.
+// maxBatchLines bounds the lines of one message of ours. If the next connection has
+// no multiline, they are sent one by one and must be out within the gateway's time
+// for one delivery. batchReserve is the room that each line leaves for the codes
+// that end its styles and for a space.
 const (
-	mostLines = 20
-	forGlue   = len(styles) + 1
+	maxBatchLines = 20
+	batchReserve  = len(styles) + 1
 )
 
-// limits are how long a message of several lines may be here; zero where there is
-// no such thing.
+// limits bound a multiline message; zero if the network has none.
 type limits struct{ bytes, lines int }
 
-// limits are those of the connection that there is now.
+// limits returns those of the current connection.
 func (c *Channel) limits() limits {
-	if l := c.multi.Load(); l != nil {
+	if l := c.multiline.Load(); l != nil {
 		return *l
 	}
 	return limits{}
 }
 
-// readLimits takes what the network said about messages of several lines.
+// readLimits stores the network's limits for multiline messages.
 func (s *session) readLimits() {
-	l := limits{lines: mostLines}
+	l := limits{lines: maxBatchLines}
 	for item := range strings.SplitSeq(s.login.offered[multilineCap], ",") {
 		name, value, _ := strings.Cut(item, "=")
 		switch n, _ := strconv.Atoi(value); {
 		case name == "max-bytes":
 			l.bytes = n
 		case name == "max-lines" && n > 0:
-			l.lines = min(n, mostLines)
+			l.lines = min(n, maxBatchLines)
 		}
 	}
 	if !s.net.caps[multilineCap] || !s.net.caps["batch"] || l.bytes < maxLine {
 		l = limits{}
 	}
-	s.ch.multi.Store(&l)
+	s.ch.multiline.Store(&l)
 }
 
-// parts are the messages that lines become.
+// parts groups lines into messages.
 func (l limits) parts(lines []line) (parts [][]line) {
 	size := 0
 	for _, ln := range lines {
 		n := len(parts) - 1
-		size += 1 + len(ln.glued)
+		size += 1 + len(ln.inBatch)
 		if n < 0 || len(parts[n]) >= l.lines || size > l.bytes {
-			size, ln.goesOn = len(ln.glued), false
+			size, ln.continues = len(ln.inBatch), false
 			parts = append(parts, []line{ln})
 			continue
 		}
@@ -71,13 +71,13 @@ func (l limits) parts(lines []line) (parts [][]line) {
 	return parts
 }
 
-// batch is d as one message of several lines.
+// batch encodes d as one multiline message.
 func batch(ref string, d *delivery, tags girc.Tags) string {
 	begin := girc.Event{Command: "BATCH", Params: []string{"+" + ref, multilineCap, d.target}, Tags: tags}
 	out := begin.String()
 	for _, l := range d.lines {
-		e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, l.glued}, Tags: girc.Tags{"batch": ref}}
-		if l.goesOn {
+		e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, l.inBatch}, Tags: girc.Tags{"batch": ref}}
+		if l.continues {
 			e.Tags[multilineConcat] = ""
 		}
 		out += "\r\n" + e.String()
@@ -85,49 +85,49 @@ func batch(ref string, d *delivery, tags girc.Tags) string {
 	return out + "\r\nBATCH -" + ref
 }
 
-// echoOf is what lines look like when the network shows them to us.
+// echoOf returns the text with which the server echoes lines.
 func echoOf(lines []line) string {
 	if len(lines) == 1 {
 		return lines[0].text
 	}
 	var b strings.Builder
 	for i, l := range lines {
-		if i > 0 && !l.goesOn {
+		if i > 0 && !l.continues {
 			b.WriteByte('\n')
 		}
-		b.WriteString(l.glued)
+		b.WriteString(l.inBatch)
 	}
 	return b.String()
 }
 
-// multiline is a message of several lines that is coming in. Its first line,
-// the BATCH, has the tags and the sender of all of it.
+// multiline is a multiline message that is arriving. The BATCH line, head, carries
+// the tags and the sender of the whole message.
 type multiline struct {
 	head *girc.Event
 	text strings.Builder
 	any  bool
 }
 
-// begins notes that a message of several lines begins.
-func (s *session) begins(ref string, head *girc.Event) {
-	if len(s.multi) < maxOpen {
-		s.multi[ref] = &multiline{head: head}
+// beginMultiline notes the start of a multiline message.
+func (s *session) beginMultiline(ref string, head *girc.Event) {
+	if len(s.multiline) < maxOpenBatches {
+		s.multiline[ref] = &multiline{head: head}
 	}
 }
 
-// partOf takes a line of a message that is coming in. It reports false if e is
-// a message by itself.
-func (s *session) partOf(e *girc.Event) bool {
-	m := s.multi[e.Tags["batch"]]
+// addToMultiline adds a line to its multiline message. It reports false if e does
+// not belong to one.
+func (s *session) addToMultiline(e *girc.Event) bool {
+	m := s.multiline[e.Tags["batch"]]
 	if m == nil {
 		return false
 	}
 	line := param(e, 1)
 	if m.text.Len()+len(line) > maxMultiline {
-		s.log.Warn("a line was left out: the message has too many", "bytes", m.text.Len())
+		s.log.Warn("line dropped: the multiline message is too long", "bytes", m.text.Len())
 		return true
 	}
-	if _, goesOn := e.Tags[multilineConcat]; m.any && !goesOn {
+	if _, continues := e.Tags[multilineConcat]; m.any && !continues {
 		m.text.WriteByte('\n')
 	}
 	m.any = true
@@ -135,10 +135,10 @@ func (s *session) partOf(e *girc.Event) bool {
 	return true
 }
 
-// ends hands in what has come.
-func (s *session) ends(ref string) {
-	m := s.multi[ref]
-	delete(s.multi, ref)
+// endMultiline handles the complete message.
+func (s *session) endMultiline(ref string) {
+	m := s.multiline[ref]
+	delete(s.multiline, ref)
 	if m == nil || !m.any {
 		return
 	}

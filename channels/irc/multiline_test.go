@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startMultiline starts a bot in #go on a network that takes messages of several
-// lines, with an anna there who asks.
+// startMultiline starts a bot in #go on a network with multiline messages, where anna asks
+// a question.
 func startMultiline(t *testing.T, limits string, conf ircd.Config) (*ircd.Server, *bot, *ircd.Person, channels.Inbound) {
 	t.Helper()
 	conf.Caps = append([]string{"draft/multiline=" + limits}, modern...)
@@ -23,8 +23,8 @@ func startMultiline(t *testing.T, limits string, conf ircd.Config) (*ircd.Server
 	return srv, b, anna, b.inbox.Wait(t, 1)[0]
 }
 
-// messages are what the bot sent to target: a message of several lines is one,
-// as a client puts it together. lines is how many lines all of them had.
+// messages returns what the bot sent to target. A multiline message is one, joined as a
+// client joins it. lines counts the lines of all of them.
 func messages(t *testing.T, srv *ircd.Server, target string) (all []string, lines int) {
 	t.Helper()
 	inBatch, other := false, false
@@ -61,9 +61,8 @@ func messages(t *testing.T, srv *ircd.Server, target string) (all []string, line
 	return all, lines
 }
 
-// Where the network takes messages of several lines an answer is one: a room
-// is still shown no more of it than anywhere, a long line is whole, and those
-// whose clients know nothing of it see the same lines.
+// With multiline an answer is one message: a channel still sees only max_lines of it, a long
+// line is whole, and clients without multiline see the same lines.
 func TestAnswersOfSeveralLines(t *testing.T) {
 	srv, b, anna, asked := startMultiline(t, "max-bytes=4096,max-lines=100", ircd.Config{})
 	long := strings.TrimSpace(strings.Repeat("word **bold and more** ", 30))
@@ -89,7 +88,7 @@ func TestAnswersOfSeveralLines(t *testing.T) {
 	}
 }
 
-// A room sees max_lines of an answer, and as many with !more, as one message each.
+// A channel sees max_lines of an answer, and as many with !more, each as one message.
 func TestMoreOfSeveralLines(t *testing.T) {
 	srv, b, anna, asked := startMultiline(t, "max-bytes=4096", ircd.Config{})
 	b.answer(asked, strings.Join(numbered(1, 30), "\n"))
@@ -108,7 +107,7 @@ func TestMoreOfSeveralLines(t *testing.T) {
 	}
 }
 
-// No message is longer than the network takes.
+// No message exceeds the network's limits.
 func TestLimitsOfSeveralLines(t *testing.T) {
 	srv, b, _, asked := startMultiline(t, "max-bytes=1000,max-lines=5", ircd.Config{})
 	b.answer(asked, strings.Join(numbered(1, 7), "\n")+"\n"+strings.Repeat("0123456789 ", 120))
@@ -123,8 +122,8 @@ func TestLimitsOfSeveralLines(t *testing.T) {
 	}
 }
 
-// A network that refuses what it has offered gets lines: nothing was sent, so
-// trying again repeats nothing.
+// A network that refuses a multiline message in spite of its offer gets single lines. Nothing
+// was sent, so the retry repeats nothing.
 func TestRefusedSeveralLines(t *testing.T) {
 	srv, b, anna, asked := startMultiline(t, "max-bytes=4096", ircd.Config{ShortBatches: true})
 	piece := b.ch.Split(asked.Key, "one\ntwo")

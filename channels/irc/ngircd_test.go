@@ -56,7 +56,7 @@ func TestRealChannels(t *testing.T) {
 	alice.WaitHeard("dragoman", "Alice", 1)
 }
 
-// waitIn waits until b can talk in the rooms.
+// waitIn waits until b can send to the channels.
 func (b *bot) waitIn(keys ...string) {
 	b.t.Helper()
 	for _, k := range keys {
@@ -215,8 +215,8 @@ func TestRealRefusedSends(t *testing.T) {
 	}
 }
 
-// The server's own flood penalties are on; the default budget must live with
-// them, and PONGs must come in time.
+// The server has its flood penalties on: the default budget must cope with them, and PONGs
+// must be in time.
 func TestRealFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 15 s of real time")
@@ -289,14 +289,14 @@ func TestRealNetSplit(t *testing.T) {
 	b.say("irc:#go", "we stay")
 	near.WaitHeard("dragoman", "#go", 1)
 	leaf.Restart()
-	// A server that is being linked may hang up on whoever comes meanwhile.
+	// A server that is being linked may disconnect new users.
 	testkit.Eventually(t, "the other server to take people", func() bool { return welcomes(leaf.Addr()) })
 	again := ircd.Join(t, leaf.Addr(), "far")
 	testkit.Eventually(t, "the answer to find its person after the split", func() bool { return b.send("irc:far", "the answer") == nil })
 	again.WaitHeard("dragoman", "far", 1)
 }
 
-// welcomes reports whether the server at addr lets somebody in.
+// welcomes reports whether the server at addr accepts users.
 func welcomes(addr string) bool {
 	conn, err := tcp.Dial("tcp", addr)
 	if err != nil {

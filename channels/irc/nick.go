@@ -11,19 +11,19 @@ import (
 	"dragoman/channels"
 )
 
-// maxNickTries bounds how many names we ask for before the connection is
-// given up and made again later.
+// maxNickTries bounds how many nicks we try before we give the connection up and
+// reconnect later.
 const maxNickTries = 30
 
-// self is what the network calls us.
+// self is our own nick, user name and host, as the network sees them.
 type self struct {
 	nick, user, host string
-	triedAt          time.Time // for our own nick, while we have another one
+	triedAt          time.Time // when we last tried to get the configured nick back
 }
 
-// candidate is the n-th name to try: the nick, the configured alternatives,
-// nick_, nick__, then the nick's beginning with a number. The numbered ones are
-// short, because a server that cuts names would make longer ones all alike.
+// candidate is the n-th nick to try: the configured one, the alternatives, nick_,
+// nick__, then the start of the nick with a number. The numbered ones are short,
+// because a server that truncates nicks would make longer ones all alike.
 func (o Options) candidate(n int) string {
 	names := append([]string{o.Nick}, o.AltNicks...)
 	names = append(names, o.Nick+"_", o.Nick+"__")
@@ -34,8 +34,8 @@ func (o Options) candidate(n int) string {
 	return o.Nick[:min(len(o.Nick), 9-len(number))] + number
 }
 
-// onNickTaken tries the next name while we register. Later it only means that
-// our own is still held.
+// onNickTaken tries the next nick while we register. Afterwards it only means that
+// our own nick is still taken.
 func (s *session) onNickTaken(e *girc.Event) {
 	if s.phase != registering {
 		if e.Command == "437" && s.isChannel(param(e, 1)) {
@@ -55,10 +55,10 @@ func (s *session) onNickTaken(e *girc.Event) {
 	s.push("NICK", s.ch.opts.candidate(s.login.triedNick))
 }
 
-// hasNick reports whether we are called what we want to be called.
+// hasNick reports whether we have the configured nick.
 func (s *session) hasNick() bool { return s.net.fold.same(s.me.nick, s.ch.opts.Nick) }
 
-// regain asks for our own name. The answer is a NICK or a refusal.
+// regain asks for the configured nick. The server replies with NICK or a refusal.
 func (s *session) regain(now time.Time) {
 	if s.hasNick() || s.phase != ready {
 		return
@@ -74,14 +74,14 @@ func (s *session) tickNick(now time.Time) {
 	}
 }
 
-// regainByService lets the services throw out who holds our name, once.
+// regainByService asks the services once to free our nick.
 func (s *session) regainByService() {
 	ns := s.ch.opts.NickServ
 	s.me.triedAt = time.Now()
 	if s.hasNick() || ns.Regain == "" {
 		return
 	}
-	// The password comes along only where no login vouches for us.
+	// Send the password only if we are not logged in.
 	words := []string{ns.Regain, s.ch.opts.Nick}
 	if s.login.account == "" && ns.Password != "" {
 		words = append(words, ns.Password)
@@ -90,14 +90,14 @@ func (s *session) regainByService() {
 	s.regain(time.Now())
 }
 
-// freed is called when somebody gives a name up.
-func (s *session) freed(nick string) {
+// nickFreed is called when a nick has become free.
+func (s *session) nickFreed(nick string) {
 	if s.net.fold.same(nick, s.ch.opts.Nick) {
 		s.regain(time.Now())
 	}
 }
 
-// onOwnHost is the network giving us another visible host.
+// onOwnHost handles the network giving us another visible host.
 func (s *session) onOwnHost(e *girc.Event) {
 	host := param(e, 1)
 	if user, h, ok := strings.Cut(host, "@"); ok {
@@ -108,7 +108,7 @@ func (s *session) onOwnHost(e *girc.Event) {
 	}
 }
 
-// onMode looks for the services' mark on us.
+// onMode looks for the user mode with which the services mark recognised nicks.
 func (s *session) onMode(e *girc.Event) {
 	if s.net.fold.same(param(e, 0), s.me.nick) && strings.HasPrefix(param(e, 1), "+") && strings.ContainsAny(param(e, 1), "rR") {
 		s.identified()

@@ -10,81 +10,81 @@ import (
 	"time"
 )
 
-// SASL logs in to the network's services before anything else happens.
+// SASL configures the login to the network's services, which precedes everything else.
 type SASL struct {
-	// Mechanism is "PLAIN" (SCRAM-SHA-256 where the network has that), "EXTERNAL" (the client certificate in
-	// Options.TLSConfig is the proof) or "" for none.
+	// Mechanism is "PLAIN" (SCRAM-SHA-256 if the network offers it), "EXTERNAL"
+	// (by the client certificate in Options.TLSConfig) or "" for none.
 	Mechanism string
 	User      string // PLAIN: the account; EXTERNAL: may be empty
 	Password  string // PLAIN
-	// Required means that without a login there is no joining and no talking.
-	// It says nothing where there is no Mechanism.
+	// Required: join nothing and send nothing without a login. Ignored without a
+	// Mechanism.
 	Required bool
 }
 
-// NickServ identifies with a message to a service, for networks without SASL.
+// NickServ configures logging in by a message to a service, for networks without SASL.
 type NickServ struct {
-	// Nick is whom the password is told, "NickServ" if empty. A network's own
-	// form such as "NickServ@services.example" keeps it from an impostor.
+	// Nick is who gets the password; default "NickServ". A network's full form,
+	// such as "NickServ@services.example", keeps it from an impostor.
 	Nick     string
 	User     string // account, if the service wants it before the password
 	Password string
-	// Regain is the service's command that frees our nick when somebody else
-	// or a dead connection holds it: "REGAIN", "GHOST", "RECOVER" or "" for none.
+	// Regain is the service's command that frees our nick when another user or a
+	// dead connection holds it: "REGAIN", "GHOST", "RECOVER" or "" for none.
 	Regain string
 }
 
-// Options configure a [Channel]. Only Server and Nick have no default. Whether
-// they make sense is for the configuration to check.
+// Options configure a [Channel]. Only Server and Nick have no default. The
+// configuration validates them.
 type Options struct {
 	Server string // host:port
 	TLS    bool
-	// TLSConfig may hold own CAs and the client certificate for EXTERNAL. The
-	// server's name is checked against Server unless it sets another one.
+	// TLSConfig may hold private CAs and the client certificate for EXTERNAL. The
+	// certificate must be for Server's host unless TLSConfig sets ServerName.
 	TLSConfig *tls.Config
 	Password  string // the server's own (PASS)
 
 	Nick     string
-	AltNicks []string // tried in this order when Nick is taken, before made-up ones
+	AltNicks []string // tried in this order when Nick is taken, before generated ones
 	User     string   // default: Nick
 	RealName string   // default: Nick
 
 	SASL     SASL
 	NickServ NickServ
 
-	// Channels to be in: "#go", or "#locked sesame" with a key.
+	// Channels to join: "#go", or "#locked sesame" with a key.
 	Channels []string
-	// Everything says that all messages in rooms are meant for the bot, and not
-	// only those that address it by name.
+	// Everything treats all messages in channels as addressed to the bot, not only
+	// those that name it.
 	Everything bool
-	// MaxLines is how many lines of an answer a room is shown (12); "!more"
-	// shows as many again. Negative: all of it at once.
+	// MaxLines is how many lines of an answer a channel sees (12) before it asks
+	// for as many again with "!more". Negative: the whole answer at once.
 	MaxLines int
 
-	// Flood budget: so many lines at once (4), then one every FloodEvery (2 s).
+	// Flood budget: FloodBurst lines at once (4), then one every FloodEvery (2 s).
 	FloodBurst int
 	FloodEvery time.Duration
 
-	PingEvery       time.Duration // asks a silent server whether it lives (60 s)
-	PingTimeout     time.Duration // and gives up after this (30 s)
+	PingEvery       time.Duration // silence after which the server gets a PING (60 s)
+	PingTimeout     time.Duration // wait for its PONG (30 s)
 	RegisterTimeout time.Duration // from dialling to the welcome (60 s)
-	ConfirmTimeout  time.Duration // from writing a line to the server's word for it (45 s)
-	RegainEvery     time.Duration // tries for Nick while another one is in use (60 s)
-	RejoinDelay     time.Duration // when a channel is closed or we are kicked, doubled each time (10 s)
-	RejoinMax       time.Duration // its bound (5 min)
-	ReconnectMin    time.Duration // first wait after a lost connection (2 s), doubled each time
-	ReconnectMax    time.Duration // its bound (5 min)
+	ConfirmTimeout  time.Duration // from writing a line to its confirmation (45 s)
+	RegainEvery     time.Duration // between attempts to get Nick back (60 s)
+	RejoinDelay     time.Duration // first wait after a kick or a refused JOIN, doubled each time (10 s)
+	RejoinMax       time.Duration // longest such wait (5 min)
+	ReconnectMin    time.Duration // first wait after a lost connection, doubled each time (2 s)
+	ReconnectMax    time.Duration // longest such wait (5 min)
 
-	// Shared says that several nodes use the nick, one at a time. One that is in use
-	// ends Run with channels.ErrElsewhere; if it still is the next time, somebody else
-	// has it, and others are tried.
+	// Shared: several nodes use Nick, one at a time. The first time Nick is in use,
+	// Run ends with channels.ErrElsewhere. If it still is in use after that, the
+	// holder is no node of ours, and Run tries other nicks.
 	Shared bool
 	Logger *slog.Logger // default: discards
-	// Dial opens the connection; default: a net.Dialer. TLS comes on top.
+	// Dial opens the TCP connection; default: a net.Dialer. TLS runs over it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// withDefaults fills in what was left empty.
+// withDefaults fills in the defaults of empty fields.
 func (o Options) withDefaults() Options {
 	if o.TLSConfig != nil {
 		o.TLSConfig = o.TLSConfig.Clone()
@@ -112,12 +112,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// maxTarget is longer than any name that networks allow (200 by the old
-// standard) and leaves room for text in a line.
+// maxTarget bounds a target: networks allow up to 200 bytes (by the old
+// standard), and a line must have room for text.
 const maxTarget = 200
 
-// validTarget reports whether a line can be sent to t and to nothing else: no
-// second parameter, no list of targets, no mask of servers, no second line.
+// validTarget reports whether a line sent to t reaches t alone: t is no list, no
+// mask, no second parameter and no second line.
 func validTarget(t string) bool {
 	if t == "" || len(t) > maxTarget || t[0] == ':' || t[0] == '$' {
 		return false

@@ -9,21 +9,21 @@ import (
 	"github.com/lrstanley/girc"
 )
 
-// whoxToken marks the answers to our own WHO requests.
+// whoxToken marks the replies to our own WHO requests.
 const whoxToken = "417"
 
-// maxPeers bounds how many people of private talks are remembered.
+// maxPeers bounds how many people from private chats we remember.
 const maxPeers = 1000
 
-// identity is what the network says about somebody beside the nick: it is how
-// a person is known again under another nick, and a stranger under the same.
+// identity is what the network says about a user apart from the nick. By it we
+// recognise a person under another nick, and a stranger under the same nick.
 type identity struct {
 	user, host string
-	account    string // "" means not logged in, or not known
+	account    string // "": not logged in, or unknown
 }
 
-// same reports whether both are one person. Accounts decide where both are
-// known; else the user name and host must be equal, and known.
+// same reports whether both are one person: by account if both are known, else by
+// equal user name and host, which must be known.
 func (a identity) same(b identity, f folder) bool {
 	if a.account != "" && b.account != "" {
 		return f.same(a.account, b.account)
@@ -31,7 +31,7 @@ func (a identity) same(b identity, f folder) bool {
 	return a.host != "" && a.user == b.user && strings.EqualFold(a.host, b.host)
 }
 
-// account reads the ways of saying "not logged in".
+// account returns the account that s names, "" for the ways of saying "not logged in".
 func account(s string) string {
 	if s == "*" || s == "0" {
 		return ""
@@ -39,16 +39,16 @@ func account(s string) string {
 	return s
 }
 
-// user is somebody whom we share a channel with, so that the network tells us
-// of every change of nick and when they go.
+// user is somebody in one of our channels. The network tells us when they change
+// their nick or leave.
 type user struct {
 	identity
 	nick  string
 	rooms map[*room]bool
 }
 
-// sees notes that src is in r.
-func (s *session) sees(src *girc.Source, r *room) *user {
+// addMember notes that src is in r.
+func (s *session) addMember(src *girc.Source, r *room) *user {
 	if src == nil || src.Name == "" {
 		return nil
 	}
@@ -66,9 +66,9 @@ func (s *session) sees(src *girc.Source, r *room) *user {
 	return u
 }
 
-// loses notes that nick is no longer in r. Without a channel in common the
-// network tells us nothing about them any more.
-func (s *session) loses(nick string, r *room) {
+// removeMember notes that nick has left r. We forget users with whom we share no
+// channel, because the network no longer tells us of their changes.
+func (s *session) removeMember(nick string, r *room) {
 	folded := s.net.fold.fold(nick)
 	u := s.users[folded]
 	if u == nil {
@@ -83,7 +83,7 @@ func (s *session) onQuit(e *girc.Event) {
 	nick := source(e).Name
 	delete(s.users, s.net.fold.fold(nick))
 	s.ch.people.quit(nick, s.net.fold)
-	s.freed(nick)
+	s.nickFreed(nick)
 }
 
 func (s *session) onNick(e *girc.Event) {
@@ -104,7 +104,7 @@ func (s *session) onNick(e *girc.Event) {
 		s.users[f.fold(is)] = u
 	}
 	s.ch.people.renamed(was, is, f)
-	s.freed(was)
+	s.nickFreed(was)
 }
 
 func (s *session) onAccount(e *girc.Event) {
@@ -128,21 +128,21 @@ func (s *session) onChangeHost(e *girc.Event) {
 	if u := s.users[s.net.fold.fold(nick)]; u != nil {
 		u.user, u.host = name, host
 	}
-	s.ch.people.moved(nick, name, host, s.net.fold)
+	s.ch.people.hostChanged(nick, name, host, s.net.fold)
 }
 
-// onNames learns who is in a channel when we come in.
+// onNames learns who is in a channel that we join.
 func (s *session) onNames(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(param(e, 2))]
 	if r == nil {
 		return
 	}
 	for _, name := range strings.Fields(e.Last()) {
-		s.sees(girc.ParseSource(strings.TrimLeft(name, "~&@%+!.")), r)
+		s.addMember(girc.ParseSource(strings.TrimLeft(name, "~&@%+!.")), r)
 	}
 }
 
-// onWhox learns accounts: token, user, host, nick, account.
+// onWhox learns accounts. Its parameters are token, user, host, nick, account.
 func (s *session) onWhox(e *girc.Event) {
 	if param(e, 1) != whoxToken || len(e.Params) < 6 {
 		return
@@ -152,8 +152,8 @@ func (s *session) onWhox(e *girc.Event) {
 	}
 }
 
-// onWho learns who those are whom NAMES only named: channel, user, host,
-// server, nick.
+// onWho learns the hosts that NAMES left out. Its parameters are channel, user,
+// host, server, nick.
 func (s *session) onWho(e *girc.Event) {
 	if u := s.users[s.net.fold.fold(param(e, 5))]; u != nil && len(e.Params) >= 6 {
 		u.user, u.host = param(e, 2), param(e, 3)
@@ -163,44 +163,44 @@ func (s *session) onWho(e *girc.Event) {
 // peer is a person who has talked to us in private.
 type peer struct {
 	identity
-	mask string // as they were called when they wrote
-	chat string // under whose key they wrote, or were answered, last
-	nick string // now, as far as we know
-	gone bool   // we saw them leave, or somebody else under their nick
-	seen time.Time
-	// found is the ReplyTo of the answer that they were looked up for: its
-	// further lines ask no more.
-	found string
-	// Not found: how often in a row, and when to look again.
-	missed int
-	lookAt time.Time
+	mask string    // nick!user@host when they wrote
+	chat string    // of the key under which they last wrote or were answered
+	nick string    // now, as far as we know
+	gone bool      // we saw them leave, or somebody else under their nick
+	seen time.Time // when we last saw them under nick
+	// found is the ReplyTo of the answer for which a WHOIS found them. The later
+	// lines of that answer need no other.
+	found  string
+	missed int       // failed look-ups in a row
+	lookAt time.Time // when to look them up again after a failure
 }
 
-// isAt notes that the person is called nick now.
-func (p *peer) isAt(nick string) {
+// foundAs notes that the person has this nick now.
+func (p *peer) foundAs(nick string) {
 	p.nick, p.gone, p.seen, p.missed, p.lookAt = nick, false, time.Now(), 0, time.Time{}
 }
 
-// Between two look-ups of a person who was not found.
+// Waits between look-ups of a person who was not found: the first is lookAgain, and
+// each is twice as long as the one before, up to lookAgainMax.
 const (
-	lookAgain     = 30 * time.Second
-	lookAgainMost = 30 * time.Minute
+	lookAgain    = 30 * time.Second
+	lookAgainMax = 30 * time.Minute
 )
 
-// isMissing plans the next look-up.
-func (p *peer) isMissing() {
+// markMissing notes a failed look-up and schedules the next.
+func (p *peer) markMissing() {
 	p.gone, p.found = true, ""
-	p.lookAt = time.Now().Add(min(lookAgain<<min(p.missed, 10), lookAgainMost))
+	p.lookAt = time.Now().Add(min(lookAgain<<min(p.missed, 10), lookAgainMax))
 	p.missed++
 }
 
-// people remembers peers over reconnects: who wrote or was answered last is the
-// last of them.
+// people remembers peers across reconnects, in the order in which they last wrote
+// or were answered.
 type people struct{ all []*peer }
 
-// of is the peer who wrote as nick with that identity, a new one if they are not
-// known, for talk under chat's key.
-func (p *people) of(chat, nick string, id identity) *peer {
+// peerFor returns the peer who wrote as nick with that identity, a new one if
+// unknown, and moves them to the end under chat.
+func (p *people) peerFor(chat, nick string, id identity) *peer {
 	mask := maskOf(nick, id)
 	i := slices.IndexFunc(p.all, func(who *peer) bool { return who.mask == mask && who.identity.same(id, foldRFC) })
 	who := &peer{identity: id, nick: nick, mask: mask}
@@ -213,25 +213,25 @@ func (p *people) of(chat, nick string, id identity) *peer {
 	return who
 }
 
-// wrote notes that somebody has just written to us under chat's key.
+// wrote notes that nick has just written to us in chat.
 func (p *people) wrote(chat, nick string, id identity) {
-	who := p.of(chat, nick, id)
+	who := p.peerFor(chat, nick, id)
 	who.identity = id
-	who.isAt(nick)
-	// Whoever is awaited under an older name is here.
+	who.foundAs(nick)
+	// A peer with this identity that was gone under an older nick is back.
 	for _, old := range p.all {
 		if old.gone && old.identity.same(id, foldRFC) {
-			old.isAt(nick)
+			old.foundAs(nick)
 		}
 	}
 }
 
-// find is whom an answer is for: the writer of the message it replies to. Where
-// it says none, it is who wrote or was answered last under the key, or nobody we
-// know.
+// find returns the person an answer is for: the writer of the message it replies
+// to, or if it replies to none, the one who last wrote or was answered in chat; nil
+// if there is none.
 func (p *people) find(replyTo, chat string) *peer {
 	if nick, id, ok := parseHandle(replyTo); ok {
-		return p.of(chat, nick, id)
+		return p.peerFor(chat, nick, id)
 	}
 	for _, who := range slices.Backward(p.all) {
 		if who.chat == chat {
@@ -241,8 +241,8 @@ func (p *people) find(replyTo, chat string) *peer {
 	return nil
 }
 
-// called are those who are called nick now.
-func (p *people) called(nick string, fold folder) (them []*peer) {
+// withNick returns the peers who have this nick now.
+func (p *people) withNick(nick string, fold folder) (them []*peer) {
 	for _, who := range p.all {
 		if !who.gone && fold.same(who.nick, nick) {
 			them = append(them, who)
@@ -252,27 +252,27 @@ func (p *people) called(nick string, fold folder) (them []*peer) {
 }
 
 func (p *people) quit(nick string, fold folder) {
-	for _, who := range p.called(nick, fold) {
+	for _, who := range p.withNick(nick, fold) {
 		who.gone = true
 	}
 }
 
 func (p *people) renamed(was, is string, fold folder) {
-	them := p.called(was, fold)
-	p.quit(is, fold) // whoever is remembered under the new nick has lost it
+	them := p.withNick(was, fold)
+	p.quit(is, fold) // peers remembered under the new nick no longer have it
 	for _, who := range them {
 		who.nick, who.gone = is, false
 	}
 }
 
-func (p *people) moved(nick, name, host string, fold folder) {
-	for _, who := range p.called(nick, fold) {
+func (p *people) hostChanged(nick, name, host string, fold folder) {
+	for _, who := range p.withNick(nick, fold) {
 		who.user, who.host = name, host
 	}
 }
 
-// onOnline is what MONITOR tells of people who were missing: they are looked up
-// at once.
+// onOnline handles MONITOR's news that a missing nick is online: it may be looked
+// up at once.
 func (s *session) onOnline(e *girc.Event) {
 	for mask := range strings.SplitSeq(e.Last(), ",") {
 		nick, _, _ := strings.Cut(mask, "!")
@@ -284,9 +284,9 @@ func (s *session) onOnline(e *girc.Event) {
 	}
 }
 
-// doubt makes everybody be looked up before the next answer: while we were
-// away the network told us nothing.
-func (p *people) doubt() {
+// forgetSightings makes us look everybody up before the next answer: while we were
+// disconnected the network told us of no changes.
+func (p *people) forgetSightings() {
 	for _, who := range p.all {
 		who.seen, who.found, who.lookAt, who.missed = time.Time{}, "", time.Time{}, 0
 	}
@@ -294,10 +294,10 @@ func (p *people) doubt() {
 
 func maskOf(nick string, id identity) string { return nick + "!" + id.user + "@" + id.host }
 
-// handle is the MessageID of a message. It says who wrote it, so that an answer
-// finds the same person after a change of nick or a restart, and not a
-// stranger under the old nick.
-func handle(nick string, id identity, message string) string {
+// formatHandle makes the MessageID of a message. It holds the writer's identity, so
+// that an answer finds the same person after a change of nick or a restart, and
+// never a stranger under the old nick.
+func formatHandle(nick string, id identity, message string) string {
 	return maskOf(nick, id) + " " + cmp.Or(id.account, "*") + " " + message
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// isNotSent fails the test unless err says that nothing was sent and that
-// trying again makes sense.
+// isNotSent fails the test unless err says that nothing was sent and that a retry makes
+// sense.
 func isNotSent(t *testing.T, what string, err error) {
 	t.Helper()
 	var notSent *channels.NotSent
@@ -24,8 +24,8 @@ func isNotSent(t *testing.T, what string, err error) {
 	}
 }
 
-// The answer follows the person, by what the network tells us where we share
-// a channel and by asking where we do not.
+// The answer follows the person to a new nick: by the network's messages if we share a
+// channel, by a WHOIS if not.
 func TestAnswerFollowsTheNick(t *testing.T) {
 	for _, room := range []string{"#go", "#elsewhere"} {
 		t.Run("in "+room, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestAnswerFollowsTheNick(t *testing.T) {
 	}
 }
 
-// A stranger who takes the nick and writes as well gets his own answers, and
-// the person before him theirs.
+// A stranger who takes the nick and writes too gets their own answers, and the person before
+// them theirs.
 func TestTwoPeopleUnderOneNick(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -129,8 +129,7 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 	}
 }
 
-// After a restart of the daemon nobody is known, and the message that is
-// answered says who it was.
+// After a restart the bot knows nobody, but the message being answered identifies its writer.
 func TestAnswerAfterRestart(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
 	b := start(t, quick(addr))
@@ -159,8 +158,8 @@ func TestAnswerAfterRestart(t *testing.T) {
 	alice.WaitHeard("dragoman", "alice", 1)
 }
 
-// An account is known again under another host, and another account is a
-// stranger although user and host are the same.
+// An account is recognised under another host; another account is a stranger even with the
+// same user and host.
 func TestAccountDecides(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
 	b := start(t, quick(addr))
@@ -192,9 +191,8 @@ func lookups(srv *ircd.Server) (n int) {
 	return n
 }
 
-// A long answer to somebody who shares no channel with us asks once who they
-// are, not before every few lines, and a talk in a shared room not at all: a
-// server without WHOX is asked with a plain WHO.
+// A long answer to somebody who shares no channel with us needs one WHOIS, and in a shared
+// channel none: without WHOX the bot sends a plain WHO.
 func TestOneLookUpAnAnswer(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	early := ircd.Join(t, addr, "early", "#go") // here before us
@@ -227,8 +225,8 @@ func TestOneLookUpAnAnswer(t *testing.T) {
 	}
 }
 
-// The answer finds a person who left and came back under another nick as soon
-// as they write, and who is seen by MONITOR at the next attempt.
+// The answer reaches a person who comes back under another nick as soon as they write, or at
+// the next attempt if MONITOR sees them.
 func TestAnswerFollowsWhoWritesAgain(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Support: []string{"MONITOR=100"}})
 	b := start(t, quick(addr))

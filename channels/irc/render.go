@@ -17,11 +17,11 @@ const (
 )
 
 // verbatim begins a line of code, whose spaces matter. It is IRC's code for
-// monospace, which is not sent: many clients show it as garbage.
+// monospace and is not sent, because many clients show it as garbage.
 const verbatim = "\x11"
 
-// render turns Markdown into lines as IRC shows them, of any length. An empty line
-// shows only in code. Should the parser panic, the text is shown as it was written.
+// render turns Markdown into lines of any length, as IRC shows them. Only code keeps
+// its empty lines. If the parser panics, the text is shown as written.
 func render(md string) (lines []string) {
 	defer func() {
 		if recover() != nil {
@@ -35,13 +35,13 @@ func render(md string) (lines []string) {
 	return shownLines(p.out.String())
 }
 
-// shownLines are the lines of text in which there is something to see. A style
-// goes on over the end of a line.
+// shownLines splits text into lines and drops those without visible characters. A
+// style that is still on at the end of a line continues on the next.
 func shownLines(text string) (lines []string) {
 	on := ""
 	for line := range strings.SplitSeq(text, "\n") {
 		begins := on
-		on = switched(on, line)
+		on = stylesAfter(on, line)
 		switch {
 		case strings.HasPrefix(line, verbatim):
 			lines = append(lines, line)
@@ -52,8 +52,8 @@ func shownLines(text string) (lines []string) {
 	return lines
 }
 
-// switched is which styles are on after text if those in on are before it.
-func switched(on, text string) string {
+// stylesAfter returns the styles that are on after text, if those in on are before it.
+func stylesAfter(on, text string) string {
 	for i := range len(text) {
 		code := text[i : i+1]
 		switch {
@@ -67,17 +67,16 @@ func switched(on, text string) string {
 	return on
 }
 
-// pen writes IRC's codes. lead is what every new line begins with, inside quotes
-// and lists.
+// pen writes IRC's codes. Every new line begins with prefix, inside quotes and lists.
 type pen struct {
-	out      strings.Builder
-	lead, on string // on are the styles that are on
+	out        strings.Builder
+	prefix, on string // on: the styles in force
 }
 
 // Words adds visible text. A tab is one space, because many clients show none.
 func (p *pen) Words(s string) {
 	s = strings.ReplaceAll(s, "\t", " ")
-	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+p.lead))
+	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+p.prefix))
 }
 
 // Gap begins a new line: IRC has no paragraphs.
@@ -103,17 +102,17 @@ func (p *pen) Within(m markup.Mark, body markup.Body) {
 	}
 }
 
-// mostLead keeps deep lists readable; what is deeper stays there.
-const mostLead = 16
+// maxPrefix keeps deeply nested lists readable: deeper levels are not indented further.
+const maxPrefix = 16
 
 func (p *pen) indented(first, rest string, body markup.Body) {
 	p.Words(first)
-	outer := p.lead
-	if len(p.lead) < mostLead {
-		p.lead += rest
+	outer := p.prefix
+	if len(p.prefix) < maxPrefix {
+		p.prefix += rest
 	}
 	body(p)
-	p.lead = outer
+	p.prefix = outer
 }
 
 func (p *pen) styled(code string, body markup.Body) {
@@ -129,21 +128,21 @@ func (p *pen) styled(code string, body markup.Body) {
 	p.on = outer
 }
 
-// link writes the words and where they point: IRC has no hidden links.
+// link writes the words and the address: IRC has no hidden links.
 func (p *pen) link(to string, body markup.Body) {
 	before := p.out.Len()
 	body(p)
-	switch said := strings.TrimSpace(stripCodes(p.out.String()[before:])); {
-	case to == "" || said == to || "http://"+said == to || "https://"+said == to || "mailto:"+said == to:
-	case said == "":
+	switch words := strings.TrimSpace(stripCodes(p.out.String()[before:])); {
+	case to == "" || words == to || "http://"+words == to || "https://"+words == to || "mailto:"+words == to:
+	case words == "":
 		p.Words(to)
 	default:
 		p.Words(" (" + to + ")")
 	}
 }
 
-// Code keeps its backticks in sight, which people on IRC write themselves. A
-// block of one line is shown as a span, in one line instead of three.
+// Code shows the backticks, which people on IRC write themselves. A block of one
+// line becomes a span: one line instead of three.
 func (p *pen) Code(c markup.Code) {
 	if !c.Block {
 		p.Words("`" + c.Text + "`")
@@ -170,7 +169,7 @@ func (p *pen) Code(c markup.Code) {
 	}
 }
 
-// Table writes the rows as Markdown has them.
+// Table writes the rows as in Markdown.
 func (p *pen) Table(rows [][]markup.Body) {
 	for i, row := range rows {
 		if i > 0 {

@@ -96,7 +96,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// pure is a channel for the parts that need no network.
+// pure returns a channel for the parts that need no network.
 func pure(t testing.TB) *irc.Channel {
 	t.Helper()
 	ch, err := irc.New("irc", irc.Options{Server: "irc.example.org", Nick: "dragoman", Channels: []string{"#go"}})
@@ -106,7 +106,7 @@ func pure(t testing.TB) *irc.Channel {
 	return ch
 }
 
-// visible is text without codes and white space: what must survive cutting.
+// visible returns the text without codes and white space, all of which must survive cutting.
 func visible(lines ...string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {
@@ -116,9 +116,9 @@ func visible(lines ...string) string {
 	}, strings.Join(lines, ""))
 }
 
-// FuzzSplit proves for any text: every piece is one line on the wire, within
-// the budget of the longest name we can have, without control characters
-// other than our three codes, and together they show what the whole shows.
+// FuzzSplit checks for any text: every piece is one line on the wire, fits the budget of the
+// longest name we can have, and has no control characters but our three codes; together the
+// pieces show all of the text.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{
 		"**bold** and *it* `code` [a](https://b.c/_d_)", "```go\n\tx := `y`\n```", "- a\n  * b\n+ c", "***a*b**c*",
@@ -171,7 +171,7 @@ func TestSplitKeepsStyles(t *testing.T) {
 	}
 }
 
-// openSpans are backticks of which no two runs are alike.
+// openSpans returns runs of backticks, each of another length.
 func openSpans() string {
 	var b strings.Builder
 	for n := range 60 {
@@ -180,10 +180,9 @@ func openSpans() string {
 	return b.String()
 }
 
-// TestSplitHugeIsBounded: what a long answer costs grows with its length and no
-// faster. Memory is counted, not time, which depends on the machine: whoever
-// lays the same text out again and again takes thousands of bytes for each of
-// its bytes.
+// The cost of a long answer grows linearly with its length. The test counts memory, because
+// time depends on the machine: laying the text out again and again would allocate thousands
+// of bytes for each of its bytes.
 func TestSplitHugeIsBounded(t *testing.T) {
 	const most = 1000
 	ch := pure(t)
@@ -246,8 +245,8 @@ func TestAddressed(t *testing.T) {
 	}
 }
 
-// A line as others receive it, with the longest name that a server may put
-// before it, has the 512 bytes of RFC 1459, section 2.3, and wastes few.
+// A line as others receive it, with the longest name that a server may put before it, has at
+// most the 512 bytes of RFC 1459, section 2.3, and wastes few of them.
 func TestLinesFitWithThePrefixOfTheServer(t *testing.T) {
 	for _, target := range []string{"#go", "#" + strings.Repeat("c", 49)} {
 		nick, user, host := strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63)

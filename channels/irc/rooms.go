@@ -13,29 +13,29 @@ import (
 	"dragoman/channels"
 )
 
-// room is one channel that we were told to be in.
+// room is a channel that we are configured to be in.
 type room struct {
-	name, key string
-	joined    bool
-	since     time.Time // by the server's clock
-	why       string    // we are not in it; for the operator
-	again     time.Time // when to try again; zero while an attempt runs
-	tried     time.Time
-	tries     int  // in vain, since somebody last spoke there
-	kicked    bool // that is why we are not in it
-	kicks     atomic.Int32
-	told      string // the why that the log has
-	plain     bool   // it takes no formatting codes (mode +c or the like)
-	latest    string // the message that what we said last answers
-	latestIn  int32  // how often we had been kicked out then
-	latestAt  time.Time
-	word      chan struct{} // capacity 1: held by whoever says something there
-	cutBy     string        // whose question to us filled a line, last
-	cutAt     time.Time
+	name, key   string
+	joined      bool
+	since       time.Time // by the server's clock
+	why         string    // the reason we are not in it, for the operator
+	nextTry     time.Time // zero while an attempt runs
+	triedAt     time.Time
+	tries       int  // failed joins since we last saw a message there
+	kicked      bool // we are not in it because we were kicked
+	kicks       atomic.Int32
+	loggedWhy   string // the why that was logged last
+	plain       bool   // it refuses formatting codes (mode +c or similar)
+	lastReplyTo string // ReplyTo of the last line we sent
+	lastKicks   int32  // kicks when we sent it
+	lastSentAt  time.Time
+	sending     chan struct{} // capacity 1: held while a message is being sent here
+	longLineBy  string        // who last addressed us with a line that was probably cut
+	longLineAt  time.Time
 }
 
-// joinRefusals are the numerics that keep us out of a channel (its name is
-// the second parameter) and what they mean.
+// joinRefusals maps the numerics that refuse a JOIN to their meaning. Their second
+// parameter is the channel.
 var joinRefusals = map[string]string{
 	"403": "there is no such channel", "405": "too many channels", "448": "the network does not allow this name",
 	"471": "it is full", "473": "it is invite-only",
@@ -45,16 +45,16 @@ var joinRefusals = map[string]string{
 	"489": "it is for TLS connections only", "520": "it is for operators only",
 }
 
-// joinTime is how long a JOIN may stay without any answer.
-const joinTime = 30 * time.Second
+// joinTimeout is how long we wait for any reply to a JOIN.
+const joinTimeout = 30 * time.Second
 
-// joinAll asks for every channel, several in one line, those with a key first
-// because keys go by position.
+// joinAll joins every channel, several in one line. Those with a key come first,
+// because keys are matched by position.
 func (s *session) joinAll() {
 	for _, spec := range s.ch.opts.Channels {
 		name, key, _ := strings.Cut(spec, " ")
 		if folded := s.net.fold.fold(name); s.rooms[folded] == nil {
-			s.rooms[folded] = &room{name: name, key: key, word: make(chan struct{}, 1)}
+			s.rooms[folded] = &room{name: name, key: key, sending: make(chan struct{}, 1)}
 		}
 	}
 	var all []*room
@@ -95,18 +95,18 @@ func (s *session) join(rooms ...*room) {
 		if r.key != "" {
 			keys = append(keys, r.key)
 		}
-		r.tried, r.again = now, time.Time{}
+		r.triedAt, r.nextTry = now, time.Time{}
 	}
 	flush()
 }
 
-// tickRooms tries closed channels again.
+// tickRooms retries the channels that we could not join.
 func (s *session) tickRooms(now time.Time) {
 	var due []*room
 	for _, r := range s.rooms {
 		switch {
 		case r.joined:
-		case !r.again.IsZero() && now.After(r.again), r.again.IsZero() && now.Sub(r.tried) > max(joinTime, s.ch.opts.RejoinMax):
+		case !r.nextTry.IsZero() && now.After(r.nextTry), r.nextTry.IsZero() && now.Sub(r.triedAt) > max(joinTimeout, s.ch.opts.RejoinMax):
 			due = append(due, r)
 		}
 	}
@@ -116,16 +116,16 @@ func (s *session) tickRooms(now time.Time) {
 	}
 }
 
-// later plans the next attempt at r and tells the operator why, the log only
-// once. Each wait is twice as long as the one before: an attempt may cost
-// several lines (we are forwarded, and leave), and servers end a connection
-// that says too many.
-func (s *session) later(r *room, why string) {
+// rejoinLater schedules the next attempt at r and tells the operator why; it logs
+// each reason once. Each wait is twice as long as the one before: an attempt may
+// cost several lines (we are forwarded, and leave), and servers end a connection
+// that sends too many.
+func (s *session) rejoinLater(r *room, why string) {
 	wait := min(s.ch.opts.RejoinDelay<<min(r.tries, 10), s.ch.opts.RejoinMax)
 	r.tries++
-	r.joined, r.why, r.again = false, why, time.Now().Add(wait)
-	if r.told != why {
-		r.told = why
+	r.joined, r.why, r.nextTry = false, why, time.Now().Add(wait)
+	if r.loggedWhy != why {
+		r.loggedWhy = why
 		s.log.Warn("not in a channel", "room", r.name, "why", why, "retry_in", wait)
 	}
 	s.report()
@@ -137,13 +137,13 @@ func (s *session) onJoinRefused(e *girc.Event) {
 		s.onSendRefused(e) // 477 and 489 also answer messages.
 		return
 	}
-	s.later(r, cmp.Or(joinRefusals[e.Command], plain(e.Last())))
+	s.rejoinLater(r, cmp.Or(joinRefusals[e.Command], plain(e.Last())))
 }
 
-// onForward is the network sending us to another channel than we asked for.
+// onForward handles the network sending us to another channel than we asked for.
 func (s *session) onForward(e *girc.Event) {
 	if r := s.rooms[s.net.fold.fold(param(e, 1))]; r != nil && !r.joined {
-		s.later(r, "the network forwards us to "+plain(param(e, 2)))
+		s.rejoinLater(r, "the network forwards us to "+plain(param(e, 2)))
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *session) onJoin(e *girc.Event) {
 		if src.Ident != "" && src.Host != "" {
 			s.me.user, s.me.host = src.Ident, src.Host
 		}
-		if r == nil { // Forwarded to where nobody sent us.
+		if r == nil { // We were forwarded here.
 			if name != s.stray {
 				s.stray = name
 				s.log.Warn("left a channel that is not among the configured ones", "room", name)
@@ -164,7 +164,7 @@ func (s *session) onJoin(e *girc.Event) {
 			s.push("PART", name)
 			return
 		}
-		r.joined, r.since, r.why, r.told, r.kicked = true, e.Timestamp, "", "", false
+		r.joined, r.since, r.why, r.loggedWhy, r.kicked = true, e.Timestamp, "", "", false
 		switch {
 		case s.net.whox && !s.net.caps["account-tag"]:
 			s.spend()
@@ -180,7 +180,7 @@ func (s *session) onJoin(e *girc.Event) {
 	if r == nil {
 		return
 	}
-	u := s.sees(e.Source, r)
+	u := s.addMember(e.Source, r)
 	if s.net.caps["extended-join"] && u != nil && len(e.Params) >= 2 {
 		u.account = account(param(e, 1))
 	}
@@ -191,10 +191,10 @@ func (s *session) onPart(e *girc.Event) {
 	switch {
 	case r == nil:
 	case s.fromMe(e):
-		s.left(r)
-		s.later(r, "the network took us out of it")
+		s.clearMembers(r)
+		s.rejoinLater(r, "the network removed us")
 	default:
-		s.loses(source(e).Name, r)
+		s.removeMember(source(e).Name, r)
 	}
 }
 
@@ -203,40 +203,40 @@ func (s *session) onKick(e *girc.Event) {
 	switch {
 	case r == nil:
 	case s.net.fold.same(param(e, 1), s.me.nick):
-		s.left(r)
-		s.ch.rests.drop(s.net.fold.fold(r.name))
+		s.clearMembers(r)
+		s.ch.remainders.drop(s.net.fold.fold(r.name))
 		r.kicked = true
 		r.kicks.Add(1)
-		s.later(r, "kicked by "+plain(source(e).Name))
+		s.rejoinLater(r, "kicked by "+plain(source(e).Name))
 	default:
-		s.loses(param(e, 1), r)
+		s.removeMember(param(e, 1), r)
 	}
 }
 
-// kicksNow is how often we were kicked out of r so far. A person, nil, kicks nobody.
-func (r *room) kicksNow() int32 {
+// kickCount is how often we have been kicked out of r; 0 for a person (nil).
+func (r *room) kickCount() int32 {
 	if r == nil {
 		return 0
 	}
 	return r.kicks.Load()
 }
 
-// onInvite comes in at once where we were kept out.
+// onInvite joins at once if we are not in the channel.
 func (s *session) onInvite(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(e.Last())]
-	if r != nil && !r.joined && s.phase == ready && time.Since(r.tried) > 5*time.Second {
+	if r != nil && !r.joined && s.phase == ready && time.Since(r.triedAt) > 5*time.Second {
 		s.join(r)
 	}
 }
 
-// left forgets who was in r.
-func (s *session) left(r *room) {
+// clearMembers forgets who was in r.
+func (s *session) clearMembers(r *room) {
 	for _, u := range s.users {
-		s.loses(u.nick, r)
+		s.removeMember(u.nick, r)
 	}
 }
 
-// report tells the operator how things are.
+// report sets the status that the operator sees.
 func (s *session) report() {
 	if s.phase != ready || s.err != nil {
 		return
@@ -252,23 +252,23 @@ func (s *session) report() {
 	case s.hasNick():
 	case s.login.triedNick > 0:
 		notes = append(notes, fmt.Sprintf("called %s, because %s is taken", s.me.nick, s.ch.opts.Nick))
-	default: // Some give everybody who logs in the name of the account.
+	default: // Some networks rename everybody who logs in to the account's name.
 		notes = append(notes, fmt.Sprintf("called %s and not %s: the network wants it so", s.me.nick, s.ch.opts.Nick))
 	}
 	if s.ch.opts.SASL.Mechanism != "" && s.login.account == "" {
 		notes = append(notes, "not logged in: the network refused SASL")
 	}
-	if note := s.unrecognised(); note != "" {
+	if note := s.nickServProblem(); note != "" {
 		notes = append(notes, note)
 	}
 	s.ch.setStatus(channels.StateConnected, strings.Join(notes, "; "))
 }
 
-// isChannel reports whether name has a channel's first character here.
+// isChannel reports whether name begins like a channel on this network.
 func (s *session) isChannel(name string) bool {
 	return name != "" && strings.IndexByte(s.net.chanTypes, name[0]) >= 0
 }
 
-// spend takes one line out of the flood budget without waiting, for lines that
-// are few and cannot wait.
+// spend takes one line out of the flood budget without waiting. It is for the few
+// lines that cannot wait.
 func (s *session) spend() { s.limiter.Reserve() }

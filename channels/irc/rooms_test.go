@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A room that takes no formatting gets the same words without it, at once,
-// and is sent none any more.
+// A channel that refuses formatting gets the same words without it at once, and no
+// formatting from then on.
 func TestRoomWithoutFormatting(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{NoColours: true})
 	b := startInGo(t, addr)
@@ -35,8 +35,8 @@ func TestRoomWithoutFormatting(t *testing.T) {
 	}
 }
 
-// A network that sends us elsewhere is not believed: the status names the
-// channel that we are not in, and the other one is left.
+// If a network forwards us to another channel, the status names the channel that we could
+// not join, and we leave the other one.
 func TestForwardedJoin(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Forward: map[string]string{"#go": "##overflow"}})
 	o := quick(addr)
@@ -50,8 +50,8 @@ func TestForwardedJoin(t *testing.T) {
 	}
 }
 
-// Another program that answers every answer is told once that it is not
-// answered any more, and is not. People are not taken for one.
+// A program that replies to every answer is told once that it gets no more answers. People
+// are not taken for programs.
 func TestLoopIsBroken(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
@@ -67,7 +67,7 @@ func TestLoopIsBroken(t *testing.T) {
 		parrot.Say("dragoman", "and more")
 	}
 	heard := parrot.WaitHeard("dragoman", "parrot", 11)
-	if !strings.Contains(heard[10], "I think that you are a program") {
+	if !strings.Contains(heard[10], "I take you for a program") {
 		t.Errorf("heard %q, want to be told why", heard[10])
 	}
 	b.say("irc:parrot", "by the way")
@@ -82,8 +82,8 @@ func TestLoopIsBroken(t *testing.T) {
 	}
 }
 
-// Somebody invites it back at once, and the line that waited for the flood
-// budget belongs to an answer that the kick ended.
+// Somebody invites the bot back at once. The line that waited for the flood budget belongs to
+// an answer that the kick ended.
 func TestKickedWhileALineWaits(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go") // the first one in is its operator
@@ -104,7 +104,7 @@ func TestKickedWhileALineWaits(t *testing.T) {
 	}
 }
 
-// While lines of an answer come, people say "!stop" to nobody, as they say "!more".
+// While an answer is being sent, "!stop" needs no name before it, like "!more".
 func TestStopNeedsNoNameWhileItTalks(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
@@ -122,7 +122,7 @@ func TestStopNeedsNoNameWhileItTalks(t *testing.T) {
 	}
 }
 
-// The kick and the way back are between two lines of an answer.
+// The kick and the rejoin happen between two lines of an answer.
 func TestKickedBetweenTwoLines(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")

@@ -12,34 +12,34 @@ import (
 	"strings"
 )
 
-// scramSHA256 is the mechanism by which the server learns no password.
+// scramSHA256 is the mechanism that does not show the server the password.
 const scramSHA256 = "SCRAM-SHA-256"
 
-// How much work a server may ask for: fewer rounds protect nothing, and more
-// would hold the connection for seconds.
+// Bounds for the work that a server may ask for: fewer rounds protect nothing, more
+// would block the connection for seconds.
 const (
-	scramLeast = 4096
-	scramMost  = 1_000_000
+	minScramRounds = 4096
+	maxScramRounds = 1_000_000
 )
 
-// scram is one login by SCRAM-SHA-256 (RFC 7677), without channel binding.
+// scram is one SCRAM-SHA-256 login (RFC 7677), without channel binding.
 type scram struct {
 	user, password, nonce string
 	step                  int
 	serverSignature       []byte
 }
 
-// next answers what the server said. After the last of its messages the answer
-// is empty and the server has proved that it knows the password, too.
-func (c *scram) next(said string) (answer string, err error) {
+// next answers one message of the server. After the server's last message the answer
+// is empty, and the server has proved that it knows the password too.
+func (c *scram) next(message string) (answer string, err error) {
 	c.step++
 	switch c.step {
 	case 1:
-		return "n,," + c.firstBare(), nil
+		return "n,," + c.clientFirstBare(), nil
 	case 2:
-		return c.proof(said)
+		return c.proof(message)
 	}
-	signature, _ := strings.CutPrefix(said, "v=")
+	signature, _ := strings.CutPrefix(message, "v=")
 	got, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(c.serverSignature) == 0 || subtle.ConstantTimeCompare(got, c.serverSignature) != 1 {
 		return "", errors.New("the server does not know the password")
@@ -47,20 +47,20 @@ func (c *scram) next(said string) (answer string, err error) {
 	return "", nil
 }
 
-func (c *scram) firstBare() string {
+func (c *scram) clientFirstBare() string {
 	return "n=" + strings.NewReplacer("=", "=3D", ",", "=2C").Replace(c.user) + ",r=" + c.nonce
 }
 
-func (c *scram) proof(said string) (string, error) {
+func (c *scram) proof(challenge string) (string, error) {
 	fields := map[string]string{}
-	for part := range strings.SplitSeq(said, ",") {
+	for part := range strings.SplitSeq(challenge, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		fields[name] = value
 	}
 	salt, err := base64.StdEncoding.DecodeString(fields["s"])
 	rounds, atoiErr := strconv.Atoi(fields["i"])
 	nonce := fields["r"]
-	if err != nil || atoiErr != nil || len(salt) == 0 || rounds < scramLeast || rounds > scramMost ||
+	if err != nil || atoiErr != nil || len(salt) == 0 || rounds < minScramRounds || rounds > maxScramRounds ||
 		!strings.HasPrefix(nonce, c.nonce) || len(nonce) == len(c.nonce) {
 		return "", errors.New("the server's challenge is not valid")
 	}
@@ -69,7 +69,7 @@ func (c *scram) proof(said string) (string, error) {
 		return "", fmt.Errorf("derive the key: %w", err)
 	}
 	final := "c=biws,r=" + nonce
-	message := c.firstBare() + "," + said + "," + final
+	message := c.clientFirstBare() + "," + challenge + "," + final
 	clientKey := mac(salted, "Client Key")
 	stored := sha256.Sum256(clientKey)
 	proof := mac(stored[:], message)

@@ -46,8 +46,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// Where SCRAM is offered the password does not travel; an account that has no
-// verifier for it logs in by PLAIN.
+// If SCRAM is offered, the password is not sent. An account without a SCRAM verifier logs in
+// with PLAIN.
 func TestScramIsPreferred(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: []string{"sasl=PLAIN,SCRAM-SHA-256"}, Accounts: map[string]string{"dragoman": "pw"}})
 	o := quick(addr)
@@ -61,8 +61,7 @@ func TestScramIsPreferred(t *testing.T) {
 	}
 }
 
-// The sign of typing goes where it is passed on, and costs no line that an
-// answer needs.
+// The typing tag is sent if the network passes it on, and only from spare flood budget.
 func TestTyping(t *testing.T) {
 	for name, test := range map[string]struct {
 		caps        []string

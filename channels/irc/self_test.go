@@ -11,9 +11,8 @@ import (
 	"dragoman/channels/channeltest/ircd"
 )
 
-// Case 53: a server that echoes what we say must not make us talk to
-// ourselves, under whatever nick we go just now. Who takes a nick that we had
-// is somebody else.
+// Case 53: a server that echoes our messages must not make us talk to ourselves, whatever our
+// nick is. Somebody who takes a former nick of ours is another person.
 func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
 	_, addr := serve(t, ircd.Config{Caps: modern})
 	squatter := ircd.Join(t, addr, "dragoman", "#go")
@@ -37,8 +36,8 @@ func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
 	}
 }
 
-// A network that names whoever logs in after the account is not said to have
-// our nick taken.
+// If a network names logged-in users after their account, the status does not say that our
+// nick is taken.
 func TestNickByTheNetwork(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := start(t, quick(addr))

@@ -17,27 +17,26 @@ import (
 
 var errNotConnected = errors.New("irc: not connected")
 
-// notSent marks an error after which nothing has reached anybody.
+// notSent makes an error that guarantees that nothing has been sent.
 func notSent(format string, a ...any) error {
 	return &channels.NotSent{Err: fmt.Errorf("irc: "+format, a...)}
 }
 
-// delivery is one message on its way: mostly a line, several where the network
-// takes that.
+// delivery is one message on its way: one line, or several with multiline.
 type delivery struct {
-	target string
-	room   *room // nil for a person
-	kicks  int32 // how often we had been kicked out of it when this began
-	goesOn bool  // on what was said last
-	lines  []line
-	text   string // as its echo shows it
-	about  string // the handle of the message that it answers
-	shown  bool   // and that this is shown
-	seq    uint64
-	at     time.Time
-	state  atomic.Int32 // waiting, begun or dropped
-	done   chan error   // gets one value
-	over   bool         // done has it; only the loop looks
+	target    string
+	room      *room // nil for a person
+	kicks     int32 // kickCount of room when Send began
+	continues bool  // the answer sent before it
+	lines     []line
+	text      string // as the server echoes it
+	replyTo   string // handle of the message that it answers
+	showReply bool   // tag it as a reply to that message
+	seq       uint64
+	at        time.Time
+	state     atomic.Int32 // waiting, begun or dropped
+	done      chan error   // capacity 1; gets the result
+	finished  bool         // done has it; only the loop reads this
 }
 
 const (
@@ -46,45 +45,45 @@ const (
 	dropped
 )
 
-// begin is called by the writer just before the line goes to the socket.
+// begin is called by the writer just before it writes the line.
 func (d *delivery) begin() bool { return d.state.CompareAndSwap(waiting, begun) }
 
-// drop keeps a line that has not begun from ever beginning.
+// drop makes sure that a line whose writing has not begun is never written.
 func (d *delivery) drop() bool { return d.state.CompareAndSwap(waiting, dropped) }
 
 func (d *delivery) finish(err error) {
-	if !d.over {
-		d.over = true
+	if !d.finished {
+		d.finished = true
 		d.done <- err
 	}
 }
 
-// Send says m and returns when the server has confirmed it. A piece made by
-// [Channel.Split] is one line, or as many as the network took at once then;
-// Markdown is said whole, message by message.
+// Send sends m and returns when the server has confirmed it. A piece made by
+// [Channel.Split] is one line, or as many as the network took at once when it was
+// split. Markdown that was not split is sent whole, message by message.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
 	s := c.current.Load()
 	if s == nil {
 		return channels.Receipt{}, &channels.NotSent{Err: errNotConnected}
 	}
-	target, r, err := s.aim(ctx, m)
+	target, r, err := s.resolveTarget(ctx, m)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	kicks := r.kicksNow()
-	left, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), restMark)
+	kicks := r.kickCount()
+	left, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), remainderMark)
 	if isRest {
 		m.Text = hint(left)
 	}
-	release, err := s.takeWord(ctx, r)
+	release, err := s.lockRoom(ctx, r)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
 	defer release()
 	begins, asker, width := false, "", 0
 	if !s.do(ctx, func() {
-		if begins = r != nil && (!m.GoesOn || r.latest != m.ReplyTo); begins {
-			asker = s.nameOf(m.ReplyTo)
+		if begins = r != nil && (!m.GoesOn || r.lastReplyTo != m.ReplyTo); begins {
+			asker = s.currentNick(m.ReplyTo)
 		}
 		width = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
 	}) {
@@ -95,45 +94,46 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
 	}
 	for i, part := range parts {
-		say := func() error {
-			return s.say(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, text: echoOf(part), about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+		send := func() error {
+			return s.transmit(ctx, &delivery{target: target, room: r, kicks: kicks, continues: m.GoesOn, lines: part, text: echoOf(part), replyTo: m.ReplyTo, showReply: begins && i == 0, done: make(chan error, 1)})
 		}
-		err := say()
+		err := send()
 		if errors.Is(err, errPlain) {
-			err = say()
+			err = send()
 		}
 		if err != nil {
 			if i > 0 {
-				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(parts), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
+				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(parts), err) //nolint:errorlint // Lines are out, so it must not be NotSent.
 			}
 			return channels.Receipt{}, err
 		}
 	}
 	if !m.GoesOn {
-		c.loops.said(m.Key.String() + " " + c.Asker(m.ReplyTo))
+		c.loops.answered(m.Key.String() + " " + c.Asker(m.ReplyTo))
 	}
 	if isRest {
-		c.rests.keep(m.Key.Chat(), &rest{who: c.Asker(m.ReplyTo), text: left})
+		c.remainders.keep(m.Key.Chat(), &remainder{who: c.Asker(m.ReplyTo), text: left})
 	}
 	return channels.Receipt{}, nil
 }
 
-// errPlain says that a line was refused that had formatting codes; the room
-// gets none from now on.
+// errPlain says that the channel refused a line because of its formatting codes. From
+// now on it gets none.
 var errPlain = notSent("the channel takes no formatting")
 
-// stripCodes is text without our formatting codes.
+// stripCodes removes our formatting codes.
 var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
-// takeWord waits until nobody else says anything in r, so that whoever names
-// people knows what comes before. A person needs no such thing: r is nil.
-func (s *session) takeWord(ctx context.Context, r *room) (release func(), err error) {
+// lockRoom waits until no other message is being sent to r, so that Send knows
+// which line comes before and whether to name the asker. A person (nil) needs no
+// lock.
+func (s *session) lockRoom(ctx context.Context, r *room) (release func(), err error) {
 	if r == nil {
 		return func() {}, nil
 	}
 	select {
-	case r.word <- struct{}{}:
-		return func() { <-r.word }, nil
+	case r.sending <- struct{}{}:
+		return func() { <-r.sending }, nil
 	case <-s.ended:
 		return nil, &channels.NotSent{Err: errNotConnected}
 	case <-ctx.Done():
@@ -141,12 +141,12 @@ func (s *session) takeWord(ctx context.Context, r *room) (release func(), err er
 	}
 }
 
-// repeatMark is what the gateway puts before what may have arrived already.
+// repeatMark is what the gateway puts before text that may have arrived already.
 const repeatMark = "↻ "
 
-// opening is m's text in lines. Where an answer begins in a room, or goes on after
-// something else, the name of who asked comes first, unless the model has
-// written it already.
+// opening returns m's text as lines. In a channel, where an answer begins or
+// continues after another message, the asker's name comes first, unless the model
+// has written it already.
 func opening(m channels.Outbound, asker string) []string {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
 	lines := linesOf(text)
@@ -154,7 +154,7 @@ func opening(m channels.Outbound, asker string) []string {
 	if repeated {
 		before = repeatMark
 	}
-	if asker != "" && len(lines) > 0 && !calls(stripCodes(lines[0]), asker) {
+	if asker != "" && len(lines) > 0 && !addresses(stripCodes(lines[0]), asker) {
 		before = asker + ": " + before
 	}
 	if before != "" && len(lines) > 0 {
@@ -163,16 +163,16 @@ func opening(m channels.Outbound, asker string) []string {
 	return lines
 }
 
-// calls reports whether line begins with nick as a name that is spoken to.
-func calls(line, nick string) bool {
+// addresses reports whether line begins by addressing nick.
+func addresses(line, nick string) bool {
 	line = strings.TrimPrefix(line, "@")
 	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
 }
 
-// lines cuts lines within the budget that our name leaves now.
+// lines wraps each line to the budget that our current name leaves.
 func (c *Channel) lines(whole []string, budget int) (out []line) {
 	if c.limits().bytes > 0 {
-		budget -= forGlue
+		budget -= batchReserve
 	}
 	for _, each := range whole {
 		for _, part := range wrap(each, max(budget, 100)) {
@@ -183,13 +183,13 @@ func (c *Channel) lines(whole []string, budget int) (out []line) {
 	return out
 }
 
-// say waits for the flood budget, hands d to the loop and waits for the end.
-func (s *session) say(ctx context.Context, d *delivery) error {
+// transmit waits for the flood budget, queues d and waits for its confirmation.
+func (s *session) transmit(ctx context.Context, d *delivery) error {
 	if err := s.pace(ctx, 1+len(d.text)/maxLine); err != nil {
 		return err
 	}
 	var err error
-	if !s.do(ctx, func() { err = s.deliver(d) }) {
+	if !s.do(ctx, func() { err = s.queueDelivery(d) }) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
 	if err != nil {
@@ -206,8 +206,9 @@ func (s *session) say(ctx context.Context, d *delivery) error {
 	}
 }
 
-// pace takes n lines from the flood budget, or all of it. Lines wait in the order
-// in which they asked. If ctx would end first it says when to come back instead.
+// pace takes n lines from the flood budget, or all of it if n is more. Callers are
+// served in the order in which they came. If ctx would end first, pace returns at
+// once with an error that says when to try again.
 func (s *session) pace(ctx context.Context, n int) error {
 	r := s.limiter.ReserveN(time.Now(), min(n, s.limiter.Burst()))
 	delay := r.Delay()
@@ -228,47 +229,44 @@ func (s *session) pace(ctx context.Context, n int) error {
 	}
 }
 
-// deliver queues d, followed by what will confirm it: the server's echo where
-// there are echoes, else a PING, which it answers after the line before it.
-func (s *session) deliver(d *delivery) error {
+// queueDelivery queues d and what will confirm it: the server's echo if it echoes,
+// else a PING, which it answers after the line.
+func (s *session) queueDelivery(d *delivery) error {
 	switch {
 	case s.phase != ready || s.quitting:
 		return &channels.NotSent{Err: errNotConnected}
-	case d.kicks != d.room.kicksNow(), d.room != nil && d.goesOn && d.room.latestIn != d.kicks:
+	case d.kicks != d.room.kickCount(), d.room != nil && d.continues && d.room.lastKicks != d.kicks:
 		return notSent("send to %s: %w: kicked meanwhile", d.target, channels.ErrRemoved)
 	case d.room != nil && !d.room.joined:
 		return notSent("send to %s: not in the channel: %s", d.target, d.room.whyNot())
 	}
 	if d.room != nil && d.room.plain {
 		for i, l := range d.lines {
-			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
+			d.lines[i].text, d.lines[i].inBatch = stripCodes(l.text), stripCodes(l.inBatch)
 		}
 		d.text = stripCodes(d.text)
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
 	if d.room != nil {
-		d.room.latest, d.room.latestIn, d.room.latestAt = d.about, d.kicks, d.at
+		d.room.lastReplyTo, d.room.lastKicks, d.room.lastSentAt = d.replyTo, d.kicks, d.at
 	}
 	text := s.wire(d)
 	if !s.net.caps["echo-message"] {
 		text += "\r\nPING " + strconv.FormatUint(d.seq, 10)
 	}
-	select {
-	case s.out <- outLine{text, d}:
-		s.pending = append(s.pending, d)
-		return nil
-	default:
-		s.end(fmt.Errorf("connection to %s: the server takes no more lines", s.ch.opts.Server))
+	if !s.queue(outLine{text, d}) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
+	s.pending = append(s.pending, d)
+	return nil
 }
 
-// wire is d as the server gets it.
+// wire encodes d for the server.
 func (s *session) wire(d *delivery) string {
 	var tags girc.Tags
-	if d.shown {
-		tags = s.replyTag(d.about)
+	if d.showReply {
+		tags = s.replyTag(d.replyTo)
 	}
 	if len(d.lines) > 1 {
 		return batch(strconv.FormatUint(d.seq, 10), d, tags)

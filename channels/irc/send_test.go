@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where the network echoes, the echo confirms and no PING is spent.
+// If the network echoes, the echo confirms and no PING is sent.
 func TestEchoConfirms(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
 	b := start(t, quick(addr))
@@ -33,7 +33,7 @@ func TestEchoConfirms(t *testing.T) {
 	}
 }
 
-// Where nobody confirms, the attempt is uncertain, on either way.
+// Without a confirmation the attempt is uncertain, with echoes and without.
 func TestNotConfirmed(t *testing.T) {
 	for name, caps := range map[string][]string{"ping": nil, "echo": modern} {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestNotConfirmed(t *testing.T) {
 	}
 }
 
-// A connection that ends between the line and its confirmation leaves the
-// attempt uncertain, and does not tell the reason as if it were the message's.
+// If the connection ends before the confirmation, the attempt is uncertain, and the error
+// does not take over the class of the connection's error.
 func TestCutBeforeConfirmation(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := start(t, quick(addr))
@@ -114,7 +114,7 @@ func TestRefusalsByClass(t *testing.T) {
 	}
 }
 
-// Longer text than one piece is said whole, and the first refusal ends it.
+// A text longer than one piece is sent whole; the first refusal ends it.
 func TestSendOfUncutText(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := start(t, quick(addr))
@@ -135,8 +135,8 @@ func TestSendOfUncutText(t *testing.T) {
 	}
 }
 
-// A line has room for what the server puts before it: even with the longest
-// host nothing is cut off its end, neither of pieces nor of a text sent whole.
+// A line leaves room for the prefix that the server adds: even with the longest host the
+// server truncates neither pieces nor a text sent whole.
 func TestNothingIsCutByTheServer(t *testing.T) {
 	for name, room := range map[string]string{"room": "#go", "person": "alice"} {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestNothingIsCutByTheServer(t *testing.T) {
 	}
 }
 
-// Lines that the server may only take slowly: a caller in a hurry is told when
-// to come back, and nothing was sent.
+// The flood budget is slow: a caller with a short deadline is told when to retry, and nothing
+// was sent.
 func TestFloodBudget(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	o := quick(addr)
@@ -203,7 +203,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The server's own PING is answered whatever waits for the flood budget.
+// The server's PING is answered at once, whatever waits for the flood budget.
 func TestPong(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	o := quick(addr)
@@ -221,7 +221,7 @@ func TestPong(t *testing.T) {
 	})
 }
 
-// A target that is more than one name never reaches the wire.
+// A target that is not a single name is never sent.
 func TestTargetsAreChecked(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := start(t, quick(addr))
@@ -237,9 +237,8 @@ func TestTargetsAreChecked(t *testing.T) {
 	}
 }
 
-// The first line of an answer in a room carries the id of what it answers, for
-// clients that show both together; in private, and where the network has no such
-// tags, nothing does.
+// The first line of an answer in a channel carries the id of the message it answers, so that
+// clients show both together. In private, or without such tags, no line does.
 func TestReplyTag(t *testing.T) {
 	for name, test := range map[string]struct {
 		caps, want []string

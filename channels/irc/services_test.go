@@ -13,7 +13,7 @@ import (
 	"dragoman/channels/irc"
 )
 
-// memoryLog keeps what is logged.
+// memoryLog keeps the log in memory.
 type memoryLog struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -31,14 +31,14 @@ func (l *memoryLog) String() string {
 	return l.text.String()
 }
 
-// logTo makes o log to what it returns.
+// logTo makes o log to the returned memoryLog.
 func logTo(o *irc.Options) *memoryLog {
 	l := &memoryLog{}
 	o.Logger = slog.New(slog.NewTextHandler(l, nil))
 	return l
 }
 
-// register makes the account called after the nick, with the password "secret1".
+// register creates an account with the password "secret1".
 func register(p *ircd.Person, account string) {
 	p.Raw("PRIVMSG NickServ :REGISTER secret1 " + account + "@test.local")
 	p.WaitLine("being registered", func(l string) bool { return strings.Contains(l, " 900 ") })
@@ -49,8 +49,8 @@ func identify(p *ircd.Person, account string) {
 	p.WaitLine("being identified", func(l string) bool { return strings.Contains(l, " 900 ") })
 }
 
-// Every login reaches the real services and is believed at their word: before
-// it, the room for accounts is closed, and it is asked for once.
+// Every kind of login works with the real services: a channel for accounts only is closed
+// before the login, and the bot asks for it once.
 func TestRealLogins(t *testing.T) {
 	t.Parallel()
 	addr := ircd.StartServices(t)
@@ -89,9 +89,9 @@ func TestRealLogins(t *testing.T) {
 	})
 }
 
-// Whoever is logged in is known by the account: in a room by the tag or, where
-// there is none, by what joins, account changes and WHO say; in private by the
-// tag, under every nick and from every place, and answers follow them.
+// A logged-in person is recognised by the account: in a channel by the tag or, without tags,
+// by JOIN, ACCOUNT and WHO; in private by the tag, under every nick and host. Answers follow
+// them.
 func TestRealAccounts(t *testing.T) {
 	t.Parallel()
 	for name, modules := range map[string][]string{"account-tag": {"ircv3_accounttag"}, "extended-join": nil} {
@@ -128,9 +128,9 @@ func TestRealAccounts(t *testing.T) {
 	}
 }
 
-// A person who shares no channel with us asks, goes, and comes back under
-// another nick and from another place: the account is theirs, so is the
-// answer, and one look-up is enough for all its lines.
+// A person who shares no channel with us asks, leaves, and comes back under another nick and
+// host: the account identifies them, so they get the answer, and one WHOIS is enough for all
+// its lines.
 func TestRealAccountIsFollowed(t *testing.T) {
 	t.Parallel()
 	addr := ircd.StartServices(t, "ircv3_accounttag")
@@ -166,7 +166,7 @@ func TestRealAccountIsFollowed(t *testing.T) {
 	}
 }
 
-// whoises is how many WHOIS the server has had, in its own words.
+// whoises counts the WHOIS requests that the server reports.
 func whoises(p *ircd.Person) (n int) {
 	seen := len(p.Lines())
 	p.Raw("STATS m")

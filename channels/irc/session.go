@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	// maxRead is the longest line we take: 8191 bytes of tags and the rest
-	// fit twice.
-	maxRead = 16 << 10
-	// outSize is how many lines may wait to be written. The flood budget keeps
-	// them few; a full queue means that the server reads nothing any more.
-	outSize = 256
-	// writeTime is how long one line may take.
-	writeTime = 20 * time.Second
-	// quitTime is what the server gets to say goodbye in.
-	quitTime = time.Second
+	// maxLineRead is the longest line we read. IRC allows 8191 bytes of tags and 512
+	// for the rest.
+	maxLineRead = 16 << 10
+	// outCapacity is how many lines may wait to be written. The flood budget keeps
+	// them few; a full queue means that the server has stopped reading.
+	outCapacity = 256
+	// writeTimeout bounds writing one line.
+	writeTimeout = 20 * time.Second
+	// quitTimeout is how long the server has to answer our QUIT.
+	quitTimeout = time.Second
 )
 
-// phase is how far a connection has come.
+// phase is the stage of a connection.
 type phase int
 
 const (
 	registering phase = iota // until the welcome
-	welcomed                 // until its last line; then we identify
-	ready                    // we may join and talk
+	welcomed                 // until the end of the welcome; then we identify
+	ready                    // we may join and send
 )
 
 // outLine is one line on its way to the server.
 type outLine struct {
 	text string
-	d    *delivery // told when the line goes to the socket; may be nil
+	d    *delivery // nil, or the delivery that the line carries
 }
 
-// session is one connection. Everything below "loop" belongs to its loop.
+// session is one connection. Only the loop touches the fields below "loop".
 type session struct {
 	ch      *Channel
 	log     *slog.Logger
@@ -51,31 +51,31 @@ type session struct {
 	intake  *intake
 	out     chan outLine
 	calls   chan func()
-	ended   chan struct{} // closed when the loop is over
+	ended   chan struct{} // closed when the loop has ended
 	limiter *rate.Limiter
 	wg      sync.WaitGroup
 
 	// loop
-	phase    phase
-	err      error // set to end the session
-	quitting bool
-	began    time.Time
-	lastRead time.Time
-	pinged   time.Time // zero: no PING of ours is under way
-	net      network
-	me       self
-	login    login
-	rooms    map[string]*room      // by folded name
-	users    map[string]*user      // by folded nick: whom we share a channel with
-	stray    string                // the channel that we left last because nobody sent us
-	batches  map[string]bool       // open batches of old messages
-	multi    map[string]*multiline // open batches of the lines of one message
-	pending  []*delivery           // written or about to be, in order
-	sent     uint64                // counts deliveries
-	whois    map[string]*inquiry
+	phase     phase
+	err       error // set to end the session
+	quitting  bool
+	began     time.Time
+	lastRead  time.Time
+	pinged    time.Time // zero: no PING of ours is under way
+	net       network
+	me        self
+	login     login
+	rooms     map[string]*room      // by folded name
+	users     map[string]*user      // by folded nick: whom we share a channel with
+	stray     string                // the last channel that we were forwarded to, and left
+	batches   map[string]bool       // open batches of old messages
+	multiline map[string]*multiline // open batches of the lines of one message
+	pending   []*delivery           // queued or written but not confirmed, in order
+	sent      uint64                // counts deliveries
+	whois     map[string]*whoisQuery
 }
 
-// network is what the server said about itself.
+// network holds what the server announced about itself.
 type network struct {
 	fold      folder
 	caps      map[string]bool // granted
@@ -90,23 +90,23 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 	now := time.Now()
 	s := &session{
 		ch: c, log: c.log, conn: conn, intake: q,
-		out:     make(chan outLine, outSize),
+		out:     make(chan outLine, outCapacity),
 		calls:   make(chan func()),
 		ended:   make(chan struct{}),
 		limiter: rate.NewLimiter(rate.Every(c.opts.FloodEvery), c.opts.FloodBurst),
 		began:   now, lastRead: now,
-		net:     network{fold: foldRFC, caps: map[string]bool{}, chanTypes: "#&!+"},
-		me:      self{nick: c.opts.Nick, user: "~" + c.opts.User},
-		rooms:   map[string]*room{},
-		users:   map[string]*user{},
-		batches: map[string]bool{},
-		multi:   map[string]*multiline{},
-		whois:   map[string]*inquiry{},
+		net:       network{fold: foldRFC, caps: map[string]bool{}, chanTypes: "#&!+"},
+		me:        self{nick: c.opts.Nick, user: "~" + c.opts.User},
+		rooms:     map[string]*room{},
+		users:     map[string]*user{},
+		batches:   map[string]bool{},
+		multiline: map[string]*multiline{},
+		whois:     map[string]*whoisQuery{},
 	}
 	return s
 }
 
-// run lives until the connection or ctx ends, and returns why.
+// run returns when the connection or ctx ends, and says why.
 func (s *session) run(ctx context.Context) error {
 	wg := &s.wg
 	events := make(chan *girc.Event, 64) // when full, the server waits
@@ -122,7 +122,7 @@ func (s *session) run(ctx context.Context) error {
 	return err
 }
 
-// loop handles one thing at a time until the session is over.
+// loop handles one event at a time until the session ends.
 func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, writeErr <-chan error) error {
 	tick := time.NewTicker(s.tickEvery())
 	defer tick.Stop()
@@ -132,7 +132,7 @@ func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, 
 		select {
 		case e, ok := <-events:
 			if !ok {
-				return s.why(<-readErr)
+				return s.endReason(<-readErr)
 			}
 			s.lastRead, s.pinged = time.Now(), time.Time{}
 			s.guard(e.Command, func() { s.handle(e) })
@@ -141,12 +141,12 @@ func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, 
 		case now := <-tick.C:
 			s.guard("tick", func() { s.tick(now) })
 		case err := <-writeErr:
-			return s.why(err)
+			return s.endReason(err)
 		case <-done:
-			// What the server has sent until our QUIT reaches it still counts.
+			// Messages that the server sends before it reads our QUIT still count.
 			done, s.quitting = nil, true
 			s.push("QUIT", "Goodbye")
-			goodbye = time.After(quitTime)
+			goodbye = time.After(quitTimeout)
 		case <-goodbye:
 			return ctx.Err()
 		}
@@ -154,8 +154,8 @@ func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, 
 	return s.err
 }
 
-// why prefers what the server said about the end to how the socket put it.
-func (s *session) why(err error) error {
+// endReason prefers the server's reason for the end to the socket's error.
+func (s *session) endReason(err error) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -169,7 +169,7 @@ func (s *session) end(err error) {
 	}
 }
 
-// guard keeps our own mistakes and odd servers from ending the process.
+// guard keeps a panic, by our mistake or odd input, from ending the process.
 func (s *session) guard(what string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -179,14 +179,14 @@ func (s *session) guard(what string, f func()) {
 	f()
 }
 
-// tickEvery is fine enough for the shortest of the waits.
+// tickEvery is a quarter of the shortest wait, at most a second.
 func (s *session) tickEvery() time.Duration {
 	o := s.ch.opts
 	shortest := min(o.PingEvery, o.PingTimeout, o.RegisterTimeout, o.ConfirmTimeout, o.RegainEvery, o.RejoinDelay, time.Second*4)
 	return max(shortest/4, 5*time.Millisecond)
 }
 
-// tick does what is due.
+// tick does what has come due.
 func (s *session) tick(now time.Time) {
 	o := s.ch.opts
 	if s.phase < ready && now.Sub(s.began) > o.RegisterTimeout {
@@ -209,8 +209,8 @@ func (s *session) tick(now time.Time) {
 	s.expire(now)
 }
 
-// do runs f on the loop and waits for it. It returns false if the session has
-// ended, or ctx has, and f did not run.
+// do runs f on the loop and waits for it. It returns false if the session or ctx
+// ended before f could run.
 func (s *session) do(ctx context.Context, f func()) bool {
 	finished := make(chan struct{})
 	select {
@@ -224,26 +224,27 @@ func (s *session) do(ctx context.Context, f func()) bool {
 	}
 }
 
-// push queues a line, with the last parameter as trailing text.
+// push queues a line. The last parameter may contain spaces.
 func (s *session) push(command string, params ...string) {
 	e := girc.Event{Command: command, Params: params}
-	s.pushLine(e.String())
+	s.queue(outLine{text: e.String()})
 }
 
-// pushLine queues a line as it is.
-func (s *session) pushLine(line string) { s.queue(outLine{text: line}) }
-
-func (s *session) queue(l outLine) {
+// queue hands l to the writer. If too many lines wait, it ends the session and
+// returns false.
+func (s *session) queue(l outLine) bool {
 	select {
 	case s.out <- l:
+		return true
 	default:
-		s.end(fmt.Errorf("connection to %s: the server takes no more lines", s.ch.opts.Server))
+		s.end(fmt.Errorf("connection to %s: the server has stopped reading", s.ch.opts.Server))
+		return false
 	}
 }
 
-// read parses lines until the connection ends.
+// read parses lines and hands them to the loop until the connection ends.
 func (s *session) read(events chan<- *girc.Event) error {
-	r := bufio.NewReaderSize(s.conn, maxRead)
+	r := bufio.NewReaderSize(s.conn, maxLineRead)
 	for {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -270,8 +271,7 @@ func (s *session) read(events chan<- *girc.Event) error {
 	}
 }
 
-// parseEvent is the library's parser, which must not end the process whatever
-// a server sends.
+// parseEvent calls the library's parser, whose panics must not end the process.
 func parseEvent(line string) (e *girc.Event) {
 	defer func() {
 		if recover() != nil {
@@ -281,16 +281,16 @@ func parseEvent(line string) (e *girc.Event) {
 	return girc.ParseEvent(line)
 }
 
-// write writes lines until the session ends. Each has a deadline, so a server
-// that stops reading cannot hold us.
+// write writes lines until the session ends. Each has a deadline, so a server that
+// stops reading cannot block us.
 func (s *session) write() error {
 	for {
 		select {
 		case l := <-s.out:
 			if l.d != nil && !l.d.begin() {
-				continue // Whoever wanted it has gone.
+				continue // Its sender has given up.
 			}
-			s.conn.SetWriteDeadline(time.Now().Add(writeTime))
+			s.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 			if _, err := s.conn.Write([]byte(l.text + "\r\n")); err != nil {
 				return err
 			}

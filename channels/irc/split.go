@@ -10,42 +10,41 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A line of the protocol has 512 bytes with its CR LF, and the server puts
-// our own name before it: ":nick!user@host PRIVMSG target :text".
+// A protocol line has 512 bytes with its CR LF, and the server puts our full name
+// before it: ":nick!user@host PRIVMSG target :text".
 const (
 	maxLine = 510
-	maxHost = 63 // what servers bound host names by
+	maxHost = 63 // the longest host name that servers use
 )
 
-// roomForName is what the first line of an answer in a room leaves free for
-// "nick: ". With a longer name the line becomes two.
-const roomForName = 34
+// nameReserve is what the first line of an answer in a channel leaves free for
+// "nick: ". With a longer nick the line becomes two.
+const nameReserve = 34
 
-// fewLines are shown beyond Options.MaxLines rather than asked for.
-const fewLines = 2
+// graceLines are sent beyond Options.MaxLines rather than held back for "!more".
+const graceLines = 2
 
-// rendered begins a piece of an answer: it has lines as IRC shows them, and no
+// renderedMark begins a piece that holds lines as IRC shows them rather than
 // Markdown. It is not sent.
-const rendered = "\r"
+const renderedMark = "\r"
 
-// budget is how many bytes of text fit into a line to target when we are
-// called nick!user@host there.
+// budget is how many bytes of text fit into a line to target from nick!user@host.
 func budget(nick, user, host, target string) int {
 	return maxLine - len(":!@ PRIVMSG  :") - len(nick) - len(user) - len(host) - len(target)
 }
 
-// piece is one line of an answer, or a part of one that is too long.
+// piece is one line of an answer, or a part of a line that is too long.
 type piece struct {
 	text, whole string
-	n, all      int // which part of the line, and of how many
+	n, all      int // it is part n of all parts of the line
 }
 
-// Split cuts an answer into pieces of one line each, as IRC shows it. It assumes
-// the longest name that we may have by then, so a piece still fits after a change
-// of nick or host, and the first piece also leaves room for the name of who asked.
-// However long the answer is, all of it is in the pieces: what a room is not shown
-// unasked is in the last one (see [restMark]). Where the network takes messages of
-// several lines now, a piece is one of those.
+// Split cuts an answer into pieces of one line each, as IRC shows it. It assumes the
+// longest name that we may have by then, so a piece still fits after a change of
+// nick or host, and the first piece leaves room for the asker's name. Nothing is
+// left out: the last piece holds the lines that a channel sees only on request
+// (see [remainderMark]). If the network has multiline now, a piece is one
+// multiline message.
 func (c *Channel) Split(k channels.Key, markdown string) []string {
 	target, inRoom := k.Chat(), isRoom(k.Chat())
 	if !inRoom && len(target) < 30 {
@@ -56,7 +55,7 @@ func (c *Channel) Split(k channels.Key, markdown string) []string {
 	for i, whole := range render(markdown) {
 		most := max(room, 100)
 		if i == 0 && inRoom {
-			most -= roomForName
+			most -= nameReserve
 		}
 		parts := wrap(whole, most)
 		for n, part := range parts {
@@ -64,19 +63,18 @@ func (c *Channel) Split(k channels.Key, markdown string) []string {
 		}
 	}
 	if len(out) == 0 {
-		return []string{"…"} // nothing that could be seen was left
+		return []string{"…"} // nothing visible was left
 	}
 	l := c.limits()
-	if most := c.opts.MaxLines; inRoom && most > 0 && len(out) > most+fewLines {
-		return append(l.join(out[:most]), restMark+strings.Join(limits{}.join(out[most:]), "\n"))
+	if most := c.opts.MaxLines; inRoom && most > 0 && len(out) > most+graceLines {
+		return append(l.join(out[:most]), remainderMark+strings.Join(limits{}.join(out[most:]), "\n"))
 	}
 	return l.join(out)
 }
 
-// linesOf are the lines of a piece of an answer, or of Markdown that Split has not
-// seen.
+// linesOf returns the lines of a piece made by Split, or of Markdown.
 func linesOf(text string) []string {
-	piece, isPiece := strings.CutPrefix(text, rendered)
+	piece, isPiece := strings.CutPrefix(text, renderedMark)
 	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(styles+verbatim+"\n", r) }
 	if isPiece && utf8.ValidString(piece) && !strings.ContainsFunc(piece, odd) {
 		return strings.Split(piece, "\n")
@@ -84,8 +82,8 @@ func linesOf(text string) []string {
 	return render(text)
 }
 
-// join puts as many pieces together as a message may have. A line that was cut and
-// is in one message with all of its parts is whole there.
+// join combines as many pieces as fit into one message. A line whose parts all fit
+// into one message is whole there.
 func (l limits) join(pieces []piece) (out []string) {
 	lines, size := 0, 0
 	for len(pieces) > 0 {
@@ -98,7 +96,7 @@ func (l limits) join(pieces []piece) (out []string) {
 			bytes += 1 + len(p.text)
 		}
 		if lines += n; len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
-			out, lines, size = append(out, rendered+text), n, 0
+			out, lines, size = append(out, renderedMark+text), n, 0
 		} else {
 			out[len(out)-1] += "\n" + text
 		}
@@ -110,15 +108,14 @@ func (l limits) join(pieces []piece) (out []string) {
 
 // line is one line of a message.
 type line struct {
-	text   string // as a message of its own
-	glued  string // as a part of one of several lines
-	goesOn bool   // on the line before it, in such a one
+	text      string // as a message of its own
+	inBatch   string // as a line of a multiline message
+	continues bool   // the line before it, in a multiline message
 }
 
-// wrap cuts a line into lines of at most budget bytes, at spaces where that does
-// not leave less than half a line, else between graphemes, what people take for
-// one character. Spaces at the cut vanish, except in code. Each line begins with
-// the codes of the styles that go on.
+// wrap cuts a line into lines of at most budget bytes: at a space if that leaves at
+// least half a line, else between graphemes. Spaces at the cut are dropped, except in
+// code. Each line begins with the codes of the styles still on.
 func wrap(whole string, budget int) (out []line) {
 	whole, isCode := strings.CutPrefix(whole, verbatim)
 	mark, on := "", ""
@@ -133,14 +130,14 @@ func wrap(whole string, budget int) (out []line) {
 			if strings.Contains(skipped, " ") {
 				gap = " "
 			}
-			on, whole = switched(on, skipped), rest
+			on, whole = stylesAfter(on, skipped), rest
 		}
 		n := fitting(whole, budget-len(on))
 		part := on + whole[:n]
-		on, whole = switched(on, whole[:n]), whole[n:]
-		cut := line{text: part, glued: gap + part, goesOn: len(out) > 0}
+		on, whole = stylesAfter(on, whole[:n]), whole[n:]
+		cut := line{text: part, inBatch: gap + part, continues: len(out) > 0}
 		if whole != "" {
-			cut.glued += on // ends the styles, for those who see lines
+			cut.inBatch += on // ends the styles for clients without multiline
 		}
 		if !isCode {
 			cut.text = strings.TrimRight(part, " "+styles)
@@ -153,7 +150,7 @@ func wrap(whole string, budget int) (out []line) {
 	return out
 }
 
-// fitting is how many bytes of line make a line of at most so many.
+// fitting returns how many bytes of line to put on a line of at most most bytes.
 func fitting(line string, most int) int {
 	if len(line) <= most {
 		return len(line)
@@ -180,7 +177,7 @@ func fitting(line string, most int) int {
 	return n
 }
 
-// blank reports whether there is nothing to see in s.
+// blank reports whether s has no visible character.
 func blank(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) < 0
 }

@@ -14,50 +14,51 @@ import (
 	"dragoman/channels"
 )
 
-// fresh is how long the last sign of life under a nick is proof enough that
-// it still belongs to the same person. Where we share no channel the network
-// tells us nothing about changes, so afterwards we ask, once an answer.
-const fresh = 5 * time.Second
+// trustNick is how long after a sign of life we believe that a nick still belongs
+// to the same person. The network tells us of nick changes only if we share a
+// channel, so after this time we ask with a WHOIS, once per answer.
+const trustNick = 5 * time.Second
 
-// freshAnswer is the same for the further lines of one answer.
-const freshAnswer = time.Minute
+// trustNickInAnswer replaces trustNick for the later lines of one answer.
+const trustNickInAnswer = time.Minute
 
-// lookupTime is how long a WHOIS may stay without its end.
-const lookupTime = 15 * time.Second
+// whoisTimeout bounds the wait for the end of a WHOIS reply.
+const whoisTimeout = 15 * time.Second
 
-// inquiry is a WHOIS that waits for its answer.
-type inquiry struct {
+// whoisQuery is a WHOIS under way.
+type whoisQuery struct {
 	at    time.Time
 	found bool
 	identity
 	nick    string
-	waiting []chan inquiry
+	waiting []chan whoisQuery
 }
 
-// aim finds out where m goes. The answer to a person follows them to a new
-// nick and never goes to somebody who took the old one: as long as they
-// cannot be found the error is temporary, because people come back.
-func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, r *room, err error) {
+// resolveTarget returns the channel or nick that m is sent to. A reply follows a
+// person to a new nick and never reaches somebody else who took the old one.
+// While the person cannot be found the error is temporary, because people come
+// back.
+func (s *session) resolveTarget(ctx context.Context, m channels.Outbound) (target string, r *room, err error) {
 	var (
 		who    *peer
-		answer chan inquiry
+		answer chan whoisQuery
 	)
 	if !s.do(ctx, func() {
 		switch name := m.Key.Chat(); {
 		case s.phase != ready:
 			err = &channels.NotSent{Err: errNotConnected}
 		case s.isChannel(name):
-			target, r, err = s.aimRoom(name)
+			target, r, err = s.roomTarget(name)
 		case !validTarget(name):
 			err = fmt.Errorf("irc: send to %s: %w: that cannot be a nick", m.Key, channels.ErrPermanent)
 		default:
-			target, who = s.aimPerson(m.ReplyTo, name)
+			target, who = s.personTarget(m.ReplyTo, name)
 			switch {
 			case target != "":
 			case time.Now().Before(who.lookAt):
 				err = notSent("send to %s: the person is not on the network", who.nick)
 			default:
-				answer = s.ask(who.nick)
+				answer = s.sendWhois(who.nick)
 			}
 		}
 	}) {
@@ -69,7 +70,7 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 	select {
 	case q := <-answer:
 		if !s.do(ctx, func() {
-			if target, err = s.judge(who, q); err == nil {
+			if target, err = s.checkWhois(who, q); err == nil {
 				who.found = m.ReplyTo
 			}
 		}) {
@@ -81,7 +82,7 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 	}
 }
 
-func (s *session) aimRoom(name string) (string, *room, error) {
+func (s *session) roomTarget(name string) (string, *room, error) {
 	r := s.rooms[s.net.fold.fold(name)]
 	switch {
 	case r == nil:
@@ -94,9 +95,10 @@ func (s *session) aimRoom(name string) (string, *room, error) {
 	return r.name, r, nil
 }
 
-// aimPerson returns the nick to write to, or "" and whom to look up. Somebody
-// who has never written is only a nick, such as the target of a heartbeat.
-func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
+// personTarget returns the nick to send to, or "" and the peer to look up. For a
+// chat in which nobody has written yet, such as a heartbeat's target, the nick is
+// all we know.
+func (s *session) personTarget(replyTo, chat string) (string, *peer) {
 	f := s.net.fold
 	who := s.ch.people.find(replyTo, f.fold(chat))
 	if who == nil {
@@ -104,26 +106,26 @@ func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
 	}
 	if u := s.users[f.fold(who.nick)]; u != nil && u.host != "" {
 		if who.identity.same(u.identity, f) {
-			who.isAt(u.nick)
+			who.foundAs(u.nick)
 			return u.nick, who
 		}
 		who.gone = true
 	}
 	if who.gone {
-		if u := s.seen(who.identity); u != nil {
-			who.isAt(u.nick)
+		if u := s.userWith(who.identity); u != nil {
+			who.foundAs(u.nick)
 			return u.nick, who
 		}
 	}
-	if !who.gone && (time.Since(who.seen) < fresh || replyTo != "" && who.found == replyTo && time.Since(who.seen) < freshAnswer) {
+	if !who.gone && (time.Since(who.seen) < trustNick || replyTo != "" && who.found == replyTo && time.Since(who.seen) < trustNickInAnswer) {
 		return who.nick, who
 	}
 	return "", who
 }
 
-// nameOf is what the writer of the message with that handle is called now, as
-// far as we see it, or "" if it is no handle.
-func (s *session) nameOf(replyTo string) string {
+// currentNick returns the nick, as far as we know, that the writer of the message
+// with that handle has now, or "" if it is no handle.
+func (s *session) currentNick(replyTo string) string {
 	nick, id, ok := parseHandle(replyTo)
 	if !ok {
 		return ""
@@ -132,14 +134,14 @@ func (s *session) nameOf(replyTo string) string {
 	if u := s.users[f.fold(nick)]; u != nil && (u.host == "" || u.identity.same(id, f)) {
 		return nick
 	}
-	if u := s.seen(id); u != nil {
+	if u := s.userWith(id); u != nil {
 		nick = u.nick
 	}
 	return nick
 }
 
-// seen is somebody of that identity whom we share a channel with, or nil.
-func (s *session) seen(id identity) *user {
+// userWith returns the user with that identity in one of our channels, or nil.
+func (s *session) userWith(id identity) *user {
 	for _, u := range s.users {
 		if u.identity.same(id, s.net.fold) {
 			return u
@@ -148,13 +150,13 @@ func (s *session) seen(id identity) *user {
 	return nil
 }
 
-// ask sends a WHOIS, once for everybody who waits for the same nick.
-func (s *session) ask(nick string) chan inquiry {
-	answer := make(chan inquiry, 1)
+// sendWhois sends a WHOIS; callers who ask for the same nick share one.
+func (s *session) sendWhois(nick string) chan whoisQuery {
+	answer := make(chan whoisQuery, 1)
 	folded := s.net.fold.fold(nick)
 	q := s.whois[folded]
 	if q == nil {
-		q = &inquiry{at: time.Now()}
+		q = &whoisQuery{at: time.Now()}
 		s.whois[folded] = q
 		s.spend()
 		s.push("WHOIS", nick)
@@ -163,8 +165,8 @@ func (s *session) ask(nick string) chan inquiry {
 	return answer
 }
 
-// answer ends the inquiry about a folded nick.
-func (s *session) answer(folded string) {
+// finishWhois hands the result about a folded nick to everyone who waits for it.
+func (s *session) finishWhois(folded string) {
 	q := s.whois[folded]
 	delete(s.whois, folded)
 	for _, c := range q.waiting {
@@ -172,13 +174,14 @@ func (s *session) answer(folded string) {
 	}
 }
 
-// judge decides whether the one who was found is the one we look for.
-func (s *session) judge(who *peer, q inquiry) (string, error) {
+// checkWhois returns the nick to send to if the user found is the person we look
+// for.
+func (s *session) checkWhois(who *peer, q whoisQuery) (string, error) {
 	if q.found && who.identity.same(q.identity, s.net.fold) {
-		who.isAt(q.nick)
+		who.foundAs(q.nick)
 		return q.nick, nil
 	}
-	who.isMissing()
+	who.markMissing()
 	if s.net.monitor {
 		s.spend()
 		s.push("MONITOR", "+", who.nick)
@@ -203,34 +206,34 @@ func (s *session) onWhoisAccount(e *girc.Event) {
 
 func (s *session) onWhoisEnd(e *girc.Event) {
 	if folded := s.net.fold.fold(param(e, 1)); s.whois[folded] != nil {
-		s.answer(folded)
+		s.finishWhois(folded)
 	}
 }
 
-// verdict is what a refused line means for the next attempt.
-type verdict int
+// refusalKind says whether to try a refused line again.
+type refusalKind int
 
 const (
-	notNow  verdict = iota // the channel or person does not take it at present
-	never                  // the same line would be refused for ever
-	hurried                // too fast
+	temporary refusalKind = iota // the channel or person may accept it later
+	permanent                    // the same line would always be refused
+	throttled                    // we were too fast
 )
 
-// sendRefusals are the numerics that answer a line which went nowhere.
-var sendRefusals = map[string]verdict{
-	"401": notNow, "403": notNow, "404": notNow, "408": notNow, "442": notNow, "477": notNow, "482": notNow,
-	"486": notNow, "489": notNow, "531": notNow, "716": notNow, "421": notNow, "451": notNow,
-	"402": never, "407": never, "411": never, "412": never, "413": never, "414": never, "415": never, "417": never, "461": never,
-	"263": hurried, "439": hurried,
+// sendRefusals are the numerics with which a server rejects a message.
+var sendRefusals = map[string]refusalKind{
+	"401": temporary, "403": temporary, "404": temporary, "408": temporary, "442": temporary, "477": temporary, "482": temporary,
+	"486": temporary, "489": temporary, "531": temporary, "716": temporary, "421": temporary, "451": temporary,
+	"402": permanent, "407": permanent, "411": permanent, "412": permanent, "413": permanent, "414": permanent, "415": permanent, "417": permanent, "461": permanent,
+	"263": throttled, "439": throttled,
 }
 
-// untargeted are those that name no target; they are about the oldest line.
+// untargeted are the refusals that name no target; they concern the oldest line.
 var untargeted = map[string]bool{"263": true, "411": true, "412": true, "417": true, "461": true, "451": true, "421": true}
 
 func (s *session) onSendRefused(e *girc.Event) {
 	target := param(e, 1)
 	if untargeted[e.Command] && len(e.Params) > 2 && !strings.EqualFold(target, "PRIVMSG") {
-		return // About another command of ours.
+		return // It rejects another command of ours.
 	}
 	d := s.refusedLine(target, untargeted[e.Command])
 	if d == nil {
@@ -241,7 +244,7 @@ func (s *session) onSendRefused(e *girc.Event) {
 		s.ch.people.quit(d.target, s.net.fold)
 	}
 	if d.room != nil && !d.room.plain && d.text != stripCodes(d.text) && (e.Command == "404" || e.Command == "408") {
-		// It may be for the codes only. Without them the line is tried at once.
+		// Perhaps only because of the codes: retry at once without them.
 		d.room.plain = true
 		s.log.Info("the channel refused formatting; sending plain text from now on", "room", d.room.name, "reason", reason)
 		s.settle(d, errPlain)
@@ -249,18 +252,18 @@ func (s *session) onSendRefused(e *girc.Event) {
 	}
 	var err error
 	switch sendRefusals[e.Command] {
-	case never:
+	case permanent:
 		err = fmt.Errorf("irc: send to %s: %w: %s (%s)", d.target, channels.ErrPermanent, reason, e.Command)
-	case hurried:
-		err = &channels.NotSent{Err: &channels.Retry{After: waitIn(reason), Err: fmt.Errorf("irc: send to %s: %s (%s)", d.target, reason, e.Command)}}
+	case throttled:
+		err = &channels.NotSent{Err: &channels.Retry{After: retryAfter(reason), Err: fmt.Errorf("irc: send to %s: %s (%s)", d.target, reason, e.Command)}}
 	default:
 		err = notSent("send to %s: %s (%s)", d.target, reason, e.Command)
 	}
 	s.settle(d, err)
 }
 
-// onFail is the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
-// If a message of several lines was refused, there are no more of them.
+// onFail handles the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
+// After a refused multiline message we send single lines until the next connection.
 func (s *session) onFail(e *girc.Event) {
 	switch what := strings.ToUpper(param(e, 0)); {
 	case what == "BATCH":
@@ -269,7 +272,7 @@ func (s *session) onFail(e *girc.Event) {
 			return
 		}
 		s.log.Warn("the network refused a message of several lines; sending the lines one by one from now on", "code", param(e, 1), "reason", plain(e.Last()))
-		s.ch.multi.Store(nil)
+		s.ch.multiline.Store(nil)
 		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
 		return
 	case what != "PRIVMSG":
@@ -284,7 +287,8 @@ func (s *session) onFail(e *girc.Event) {
 	}
 }
 
-// refusedLine is the oldest line to target that is under way.
+// refusedLine returns the oldest line sent to target, or to anyone if any, that is
+// not confirmed yet.
 func (s *session) refusedLine(target string, any bool) *delivery {
 	for _, d := range s.pending {
 		if d.state.Load() == begun && (any || s.net.fold.same(d.target, target)) {
@@ -294,8 +298,8 @@ func (s *session) refusedLine(target string, any bool) *delivery {
 	return nil
 }
 
-// waitIn reads "please wait 12 seconds" and has an answer where it is not said.
-func waitIn(reason string) time.Duration {
+// retryAfter reads the wait from a reason like "please wait 12 seconds"; default 10 s.
+func retryAfter(reason string) time.Duration {
 	for _, word := range strings.Fields(reason) {
 		if n, err := strconv.Atoi(strings.Trim(word, "().,;:s")); err == nil && n > 0 && n < 3600 {
 			return time.Duration(n) * time.Second

@@ -18,8 +18,8 @@ import (
 	"dragoman/channels/irc"
 )
 
-// world is a server and options that reach it over pipes, for bubbles in which
-// time is not the world's. All waits have their real lengths here.
+// world returns a server, and options that reach it over pipes, for synctest bubbles. All
+// waits have their real lengths.
 func world(conf ircd.Config) (*ircd.Server, irc.Options) {
 	srv := ircd.New(conf)
 	return srv, irc.Options{
@@ -34,7 +34,7 @@ func pipe(srv *ircd.Server) stdnet.Conn {
 	return ours
 }
 
-// inBubble runs a channel in a bubble and gives f what it needs.
+// inBubble runs a channel in a bubble and calls f.
 func inBubble(t *testing.T, conf ircd.Config, change func(*irc.Options), f func(t *testing.T, srv *ircd.Server, ch *irc.Channel)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestDefaultPace(t *testing.T) {
 	})
 }
 
-// A server that takes the connection and says nothing is given up after a
-// minute, a silent one later after a PING that nobody answers.
+// A server that accepts the connection and stays silent is given up after a minute; one that
+// falls silent later, after an unanswered PING.
 func TestSilentServers(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		var dials atomic.Int32
@@ -123,7 +123,7 @@ func TestSilentServers(t *testing.T) {
 	})
 }
 
-// Waits grow, stay under their bound, and have jitter; nothing hammers.
+// Waits grow, stay under their bound, and have jitter.
 func TestReconnectPace(t *testing.T) {
 	var dials []time.Time
 	inBubble(t, ircd.Config{}, func(o *irc.Options) {
@@ -150,8 +150,8 @@ func TestReconnectPace(t *testing.T) {
 	})
 }
 
-// NickServ that does not recognise us delays the channels, and no more than
-// that; the status has its words, without the password.
+// If NickServ does not recognise us, joining is only delayed. The status quotes NickServ,
+// without the password.
 func TestNickServSilent(t *testing.T) {
 	inBubble(t, ircd.Config{}, func(o *irc.Options) {
 		o.NickServ.Password = "pw"
@@ -177,9 +177,8 @@ func TestNickServSilent(t *testing.T) {
 	})
 }
 
-// A channel that is closed or sends us elsewhere is tried after 10 seconds,
-// then after twice as long each time up to five minutes, and the log says once
-// why.
+// A channel that is closed or forwards us is retried after 10 seconds, then after twice as
+// long each time, up to five minutes. The log gives the reason once.
 func TestClosedChannelPace(t *testing.T) {
 	for name, test := range map[string]struct {
 		conf  ircd.Config

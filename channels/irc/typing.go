@@ -9,8 +9,8 @@ import (
 	"dragoman/channels"
 )
 
-// Typing shows that an answer is being written, where the network passes such
-// signs on. It uses only what the flood budget has to spare.
+// Typing shows that an answer is being written, if the network passes such tags on.
+// It never delays messages: it uses only spare flood budget.
 func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 	s := c.current.Load()
 	if s == nil {
@@ -22,21 +22,21 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 		}
 		var target string
 		if name := k.Chat(); s.isChannel(name) {
-			target, _, _ = s.aimRoom(name)
+			target, _, _ = s.roomTarget(name)
 		} else if validTarget(name) {
-			target, _ = s.aimPerson("", name)
+			target, _ = s.personTarget("", name)
 		}
 		if target != "" {
 			s.spend()
 			e := girc.Event{Command: "TAGMSG", Params: []string{target}, Tags: girc.Tags{"+typing": "active"}}
-			s.pushLine(e.String())
+			s.queue(outLine{text: e.String()})
 		}
 	})
 	return nil
 }
 
-// replyTag says which message a line in a room answers, so that clients show
-// the two together, or is nil where that does not travel.
+// replyTag is the tag by which clients link a line in a channel to the message it
+// answers; nil if the network or the message has no ids.
 func (s *session) replyTag(replyTo string) girc.Tags {
 	fields := strings.Fields(replyTo)
 	if len(fields) != 3 || !s.net.caps["message-tags"] {
