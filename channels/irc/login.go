@@ -122,8 +122,11 @@ func (s *session) capsAnswered() {
 		s.endCaps()
 		return
 	}
-	mechs := s.login.offered["sasl"]
-	if !s.net.caps["sasl"] || mechs != "" && !slices.Contains(strings.Split(strings.ToUpper(mechs), ","), o.Mechanism) {
+	mech := o.Mechanism
+	if mech == "PLAIN" && s.offersSASL(scramSHA256) {
+		mech = scramSHA256 // so that the server does not learn the password
+	}
+	if !s.net.caps["sasl"] || s.login.offered["sasl"] != "" && !s.offersSASL(mech) {
 		if o.Required {
 			s.end(refused("%s does not offer SASL %s, which is required here", s.ch.opts.Server, o.Mechanism))
 			return
@@ -133,16 +136,19 @@ func (s *session) capsAnswered() {
 		return
 	}
 	s.login.inSASL = true
-	s.authenticate(o.Mechanism, mechs)
+	s.authenticate(mech)
 }
 
-// authenticate begins a login. PLAIN becomes SCRAM if the server offers it, so
-// that the server does not learn the password.
-func (s *session) authenticate(mech, offered string) {
+// offersSASL reports whether the server lists mech. Old servers list none.
+func (s *session) offersSASL(mech string) bool {
+	return slices.Contains(strings.Split(strings.ToUpper(s.login.offered["sasl"]), ","), mech)
+}
+
+// authenticate begins a login.
+func (s *session) authenticate(mech string) {
 	o := s.ch.opts.SASL
 	s.login.scram, s.login.challenge = nil, ""
-	if mech == "PLAIN" && slices.Contains(strings.Split(strings.ToUpper(offered), ","), scramSHA256) {
-		mech = scramSHA256
+	if mech == scramSHA256 {
 		s.login.scram = &scram{user: o.User, password: o.Password, nonce: rand.Text()}
 	}
 	s.login.mech = mech
@@ -223,9 +229,9 @@ func (s *session) onSASLFailed(e *girc.Event) {
 		return
 	}
 	o := s.ch.opts
-	if s.login.mech == scramSHA256 && (e.Command == "904" || e.Command == "905" || e.Command == "908") {
+	if s.login.mech == scramSHA256 && s.offersSASL("PLAIN") && (e.Command == "904" || e.Command == "905" || e.Command == "908") {
 		// Accounts created under old services have no SCRAM verifier.
-		s.authenticate("PLAIN", "")
+		s.authenticate("PLAIN")
 		return
 	}
 	if !o.SASL.Required {

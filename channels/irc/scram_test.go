@@ -1,6 +1,7 @@
 package irc_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,19 @@ func TestScramIsPreferred(t *testing.T) {
 	first, second := strings.Index(said, "AUTHENTICATE SCRAM-SHA-256"), strings.Index(said, "AUTHENTICATE PLAIN")
 	if first < 0 || second < first {
 		t.Errorf("said %q, want SCRAM before PLAIN", said)
+	}
+}
+
+// A network that offers SCRAM and not PLAIN gets SCRAM, and never the password.
+func TestScramWithoutPlain(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: []string{"sasl=SCRAM-SHA-256"}, Accounts: map[string]string{"dragoman": "pw"}})
+	o := quick(addr)
+	o.SASL = irc.SASL{Mechanism: "PLAIN", User: "dragoman", Password: "pw", Required: true}
+	b := run(t, o)
+	b.waitStatus("failed", func(s channels.Status) bool { return s.State == channels.StateFailed }) // this server cannot do SCRAM
+	said := strings.Join(slices.Concat(srv.Heard("dragoman"), srv.Heard("*")), "\n")
+	if !strings.Contains(said, "AUTHENTICATE SCRAM-SHA-256") || strings.Contains(said, "AUTHENTICATE PLAIN") {
+		t.Errorf("said %q, want SCRAM and no PLAIN", said)
 	}
 }
 
