@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// silence is how long a stream may say nothing at all, beats included.
-	silence = 50 * time.Second
+	// maxSilence is how long a stream may send nothing, not even a beat.
+	maxSilence = 50 * time.Second
 	// maxLine bounds one line of a stream: one message, encoded.
 	maxLine = 16 << 20
-	// answerWithin bounds every call but Events.
-	answerWithin = 30 * time.Second
+	// callTimeout bounds every call but Events.
+	callTimeout = 30 * time.Second
 )
 
-// RefusedError is an answer other than 200.
+// RefusedError is a response with a status other than 200.
 type RefusedError struct {
 	Status   int
-	Sentence string // what the server says, for people
+	Sentence string // the server's explanation, for people
 }
 
 func (e *RefusedError) Error() string {
@@ -40,9 +40,9 @@ func (e *RefusedError) Temporary() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests
 }
 
-// Event is one event of a stream. Kind says which of the fields is set: Hello
-// ("hello"), Item ("message"), Preview ("preview", "delta", "end"), State
-// ("state"), none ("beat", and kinds that a newer server may send).
+// Event is one event of a stream. Kind says which field is set: Hello ("hello"), Item
+// ("message"), Preview ("preview", "delta", "end"), State ("state"), or none ("beat",
+// and kinds that a newer server may send).
 type Event struct {
 	Kind    string
 	Hello   *Hello
@@ -51,28 +51,26 @@ type Event struct {
 	State   *State
 }
 
-// Client is the other end of [Hub.Handler], for programs. Its methods are safe
-// for concurrent use.
+// Client talks to [Hub.Handler]. Its methods are safe for concurrent use.
 type Client struct {
-	// HTTP must not have a Timeout: streams last. nil: http.DefaultClient.
+	// HTTP must not have a Timeout, which would end streams. nil: http.DefaultClient.
 	HTTP *http.Client
 	// URL is where the Handler is mounted, without a slash at the end.
 	URL string
-	// Room is the room to talk in; "" is the server's own.
+	// Room is the room to use; "" is the server's default.
 	Room string
 	// Header is added to every request.
 	Header http.Header
 }
 
-// Post hands in a message and returns nil once it is durable. After an error
-// that is no *RefusedError, or a temporary one, the same id and text may be
-// posted again without harm.
+// Post sends a message and returns nil once it is durable. After any error but a
+// *RefusedError that is not temporary, it is safe to post the same id and text again.
 func (c *Client) Post(ctx context.Context, id, text string) error {
 	return c.call(ctx, http.MethodPost, "/messages", nil, posted{ID: id, Text: text}, nil)
 }
 
-// Feed reads the history: at most limit items before the one numbered before
-// (0: the newest), oldest first.
+// Feed reads at most limit items of the history, oldest first: those before the
+// item numbered before, or the newest if before is 0.
 func (c *Client) Feed(ctx context.Context, before int64, limit int) ([]Item, error) {
 	var page struct {
 		Items []Item `json:"items"`
@@ -82,13 +80,13 @@ func (c *Client) Feed(ctx context.Context, before int64, limit int) ([]Item, err
 	return page.Items, err
 }
 
-// Events attaches to the room and calls on for every event until ctx ends or
-// the connection breaks, which is an error. after is the Seq of the newest
-// item that the caller has, or -1 to begin with what comes next.
+// Events attaches to the room and calls on for every event until ctx ends or the
+// connection breaks; both are errors. after is the Seq of the newest item that the
+// caller has; -1 asks for new items only.
 func (c *Client) Events(ctx context.Context, after int64, on func(Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(silence, func() { cancel(errors.New("live: the stream fell silent")) })
+	quiet := time.AfterFunc(maxSilence, func() { cancel(errors.New("live: the stream fell silent")) })
 	defer quiet.Stop()
 	q := url.Values{}
 	if after >= 0 {
@@ -100,7 +98,7 @@ func (c *Client) Events(ctx context.Context, after int64, on func(Event)) error 
 	}
 	defer resp.Body.Close()
 	err = readEvents(resp.Body, func(e Event) {
-		quiet.Reset(silence)
+		quiet.Reset(maxSilence)
 		on(e)
 	})
 	if cause := context.Cause(ctx); cause != nil {
@@ -110,7 +108,7 @@ func (c *Client) Events(ctx context.Context, after int64, on func(Event)) error 
 }
 
 func (c *Client) call(ctx context.Context, method, path string, q url.Values, body, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	resp, err := c.do(ctx, method, path, q, body)
 	if err != nil {
@@ -121,12 +119,12 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, bo
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("live: %s: the answer is not what was expected: %w", path, err)
+		return fmt.Errorf("live: %s: unexpected answer: %w", path, err)
 	}
 	return nil
 }
 
-// do makes one request and turns every status but 200 into a *RefusedError.
+// do makes one request. A status other than 200 becomes a *RefusedError.
 func (c *Client) do(ctx context.Context, method, path string, q url.Values, body any) (*http.Response, error) {
 	if q == nil {
 		q = url.Values{}
@@ -160,15 +158,15 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, body
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var said struct {
+	var refusal struct {
 		Error string `json:"error"`
 	}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&said) // without it the status must do
-	return nil, &RefusedError{Status: resp.StatusCode, Sentence: cmp.Or(said.Error, resp.Status)}
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&refusal) // else the status explains it
+	return nil, &RefusedError{Status: resp.StatusCode, Sentence: cmp.Or(refusal.Error, resp.Status)}
 }
 
-// readEvents parses a stream of server-sent events. It returns
-// io.ErrUnexpectedEOF when the stream ends, which it never does by itself.
+// readEvents parses server-sent events. It returns io.ErrUnexpectedEOF at the end of
+// the stream, because the server never ends one normally.
 func readEvents(r io.Reader, on func(Event)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), maxLine)
@@ -197,14 +195,14 @@ func readEvents(r io.Reader, on func(Event)) error {
 	return io.ErrUnexpectedEOF
 }
 
-// fields says which field of an Event has what comes with its kind.
+// fields names the field of Event that holds the data of each kind.
 var fields = map[string]string{"hello": "Hello", "message": "Item", "preview": "Preview", "delta": "Preview", "end": "Preview", "state": "State"}
 
 func decode(kind string, data []byte) (Event, error) {
 	e := Event{Kind: kind}
 	if field := fields[kind]; field != "" {
 		if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %s}`, field, data), &e); err != nil {
-			return e, fmt.Errorf("live: read events: a %q that is not what was expected: %w", kind, err)
+			return e, fmt.Errorf("live: read events: unexpected %q: %w", kind, err)
 		}
 	}
 	return e, nil

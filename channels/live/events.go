@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// writeWithin is how long one write to a viewer may take before it counts
-	// as gone.
-	writeWithin = 20 * time.Second
-	// lookEvery is how often a stream looks for signs that nobody renews.
+	// writeTimeout is how long one write to a viewer may take before we drop it.
+	writeTimeout = 20 * time.Second
+	// lookEvery is how often a stream looks for previews that are no longer renewed.
 	lookEvery = 5 * time.Second
 )
 
 // events streams a room until the viewer leaves, is cut off, or Run ends.
 //
-// The events, each with a JSON object: hello (first, once), message (an
-// [Item]), preview (an answer so far: turn, text, note), delta (more text of
-// it; both may have thoughts, which add to those before), end (a preview that comes to nothing), state (busy, waiting), beat (the
-// connection lives). A viewer comes back with ?after=SEQ or Last-Event-ID, the
-// Seq of the newest message it has.
+// Each event has a JSON object: hello (once, first), message (an [Item]), preview (an
+// answer so far: turn, text, note), delta (more text for it), end (a preview that
+// ended without an answer), state (busy, waiting), beat (the connection lives).
+// preview and delta may carry thoughts, which continue the earlier ones. A viewer
+// resumes with ?after=SEQ or Last-Event-ID, the Seq of the newest message it has.
 func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) error {
 	after := int64(-1)
 	for _, given := range []string{r.URL.Query().Get("after"), r.Header.Get("Last-Event-ID")} {
@@ -31,44 +30,43 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 		}
 		n, ok := number(given, 0)
 		if !ok {
-			return &refusal{http.StatusBadRequest, "after must be the number of a message, 0 or more.", false}
+			return badRequest("after must be the number of a message, 0 or more.")
 		}
 		after = max(after, n)
 	}
 	h.mu.Lock()
-	gone := h.life.Done()
+	stopped := h.life.Done()
 	h.mu.Unlock()
-	room := h.enter(k)
+	room := h.acquire(k)
 	v, err := h.attach(r.Context(), room, after)
 	switch {
 	case err == nil:
 		defer h.detach(room, v)
-		h.renew(r.Context(), room, time.Now())
-		h.stream(w, r, room, v, gone)
+		h.announceViewers(r.Context(), room, time.Now())
+		h.stream(w, r, room, v, stopped)
 		return nil
 	case errors.Is(err, errNotRunning):
 		err = notReady()
 	case errors.Is(err, errFull):
-		err = &refusal{http.StatusServiceUnavailable, "Too many pages are open. Close one and try again.", true}
+		err = unavailable("Too many pages are open. Close one and try again.")
 	default:
-		h.log.Warn("viewer could not be attached", "key", k.String(), "err", err)
-		err = &refusal{http.StatusServiceUnavailable, "The history cannot be read just now. Try again.", true}
+		err = h.noHistory(k, err)
 	}
-	h.leave(room)
+	h.release(room)
 	return err
 }
 
 // stream writes v's queue to the viewer.
-func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *viewer, gone <-chan struct{}) {
+func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *viewer, stopped <-chan struct{}) {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("X-Accel-Buffering", "no") // a proxy in front must not hold events back
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // the server's limit for requests is none for streams
+	_ = control.SetReadDeadline(time.Time{}) // the server's time limit for requests must not end streams
 	write := func(frames ...[]byte) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(writeWithin))
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 		for _, f := range frames {
 			if _, err := w.Write(f); err != nil {
 				return false
@@ -84,7 +82,7 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *view
 		select {
 		case <-r.Context().Done():
 			return
-		case <-gone:
+		case <-stopped:
 			frames, _ := v.take()
 			write(frames...)
 			return
@@ -105,15 +103,15 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *view
 	}
 }
 
-// refresh takes down what nobody renews, and reads the feed again where
-// something waits: an answer may have come to nothing without any Send.
+// refresh removes expired previews. It reads the feed again while a message waits,
+// because a turn can end without an answer, and now and then for changes that another
+// node failed to announce.
 func (h *Hub) refresh(r *http.Request, room *room, now time.Time) {
 	room.expire(now)
 	room.mu.Lock()
-	// What another node did not tell is found, too.
-	again := len(room.waiting) > 0 || h.opts.Broadcast != nil && now.Sub(room.read) > watchLife
+	again := len(room.waiting) > 0 || h.opts.Broadcast != nil && now.Sub(room.feedReadAt) > peerViewerLife
 	room.mu.Unlock()
-	h.renew(r.Context(), room, now)
+	h.announceViewers(r.Context(), room, now)
 	if again {
 		h.follow(r.Context(), room, nil)
 	}

@@ -16,24 +16,24 @@ import (
 	"dragoman/channels"
 )
 
-// Files keeps what people send with messages. A file is sent first and named
-// by the message then, so that a message stays small and safe to repeat.
+// Files stores the files that people send with messages. A file is uploaded first,
+// and a message then names it, so that messages stay small and safe to repeat.
 type Files interface {
-	// Put keeps what r gives and returns what to call it by, which nobody can
-	// guess. A *channels.Gone says why it will never be kept. What no message
-	// names for a day may be forgotten.
+	// Put stores the content of r and returns a name for it that is impossible to
+	// guess. A *channels.Gone error says why the file will never be accepted. A
+	// file that no message names within a day may be deleted.
 	Put(ctx context.Context, r io.Reader) (ref string, size int64, err error)
-	// Sent opens attachment i of m, which has its Ref, and says how large it
-	// is. An error that is [fs.ErrNotExist] says that it is not there.
+	// Sent opens attachment i of m, which has its Ref, and returns its size. The
+	// error is [fs.ErrNotExist] if there is no such file.
 	Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error)
 }
 
 const (
-	// fileWithin bounds how slowly a file may be sent, or read.
-	fileWithin = 5 * time.Minute
-	// uploads is how many files come in at the same time.
+	// fileTimeout bounds uploading or downloading one file.
+	fileTimeout = 5 * time.Minute
+	// uploads is how many files may be uploaded at the same time.
 	uploads = 4
-	// maxFileName bounds what a sender calls a file.
+	// maxFileName bounds the name of a file, in bytes.
 	maxFileName = 255
 )
 
@@ -42,7 +42,7 @@ type File struct {
 	Name  string `json:"name,omitempty"`
 	Type  string `json:"type,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
-	// Ref is what [Files] knows it by; nobody else is told.
+	// Ref is its name in [Files]. It is secret.
 	Ref string `json:"-"`
 }
 
@@ -53,15 +53,15 @@ type postedFile struct {
 	Type string `json:"type,omitempty"`
 }
 
-var errNoFiles = &refusal{http.StatusBadRequest, "Files cannot be sent here.", false}
+var errNoFiles = badRequest("Files cannot be sent here.")
 
-// postFile takes one file, which is the whole body.
+// postFile stores one file, which is the whole body.
 func (h *Hub) postFile(w http.ResponseWriter, r *http.Request, _ channels.Key) error {
 	if h.opts.Files == nil {
 		return errNoFiles
 	}
 	if r.ContentLength > h.opts.MaxFile {
-		return &refusal{http.StatusRequestEntityTooLarge, "The file is too large: at most " + channels.SizeText(h.opts.MaxFile) + " fit.", false}
+		return &refusal{http.StatusRequestEntityTooLarge, "The file is too large: at most " + channels.SizeText(h.opts.MaxFile) + " fit."}
 	}
 	select {
 	case h.uploads <- struct{}{}:
@@ -70,30 +70,30 @@ func (h *Hub) postFile(w http.ResponseWriter, r *http.Request, _ channels.Key) e
 		return r.Context().Err()
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(fileWithin)) // not every writer can; the server has limits of its own
-	_ = control.SetWriteDeadline(time.Now().Add(fileWithin + time.Minute))
+	_ = control.SetReadDeadline(time.Now().Add(fileTimeout)) // if unsupported, the server's own limits apply
+	_ = control.SetWriteDeadline(time.Now().Add(fileTimeout + time.Minute))
 	ref, size, err := h.opts.Files.Put(r.Context(), r.Body)
 	var gone *channels.Gone
 	switch {
 	case errors.As(err, &gone):
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
-		return &refusal{http.StatusRequestEntityTooLarge, "The file cannot be kept: " + gone.Why + ".", false}
+		return &refusal{http.StatusRequestEntityTooLarge, "The file cannot be kept: " + gone.Why + "."}
 	case err != nil:
 		h.log.Warn("file not kept", "err", err)
-		return &refusal{http.StatusServiceUnavailable, "The file did not arrive completely, or could not be stored. Try again.", true}
+		return unavailable("The file did not arrive completely, or could not be stored. Try again.")
 	}
 	answer(w, http.StatusOK, map[string]any{"ref": ref, "bytes": size})
 	return nil
 }
 
-// attachFiles puts the files that a message names into m. A message that is
-// repeated finds its files too.
+// attachFiles adds the files that a message names to m. A repeated message may name
+// them again.
 func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 	switch {
 	case len(files) > 0 && h.opts.Files == nil:
 		return errNoFiles
 	case len(files) > channels.MaxAttachments:
-		return &refusal{http.StatusBadRequest, fmt.Sprintf("At most %d files fit into one message.", channels.MaxAttachments), false}
+		return badRequest(fmt.Sprintf("At most %d files fit into one message.", channels.MaxAttachments))
 	}
 	for _, f := range files {
 		a := channels.Attachment{Kind: channels.AttachmentDocument, Name: fileName(f.Name), Ref: f.Ref}
@@ -113,19 +113,19 @@ func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 	for i := range m.Attachments {
 		content, size, err := h.opts.Files.Sent(*m, i)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &refusal{http.StatusBadRequest, "A file of this message is no longer here. Attach it again.", false}
+			return badRequest("A file of this message is no longer here. Attach it again.")
 		}
 		if err != nil {
 			h.log.Warn("file not found", "err", err)
-			return &refusal{http.StatusServiceUnavailable, "A file of this message cannot be read just now. Try again.", true}
+			return unavailable("A file of this message cannot be read just now. Try again.")
 		}
-		_ = content.Close() // nothing was read
+		_ = content.Close() // only its size was needed
 		m.Attachments[i].Bytes = size
 	}
 	return nil
 }
 
-// fileName is what a sender calls a file, without what cannot be shown.
+// fileName is the sender's name for a file without characters that cannot be shown.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
@@ -139,25 +139,23 @@ func fileName(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// pictures are the kinds of files that a page may show, by their content.
+// pictures are the content types that a page may show.
 var pictures = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
-// readFile shows file n of the message numbered seq. Whatever a sender says
-// that a file is, a browser gets a picture, or something to save.
+// readFile sends file n of the message numbered seq.
 func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) error {
-	none := &refusal{http.StatusNotFound, "There is no such file.", false}
+	none := &refusal{http.StatusNotFound, "There is no such file."}
 	seq, okSeq := number(r.URL.Query().Get("seq"), 0)
 	n, okN := number(r.URL.Query().Get("n"), 0)
 	if h.opts.Files == nil || !okSeq || !okN || seq == 0 {
 		return none
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), feedWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), feedTimeout)
 	defer cancel()
 	items, err := h.feed(ctx, k, seq+1, 1)
 	switch {
 	case err != nil:
-		h.log.Warn("history could not be read", "key", k.String(), "err", err)
-		return &refusal{http.StatusServiceUnavailable, "The history cannot be read just now. Try again.", true}
+		return h.noHistory(k, err)
 	case len(items) != 1 || items[0].Seq != seq || n >= int64(len(items[0].Files)):
 		return none
 	}
@@ -174,8 +172,8 @@ func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) e
 	return nil
 }
 
-// show sends a file. Nothing in it runs: it is no document of ours to a
-// browser, and what is no picture is saved.
+// show sends a file. A browser displays it only if its content, whatever its sender
+// claims, is a picture, and saves it otherwise. Nothing in it can run.
 func show(w http.ResponseWriter, name string, content io.Reader, size int64) {
 	head := make([]byte, 512)
 	got, err := io.ReadFull(content, head)
@@ -191,25 +189,25 @@ func show(w http.ResponseWriter, name string, content io.Reader, size int64) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": strings.Map(plain, name)}))
+	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": strings.Map(pathSafe, name)}))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "no-store")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fileWithin))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fileTimeout))
 	if _, err := w.Write(head); err == nil {
-		_, _ = io.Copy(w, content) // a broken connection is the reader's to notice
+		_, _ = io.Copy(w, content) // the client notices a broken connection
 	}
 }
 
-// plain keeps a name from being read as a path.
-func plain(r rune) rune {
+// pathSafe replaces what could make a name look like a path.
+func pathSafe(r rune) rune {
 	if r == '/' || r == '\\' || r == '"' {
 		return '_'
 	}
 	return r
 }
 
-// maxFile is the size of the largest file, 0 where none can be sent.
+// maxFile is the size limit for files, 0 if none can be sent.
 func (h *Hub) maxFile() int64 {
 	if h.opts.Files == nil {
 		return 0

@@ -83,7 +83,7 @@ func TestFilesComeWithMessages(t *testing.T) {
 	}
 }
 
-// What a feed gives may be read by many viewers at once.
+// The items of a feed may be read by many viewers at once.
 func TestFeedIsNotWrittenTo(t *testing.T) {
 	h := open(t, nil)
 	h.feed.Put(live.Item{ID: "1", From: live.FromPerson, Text: "a\x00b", Files: []live.File{{Name: "c\x00d"}}})

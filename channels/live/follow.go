@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// feedPage is one reading of the feed's end. It is more than the default
-	// bound of waiting messages, all of which it should show.
+	// feedPage is how many items we read from the feed at once. It exceeds the
+	// default limit of waiting messages, all of which one page should show.
 	feedPage = 64
-	// maxMissed is how many items a viewer who comes back is sent at most;
-	// with more it is told to load the history anew.
+	// maxMissed bounds the items that a returning viewer is sent. If it missed more,
+	// it is told to load the history again.
 	maxMissed      = 256
 	maxMissedBytes = 2 << 20
 )
 
-// follow publishes what is new at the end of the feed to the viewers of r, in
-// order. sent, if not nil, is the answer that is being delivered: it is
-// published even if the feed does not show it, and ends its preview. If another
-// node delivers it, it has no more than its ID, and is published from the feed.
+// follow publishes new items at the end of the feed to the viewers of r, in order.
+// sent, if not nil, is the answer being delivered: it ends its preview and is
+// published even if the feed does not show it. If another node delivers the answer,
+// sent has only its ID, and the item comes from the feed.
 func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
-	// Others watch too: that one caller has gone away must not keep the news from them.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*feedWithin)
+	// Other viewers watch too, so the caller's going away must not stop this.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*feedTimeout)
 	defer cancel()
 	select {
-	case r.tail <- struct{}{}:
-		defer func() { <-r.tail }()
+	case r.feedLock <- struct{}{}:
+		defer func() { <-r.feedLock }()
 	case <-ctx.Done():
 		r.cut()
 		return
@@ -38,36 +38,36 @@ func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
 	if r.watched() {
 		var err error
 		r.mu.Lock()
-		last := r.last
-		r.read = time.Now()
+		last := r.lastSeq
+		r.feedReadAt = time.Now()
 		r.mu.Unlock()
 		if items, _, err = h.readEnd(ctx, r.key, last); err != nil {
 			h.log.Warn("live room could not read its feed", "key", r.key.String(), "err", err)
-			r.cut() // they read it when they return
+			r.cut() // viewers read the feed when they return
 		}
 	}
-	r.advance(items, sent, time.Now())
+	r.publishNew(items, sent, time.Now())
 }
 
-// advance publishes items (the feed's end), then the state that they show.
-func (r *room) advance(items []Item, sent *Item, now time.Time) {
+// publishNew publishes items (the feed's end) and the state that follows from them.
+func (r *room) publishNew(items []Item, sent *Item, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := sent == nil || sent.From == ""
+	published := sent == nil || sent.From == ""
 	for _, it := range items {
 		if sent != nil && it.ID == sent.ID {
 			it.Replaces = sent.Replaces
-			if it.Seq <= r.last { // shown while it was still queued
+			if it.Seq <= r.lastSeq { // published while it was still queued
 				r.publish(frame("message", 0, it))
 			}
-			told = true
+			published = true
 		}
-		if it.Seq > r.last {
-			r.last = it.Seq
+		if it.Seq > r.lastSeq {
+			r.lastSeq = it.Seq
 			r.publish(frame("message", it.Seq, it))
 		}
 	}
-	if !told {
+	if !published {
 		r.publish(frame("message", 0, sent))
 	}
 	had := len(r.waiting) > 0
@@ -77,7 +77,7 @@ func (r *room) advance(items []Item, sent *Item, now time.Time) {
 	if sent != nil {
 		r.typing = false
 		if r.preview != nil && r.preview.Turn == sent.Replaces {
-			r.over, r.preview, r.thought, r.thoughts = sent.Replaces, nil, channels.Thoughts{}, 0 // the message event has told it
+			r.clearPreview() // the message event ends it for viewers
 		}
 	}
 	if had && len(r.waiting) == 0 {
@@ -85,7 +85,7 @@ func (r *room) advance(items []Item, sent *Item, now time.Time) {
 		r.endPreview() // the turn was stopped, or failed
 	}
 	r.forgetOld(now)
-	r.tell()
+	r.publishState()
 }
 
 func waitingIDs(items []Item) []string {
@@ -98,10 +98,10 @@ func waitingIDs(items []Item) []string {
 	return ids
 }
 
-// readEnd reads the end of the feed: at least one page, and further back to the
-// item numbered after. whole is false if there was more than a viewer is sent.
+// readEnd reads the end of the feed: at least one page, and back to the item numbered
+// after. whole is false if that is more than a viewer is sent.
 func (h *Hub) readEnd(ctx context.Context, k channels.Key, after int64) (items []Item, whole bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, feedWithin)
+	ctx, cancel := context.WithTimeout(ctx, feedTimeout)
 	defer cancel()
 	before, size := int64(0), 0
 	for {
@@ -125,29 +125,28 @@ func (h *Hub) readEnd(ctx context.Context, k channels.Key, after int64) (items [
 	}
 }
 
-// errFull says that no more viewers fit.
 var errFull = errors.New("too many viewers")
 
-// attach makes a viewer of r who has seen everything up to after (-1: who
-// wants nothing of before). The first things in its queue are the greeting,
-// what it missed, and the answer that is being written.
+// attach adds a viewer that has seen everything up to after; -1: it wants new items
+// only. Its queue begins with the hello event, the items it missed, and the preview
+// of the answer being written.
 func (h *Hub) attach(ctx context.Context, r *room, after int64) (*viewer, error) {
 	select {
-	case r.tail <- struct{}{}:
-		defer func() { <-r.tail }()
+	case r.feedLock <- struct{}{}:
+		defer func() { <-r.feedLock }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	from := after
 	if from < 0 {
-		from = math.MaxInt64 - 1 // one page is enough to know the end
+		from = math.MaxInt64 - 1 // one page is enough to find the end
 	}
 	items, whole, err := h.readEnd(ctx, r.key, from)
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
-		after = -1 // it loads the history, so a part of it is no use
+		after = -1 // it loads the whole history instead
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,15 +164,15 @@ func (h *Hub) attach(ctx context.Context, r *room, after int64) (*viewer, error)
 	return r.admit(h.greeting(r, whole, newest), items, after), nil
 }
 
-// admit is the end of attach. The tail is held.
+// admit is the last part of attach. The caller holds feedLock.
 func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forgetOld(time.Now())
-	if len(r.viewers) == 0 { // nobody was told of anything
-		r.last, r.waiting = 0, waitingIDs(items)
+	if len(r.viewers) == 0 { // nothing was published while no one watched
+		r.lastSeq, r.waiting = 0, waitingIDs(items)
 		if len(items) > 0 {
-			r.last = items[len(items)-1].Seq
+			r.lastSeq = items[len(items)-1].Seq
 		}
 	}
 	first := [][]byte{hello}
@@ -185,7 +184,7 @@ func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 		}
 	}
 	if r.preview != nil {
-		first = append(first, frame("preview", 0, r.soFar()))
+		first = append(first, frame("preview", 0, r.fullPreview()))
 	}
 	r.state = r.current()
 	v := newViewer(append(first, frame("state", 0, r.state))...)
@@ -193,39 +192,39 @@ func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 	return v
 }
 
-// detach is the end of a viewer.
+// detach removes a viewer.
 func (h *Hub) detach(r *room, v *viewer) {
 	r.mu.Lock()
 	delete(r.viewers, v)
 	if len(r.viewers) == 0 {
-		r.renewed = time.Time{}
+		r.announcedAt = time.Time{}
 	}
 	r.mu.Unlock()
 	h.mu.Lock()
 	h.viewers--
 	h.mu.Unlock()
-	h.leave(r)
+	h.release(r)
 }
 
 // Hello is the first event of every stream.
 type Hello struct {
 	Room string `json:"room"`
-	// Seq is the newest item's when the viewer attached.
+	// Seq is that of the newest item when the viewer attached.
 	Seq int64 `json:"seq"`
-	// Whole is false if so much was missed that the history must be loaded anew.
+	// Whole is false if the viewer missed so much that it must load the history again.
 	Whole    bool      `json:"whole"`
 	MaxText  int       `json:"max_text"`
 	MaxFile  int64     `json:"max_file"` // 0: files cannot be sent
 	Commands []Command `json:"commands"`
 }
 
-// Command is a command that can be completed.
+// Command is a command that viewers can complete.
 type Command struct {
 	Name string `json:"name"`
 	Help string `json:"help"`
 }
 
-// greeting encodes the first event. h.mu is held.
+// greeting encodes the hello event. The caller holds h.mu.
 func (h *Hub) greeting(r *room, whole bool, newest int64) []byte {
 	cmds := make([]Command, 0, len(h.commands))
 	for _, c := range h.commands {

@@ -19,42 +19,45 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Owner is the identity of whoever writes in a live room: the one who could
-// reach it. The door (the page's login, the socket's file mode) is what
-// vouches for them.
+// Owner is the identity of everyone who writes in a live room. The page's login or the
+// socket's file mode decides who gets that far.
 const Owner = "owner"
 
 const (
-	// maxDrain is how much of a message that is far too long is still read, so
-	// that its sender gets the refusal instead of a broken connection.
+	// maxDrain is how much of an oversized message we still read, so that its sender
+	// gets the refusal instead of a broken connection.
 	maxDrain = 32 << 20
-	// bodyWithin bounds how slowly a message may be sent.
-	bodyWithin = 60 * time.Second
-	maxHistory = 200
+	// bodyTimeout bounds how long sending a message may take.
+	bodyTimeout = 60 * time.Second
+	maxHistory  = 200
 )
 
 var clientID = lazily.Compile(`^[A-Za-z0-9_-]{8,64}$`)
 
-// refusal is an answer other than 200: a status and a short sentence.
+// refusal is a response other than 200: a status and a short sentence.
 type refusal struct {
 	status   int
 	sentence string
-	retry    bool // tell the client when to come back
 }
 
 func (e *refusal) Error() string { return e.sentence }
 
-// Handler is the rooms' HTTP API, for mounting below a prefix that is
-// stripped. It checks no one's right to be there: that is the caller's part.
+func badRequest(sentence string) error { return &refusal{http.StatusBadRequest, sentence} }
+
+// unavailable refuses what may succeed later.
+func unavailable(sentence string) error { return &refusal{http.StatusServiceUnavailable, sentence} }
+
+// Handler is the rooms' HTTP API, to be mounted under a prefix that is stripped. It
+// does not authenticate requests; the caller must.
 //
-//	POST /messages {"id": …, "text": …}   hand in a message; id makes retries safe
+//	POST /messages {"id": …, "text": …}   send a message; id makes retries safe
 //	POST /stop     {"id": …} or nothing   the same as the message "/stop"
 //	GET  /feed?before=SEQ&limit=N         {"items": […]}, oldest first
 //	GET  /events?after=SEQ                server-sent events
 //	POST /files    the file itself        {"ref": …, "bytes": …}, for a message's "files"
 //	GET  /file?seq=SEQ&n=N                file N (from 0) of the message numbered SEQ
 //
-// All take ?room=NAME. Every refusal is {"error": "a sentence"}.
+// All accept ?room=NAME. Every refusal is {"error": "a sentence"}.
 func (h *Hub) Handler() http.Handler { return h.serve }
 
 func (h *Hub) routes() http.Handler {
@@ -73,17 +76,17 @@ func (h *Hub) routes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, found := table[r.URL.Path]
 		if !found {
-			refuse(w, &refusal{http.StatusNotFound, "There is nothing here.", false})
+			refuse(w, &refusal{http.StatusNotFound, "There is nothing here."})
 			return
 		}
 		if r.Method != to.method {
 			w.Header().Set("Allow", to.method)
-			refuse(w, &refusal{http.StatusMethodNotAllowed, "Use " + to.method + " here.", false})
+			refuse(w, &refusal{http.StatusMethodNotAllowed, "Use " + to.method + " here."})
 			return
 		}
 		k, err := h.key(r.URL.Query().Get("room"))
 		if err != nil {
-			refuse(w, &refusal{http.StatusNotFound, "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -.", false})
+			refuse(w, &refusal{http.StatusNotFound, "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -."})
 			return
 		}
 		if err := to.do(w, r, k); err != nil {
@@ -95,9 +98,9 @@ func (h *Hub) routes() http.Handler {
 func refuse(w http.ResponseWriter, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
-		no = &refusal{http.StatusInternalServerError, "Something went wrong here. Try again.", true}
+		no = &refusal{http.StatusInternalServerError, "Something went wrong here. Try again."}
 	}
-	if no.retry {
+	if no.status >= http.StatusInternalServerError {
 		w.Header().Set("Retry-After", "1")
 	}
 	answer(w, no.status, map[string]string{"error": no.sentence})
@@ -108,10 +111,10 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a broken connection is the reader's to notice
+	_ = json.NewEncoder(w).Encode(body) // the client notices a broken connection
 }
 
-// posted is the body of both POSTs.
+// posted is the body of POST /messages and POST /stop.
 type posted struct {
 	ID    string       `json:"id"`
 	Text  string       `json:"text"`
@@ -125,15 +128,15 @@ func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key
 	}
 	switch {
 	case !clientID.Regexp().MatchString(p.ID):
-		return &refusal{http.StatusBadRequest, "The message needs an id of 8 to 64 letters, digits, _ or -.", false}
+		return badRequest("The message needs an id of 8 to 64 letters, digits, _ or -.")
 	case strings.TrimSpace(p.Text) == "" && len(p.Files) == 0:
-		return &refusal{http.StatusBadRequest, "The message is empty.", false}
+		return badRequest("The message is empty.")
 	case strings.ContainsRune(p.Text, 0):
-		return &refusal{http.StatusBadRequest, "The message holds a NUL character; only text can be sent.", false}
+		return badRequest("The message holds a NUL character; only text can be sent.")
 	case len(p.Text) > h.opts.MaxText:
 		return h.tooLong()
 	}
-	return h.handIn(w, r, k, p)
+	return h.submit(w, r, k, p)
 }
 
 func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) error {
@@ -144,18 +147,15 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 			return err
 		}
 		if p.Text != "" || len(p.Files) > 0 || !clientID.Regexp().MatchString(p.ID) {
-			return &refusal{http.StatusBadRequest, "A stop needs an id of 8 to 64 letters, digits, _ or -, and no text.", false}
+			return badRequest("A stop needs an id of 8 to 64 letters, digits, _ or -, and no text.")
 		}
 	}
 	p.Text = "/stop"
-	return h.handIn(w, r, k, p)
+	return h.submit(w, r, k, p)
 }
 
 func (h *Hub) tooLong() error {
-	return &refusal{
-		http.StatusRequestEntityTooLarge,
-		fmt.Sprintf("The message is too long: at most %s fit.", sizeText(h.opts.MaxText)), false,
-	}
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("The message is too long: at most %s fit.", sizeText(h.opts.MaxText))}
 }
 
 func sizeText(n int) string {
@@ -165,11 +165,11 @@ func sizeText(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// readBody reads one JSON object into p and nothing else: unknown fields, a
-// second value and broken UTF-8 are refused, not guessed at.
+// readBody reads exactly one JSON object into p. It refuses unknown fields, further
+// values and invalid UTF-8.
 func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // not every writer can; the server has limits of its own
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // if unsupported, the server's own limits apply
 	// A character may take six bytes of JSON ("\u00e9").
 	limit := int64(h.opts.MaxText)*6 + 1024
 	if h.opts.Files != nil {
@@ -177,32 +177,32 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return &refusal{http.StatusBadRequest, "The message did not arrive completely.", true}
+		return badRequest("The message did not arrive completely.")
 	}
 	if int64(len(body)) > limit {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		return h.tooLong()
 	}
 	if !utf8.Valid(body) {
-		return &refusal{http.StatusBadRequest, "The message is not valid UTF-8.", false}
+		return badRequest("The message is not valid UTF-8.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(p); err != nil {
 		if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
-			return &refusal{http.StatusBadRequest, fmt.Sprintf("The field %.60s is unknown here.", name), false}
+			return badRequest(fmt.Sprintf("The field %.60s is unknown here.", name))
 		}
-		return &refusal{http.StatusBadRequest, `The body must be JSON like {"id": "…", "text": "…"}.`, false}
+		return badRequest(`The body must be JSON like {"id": "…", "text": "…"}.`)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return &refusal{http.StatusBadRequest, "There is something after the JSON object.", false}
+		return badRequest("There is something after the JSON object.")
 	}
 	return nil
 }
 
-// handIn gives a message to the intake and answers 200 once it is durable.
-func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p posted) error {
-	ctx, in, end, running := h.begin(r.Context())
+// submit gives a message to the intake and answers 200 once it is durable.
+func (h *Hub) submit(w http.ResponseWriter, r *http.Request, k channels.Key, p posted) error {
+	ctx, in, end, running := h.beginPost(r.Context())
 	if !running {
 		return notReady()
 	}
@@ -214,32 +214,32 @@ func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	if err := h.attachFiles(&m, p.Files); err != nil {
 		return err
 	}
-	room := h.enter(k)
-	defer h.leave(room)
+	room := h.acquire(k)
+	defer h.release(room)
 	if err := room.accept(ctx, in, m); err != nil {
 		h.log.Warn("message not accepted", "key", k.String(), "msg_id", p.ID, "err", err)
-		return &refusal{http.StatusServiceUnavailable, notStored(err), true}
+		return unavailable(whyNotStored(err))
 	}
 	h.follow(ctx, room, nil)
-	h.news(ctx, room, word{Kind: newsWord})
+	h.notifyPeers(ctx, room, peerMessage{Kind: peerFeedChanged})
 	answer(w, http.StatusOK, map[string]string{"id": p.ID})
 	return nil
 }
 
-// notStored says why a message was not accepted, as far as its sender can use
-// it. SQLite reports a full disk in words only, without an error value.
-func notStored(err error) string {
+// whyNotStored tells the sender why a message was not accepted. SQLite reports a full
+// disk only in words, not as an error value.
+func whyNotStored(err error) string {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || strings.Contains(err.Error(), "disk is full") {
 		return "The disk is full, so the message could not be stored."
 	}
 	return "The message could not be stored. It is safe to send it again."
 }
 
-// accept hands m in after those before it.
+// accept gives m to the intake, after the messages before it.
 func (r *room) accept(ctx context.Context, in channels.Intake, m channels.Inbound) error {
 	select {
-	case r.door <- struct{}{}:
-		defer func() { <-r.door }()
+	case r.accepting <- struct{}{}:
+		defer func() { <-r.accepting }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -247,21 +247,20 @@ func (r *room) accept(ctx context.Context, in channels.Intake, m channels.Inboun
 }
 
 func notReady() error {
-	return &refusal{http.StatusServiceUnavailable, "Dragoman is starting or stopping. Try again in a moment.", true}
+	return unavailable("Dragoman is starting or stopping. Try again in a moment.")
 }
 
 func (h *Hub) readFeed(w http.ResponseWriter, r *http.Request, k channels.Key) error {
 	before, okBefore := number(r.URL.Query().Get("before"), 0)
 	limit, okLimit := number(r.URL.Query().Get("limit"), 50)
 	if !okBefore || !okLimit {
-		return &refusal{http.StatusBadRequest, "before and limit must be whole numbers, 0 or more.", false}
+		return badRequest("before and limit must be whole numbers, 0 or more.")
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), feedWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), feedTimeout)
 	defer cancel()
 	items, err := h.feed(ctx, k, before, int(min(max(limit, 1), maxHistory)))
 	if err != nil {
-		h.log.Warn("history could not be read", "key", k.String(), "err", err)
-		return &refusal{http.StatusServiceUnavailable, "The history cannot be read just now. Try again.", true}
+		return h.noHistory(k, err)
 	}
 	if items == nil {
 		items = []Item{}
@@ -270,6 +269,13 @@ func (h *Hub) readFeed(w http.ResponseWriter, r *http.Request, k channels.Key) e
 	return nil
 }
 
+// noHistory logs why the feed cannot be read and returns the refusal.
+func (h *Hub) noHistory(k channels.Key, err error) error {
+	h.log.Warn("history could not be read", "key", k.String(), "err", err)
+	return unavailable("The history cannot be read just now. Try again.")
+}
+
+// number parses a whole number, 0 or more; absent if s is empty.
 func number(s string, absent int64) (int64, bool) {
 	if s == "" {
 		return absent, true

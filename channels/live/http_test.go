@@ -177,8 +177,8 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
-// TestRooms: each room of the page is a conversation of its own, and without a
-// name it is the server's.
+// Each room of the page is a separate conversation; a request without a name gets the
+// default room.
 func TestRooms(t *testing.T) {
 	h := open(t, nil)
 	for name, want := range map[string]string{"": "web:default", "default": "web:default", "work": "web:work"} {

@@ -1,32 +1,31 @@
-// Package live is a chat whose readers are attached to our own processes: the
-// web page and the terminal. It implements what the two have in common, as a
-// [channels.Channel] with an HTTP API beside it.
+// Package live is a chat whose viewers connect to our own process: the web page and
+// the terminal. It implements what the two have in common, as a [channels.Channel]
+// with an HTTP API.
 //
-// The promise. A message that the API answered with 200 is on disk. An answer
-// counts as delivered once it stands in the store's feed, so [Hub.Send]
-// succeeds while nobody looks; whoever attaches later reads it there. What
-// viewers are sent while they are attached is a copy of the feed's end, in the
-// feed's order, and the sequence number of the last item is all that a viewer
-// needs to go on after a broken connection or a restart of the daemon. Items
-// may be repeated around a reconnect and carry ids, so that viewers can tell.
+// The promise. A message that the API answered with 200 is on disk. An answer counts
+// as delivered once it is in the store's feed, so [Hub.Send] succeeds without
+// viewers; whoever attaches later reads it there. Attached viewers get a copy of the
+// feed's end, in the feed's order. The sequence number of the last item is all a
+// viewer needs to continue after a broken connection or a restart of the daemon.
+// Items may be repeated after a reconnect; viewers recognise them by their ids.
 //
-// Only the signs of an answer being written (previews, notes, thoughts) live in memory
-// alone. They are shown to a viewer who attaches in the middle, and are
-// forgotten when nothing was heard of them for [signLife].
+// Only the progress of an answer (previews, notes, thoughts) is kept in memory alone.
+// A viewer who attaches in the middle gets it. It is forgotten when it was not
+// renewed for [previewLife].
 //
-// Where several nodes share a store, each runs a hub of the channel, and a viewer
-// may be attached to any of them ([Options.Broadcast]). What is durable each reads
-// from the feed; signs are told to the nodes with viewers of that room.
+// Where several nodes share a store, each runs a hub of the channel, and viewers may
+// attach to any of them ([Options.Broadcast]). Each hub reads items from the feed;
+// progress is sent to the nodes with viewers of that room.
 //
-// Failures. A viewer that does not read is cut off when its bounded buffer is
-// full and comes back by itself; it never delays anyone. If the feed cannot be
-// read, the viewers of that room are cut off too and read it when they return.
-// Without a running [Hub.Run] posts and new viewers get 503, and Send fails as
-// not sent.
+// Failures. A viewer that does not read is cut off when its bounded buffer is full,
+// and reconnects by itself; it never delays anyone. If the feed cannot be read, the
+// viewers of that room are cut off too and read it when they return. While [Hub.Run]
+// is not running, posts and new viewers get 503, and Send returns
+// [channels.NotSent].
 //
-// The package starts no goroutines: it works in those of the HTTP server and
-// of the callers. Run returns after the last post it let in has ended, and
-// tells every viewer to go.
+// The package starts no goroutines: it runs in those of the HTTP server and of the
+// callers. Run returns after the last accepted post has ended, and disconnects every
+// viewer.
 package live
 
 import (
@@ -45,21 +44,21 @@ import (
 )
 
 const (
-	// signLife is how long a preview or a typing sign is believed. Typing is
-	// repeated about every 4 seconds while a turn runs.
-	signLife = 15 * time.Second
+	// previewLife is how long a preview or typing sign is shown unless it is renewed.
+	// Typing is repeated about every 4 seconds while a turn runs.
+	previewLife = 15 * time.Second
 	// previewEvery lets an answer appear about as fast as a screen can show it.
 	previewEvery = 50 * time.Millisecond
-	// acceptWithin bounds handing a message to the intake.
-	acceptWithin = 15 * time.Second
-	// feedWithin bounds one reading of the feed.
-	feedWithin = 5 * time.Second
+	// acceptTimeout bounds handing a message to the intake.
+	acceptTimeout = 15 * time.Second
+	// feedTimeout bounds one reading of the feed.
+	feedTimeout = 5 * time.Second
 )
 
-// Item is one thing that a person saw in a room: what they wrote, or what was
-// delivered to them.
+// Item is one entry of a room's history: a message from a person, or an answer that
+// was delivered to them.
 type Item struct {
-	// Seq orders the items of a room. 0 is an item whose place is not known.
+	// Seq orders the items of a room. 0: its position is unknown.
 	Seq int64 `json:"seq"`
 	// ID is the client's id of a message, or the delivery's id of an answer.
 	ID string `json:"id"`
@@ -72,9 +71,9 @@ type Item struct {
 	State string `json:"state,omitempty"`
 	// Waiting marks a person's message that has no answer yet.
 	Waiting bool `json:"waiting,omitempty"`
-	// Files are what came with a person's message.
+	// Files came with a person's message.
 	Files []File `json:"files,omitempty"`
-	// Failed marks what says that there is no answer.
+	// Failed marks an apology in place of an answer.
 	Failed bool `json:"failed,omitempty"`
 	// Replaces names the turn whose preview this answer ends.
 	Replaces string `json:"replaces,omitempty"`
@@ -86,36 +85,34 @@ const (
 	FromDragoman = "dragoman"
 )
 
-// Feed returns at most limit items of k with Seq < before (0: the newest),
-// oldest first. A message and what answered it must be in it from the moment
-// they are committed.
+// Feed returns at most limit items of k with Seq < before (0: the newest), oldest
+// first. It must show messages and answers as soon as they are committed.
 type Feed func(ctx context.Context, k channels.Key, before int64, limit int) ([]Item, error)
 
-// PageRoom is the room of a page that names none. The page itself, and the
-// question who may open it, are the console's.
+// PageRoom is the web page's default room.
 const PageRoom = "default"
 
 // Options configure a [Hub]. Name, Room and Feed must be set.
 type Options struct {
 	// Name is the channel instance, the first part of the keys.
 	Name string
-	// Room is the room of requests that name none.
+	// Room is the default room of requests.
 	Room string
 	Feed Feed
 	// MaxText bounds one message, in bytes. 0: 256 KiB.
 	MaxText int
-	// Files keeps what is sent with messages. Nil: nothing can be.
+	// Files stores files sent with messages. Nil: none can be sent.
 	Files Files
-	// MaxFile is the size of the largest file, for those who send.
+	// MaxFile is the size limit for one file, in bytes.
 	MaxFile int64
-	// Thoughts shows what the model thinks while it works.
+	// Thoughts shows the model's reasoning while it works.
 	Thoughts bool
-	// Broadcast tells the hubs of this channel on other nodes something, which
-	// [Hub.ReceiveBroadcast] takes there. Nil: there are none.
-	Broadcast func(ctx context.Context, words []byte) error
+	// Broadcast sends messages to the hubs of this channel on other nodes, for their
+	// [Hub.ReceiveBroadcast]. Nil: there are no other nodes.
+	Broadcast func(ctx context.Context, messages []byte) error
 	// MaxViewers bounds the attached viewers over all rooms. 0: 64.
 	MaxViewers int
-	// Beat is how often viewers hear that the connection lives. 0: 15 s.
+	// Beat is how often viewers get a sign that the connection lives. 0: 15 s.
 	Beat   time.Duration
 	Logger *slog.Logger // nil: discard
 }
@@ -135,9 +132,9 @@ type Hub struct {
 	viewers  int
 	commands []channels.Command
 
-	stirred chan struct{} // capacity 1: other nodes are to be told of a sign
+	previewChanged chan struct{} // capacity 1: wakes broadcastPreviews
 
-	uploads chan struct{} // held while a file comes in; those beyond its capacity wait
+	uploads chan struct{} // held during an upload; more uploads than its capacity wait
 }
 
 var (
@@ -156,7 +153,7 @@ var (
 	errNoRoom     = errors.New("live: no such room")
 )
 
-// New makes a hub. It refuses options that cannot work.
+// New makes a hub. It returns an error for options that cannot work.
 func New(o Options) (*Hub, error) {
 	if o.Feed == nil {
 		return nil, errors.New("live: new: Options.Feed is missing")
@@ -174,7 +171,7 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
 		rooms: map[channels.Key]*room{}, life: context.Background(),
-		uploads: make(chan struct{}, uploads), stirred: make(chan struct{}, 1),
+		uploads: make(chan struct{}, uploads), previewChanged: make(chan struct{}, 1),
 	}
 	h.serve = h.routes()
 	return h, nil
@@ -186,15 +183,14 @@ func (h *Hub) Name() string { return h.opts.Name }
 // MirrorsStore implements [channels.Mirror].
 func (h *Hub) MirrorsStore() {}
 
-// Run lets messages in until ctx ends. Then it refuses new ones, ends the
-// context of those that are being stored and waits for them, and sends the
-// viewers away.
+// Run accepts messages until ctx ends. Then it refuses new ones, cancels those being
+// stored and waits for them, and disconnects the viewers.
 func (h *Hub) Run(ctx context.Context, in channels.Intake) error {
 	h.mu.Lock()
 	h.intake, h.life, h.since = in, ctx, time.Now()
 	h.mu.Unlock()
 
-	h.tellSigns(ctx)
+	h.broadcastPreviews(ctx)
 
 	h.mu.Lock()
 	h.intake, h.since = nil, time.Now()
@@ -213,23 +209,23 @@ func (h *Hub) Status() channels.Status {
 	return channels.Status{State: channels.StateConnected, Since: h.since}
 }
 
-// SetCommands implements [channels.Commander]: viewers get the commands when
-// they attach and complete them.
+// SetCommands implements [channels.Commander]. Viewers get the commands when they
+// attach, for completion.
 func (h *Hub) SetCommands(cmds []channels.Command) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.commands = append([]channels.Command(nil), cmds...)
 }
 
-// begin lets one post in while Run runs: it gives the intake to hand it to, a
-// context that ends with the request or with Run, and what to call at the end.
-func (h *Hub) begin(ctx context.Context) (_ context.Context, in channels.Intake, end func(), ok bool) {
+// beginPost admits one post while Run is running. It returns the intake, a context
+// that ends with the request or with Run, and end, which the caller must call.
+func (h *Hub) beginPost(ctx context.Context) (_ context.Context, in channels.Intake, end func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.intake == nil {
 		return ctx, nil, nil, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, acceptWithin)
+	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
 	stop := context.AfterFunc(h.life, cancel)
 	h.posts.Add(1)
 	return ctx, h.intake, func() {
@@ -239,10 +235,10 @@ func (h *Hub) begin(ctx context.Context) (_ context.Context, in channels.Intake,
 	}, true
 }
 
-// enter returns the room of k for use until leave. Rooms exist while somebody
-// uses them or an answer is being shown in them, so their number is bounded by
+// acquire returns the room of k; the caller must release it. A room exists while it
+// is in use or shows an answer being written, so the number of rooms is bounded by
 // the viewers, the posts and the running turns.
-func (h *Hub) enter(k channels.Key) *room {
+func (h *Hub) acquire(k channels.Key) *room {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.rooms[k]
@@ -255,35 +251,34 @@ func (h *Hub) enter(k channels.Key) *room {
 	return r
 }
 
-func (h *Hub) leave(r *room) {
+func (h *Hub) release(r *room) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r.users--
-	if r.users == 0 && r.silent(time.Now()) {
+	if r.users == 0 && r.idle(time.Now()) {
 		delete(h.rooms, r.key)
 	}
 }
 
-// sweep forgets rooms in which an answer was begun that nobody watched and
-// that never ended. h.mu is held.
+// sweep forgets unused rooms whose preview has expired. The caller holds h.mu.
 func (h *Hub) sweep() {
 	now := time.Now()
 	for k, r := range h.rooms {
-		if r.users == 0 && r.silent(now) {
+		if r.users == 0 && r.idle(now) {
 			delete(h.rooms, k)
 		}
 	}
 }
 
-// feed reads a page of the feed and makes it fit for showing: NUL characters
-// and broken UTF-8 have no place in a stream of text. What the feed gave may be
-// its own and read by others at the same time, so it is not written to.
+// feed reads a page of the feed and removes NUL characters and invalid UTF-8, which a
+// text stream cannot carry. It copies the items, because the feed may share them with
+// other readers.
 func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int) ([]Item, error) {
 	items, err := h.opts.Feed(ctx, k, before, limit)
 	items = slices.Clone(items)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
-		items[i].mark()
+		items[i].detectApology()
 		items[i].Files = slices.Clone(items[i].Files)
 		for n := range items[i].Files {
 			items[i].Files[n].Name = clean(items[i].Files[n].Name)
@@ -296,7 +291,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// key is the key of the room called name, which a person may have typed.
+// key returns the key of the room called name, which a person may have typed.
 func (h *Hub) key(name string) (channels.Key, error) {
 	name = cmp.Or(name, h.opts.Room)
 	if !channels.IsName(name) {

@@ -41,7 +41,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// house is a running hub with a store's feed behind it.
+// house is a running hub with a store's feed.
 type house struct {
 	hub *live.Hub
 	url string
@@ -93,7 +93,7 @@ func (h *house) readFeed(ctx context.Context, k channels.Key, before int64, limi
 	return items, h.broken
 }
 
-// Accept is the store: what it takes waits in the feed, once.
+// Accept stores a message, once, as waiting.
 func (h *house) Accept(_ context.Context, m channels.Inbound) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func (h *house) Accept(_ context.Context, m channels.Inbound) error {
 
 func (h *house) Quarantine(context.Context, string, string, []byte, error) error { return nil }
 
-// commit ends a turn: everything that waits is answered by text.
+// commit ends a turn: text answers everything that waits.
 func (h *house) commit(id, text string) {
 	h.feed.Answered()
 	h.feed.Put(live.Item{ID: id, From: live.FromDragoman, Text: text})
@@ -148,7 +148,7 @@ func (h *house) attach(t *testing.T, after int64) *eye {
 	return e
 }
 
-// next is the next event that is no beat.
+// next returns the next event that is not a beat.
 func (e *eye) next(t *testing.T) live.Event {
 	t.Helper()
 	late := time.After(time.Minute)
@@ -164,7 +164,7 @@ func (e *eye) next(t *testing.T) live.Event {
 	}
 }
 
-// say is the event in a few words, for comparing.
+// say describes the event in a few words.
 func say(e live.Event) string {
 	switch e.Kind {
 	case "hello":
@@ -229,8 +229,7 @@ func TestOneAnswer(t *testing.T) {
 	e.expect(t, "state true []", `preview t2 "next"`)
 }
 
-// A viewer who attaches in the middle gets what it missed and what is there of
-// the answer.
+// A viewer who attaches in the middle gets what it missed and the answer so far.
 func TestAttachInTheMiddle(t *testing.T) {
 	h := open(t, nil)
 	h.commit("out-1", "one")
@@ -265,8 +264,7 @@ func TestStoppedTurnTakesItsPreviewAway(t *testing.T) {
 	e.expect(t, `message 3 out-2 dragoman "x"`)
 }
 
-// An answer that another publication showed while it was still queued must
-// still end its preview.
+// An answer that was published while it was still queued must still end its preview.
 func TestAnswerSeenBeforeItIsSent(t *testing.T) {
 	h := open(t, nil)
 	e := h.attach(t, 0)
@@ -314,7 +312,7 @@ func TestFeedFailureSendsViewersBack(t *testing.T) {
 	h.attach(t, 0).expect(t, "hello default 1 true", `message 1 out-1 dragoman "unseen"`, "state false []")
 }
 
-// A viewer that does not read is cut off; the others and the senders go on.
+// A viewer that does not read is cut off; other viewers and senders are not delayed.
 func TestSlowViewerIsCut(t *testing.T) {
 	h := open(t, nil)
 	resp, err := http.Get(h.url + "/events?after=0") // and never read

@@ -8,57 +8,57 @@ import (
 	"dragoman/channels"
 )
 
-// The hubs of one channel on several nodes tell each other three things: which
-// rooms are watched, that a feed has something new, and, to those who watch, how
-// far an answer is. Whoever is told that a feed has something new reads it again,
-// so a word that is lost costs a moment and no message.
+// The hubs of one channel on several nodes tell each other which rooms have viewers,
+// that a feed has changed, and, where there are viewers, how far an answer is. A hub
+// that learns that a feed has changed reads the feed, so a lost peerMessage delays
+// what viewers see but loses nothing.
 
 const (
-	// tellEvery is how often other nodes are told how far answers are, and tellByte how
-	// much later for each byte of it: they are told all of an answer each time.
-	tellEvery = 200 * time.Millisecond
-	tellByte  = 10 * time.Microsecond
-	// tellWithin bounds telling them.
-	tellWithin = 2 * time.Second
-	// watchLife is how long another node's viewers are believed in. They are told
-	// of every lookEvery.
-	watchLife = 3 * lookEvery
-	// wordBytes is about how much is told at once.
-	wordBytes = 256 << 10
+	// broadcastEvery is the pause between two broadcasts of previews. Each broadcast
+	// carries whole previews, so the pause grows by broadcastByte for every byte.
+	broadcastEvery = 200 * time.Millisecond
+	broadcastByte  = 10 * time.Microsecond
+	// broadcastTimeout bounds one broadcast.
+	broadcastTimeout = 2 * time.Second
+	// peerViewerLife is how long we assume that another node still has viewers. It
+	// announces them every lookEvery.
+	peerViewerLife = 3 * lookEvery
+	// broadcastBytes is roughly the most that one broadcast carries.
+	broadcastBytes = 256 << 10
 )
 
-// word is what one hub tells the others about a room.
-type word struct {
-	Kind wordKind     `json:"kind"`
-	Key  channels.Key `json:"key"`
-	// New, of watch: the room's viewers know nothing of it yet.
+// peerMessage is what one hub tells the others about a room.
+type peerMessage struct {
+	Kind peerMessageKind `json:"kind"`
+	Key  channels.Key    `json:"key"`
+	// New, of peerWatch: the sender had no viewers of the room until now.
 	New bool `json:"new,omitempty"`
-	// ID, of news, is the answer that is being delivered; "" if it is something else.
+	// ID, of peerFeedChanged, is the answer being delivered; "" for other changes.
 	ID string `json:"id,omitempty"`
-	// Turn is whose preview it is, or ends.
+	// Turn is the turn whose preview this is or ends.
 	Turn string `json:"turn,omitempty"`
-	// Text and Note, of signs, are the whole preview, Thoughts those that are kept, and
-	// Thought is how many bytes of them there ever were.
-	Text     string `json:"text,omitempty"`
-	Note     string `json:"note,omitempty"`
-	Thoughts string `json:"thoughts,omitempty"`
-	Thought  int    `json:"thought,omitempty"`
+	// Of peerPreview: Text and Note are the whole preview, Thoughts the thoughts that
+	// are kept, ThoughtBytes the length of all thoughts so far.
+	Text         string `json:"text,omitempty"`
+	Note         string `json:"note,omitempty"`
+	Thoughts     string `json:"thoughts,omitempty"`
+	ThoughtBytes int    `json:"thought,omitempty"`
 }
 
-type wordKind string
+type peerMessageKind string
 
 const (
-	watchWord wordKind = "watch"
-	newsWord  wordKind = "news"
-	signWord  wordKind = "sign"
-	overWord  wordKind = "over" // a preview comes to nothing
+	peerWatch        peerMessageKind = "watch"
+	peerFeedChanged  peerMessageKind = "news"
+	peerPreview      peerMessageKind = "sign"
+	peerPreviewEnded peerMessageKind = "over" // without an answer
 )
 
-// ReceiveBroadcast takes what the hub of another node told: see [Options.Broadcast].
-func (h *Hub) ReceiveBroadcast(ctx context.Context, words []byte) {
-	var list []word
-	if err := json.Unmarshal(words, &list); err != nil {
-		h.log.Warn("another node told something that is not understood", "err", err)
+// ReceiveBroadcast handles messages from the hub of another node: see [Options.Broadcast].
+func (h *Hub) ReceiveBroadcast(ctx context.Context, messages []byte) {
+	var list []peerMessage
+	if err := json.Unmarshal(messages, &list); err != nil {
+		h.log.Warn("messages from another node cannot be read", "err", err)
 		return
 	}
 	now := time.Now()
@@ -66,69 +66,69 @@ func (h *Hub) ReceiveBroadcast(ctx context.Context, words []byte) {
 		if _, err := h.key(w.Key.Chat()); err != nil || w.Key.Channel() != h.opts.Name {
 			continue
 		}
-		r := h.enter(w.Key)
+		r := h.acquire(w.Key)
 		switch {
-		case w.Kind == watchWord:
-			r.watchedElsewhere(now)
-			if w.New { // what was committed before we heard of it was not told
-				h.tell(ctx, word{Kind: newsWord, Key: w.Key})
-				h.stir()
+		case w.Kind == peerWatch:
+			r.noteRemoteViewer(now)
+			if w.New { // it has missed what we did not announce before
+				h.broadcast(ctx, peerMessage{Kind: peerFeedChanged, Key: w.Key})
+				h.wakeBroadcaster()
 			}
 		case !r.watched():
-		case w.Kind == newsWord && w.ID != "":
+		case w.Kind == peerFeedChanged && w.ID != "":
 			h.follow(ctx, r, &Item{ID: w.ID, Replaces: w.Turn})
-		case w.Kind == newsWord:
+		case w.Kind == peerFeedChanged:
 			h.follow(ctx, r, nil)
-		case w.Kind == overWord:
+		case w.Kind == peerPreviewEnded:
 			r.retract(w.Turn)
-		case w.Kind == signWord:
-			r.hear(w, now)
+		case w.Kind == peerPreview:
+			r.showRemote(w, now)
 		}
-		h.leave(r)
+		h.release(r)
 	}
 }
 
-// watchedElsewhere notes that a viewer of the room is attached to another node.
-func (r *room) watchedElsewhere(now time.Time) {
+// noteRemoteViewer notes that another node has a viewer of the room.
+func (r *room) noteRemoteViewer(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.elsewhere, r.stale = now, true
+	r.remoteViewerAt, r.unsent = now, true
 }
 
-// hear shows a sign from another node.
-func (r *room) hear(w word, now time.Time) {
+// showRemote shows a preview or typing sign from another node.
+func (r *room) showRemote(w peerMessage, now time.Time) {
 	if w.Turn == "" {
-		r.sign(now)
+		r.showTyping(now)
 		return
 	}
 	p := channels.Preview{Turn: w.Turn, Text: w.Text, Note: w.Note, Thoughts: w.Thoughts}
 	r.mu.Lock()
 	r.remote = true
 	if r.preview != nil && r.preview.Turn == w.Turn {
-		p.Thoughts = w.Thoughts[min(max(0, len(w.Thoughts)-(w.Thought-r.thoughts)), len(w.Thoughts)):]
+		p.Thoughts = w.Thoughts[min(max(0, len(w.Thoughts)-(w.ThoughtBytes-r.thoughtBytes)), len(w.Thoughts)):]
 	}
 	r.mu.Unlock()
 	r.show(p, now)
 }
 
-// signed notes that this node has a sign of the answer in the room.
-func (r *room) signed() {
+// noteLocal notes that the current preview or typing sign comes from this node.
+func (r *room) noteLocal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remote, r.stale = false, true
+	r.remote, r.unsent = false, true
 }
 
-// stir has other nodes told of a sign soon.
-func (h *Hub) stir() {
+// wakeBroadcaster makes broadcastPreviews send what has changed.
+func (h *Hub) wakeBroadcaster() {
 	select {
-	case h.stirred <- struct{}{}:
-	default: // they are told soon
+	case h.previewChanged <- struct{}{}:
+	default: // it is awake already
 	}
 }
 
-// tellSigns tells other nodes how far answers are, until ctx ends: of all rooms
-// together, and not too often.
-func (h *Hub) tellSigns(ctx context.Context) {
+// broadcastPreviews tells other nodes how far answers are, until ctx ends: all rooms
+// in one broadcast, with a pause after each.
+func (h *Hub) broadcastPreviews(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
@@ -140,96 +140,97 @@ func (h *Hub) tellSigns(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-h.stirred:
+		case <-h.previewChanged:
 		}
-		list := h.signs(time.Now())
-		h.tell(ctx, list...)
+		list := h.unsentPreviews(time.Now())
+		h.broadcast(ctx, list...)
 		size := 0
 		for _, w := range list {
 			size += len(w.Text) + len(w.Thoughts)
 		}
-		pause.Reset(tellEvery + time.Duration(size)*tellByte)
+		pause.Reset(broadcastEvery + time.Duration(size)*broadcastByte)
 	}
 }
 
-// signs are what other nodes do not know.
-func (h *Hub) signs(now time.Time) (list []word) {
+// unsentPreviews returns the previews that other nodes have not been sent yet.
+func (h *Hub) unsentPreviews(now time.Time) (list []peerMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.rooms {
-		if w, some := r.untold(now); some {
+		if w, some := r.unsentPreview(now); some {
 			list = append(list, w)
 		}
 	}
 	return list
 }
 
-// untold is how far the answer in the room is, if other nodes want to know and do not.
-func (r *room) untold(now time.Time) (w word, some bool) {
+// unsentPreview returns the room's preview or typing sign if another node has viewers
+// and has not been sent it.
+func (r *room) unsentPreview(now time.Time) (w peerMessage, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.awaited(now) || !r.stale || r.remote {
+	if !r.watchedRemotely(now) || !r.unsent || r.remote {
 		return w, false
 	}
-	r.stale = false
-	w = word{Kind: signWord, Key: r.key}
+	r.unsent = false
+	w = peerMessage{Kind: peerPreview, Key: r.key}
 	if r.preview == nil {
 		return w, r.typing
 	}
-	p := r.soFar()
-	w.Turn, w.Text, w.Note, w.Thoughts, w.Thought = p.Turn, p.Text, p.Note, p.Thoughts, r.thoughts
+	p := r.fullPreview()
+	w.Turn, w.Text, w.Note, w.Thoughts, w.ThoughtBytes = p.Turn, p.Text, p.Note, p.Thoughts, r.thoughtBytes
 	return w, true
 }
 
-// awaited reports whether anybody on another node looks. r.mu is held.
-func (r *room) awaited(now time.Time) bool {
-	return !r.elsewhere.IsZero() && now.Sub(r.elsewhere) < watchLife
+// watchedRemotely reports whether another node has viewers. The caller holds r.mu.
+func (r *room) watchedRemotely(now time.Time) bool {
+	return !r.remoteViewerAt.IsZero() && now.Sub(r.remoteViewerAt) < peerViewerLife
 }
 
-// news tells those who watch on other nodes to read the feed.
-func (h *Hub) news(ctx context.Context, r *room, w word) {
+// notifyPeers sends w to the other nodes if they have viewers of r.
+func (h *Hub) notifyPeers(ctx context.Context, r *room, w peerMessage) {
 	r.mu.Lock()
-	awaited := r.awaited(time.Now())
+	watched := r.watchedRemotely(time.Now())
 	r.mu.Unlock()
-	if awaited {
+	if watched {
 		w.Key = r.key
-		h.tell(ctx, w)
+		h.broadcast(ctx, w)
 	}
 }
 
-// renew tells other nodes that somebody watches the room here: at once if they do
-// not know, and again before they forget.
-func (h *Hub) renew(ctx context.Context, r *room, now time.Time) {
+// announceViewers tells other nodes that the room has viewers here: at once if they
+// do not know, and again before they forget.
+func (h *Hub) announceViewers(ctx context.Context, r *room, now time.Time) {
 	r.mu.Lock()
-	since := now.Sub(r.renewed)
+	since := now.Sub(r.announcedAt)
 	if since >= lookEvery {
-		r.renewed = now
+		r.announcedAt = now
 	}
 	r.mu.Unlock()
 	if since >= lookEvery {
-		h.tell(ctx, word{Kind: watchWord, Key: r.key, New: since >= watchLife})
+		h.broadcast(ctx, peerMessage{Kind: peerWatch, Key: r.key, New: since >= peerViewerLife})
 	}
 }
 
-// tell tells the hubs of other nodes, if there can be any.
-func (h *Hub) tell(ctx context.Context, words ...word) {
+// broadcast sends messages to the hubs of other nodes, if there are any.
+func (h *Hub) broadcast(ctx context.Context, messages ...peerMessage) {
 	if h.opts.Broadcast == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), broadcastTimeout)
 	defer cancel()
-	for len(words) > 0 {
+	for len(messages) > 0 {
 		n, size := 0, 0
-		for ; n < len(words) && (n == 0 || size < wordBytes); n++ {
-			size += len(words[n].Text) + len(words[n].Thoughts)
+		for ; n < len(messages) && (n == 0 || size < broadcastBytes); n++ {
+			size += len(messages[n].Text) + len(messages[n].Thoughts)
 		}
-		text, err := json.Marshal(words[:n])
+		text, err := json.Marshal(messages[:n])
 		if err == nil {
 			err = h.opts.Broadcast(ctx, text)
 		}
 		if err != nil {
-			h.log.Debug("other nodes were not told", "err", err)
+			h.log.Debug("broadcast to other nodes failed", "err", err)
 		}
-		words = words[n:]
+		messages = messages[n:]
 	}
 }

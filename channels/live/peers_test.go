@@ -12,7 +12,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// street is two nodes with one store: what is told on one is heard on the other.
+// street is two nodes with one store.
 type street struct {
 	here, there *house
 	words       atomic.Int64
@@ -37,8 +37,8 @@ func newStreet(t *testing.T) *street {
 	return s
 }
 
-// A page on one node sees what is said on another: a message, its answer while
-// it is written, and the answer, once.
+// A page on one node sees what happens on another: a message, its answer being written, and
+// the complete answer, once.
 func TestAnswerOfAnotherNode(t *testing.T) {
 	s := newStreet(t)
 	e := s.here.attach(t, 0)
@@ -72,8 +72,8 @@ func TestAnswerOfAnotherNode(t *testing.T) {
 	e.expect(t, `end t2 ""`)
 }
 
-// Who comes in the middle gets what is there of an answer that another node
-// writes, its thoughts once.
+// A viewer who attaches in the middle gets the answer so far from another node, and its
+// thoughts once.
 func TestAttachInTheMiddleElsewhere(t *testing.T) {
 	s := newStreet(t)
 	for _, thought := range []string{"I ", "think"} {
@@ -96,8 +96,8 @@ func TestAttachInTheMiddleElsewhere(t *testing.T) {
 	}
 }
 
-// The next word makes up for one that was lost: each viewer gets all of the text,
-// and all thoughts once.
+// The next broadcast makes up for a lost one: each viewer gets all of the text, and all
+// thoughts once.
 func TestLostWord(t *testing.T) {
 	s := newStreet(t)
 	e, thoughts := s.here.attach(t, 0), thoughtsOf(t, s.here)
@@ -120,7 +120,7 @@ func TestLostWord(t *testing.T) {
 	testkit.Eventually(t, "all thoughts", func() bool { return thoughts() == "I think twice" })
 }
 
-// Nobody is told of what nobody watches.
+// Nothing is broadcast about rooms that no one watches.
 func TestNobodyWatchesElsewhere(t *testing.T) {
 	s := newStreet(t)
 	if err := s.there.client().Post(t.Context(), "question-1", "What is Go?"); err != nil {

@@ -9,47 +9,47 @@ import (
 	"dragoman/channels"
 )
 
-// room is one chat and those who watch it.
+// room is one chat and its viewers.
 type room struct {
 	key   channels.Key
 	users int // guarded by Hub.mu
 
-	// door is held while a message of this room is handed to the intake, so
-	// that they go in one after the other. Capacity 1.
-	door chan struct{}
-	// tail is held while the end of the feed is read and published, so that
-	// items are published in their order. Capacity 1.
-	tail chan struct{}
+	// accepting is held while a message is handed to the intake, so that the room's
+	// messages are accepted one at a time. Capacity 1.
+	accepting chan struct{}
+	// feedLock is held while the end of the feed is read and published, so that items
+	// are published in order. Capacity 1.
+	feedLock chan struct{}
 
-	mu       sync.Mutex
-	viewers  map[*viewer]struct{}
-	last     int64             // Seq of the newest published item
-	waiting  []string          // ids of the messages without an answer
-	preview  *Preview          // the answer that is being written
-	thought  channels.Thoughts // the model's, for that answer
-	thoughts int               // how many bytes of them there ever were
-	typing   bool
-	heard    time.Time // the last sign of a running turn
-	over     string    // the turn whose preview ended last: late previews of it are ignored
-	state    State     // as published last
+	mu           sync.Mutex
+	viewers      map[*viewer]struct{}
+	lastSeq      int64             // Seq of the newest published item
+	waiting      []string          // ids of the messages without an answer
+	preview      *Preview          // the answer that is being written
+	thoughts     channels.Thoughts // the model's thoughts for that answer, as far as kept
+	thoughtBytes int               // length of all of them
+	typing       bool
+	lastSign     time.Time // when the preview or typing sign was last renewed
+	endedTurn    string    // the turn whose preview ended last; late previews of it are ignored
+	state        State     // as last published
 
-	stale     bool      // other nodes do not know how far the answer is
-	remote    bool      // the last sign came from another node
-	elsewhere time.Time // when another node last said that somebody watches there
-	renewed   time.Time // when other nodes were last told that somebody watches here
-	read      time.Time // when the feed was last read
+	unsent         bool      // other nodes have not been sent the latest preview
+	remote         bool      // the latest preview came from another node
+	remoteViewerAt time.Time // when another node last announced a viewer
+	announcedAt    time.Time // when we last announced our viewers
+	feedReadAt     time.Time // when the feed was last read
 }
 
-// Preview is how far an answer is.
+// Preview is an answer that is being written.
 type Preview struct {
 	Turn string `json:"turn"`
 	Text string `json:"text"`
 	Note string `json:"note,omitempty"`
-	// Thoughts are more of the model's thoughts, also in a preview.
+	// Thoughts continue the earlier thoughts, even in a whole preview.
 	Thoughts string `json:"thoughts,omitempty"`
 }
 
-// State says what a room is waiting for.
+// State tells viewers what a room is waiting for.
 type State struct {
 	// Busy: an answer is being prepared or written.
 	Busy bool `json:"busy"`
@@ -59,57 +59,57 @@ type State struct {
 
 func newRoom(k channels.Key) *room {
 	return &room{
-		key: k, door: make(chan struct{}, 1), tail: make(chan struct{}, 1),
+		key: k, accepting: make(chan struct{}, 1), feedLock: make(chan struct{}, 1),
 		viewers: map[*viewer]struct{}{},
 	}
 }
 
-// silent reports whether nothing would be lost by forgetting the room.
-func (r *room) silent(now time.Time) bool {
+// idle reports whether the room can be forgotten.
+func (r *room) idle(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.viewers) == 0 && !r.awaited(now) && (r.preview == nil && !r.typing || now.Sub(r.heard) > signLife)
+	return len(r.viewers) == 0 && !r.watchedRemotely(now) && (r.preview == nil && !r.typing || now.Sub(r.lastSign) > previewLife)
 }
 
-// watched reports whether anybody looks.
+// watched reports whether the room has viewers on this node.
 func (r *room) watched() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.viewers) > 0
 }
 
-// sign notes that a turn runs.
-func (r *room) sign(now time.Time) {
+// showTyping notes that a turn is running.
+func (r *room) showTyping(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.typing, r.heard = true, now
-	r.tell()
+	r.typing, r.lastSign = true, now
+	r.publishState()
 }
 
-// show publishes how far an answer is: what was added if it only grew, the
-// whole otherwise.
+// show publishes a preview: only the addition if the text has grown, the whole
+// preview otherwise.
 func (r *room) show(p channels.Preview, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.Text, p.Note, p.Thoughts = clean(p.Text), clean(p.Note), clean(p.Thoughts)
-	if p.Turn == r.over && p.Turn != "" {
+	if p.Turn == r.endedTurn && p.Turn != "" {
 		return
 	}
-	r.heard = now
+	r.lastSign = now
 	old := r.preview
 	if old != nil && old.Turn != p.Turn {
 		r.endPreview()
 		old = nil
 	}
 	r.preview = &Preview{Turn: p.Turn, Text: p.Text, Note: p.Note}
-	r.thought.Add(p.Thoughts)
-	r.thoughts += len(p.Thoughts)
+	r.thoughts.Add(p.Thoughts)
+	r.thoughtBytes += len(p.Thoughts)
 	if old == nil {
-		r.tell()
+		r.publishState()
 	}
 	grown := old != nil && strings.HasPrefix(p.Text, old.Text) && p.Note == old.Note
 	switch {
-	case grown && len(p.Text) == len(old.Text) && p.Thoughts == "": // nothing new
+	case grown && len(p.Text) == len(old.Text) && p.Thoughts == "": // unchanged
 	case grown:
 		r.publish(frame("delta", 0, Preview{Turn: p.Turn, Text: p.Text[len(old.Text):], Thoughts: p.Thoughts}))
 	default:
@@ -117,54 +117,57 @@ func (r *room) show(p channels.Preview, now time.Time) {
 	}
 }
 
-// endPreview takes a preview away. r.mu is held.
+// endPreview removes the preview for viewers too. The caller holds r.mu.
 func (r *room) endPreview() {
-	if r.preview == nil {
-		return
+	if r.preview != nil {
+		r.publish(frame("end", 0, Preview{Turn: r.preview.Turn}))
+		r.clearPreview()
 	}
-	r.over = r.preview.Turn
-	r.publish(frame("end", 0, Preview{Turn: r.over}))
-	r.preview, r.thought, r.thoughts = nil, channels.Thoughts{}, 0
 }
 
-// retract takes the preview of a turn away before its time.
+// clearPreview forgets the preview, which exists. The caller holds r.mu.
+func (r *room) clearPreview() {
+	r.endedTurn, r.preview, r.thoughts, r.thoughtBytes = r.preview.Turn, nil, channels.Thoughts{}, 0
+}
+
+// retract removes the preview of a turn that will have no answer.
 func (r *room) retract(turn string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.preview != nil && r.preview.Turn == turn {
 		r.endPreview()
-		r.tell()
+		r.publishState()
 	}
 }
 
-// soFar is the preview for a viewer who comes in the middle: with all thoughts
-// that are kept. r.mu is held.
-func (r *room) soFar() Preview {
+// fullPreview is the preview with all kept thoughts, for a viewer who attaches in the
+// middle. The caller holds r.mu.
+func (r *room) fullPreview() Preview {
 	p := *r.preview
-	p.Thoughts = r.thought.String()
+	p.Thoughts = r.thoughts.String()
 	return p
 }
 
-// expire takes down signs that nobody has renewed.
+// expire removes a preview or typing sign that was not renewed.
 func (r *room) expire(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forgetOld(now)
-	r.tell()
+	r.publishState()
 }
 
-// forgetOld is expire without telling. r.mu is held.
+// forgetOld is expire without publishing the state. The caller holds r.mu.
 func (r *room) forgetOld(now time.Time) {
-	if now.Sub(r.heard) <= signLife {
+	if now.Sub(r.lastSign) <= previewLife {
 		return
 	}
 	r.typing = false
 	r.endPreview()
-	r.over = "" // another node may go on with that turn
+	r.endedTurn = "" // another node may continue that turn
 }
 
-// tell publishes the state if it changed. r.mu is held.
-func (r *room) tell() {
+// publishState publishes the state if it changed. The caller holds r.mu.
+func (r *room) publishState() {
 	s := r.current()
 	if s.Busy == r.state.Busy && slices.Equal(s.Waiting, r.state.Waiting) {
 		return
@@ -173,20 +176,20 @@ func (r *room) tell() {
 	r.publish(frame("state", 0, s))
 }
 
-// current is the state of now. r.mu is held.
+// current computes the state. The caller holds r.mu.
 func (r *room) current() State {
 	waiting := append([]string{}, r.waiting...)
 	return State{Busy: len(waiting) > 0 || r.typing || r.preview != nil, Waiting: waiting}
 }
 
-// publish gives every viewer f. r.mu is held.
+// publish queues f for every viewer. The caller holds r.mu.
 func (r *room) publish(f []byte) {
 	for v := range r.viewers {
 		v.put(f)
 	}
 }
 
-// cut sends every viewer away, to come back and read the feed.
+// cut disconnects every viewer, to return and read the feed.
 func (r *room) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"dragoman/channels"
 )
 
-// previewPrefix begins the ids that [Hub.Preview] returns, so that Send knows
-// its own.
+// previewPrefix marks the ids that [Hub.Preview] returns.
 const previewPrefix = "preview-"
 
-// Send implements [channels.Channel]. The message stands in the feed already;
-// Send tells the viewers of its room. It never waits for one.
+// Send implements [channels.Channel]. The message is already in the feed; Send shows it
+// to the viewers of its room and waits for none of them.
 func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
 	if err := h.check(m.Key); err != nil {
 		return channels.Receipt{}, fmt.Errorf("live: send: %w", err)
@@ -22,13 +21,13 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: err}
 	}
-	r := h.enter(m.Key)
-	defer h.leave(r)
+	r := h.acquire(m.Key)
+	defer h.release(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
 	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn}
-	it.mark()
+	it.detectApology()
 	h.follow(ctx, r, it)
-	h.news(ctx, r, word{Kind: newsWord, ID: m.ID, Turn: turn})
+	h.notifyPeers(ctx, r, peerMessage{Kind: peerFeedChanged, ID: m.ID, Turn: turn})
 	return channels.Receipt{MessageID: m.ID}, nil
 }
 
@@ -37,11 +36,11 @@ func (h *Hub) Typing(_ context.Context, k channels.Key) error {
 	if err := h.check(k); err != nil {
 		return fmt.Errorf("live: typing: %w", err)
 	}
-	r := h.enter(k)
-	defer h.leave(r)
-	r.sign(time.Now())
-	r.signed()
-	h.stir()
+	r := h.acquire(k)
+	defer h.release(r)
+	r.showTyping(time.Now())
+	r.noteLocal()
+	h.wakeBroadcaster()
 	return nil
 }
 
@@ -50,11 +49,11 @@ func (h *Hub) Preview(_ context.Context, p channels.Preview) (string, error) {
 	if err := h.check(p.Key); err != nil {
 		return "", fmt.Errorf("live: preview: %w", err)
 	}
-	r := h.enter(p.Key)
-	defer h.leave(r)
+	r := h.acquire(p.Key)
+	defer h.release(r)
 	r.show(p, time.Now())
-	r.signed()
-	h.stir()
+	r.noteLocal()
+	h.wakeBroadcaster()
 	return previewPrefix + p.Turn, nil
 }
 
@@ -67,10 +66,10 @@ func (h *Hub) Retract(ctx context.Context, k channels.Key, messageID string) err
 	if !ours {
 		return nil
 	}
-	r := h.enter(k)
-	defer h.leave(r)
+	r := h.acquire(k)
+	defer h.release(r)
 	r.retract(turn)
-	h.news(ctx, r, word{Kind: overWord, Turn: turn})
+	h.notifyPeers(ctx, r, peerMessage{Kind: peerPreviewEnded, Turn: turn})
 	return nil
 }
 
@@ -80,8 +79,8 @@ func (h *Hub) PreviewEvery() time.Duration { return previewEvery }
 // ShowsThoughts implements [channels.Thinker].
 func (h *Hub) ShowsThoughts() bool { return h.opts.Thoughts }
 
-// check refuses keys that are not ours for good, and everything for now while
-// Run does not run.
+// check returns a permanent error for keys of another channel, and NotSent while Run
+// is not running.
 func (h *Hub) check(k channels.Key) error {
 	if k.Channel() != h.opts.Name {
 		return fmt.Errorf("%w: key %q does not belong to channel %q", channels.ErrPermanent, k, h.opts.Name)

@@ -11,9 +11,8 @@ import (
 	"dragoman/channels/live"
 )
 
-// An answer of which nothing is heard any more, because its turn failed or the
-// machine died in it, does not stay on the page for ever; one whose typing
-// sign is renewed does, however long a tool takes.
+// An answer that is no longer renewed, because its turn failed or the machine died, is
+// removed from the page. One whose typing sign is renewed stays, however long a tool takes.
 func TestSignsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{}

@@ -11,7 +11,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// thoughtsOf watches h's room and returns what came of thoughts, in order.
+// thoughtsOf watches h's room and returns the thoughts it has received, in order.
 func thoughtsOf(t *testing.T, h *house) func() string {
 	t.Helper()
 	var mu sync.Mutex
@@ -36,8 +36,8 @@ func thoughtsOf(t *testing.T, h *house) func() string {
 	return func() string { mu.Lock(); defer mu.Unlock(); return all.String() }
 }
 
-// Each viewer gets all thoughts once, also one who comes in the middle; those
-// of one answer are not shown with the next.
+// Each viewer gets all thoughts once, even one who attaches in the middle. Thoughts about one
+// answer are not shown with the next.
 func TestThoughts(t *testing.T) {
 	h := open(t, func(o *live.Options) { o.Thoughts = true })
 	if !h.hub.ShowsThoughts() {

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// What a viewer may be behind before it is cut off. One event always fits, or
-// a single long answer could never be shown.
+// How far a viewer may lag before it is cut off. One event always fits, or a single
+// long answer could never be shown.
 const (
 	maxQueued      = 512
 	maxQueuedBytes = 4 << 20
 )
 
-// viewer is one attached reader: a bounded queue of encoded events. Putting
-// never waits.
+// viewer is an attached reader with a bounded queue of encoded events. Writers to the
+// queue never wait.
 type viewer struct {
-	wake chan struct{} // capacity 1: "there is something", lost when it says so already
+	wake chan struct{} // capacity 1: the queue is not empty, or the viewer was cut off
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -33,12 +33,12 @@ func newViewer(first ...[]byte) *viewer {
 	return v
 }
 
-// put queues f, or cuts the viewer off if it is too far behind.
+// put queues f, or cuts the viewer off if it lags too far.
 func (v *viewer) put(f []byte) {
 	v.mu.Lock()
 	if !v.cut {
-		behind := len(v.queue) >= maxQueued || v.queued+len(f) > maxQueuedBytes
-		if behind && len(v.queue) > 0 {
+		full := len(v.queue) >= maxQueued || v.queued+len(f) > maxQueuedBytes
+		if full && len(v.queue) > 0 {
 			v.cut, v.queue, v.queued = true, nil, 0
 		} else {
 			v.queue = append(v.queue, f)
@@ -49,7 +49,7 @@ func (v *viewer) put(f []byte) {
 	v.ring()
 }
 
-// cutOff ends the viewer after what is queued.
+// cutOff ends the viewer once it has read its queue.
 func (v *viewer) cutOff() {
 	v.mu.Lock()
 	v.cut = true
@@ -72,9 +72,8 @@ func (v *viewer) ring() {
 	}
 }
 
-// frame encodes one server-sent event. JSON has no raw line breaks, so one
-// data line is enough. seq, if not 0, becomes the id that a browser sends back
-// as Last-Event-ID.
+// frame encodes one server-sent event. JSON has no raw line breaks, so one data line is
+// enough. seq, if not 0, becomes the id that a browser sends as Last-Event-ID.
 func frame(event string, seq int64, data any) []byte {
 	body, err := json.Marshal(data)
 	if err != nil {

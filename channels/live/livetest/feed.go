@@ -9,8 +9,8 @@ import (
 	"dragoman/channels/live"
 )
 
-// Feed is the store's side of one room: what was said there, in order. The
-// zero value is empty; it is safe for concurrent use.
+// Feed is the stored history of one room. The zero value is empty; it is safe for
+// concurrent use.
 type Feed struct {
 	mu    sync.Mutex
 	items []live.Item
@@ -23,7 +23,7 @@ func (f *Feed) Read(_ context.Context, _ channels.Key, before int64, limit int) 
 	return page(f.items, before, limit), nil
 }
 
-// page is what a feed of items answers.
+// page returns a page of items, as a feed does.
 func page(items []live.Item, before int64, limit int) []live.Item {
 	items = slices.Clone(items)
 	if before > 0 {
@@ -32,7 +32,7 @@ func page(items []live.Item, before int64, limit int) []live.Item {
 	return items[max(0, len(items)-limit):]
 }
 
-// Put adds it under the next number, unless its id is there already.
+// Put appends it with the next number, unless its id is already there.
 func (f *Feed) Put(it live.Item) (added bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +44,7 @@ func (f *Feed) Put(it live.Item) (added bool) {
 	return true
 }
 
-// Answered says that nothing waits any more.
+// Answered marks all messages as answered.
 func (f *Feed) Answered() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,14 +53,14 @@ func (f *Feed) Answered() {
 	}
 }
 
-// Items are all there are.
+// Items returns all items.
 func (f *Feed) Items() []live.Item {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.items)
 }
 
-// Texts are the words of all items.
+// Texts returns the texts of all items.
 func (f *Feed) Texts() []string {
 	var texts []string
 	for _, it := range f.Items() {

@@ -13,8 +13,8 @@ import (
 	"dragoman/channels/live"
 )
 
-// Files keeps files in memory, as a [live.Files] that has room until it is
-// told otherwise. The zero value is empty; it is safe for concurrent use.
+// Files is a [live.Files] in memory. The zero value is empty; it is safe for
+// concurrent use.
 type Files struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -23,7 +23,7 @@ type Files struct {
 
 var _ live.Files = (*Files)(nil)
 
-// Put reads r to its end and keeps it, or says why not.
+// Put stores the content of r, or fails as [Files.Fill] said.
 func (d *Files) Put(_ context.Context, r io.Reader) (ref string, size int64, err error) {
 	b, err := io.ReadAll(r)
 	d.mu.Lock()
@@ -39,7 +39,7 @@ func (d *Files) Put(_ context.Context, r io.Reader) (ref string, size int64, err
 	return ref, int64(len(b)), nil
 }
 
-// Sent is the file that came as m's attachment i.
+// Sent opens attachment i of m.
 func (d *Files) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,7 +50,7 @@ func (d *Files) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
 }
 
-// Fill makes Put fail from now on with why; nil makes room again.
+// Fill makes Put fail with why; nil ends that.
 func (d *Files) Fill(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

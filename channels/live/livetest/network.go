@@ -1,7 +1,7 @@
-// Package livetest puts a live channel under the
-// conformance suite of package channeltest: the person of [Network] talks to
-// the channel's real HTTP API as a page does, with an outbox that keeps what
-// was not taken and a view that goes on where it was cut.
+// Package livetest runs a live channel under the conformance suite of package
+// channeltest. The person of [Network] uses the channel's real HTTP API as a page
+// does, with an outbox that keeps unaccepted messages and a view that resumes where
+// it was cut.
 //
 // A Network owns a test server, one goroutine for its outbox and one for each
 // view; the test's cleanup ends them and waits.
@@ -39,7 +39,7 @@ type Network struct {
 	work   sync.WaitGroup
 }
 
-// New opens a network. key is the room of requests that name none.
+// New opens a network. key is the default room.
 func New(t *testing.T, key channels.Key) *Network {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func (n *Network) channel() *live.Hub {
 	return n.now
 }
 
-// Open is a restart of the daemon: a new channel on the same store.
+// Open restarts the daemon: it returns a new channel on the same store.
 func (n *Network) Open(t *testing.T) channels.Channel {
 	t.Helper()
 	ch, err := live.New(live.Options{Name: n.key.Channel(), Room: n.key.Chat(), Feed: n.ReadFeed})
@@ -90,8 +90,7 @@ func (n *Network) Key() channels.Key { return n.key }
 // Say puts text into the person's outbox.
 func (n *Network) Say(_ *testing.T, text string) { n.outbox <- text }
 
-// post hands in what the person said, one after the other, each until it is
-// taken.
+// post sends the person's messages one after the other, each until it is accepted.
 func (n *Network) post() {
 	c := n.client(n.key)
 	for i := 0; ; i++ {
@@ -118,10 +117,10 @@ func (n *Network) client(k channels.Key) *live.Client {
 	return &live.Client{HTTP: n.serve.Client(), URL: n.serve.URL, Room: k.Chat()}
 }
 
-// Seen is what the person's page shows from the bot.
+// Seen returns the bot's messages on the person's page.
 func (n *Network) Seen(t *testing.T) []string { return n.SeenIn(t, n.key) }
 
-// SeenIn is Seen for any room that was named by Key or More.
+// SeenIn is Seen for any room that Key or More returned.
 func (n *Network) SeenIn(t *testing.T, k channels.Key) []string {
 	t.Helper()
 	n.mu.Lock()
@@ -150,7 +149,7 @@ func (n *Network) watch(k channels.Key) {
 	n.work.Go(func() {
 		c := n.client(k)
 		for {
-			_ = c.Events(n.ctx, v.seq(), v.on) // it breaks whenever the daemon restarts
+			_ = c.Events(n.ctx, v.seq(), v.on) // a restart of the daemon breaks it
 			if !pause(n.ctx) {
 				return
 			}
@@ -161,13 +160,13 @@ func (n *Network) watch(k channels.Key) {
 // Cut breaks all connections.
 func (n *Network) Cut(_ *testing.T) { n.serve.CloseClientConnections() }
 
-// KeepsUndelivered says that the page keeps what was not taken.
+// KeepsUndelivered is true: the page keeps messages that were not accepted.
 func (n *Network) KeepsUndelivered() bool { return true }
 
-// Deduplicates says that the page shows an id once.
+// Deduplicates is true: the page shows each id once.
 func (n *Network) Deduplicates() bool { return true }
 
-// SenderIDs is who everybody is in a live room.
+// SenderIDs are the same for everyone in a live room.
 func (n *Network) SenderIDs() []string { return []string{live.Owner} }
 
 // IgnoreGoroutines names those of the server and the client.
@@ -181,16 +180,16 @@ func (n *Network) IgnoreGoroutines() []goleak.Option {
 	}
 }
 
-// ReadFeed is the store's side.
+// ReadFeed is the stored history of every room.
 func (n *Network) ReadFeed(_ context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return page(n.feed[k], before, limit), nil
 }
 
-// stored is a channel whose messages stand in the feed before they are sent,
-// as the store's commit puts them there. One that was refused is taken out
-// again: the suite asks whether Send tells the truth, and knows no store.
+// stored puts each message into the feed before it is sent, as the store's commit
+// does. It removes a refused message again, because the suite knows no store and
+// checks whether Send tells the truth.
 type stored struct {
 	*live.Hub
 	net *Network
@@ -256,8 +255,8 @@ func (v *view) on(e live.Event) {
 	}
 }
 
-// settle waits until the view shows all that ch has published: a preview of
-// the test's own follows it, and the view takes events in their order.
+// settle waits until the view shows everything that ch has published. It publishes a
+// preview of its own and waits for it, because events arrive in order.
 func (v *view) settle(t *testing.T, ch *live.Hub) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -286,7 +285,7 @@ func (v *view) settle(t *testing.T, ch *live.Hub) {
 	}
 }
 
-// texts are the bot's messages and then what is shown as a preview.
+// texts returns the bot's messages and then the previews.
 func (v *view) texts() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
