@@ -16,36 +16,35 @@ import (
 	"golang.org/x/term"
 )
 
-// ChatOptions change how [Chat] looks. The zero value is right on a terminal.
+// ChatOptions configure [Chat]. The zero value is right on a terminal.
 type ChatOptions struct {
-	// NoColor leaves colours and bold out.
+	// NoColor turns colours and bold off.
 	NoColor bool
-	// Ask is one question: it is asked, its answer is written and nothing else,
-	// and nothing is read. An answer that says that there is none is an error.
+	// Ask is one question. Chat asks it, writes only its answer, and reads no input.
+	// An apology in place of an answer is an error.
 	Ask string
-	// History is how many of the last messages are shown at the beginning.
+	// History is how many of the last messages are shown at the start.
 	// 0: 6; below 0: none.
 	History int
-	// Waits is told in a sentence why a message from a pipe or an Ask cannot be
-	// handed in yet, such as a full disk; the chat keeps trying. A terminal
-	// shows it anyway. nil: it is not told.
+	// Waits gets a sentence that says why a message from a pipe or an Ask cannot be
+	// stored yet, such as a full disk, while the chat keeps trying. A terminal shows
+	// it anyway. nil: it is not shown.
 	Waits io.Writer
 }
 
 const (
 	shownHistory = 6
 	eventsAhead  = 256             // events that may wait to be shown
-	lookAgain    = 2 * time.Second // when to ask what became of a message that no event tells of
+	lookAgain    = 2 * time.Second // how often to check whether our message is answered
 	lookWithin   = 5 * time.Second
 	longestWait  = 3 * time.Second  // between two attempts to reach the daemon
-	reachWithin  = 10 * time.Second // at the beginning
+	reachWithin  = 10 * time.Second // for the first call
 )
 
-// Chat talks in the room of c until the person leaves, the input ends and
-// everything in it is answered, or ctx ends; all of these return nil. If in
-// and out are terminals it edits lines and shows answers as they come. From a
-// pipe it takes one message a line, each handed in when the one before it is
-// answered; into a pipe it writes the answers and nothing else.
+// Chat talks in the room of c until the person quits, all of the input is answered, or
+// ctx ends; in these cases it returns nil. If in and out are terminals, it edits lines
+// and shows answers as they arrive. From a pipe it reads one message per line and sends
+// each when the one before it is answered. To a pipe it writes only the answers.
 func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o ChatOptions) error {
 	reach, cancelReach := context.WithTimeout(ctx, reachWithin)
 	defer cancelReach()
@@ -58,7 +57,7 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 	s := &session{
 		client: c, piped: !inTerminal || !outTerminal || o.Ask != "", quiet: !outTerminal || o.Ask != "",
 		screen: &screen{out: out, size: func() (int, int) { return 80, 24 }, styled: outTerminal && !o.NoColor},
-		known:  map[string]bool{}, waits: o.Waits,
+		seen:   map[string]bool{}, retryNotices: o.Waits,
 	}
 	if outTerminal {
 		s.screen.size = terminalSize(int(outFile.Fd()))
@@ -68,28 +67,28 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 		if err != nil {
 			return fmt.Errorf("terminal: set the terminal up: %w", err)
 		}
-		s.screen.live = true
+		s.screen.raw = true
 		s.screen.pending.WriteString("\x1b[?2004h") // pasted text is marked as such
 		defer func() {
 			_, _ = io.WriteString(out, "\x1b[?2004l")
-			_ = term.Restore(int(inFile.Fd()), before) // nothing else can be done about it
+			_ = term.Restore(int(inFile.Fd()), before) // on failure nothing can be done
 		}()
 	}
-	s.begin(items, o)
+	s.showHistory(items, o)
 	if o.Ask != "" {
 		in = strings.NewReader("")
-		s.enter(o.Ask)
+		s.enqueue(o.Ask)
 	}
 	return s.run(ctx, in)
 }
 
-// asTerminal returns the file behind x, and whether it is a terminal.
+// asTerminal returns x as a file, and whether it is a terminal.
 func asTerminal(x any) (*os.File, bool) {
 	f, ok := x.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// run starts what works beside the person and is the loop that owns s.
+// run starts the other goroutines and is the loop that owns s.
 func (s *session) run(parent context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(parent)
 	var work sync.WaitGroup
@@ -108,18 +107,18 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	for {
-		if s.due {
-			s.look(ctx)
+		if s.lookDue {
+			s.checkAnswered(ctx)
 		}
 		to, next := s.outgoing()
 		s.refresh()
-		if s.left || s.finished() || ctx.Err() != nil {
+		if s.leaving || s.finished() || ctx.Err() != nil {
 			s.farewell()
 		}
 		if err := s.screen.flush(); err != nil {
 			return fmt.Errorf("terminal: write: %w", err)
 		}
-		if s.left || s.finished() || ctx.Err() != nil {
+		if s.leaving || s.finished() || ctx.Err() != nil {
 			if s.failed == nil && s.piped {
 				return s.apology
 			}
@@ -128,32 +127,32 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 		select {
 		case <-ctx.Done():
 		case e := <-events:
-			s.on(e)
+			s.handleEvent(e)
 		case o := <-posted:
-			s.settle(o)
+			s.handleOutcome(o)
 		case why := <-refused:
-			s.keepsTrying(why)
+			s.showRetrying(why)
 		case to <- next:
-			s.sending = true
-		case b, more := <-s.ready(input):
-			s.typed(b, more)
+			s.posting = true
+		case b, more := <-s.inputIfReady(input):
+			s.handleInput(b, more)
 		case <-look.C:
-			s.due = true
+			s.lookDue = true
 		}
 	}
 }
 
-// ready is where input comes from: nowhere while a pipe's lines wait, so that
-// a pipe is read no faster than it is answered.
-func (s *session) ready(input <-chan []byte) <-chan []byte {
+// inputIfReady returns the channel to read input from; nil while a pipe's lines wait, so
+// that a pipe is read no faster than it is answered.
+func (s *session) inputIfReady(input <-chan []byte) <-chan []byte {
 	if s.ended || (s.piped && len(s.queue) > 0) {
 		return nil
 	}
 	return input
 }
 
-// follow keeps a stream of events open and hands them on. A stream that breaks
-// is told as the event "lost".
+// follow keeps an event stream open and forwards its events. When the stream breaks it
+// sends the event "lost".
 func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.Event) {
 	hand := func(e live.Event) {
 		select {
@@ -163,7 +162,7 @@ func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.
 	}
 	tries := channels.Backoff{Least: 100 * time.Millisecond, Most: longestWait}
 	for ctx.Err() == nil {
-		_ = c.Events(ctx, last, func(e live.Event) { // why it broke does not matter: we come back
+		_ = c.Events(ctx, last, func(e live.Event) { // whatever the error, we reconnect
 			if e.Kind == "hello" {
 				tries.Failed = 0
 			}
@@ -177,21 +176,21 @@ func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.
 	}
 }
 
-// message is a line on its way to the daemon. The id makes repeats harmless.
+// message is a line on its way to the daemon. The id makes it safe to repeat.
 type message struct {
 	id, text string
 	stop     bool
-	unseen   bool // it was typed while an answer came, and does not stand on the screen
+	unseen   bool // it was typed during an answer and is not on the screen
 }
 
-// outcome is what became of it: nil, or a refusal for good.
+// outcome is the result of posting a message: nil, or a final refusal.
 type outcome struct {
 	message
 	err error
 }
 
-// post hands messages in, one after the other, each until the daemon has taken
-// or refused it for good. Each new reason to try again goes to refused.
+// post sends messages one after the other, each until the daemon has accepted or
+// finally refused it. Each new reason for a retry goes to refused.
 func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- outcome, refused chan<- string) {
 	for {
 		var m message
@@ -201,25 +200,25 @@ func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- 
 			return
 		}
 		select {
-		case posted <- outcome{m, s.handIn(ctx, m, refused)}:
+		case posted <- outcome{m, s.postWithRetry(ctx, m, refused)}:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) error {
-	told := ""
+func (s *session) postWithRetry(ctx context.Context, m message, notices chan<- string) error {
+	last := ""
 	for tries := (channels.Backoff{Least: 100 * time.Millisecond, Most: longestWait}); ; {
 		err := s.client.Post(ctx, m.id, m.text)
 		var refused *live.RefusedError
 		if err == nil || (errors.As(err, &refused) && !refused.Temporary()) || ctx.Err() != nil {
 			return err
 		}
-		if refused != nil && refused.Sentence != told {
-			told = refused.Sentence
+		if refused != nil && refused.Sentence != last {
+			last = refused.Sentence
 			select {
-			case reasons <- told:
+			case notices <- last:
 			case <-ctx.Done():
 			}
 		}
@@ -227,8 +226,8 @@ func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) 
 	}
 }
 
-// plain is a refusal in words for the person.
-func plain(err error) string {
+// errorText is err in words for the person.
+func errorText(err error) string {
 	var refused *live.RefusedError
 	if errors.As(err, &refused) {
 		return refused.Sentence

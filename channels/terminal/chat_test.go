@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// One question is asked and answered, whatever is on standard input; a room is
-// a conversation of its own.
+// One question is asked and answered, whatever is on standard input. A room is a separate
+// conversation.
 func TestAsk(t *testing.T) {
 	g := newGateway(t, func(text string) string {
 		if text == "fail" {
@@ -50,7 +50,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// chat runs Chat on a pipe and returns what it wrote.
+// chat runs Chat on a pipe and returns its output.
 func (g *gateway) chat(in io.Reader) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -121,8 +121,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A pipe is told once why its message is not accepted, and is answered when
-// there is room.
+// A pipe is told once why its message is not stored yet, and gets its answer when there is
+// room.
 func TestPipeTellsOfAFullDisk(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	g.full = errors.New("sqlite: accept: the disk is full: database or disk is full (13)")
@@ -159,7 +159,7 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// The input of a program that waits must be let go when ctx ends.
+// A chat whose input waits ends when ctx ends.
 func TestContextEndsTheChat(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	in, w, err := os.Pipe()
@@ -182,8 +182,8 @@ func TestContextEndsTheChat(t *testing.T) {
 	}
 }
 
-// The daemon goes away while lines are being handed in, again and again; each
-// is stored once and in order, and each answer written once.
+// The daemon restarts again and again while lines are being sent. Each line is stored once
+// and in order, and each answer written once.
 func TestPipeOverRestarts(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	g.pace = 2 * time.Millisecond

@@ -9,26 +9,26 @@ import (
 
 const (
 	prompt     = "› "
-	indent     = "  " // of the further lines of what is being written
+	indent     = "  " // of the later lines of the text being edited
 	tabColumns = 4
 	maxHistory = 200
 )
 
-// editor is the line that is being written: graphemes, a place among them, and
-// what was written before. It does no input and no output.
+// editor holds the line being edited as grapheme clusters, the cursor among them, and the
+// history. It does no input or output.
 type editor struct {
 	line     []string // grapheme clusters; "\n" and "\t" are one each
-	at       int
+	at       int      // the cursor, an index into line
 	commands []string // for completion, with the "/"
 
 	history []string
-	shown   int    // index into history; len(history) is the line being written
-	draft   string // that line, while history is shown
+	shown   int    // index into history; len(history): the line being edited
+	draft   string // the line being edited, while history is shown
 }
 
 func (e *editor) text() string { return strings.Join(e.line, "") }
 
-// set replaces the line; the place is its end.
+// set replaces the line and puts the cursor at its end.
 func (e *editor) set(text string) {
 	e.line = graphemes(text)
 	e.at = len(e.line)
@@ -44,8 +44,8 @@ func graphemes(text string) []string {
 	return list
 }
 
-// insert puts text at the place. Joining may make new clusters of old ones (a
-// combining accent typed by itself), so the whole is cut anew.
+// insert inserts text at the cursor. Text may join with its neighbours into new clusters
+// (a combining accent typed alone), so the whole line is split again.
 func (e *editor) insert(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	before := strings.Join(e.line[:e.at], "") + printable(text)
@@ -54,7 +54,7 @@ func (e *editor) insert(text string) {
 	e.at = min(len(graphemes(before)), len(e.line))
 }
 
-// printable drops what would steer the terminal and cannot be seen.
+// printable drops control characters, which could steer the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
@@ -64,7 +64,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// take ends the line: it is returned, remembered, and a new one begins.
+// take returns the line, adds it to the history and starts a new one.
 func (e *editor) take() string {
 	text := e.text()
 	e.remember(text)
@@ -81,8 +81,7 @@ func (e *editor) remember(text string) {
 	e.shown, e.draft = len(e.history), ""
 }
 
-// press does what an editing key does, and returns the candidates if Tab found
-// several.
+// press handles an editing key. It returns the candidates if Tab found several.
 func (e *editor) press(k key) (candidates []string) {
 	switch k.name {
 	case keyText, keyPaste:
@@ -107,7 +106,7 @@ func (e *editor) press(k key) (candidates []string) {
 	return nil
 }
 
-// move is press for the keys that change no text.
+// move handles the keys that change no text.
 func (e *editor) move(name keyName) {
 	switch name {
 	case keyLeft:
@@ -147,7 +146,7 @@ func (e *editor) wordLeft() int {
 	return at
 }
 
-// cut removes the clusters from..to, as far as they exist.
+// cut removes the clusters from..to, clamped to the line.
 func (e *editor) cut(from, to int) {
 	from, to = max(0, from), min(len(e.line), to)
 	if from >= to {
@@ -174,8 +173,8 @@ func (e *editor) browse(step int) {
 	}
 }
 
-// complete finishes a command as far as it is clear, and returns the
-// candidates if it is not.
+// complete completes a command as far as it is unambiguous, and returns the candidates
+// if it is not.
 func (e *editor) complete() []string {
 	typed := e.text()
 	if !strings.HasPrefix(typed, "/") || strings.ContainsAny(typed, " \n\t") || e.at != len(e.line) {
@@ -203,8 +202,8 @@ func (e *editor) complete() []string {
 	return fits
 }
 
-// layout is the line as rows of a screen of so many columns, and where the
-// cursor stands among them.
+// layout returns the line as rows of a screen of that many columns, and the cursor's row
+// and column.
 func (e *editor) layout(columns int) (rows []string, row, column int) {
 	columns = max(columns, 8)
 	var b strings.Builder
@@ -217,7 +216,7 @@ func (e *editor) layout(columns int) (rows []string, row, column int) {
 		at = uniseg.StringWidth(begin)
 	}
 	for i := 0; ; i++ {
-		if at >= columns { // a full row: the cursor belongs to the next
+		if at >= columns { // the row is full: the cursor is on the next
 			feed("")
 		}
 		if i == e.at {
@@ -243,7 +242,7 @@ func (e *editor) layout(columns int) (rows []string, row, column int) {
 	return append(rows, b.String()), row, column
 }
 
-// cell is how a cluster is shown, and how many columns that takes.
+// cell returns how a cluster is shown and how many columns that needs.
 func cell(cluster string) (string, int) {
 	if cluster == "\t" {
 		return strings.Repeat(" ", tabColumns), tabColumns

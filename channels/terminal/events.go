@@ -9,45 +9,45 @@ import (
 	"dragoman/channels/live"
 )
 
-// on takes an event of the daemon.
-func (s *session) on(e live.Event) {
+// handleEvent handles an event from the daemon.
+func (s *session) handleEvent(e live.Event) {
 	switch e.Kind {
 	case "hello":
-		s.greeted(e.Hello)
+		s.handleHello(e.Hello)
 	case "lost":
-		if !s.lost {
-			s.lost = true
-			s.say("· connection lost, trying again …")
+		if !s.disconnected {
+			s.disconnected = true
+			s.notice("· connection lost, trying again …")
 		}
 	case "message":
-		s.item(*e.Item)
+		s.showItem(*e.Item)
 	case "preview":
-		s.preview(e.Preview.Turn, e.Preview.Text, e.Preview.Note)
+		s.showPreview(e.Preview.Turn, e.Preview.Text, e.Preview.Note)
 	case "delta":
 		if e.Preview.Turn == s.turn {
-			s.preview(s.turn, s.whole+e.Preview.Text, "")
+			s.showPreview(s.turn, s.answer+e.Preview.Text, "")
 		}
 	case "end":
 		if e.Preview.Turn == s.turn {
-			s.finish()
-			s.forget()
+			s.finishAnswer()
+			s.forgetAnswer()
 		}
 	case "state":
-		s.due = true
+		s.lookDue = true
 	}
 }
 
-// forget ends the answer that is being shown.
-func (s *session) forget() { s.turn, s.whole, s.shown, s.note = "", "", "", "" }
+// forgetAnswer resets the state of the answer being shown.
+func (s *session) forgetAnswer() { s.turn, s.answer, s.printed, s.note = "", "", "", "" }
 
-func (s *session) greeted(h *live.Hello) {
-	if s.lost {
-		s.lost = false
-		s.say("· connected again")
+func (s *session) handleHello(h *live.Hello) {
+	if s.disconnected {
+		s.disconnected = false
+		s.notice("· connected again")
 	}
-	s.forget() // what is there of an answer comes again
-	s.due = true
-	commands := []string{"/quit"} // ours: see leaves
+	s.forgetAnswer() // the daemon sends the answer so far again
+	s.lookDue = true
+	commands := []string{"/quit"} // the only one that is not the daemon's: see isQuit
 	for _, c := range h.Commands {
 		commands = append(commands, "/"+c.Name)
 	}
@@ -56,109 +56,109 @@ func (s *session) greeted(h *live.Hello) {
 	}
 }
 
-// item shows a message of the feed, once.
-func (s *session) item(it live.Item) {
+// showItem shows a message of the feed, once.
+func (s *session) showItem(it live.Item) {
 	s.last = max(s.last, it.Seq)
-	// What was stopped, or what look found before it was sent, names no turn;
-	// it is known by its beginning.
-	ours := s.turn != "" && (it.Replaces == s.turn || (len(s.shown) >= minBeginning && strings.HasPrefix(it.Text, s.shown)))
-	if !s.known[it.ID] {
-		s.known[it.ID] = true
+	// A stopped answer, or one that checkAnswered found before it was sent, names no
+	// turn. It is recognised by its beginning.
+	ours := s.turn != "" && (it.Replaces == s.turn || (len(s.printed) >= minBeginning && strings.HasPrefix(it.Text, s.printed)))
+	if !s.seen[it.ID] {
+		s.seen[it.ID] = true
 		if it.From == live.FromDragoman {
 			s.apology = nil
 			if it.Failed {
 				s.apology = errors.New("terminal: the last message was not answered, as the text above says")
 			}
-			s.reply(it.Text, ours)
+			s.showAnswer(it.Text, ours)
 		} else {
-			s.say(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
+			s.notice(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
 		}
 	}
 	if ours {
-		s.forget()
+		s.forgetAnswer()
 	}
 }
 
-// preview shows how far an answer is.
-func (s *session) preview(turn, text, note string) {
+// showPreview shows how far an answer is.
+func (s *session) showPreview(turn, text, note string) {
 	if s.quiet {
 		return
 	}
 	if turn != s.turn {
-		s.forget()
+		s.forgetAnswer()
 		s.turn = turn
 	}
-	s.whole = text
+	s.answer = text
 	if text == "" && note != "" && note != s.note {
-		s.say("· " + oneLine(note, s.screen.textWidth()-2))
+		s.notice("· " + oneLine(note, s.screen.textWidth()-2))
 	}
 	s.note = note
-	if !strings.HasPrefix(text, s.shown) {
-		s.finish() // another text: it begins on a line of its own
-		s.shown = ""
+	if !strings.HasPrefix(text, s.printed) {
+		s.finishAnswer() // a different text starts on a new line
+		s.printed = ""
 	}
-	s.paint(text[len(s.shown):])
-	s.shown = text
+	s.print(text[len(s.printed):])
+	s.printed = text
 }
 
-// paint adds text to the answer on the screen.
-func (s *session) paint(text string) {
+// print adds text to the answer on the screen.
+func (s *session) print(text string) {
 	if text == "" {
 		return
 	}
-	if s.paper == nil {
+	if s.writer == nil {
 		if text = strings.TrimLeft(text, " \n"); text == "" {
 			return
 		}
 		s.screen.hide()
-		if s.screen.column {
+		if s.screen.midLine {
 			s.screen.print("\n")
 		}
-		s.paper = &writer{emit: s.screen.print, columns: s.screen.textWidth(), styled: s.screen.styled}
+		s.writer = &writer{emit: s.screen.print, columns: s.screen.textWidth(), styled: s.screen.styled}
 	}
-	s.paper.write(text)
+	s.writer.write(text)
 }
 
-// reply shows a whole answer, or what a preview has not shown of it.
-func (s *session) reply(text string, ours bool) {
+// showAnswer shows a complete answer, or the part that its preview has not shown.
+func (s *session) showAnswer(text string, ours bool) {
 	if s.quiet {
 		text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
 		s.screen.print(strings.TrimRight(text, "\n") + "\n")
 		return
 	}
-	if ours && strings.HasPrefix(text, s.shown) {
-		text = text[len(s.shown):]
+	if ours && strings.HasPrefix(text, s.printed) {
+		text = text[len(s.printed):]
 	} else {
-		s.finish()
+		s.finishAnswer()
 	}
-	s.paint(text)
-	s.finish()
+	s.print(text)
+	s.finishAnswer()
 	s.screen.print("\n")
 }
 
-// look asks the feed what became of our message. Only this says that it is
-// answered: when it no longer waits, everything that answers it stands there.
-func (s *session) look(ctx context.Context) {
-	if s.asked.id == "" || !s.taken || s.lost {
+// checkAnswered reads the feed to see whether our message is answered. Only the feed says
+// so: when the message no longer waits, everything that answers it is there.
+func (s *session) checkAnswered(ctx context.Context) {
+	if s.current.id == "" || !s.accepted || s.disconnected {
 		return
 	}
-	s.due = false
+	s.lookDue = false
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	items, err := s.client.Feed(ctx, 0, 100)
 	if err != nil {
-		return // later again
+		return // try again later
 	}
-	at := slices.IndexFunc(items, func(it live.Item) bool { return it.ID == s.asked.id })
+	at := slices.IndexFunc(items, func(it live.Item) bool { return it.ID == s.current.id })
 	switch {
 	case at < 0:
-		s.say("· this was not accepted")
+		s.notice("· this message was not accepted")
 		s.failed = errors.New("terminal: a message was not accepted")
-		s.asked = message{}
+		s.current = message{}
 	case !items[at].Waiting:
 		for _, it := range items[at:] {
-			s.item(it)
+			s.showItem(it)
 		}
-		s.asked = message{}
+		s.current = message{}
 	}
 }

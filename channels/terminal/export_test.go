@@ -8,7 +8,7 @@ var names = map[keyName]string{
 	keyWordLeft: "word-left", keyWordRight: "word-right", keyInterrupt: "interrupt", keyEOF: "eof",
 }
 
-// Keys are the keys in what several reads brought.
+// Keys returns the keys in the bytes of several reads.
 func Keys(reads ...string) []string {
 	var board keyboard
 	var got []string
@@ -41,17 +41,17 @@ func typed(history []string, bytes string) *editor {
 	return e
 }
 
-// Edit is the line after what was typed, with "|" for the cursor.
+// Edit returns the line after that input, with "|" for the cursor.
 func Edit(history []string, bytes string) string {
 	e := typed(history, bytes)
 	return strings.Join(e.line[:e.at], "") + "|" + strings.Join(e.line[e.at:], "")
 }
 
-// Layout is how that line stands on a screen.
+// Layout returns the screen rows of the line after that input, and the cursor.
 func Layout(bytes string, columns int) ([]string, int, int) { return typed(nil, bytes).layout(columns) }
 
-// Set sets Markdown that comes in pieces of so many bytes; styles are <b>, <c>,
-// <d> and </>.
+// Set formats Markdown that arrives in pieces of that many bytes. Styles become <b>,
+// <c>, <d> and </>.
 func Set(markdown string, columns, piece int) string {
 	var b strings.Builder
 	w := writer{emit: func(s string) { b.WriteString(s) }, columns: columns, styled: true}
@@ -77,5 +77,5 @@ func SetPlain(markdown string, columns int) string {
 	return b.String()
 }
 
-// OneLine is a look at a text.
+// OneLine shortens a text to one line.
 func OneLine(text string, columns int) string { return oneLine(text, columns) }

@@ -18,8 +18,8 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// gateway is a small daemon on a unix socket: it stores, answers what script
-// says word by word, and can be taken away and brought back.
+// gateway is a small daemon on a unix socket. It stores messages, answers word by word as
+// script says, and can be stopped and restarted.
 type gateway struct {
 	t      *testing.T
 	socket string
@@ -83,8 +83,8 @@ func (g *gateway) up() {
 
 func (g *gateway) put(it live.Item) { g.feed.Put(it) }
 
-// Accept stores m once and answers: commands at once, the rest by a turn. What
-// begins with "refuse" it turns away for good.
+// Accept stores m once and answers it: commands at once, the rest by a turn. It finally
+// refuses messages that begin with "refuse".
 func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,7 +158,7 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	g.finish(m.Key, answer, id)
 }
 
-// finish is the commit, and the delivery after it. g.mu is held.
+// finish commits and delivers the answer. The caller holds g.mu.
 func (g *gateway) finish(k channels.Key, text, edit string) {
 	g.feed.Answered()
 	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: k, Text: text, Edit: edit, Attempt: 1}
@@ -166,7 +166,7 @@ func (g *gateway) finish(k channels.Key, text, edit string) {
 	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
 }
 
-// said is what the person said, as the daemon stored it.
+// said returns the person's messages as the daemon stored them.
 func (g *gateway) said() []string {
 	var texts []string
 	for _, it := range g.feed.Items() {

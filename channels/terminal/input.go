@@ -5,9 +5,8 @@ import (
 	"io"
 )
 
-// read hands on what comes from in until it ends or ctx does. A read that is
-// under way when ctx ends cannot be broken off: it takes what comes next, and
-// is not waited for.
+// read forwards input until in or ctx ends. A read under way when ctx ends cannot be
+// interrupted: it still consumes the next input, and nothing waits for it.
 func read(ctx context.Context, in io.Reader, input chan<- []byte) {
 	defer close(input)
 	buf := make([]byte, 4096)

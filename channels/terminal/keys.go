@@ -2,8 +2,7 @@ package terminal
 
 import "unicode/utf8"
 
-// key is one thing that the person at the keyboard did: typed or pasted text,
-// or pressed one of the named keys.
+// key is one action at the keyboard: text typed or pasted, or a named key.
 type key struct {
 	name keyName
 	text string // of keyText and keyPaste
@@ -36,7 +35,7 @@ const (
 	keyEOF
 )
 
-// controls are the keys that are one byte.
+// controls are the keys that send one byte.
 var controls = map[byte]keyName{
 	0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd,
 	0x06: keyRight, 0x08: keyBackspace, '\t': keyTab, '\n': keyNewline, 0x0b: keyKillRest,
@@ -44,7 +43,7 @@ var controls = map[byte]keyName{
 	0x17: keyKillWord, 0x7f: keyBackspace,
 }
 
-// sequences are the keys that begin with an escape, without it.
+// sequences are the keys that send an escape sequence, here without the escape.
 var sequences = map[string]keyName{
 	"[A": keyUp, "[B": keyDown, "[C": keyRight, "[D": keyLeft, "[H": keyHome, "[F": keyEnd,
 	"OA": keyUp, "OB": keyDown, "OC": keyRight, "OD": keyLeft, "OH": keyHome, "OF": keyEnd,
@@ -56,9 +55,9 @@ var sequences = map[string]keyName{
 const (
 	pasteBegin = "[200~"
 	pasteEnd   = "\x1b[201~"
-	// maxPaste bounds what is kept of one paste; the daemon's limit is lower.
+	// maxPaste bounds one paste, in bytes; the daemon's limit for a message is lower.
 	maxPaste = 1 << 20
-	// longestSequence is more than any that a keyboard sends.
+	// longestSequence is longer than any escape sequence of a keyboard.
 	longestSequence = 32
 )
 
@@ -69,10 +68,10 @@ type keyboard struct {
 	pasted  []byte
 }
 
-// read takes the bytes of one read and returns the keys that are complete.
+// read takes the bytes of one read and returns the complete keys.
 func (k *keyboard) read(b []byte) []key {
-	// An escape that nothing followed was the Escape key itself, which does
-	// nothing here; what comes now is not a part of it.
+	// A lone escape from the last read was the Escape key, which does nothing here.
+	// The new bytes do not belong to it.
 	if len(k.rest) == 1 && k.rest[0] == 0x1b && len(b) > 0 && b[0] != '[' && b[0] != 'O' {
 		k.rest = nil
 	}
@@ -114,7 +113,7 @@ func (k *keyboard) paste() (key, bool) {
 		if len(tail) < len(pasteEnd) && string(tail) == pasteEnd[:len(tail)] {
 			k.keep(k.rest[:i])
 			k.rest = tail
-			return key{}, false // the mark may go on in the next read
+			return key{}, false // the mark may continue in the next read
 		}
 		if len(tail) >= len(pasteEnd) && string(tail[:len(pasteEnd)]) == pasteEnd {
 			k.keep(k.rest[:i])
@@ -132,7 +131,7 @@ func (k *keyboard) keep(b []byte) {
 	k.pasted = append(k.pasted, b[:min(len(b), maxPaste-len(k.pasted))]...)
 }
 
-// next reads one key from the beginning of b; n is 0 if it is not complete.
+// next reads one key from the start of b; n is 0 if it is incomplete.
 func next(b []byte) (_ key, n int) {
 	if b[0] == 0x1b {
 		return sequence(b)
@@ -153,7 +152,7 @@ func next(b []byte) (_ key, n int) {
 	return key{keyText, string(r)}, n
 }
 
-// sequence reads an escape sequence. Unknown ones are skipped whole.
+// sequence reads an escape sequence. Unknown ones are skipped.
 func sequence(b []byte) (_ key, n int) {
 	if len(b) == 1 {
 		return key{}, 0

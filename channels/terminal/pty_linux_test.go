@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 )
 
-// tty is a person at a terminal: what they type, and the screen that they see.
+// tty is a person at a terminal: their keys and their screen.
 type tty struct {
 	t      *testing.T
 	keys   *os.File // the terminal's own end
@@ -29,7 +29,7 @@ type tty struct {
 	cancel context.CancelFunc
 }
 
-// sit opens a chat in a terminal of so many columns and rows.
+// sit opens a chat in a terminal of that size.
 func sit(t *testing.T, g *gateway, columns, rows int, o terminal.ChatOptions) *tty {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -73,7 +73,7 @@ func sit(t *testing.T, g *gateway, columns, rows int, o terminal.ChatOptions) *t
 	return p
 }
 
-// watch feeds what the program writes to the screen.
+// watch feeds the program's output to the screen.
 func (p *tty) watch() {
 	buf := make([]byte, 4096)
 	for {
@@ -122,7 +122,7 @@ func (p *tty) prompted() string {
 	return p.until("the prompt", func(shown string) bool { return strings.HasSuffix(shown, "\n›") || shown == "›" })
 }
 
-// left waits for the end of the chat.
+// left waits until the chat has ended.
 func (p *tty) left() {
 	p.t.Helper()
 	select {
@@ -136,7 +136,7 @@ func (p *tty) left() {
 	}
 }
 
-// vt is as much of a terminal as the chat needs, and fails loudly at the rest.
+// vt emulates as much of a terminal as the chat needs, and fails the test on anything else.
 type vt struct {
 	columns, rows int
 
@@ -240,7 +240,7 @@ func (v *vt) escape(s string) {
 	}
 }
 
-// String is the screen, with what scrolled away above it.
+// String returns the screen, with the text that has scrolled off above it.
 func (v *vt) String() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -256,7 +256,7 @@ func TestATalk(t *testing.T) {
 	g.put(live.Item{ID: "a", From: live.FromPerson, Text: "What did we\nsay last?"})
 	g.put(live.Item{ID: "b", From: live.FromDragoman, Text: "Nothing of " + strings.Repeat("importance ", 20)})
 	p := sit(t, g, 60, 20, terminal.ChatOptions{})
-	p.sees("› What did we say last?", "  Nothing of importance", "…", "Ctrl-D leaves", "›")
+	p.sees("› What did we say last?", "  Nothing of importance", "…", "Ctrl-D quits", "›")
 	p.prompted()
 	p.key("hello\r")
 	p.sees("› hello", "· web_fetch …", "You said hello and I say:\n\n- one\n- two")
@@ -387,8 +387,8 @@ func TestUnsentIsSaid(t *testing.T) {
 	p.sees("not sent: important")
 }
 
-// A message that comes while the person writes appears above the line, which
-// stays as it is.
+// A message that arrives while the person types appears above the line, which stays
+// unchanged.
 func TestNewsWhileWriting(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})

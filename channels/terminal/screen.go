@@ -9,24 +9,24 @@ import (
 	"golang.org/x/term"
 )
 
-// textColumns is the most that text is set in: longer lines read badly.
+// textColumns is the widest that text is set: longer lines are hard to read.
 const textColumns = 100
 
-// screen is what is shown: text that scrolls away above, and below it, while
-// one is awaited, the line that is being written. On a pipe there is only text.
+// screen shows text that scrolls up and, below it, the line being edited while input is
+// expected. On a pipe there is only text.
 type screen struct {
 	out     io.Writer
 	size    func() (columns, rows int)
-	live    bool // a terminal that we set ourselves: raw, with a prompt
+	raw     bool // the terminal is in raw mode and has a prompt
 	styled  bool
 	pending bytes.Buffer
 
-	column bool // text stands on the last line, so it must be ended first
-	drawn  int  // the cursor's row below the first row of the drawn editor
-	shown  bool // the editor is drawn
+	midLine     bool // the cursor is after text, so that line must be ended first
+	cursorRow   int  // the cursor's row, counted from the first row of the editor
+	editorShown bool // the editor is on the screen
 }
 
-// terminalSize asks a terminal for its size, every time: it may change.
+// terminalSize asks the terminal for its size at each call, because it may change.
 func terminalSize(fd int) func() (int, int) {
 	return func() (int, int) {
 		columns, rows, err := term.GetSize(fd)
@@ -37,25 +37,25 @@ func terminalSize(fd int) func() (int, int) {
 	}
 }
 
-// print writes text where text goes. The caller has hidden the editor.
+// print writes text. The caller has hidden the editor.
 func (s *screen) print(text string) {
 	if text == "" {
 		return
 	}
 	if cut := strings.LastIndexByte(text, '\n'); cut >= 0 {
-		s.column = cut < len(text)-1
+		s.midLine = cut < len(text)-1
 	} else {
-		s.column = true
+		s.midLine = true
 	}
-	if s.live {
-		text = strings.ReplaceAll(text, "\n", "\r\n") // raw mode does not do that for us
+	if s.raw {
+		text = strings.ReplaceAll(text, "\n", "\r\n") // in raw mode the terminal does not
 	}
 	s.pending.WriteString(text)
 }
 
-// line writes text as a line of its own, dimmed.
+// line writes text on its own line, dimmed.
 func (s *screen) line(text string) {
-	if s.column {
+	if s.midLine {
 		s.print("\n")
 	}
 	if s.styled {
@@ -64,34 +64,33 @@ func (s *screen) line(text string) {
 	s.print(text + "\n")
 }
 
-// hide takes the editor away.
+// hide removes the editor from the screen.
 func (s *screen) hide() {
-	if !s.shown {
+	if !s.editorShown {
 		return
 	}
-	s.home()
+	s.toEditorTop()
 	s.pending.WriteString("\x1b[J")
-	s.shown = false
+	s.editorShown = false
 }
 
-// home puts the cursor where the drawn editor begins.
-func (s *screen) home() {
-	if s.drawn > 0 {
-		fmt.Fprintf(&s.pending, "\x1b[%dA", s.drawn)
+// toEditorTop moves the cursor to the start of the editor.
+func (s *screen) toEditorTop() {
+	if s.cursorRow > 0 {
+		fmt.Fprintf(&s.pending, "\x1b[%dA", s.cursorRow)
 	}
 	s.pending.WriteString("\r")
-	s.drawn = 0
+	s.cursorRow = 0
 }
 
-// draw shows the editor, or as much of it around the cursor as the terminal
-// has rows.
+// draw shows the editor, or the part around the cursor that fits on the terminal.
 func (s *screen) draw(e *editor) {
-	if !s.live {
+	if !s.raw {
 		return
 	}
-	if s.shown {
-		s.home()
-	} else if s.column {
+	if s.editorShown {
+		s.toEditorTop()
+	} else if s.midLine {
 		s.print("\n")
 	}
 	columns, height := s.size()
@@ -108,27 +107,27 @@ func (s *screen) draw(e *editor) {
 	if column > 0 {
 		fmt.Fprintf(&s.pending, "\x1b[%dC", column)
 	}
-	s.shown, s.drawn, s.column = true, row, false
+	s.editorShown, s.cursorRow, s.midLine = true, row, false
 }
 
-// leave puts the cursor below the editor, which stays as a piece of the text.
-func (s *screen) leave(e *editor) {
-	if !s.shown {
+// keepEditor moves the cursor below the editor, which stays on the screen as text.
+func (s *screen) keepEditor(e *editor) {
+	if !s.editorShown {
 		return
 	}
 	e.at = len(e.line)
 	s.draw(e)
 	s.pending.WriteString("\r\n")
-	s.shown, s.drawn = false, 0
+	s.editorShown, s.cursorRow = false, 0
 }
 
 // clear empties the terminal.
 func (s *screen) clear() {
 	s.pending.WriteString("\x1b[H\x1b[2J")
-	s.shown, s.drawn, s.column = false, 0, false
+	s.editorShown, s.cursorRow, s.midLine = false, 0, false
 }
 
-// flush hands everything to the terminal at once, so that nothing flickers.
+// flush writes everything at once, to avoid flicker.
 func (s *screen) flush() error {
 	if s.pending.Len() == 0 {
 		return nil
@@ -138,7 +137,7 @@ func (s *screen) flush() error {
 	return err
 }
 
-// textWidth is how wide text is set.
+// textWidth is the width for text, in columns.
 func (s *screen) textWidth() int {
 	columns, _ := s.size()
 	return max(20, min(columns, textColumns))

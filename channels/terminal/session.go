@@ -9,54 +9,55 @@ import (
 	"dragoman/channels/live"
 )
 
-// maxLine bounds a line from a pipe; the daemon's own limit is lower.
+// maxLine bounds a line from a pipe, in bytes; the daemon's limit for a message is lower.
 const maxLine = 1 << 20
 
-// minBeginning is how long a text must be to be known by it.
+// minBeginning is how much of an answer must be on the screen to recognise it by its
+// beginning.
 const minBeginning = 8
 
-// session is one chat. It belongs to the goroutine of run.
+// session is one chat. Only the goroutine of run touches it.
 type session struct {
 	client *live.Client
 	screen *screen
-	piped  bool // lines from a pipe or into one: nothing is edited
-	quiet  bool // out is no terminal: answers only, and whole
+	piped  bool // in or out is a pipe: nothing is edited
+	quiet  bool // out is no terminal: only complete answers are written
 
 	keyboard keyboard
 	editor   editor
-	partial  []byte // of a line from a pipe
-	ended    bool   // the input has no more
-	left     bool   // the person goes
+	partial  []byte // an incomplete line from a pipe
+	ended    bool   // the input has ended
+	leaving  bool   // the person quits
 	warned   bool   // the last key was Ctrl-C on an empty line
-	failed   error  // what ends a pipe early
-	apology  error  // the newest answer said that there is none
+	failed   error  // why a pipe ends early
+	apology  error  // the newest answer was an apology
 
-	posts    chan<- message
-	queue    []message // entered and not asked yet
-	asked    message   // the one whose answer is awaited; zero: none
-	sending  bool      // post has a message
-	taken    bool      // the daemon has it
-	due      bool      // look is worth while now
-	halt     message   // a stop to hand in; zero: none
-	stopping bool      // one was asked for while this answer was awaited
+	posts       chan<- message
+	queue       []message // entered and not posted yet
+	current     message   // the message that waits for its answer; zero: none
+	posting     bool      // post is working
+	accepted    bool      // the daemon has stored current
+	lookDue     bool      // run checkAnswered next
+	stopMessage message   // a stop to post; zero: none
+	stopping    bool      // the person has asked to stop this answer
 
-	last  int64           // Seq of the newest item shown
-	known map[string]bool // ids that were shown, or need not be
-	waits io.Writer       // hears on a pipe why a message is not accepted yet; nil: nothing does
-	lost  bool
-	turn  string  // of the answer that is being shown
-	whole string  // how far it is
-	shown string  // how much of that stands on the screen
-	note  string  // the last one shown of it
-	paper *writer // sets the answer that is being shown; nil: none
+	last         int64           // Seq of the newest item shown
+	seen         map[string]bool // ids that were shown or need not be
+	retryNotices io.Writer       // see ChatOptions.Waits
+	disconnected bool
+	turn         string  // of the answer being shown
+	answer       string  // as far as we know it
+	printed      string  // the part of it on the screen
+	note         string  // the last note shown for it
+	writer       *writer // formats the answer being shown; nil: none
 }
 
-// begin shows the last of the history and greets.
-func (s *session) begin(items []live.Item, o ChatOptions) {
+// showHistory shows the last messages and the greeting.
+func (s *session) showHistory(items []live.Item, o ChatOptions) {
 	s.editor.commands = []string{"/help", "/new", "/quit", "/status", "/stop", "/title"}
 	for _, it := range items {
 		s.last = max(s.last, it.Seq)
-		s.known[it.ID] = true
+		s.seen[it.ID] = true
 		if it.From == live.FromPerson {
 			s.editor.remember(printable(strings.ReplaceAll(it.Text, "\r", "")))
 		}
@@ -80,117 +81,118 @@ func (s *session) begin(items []live.Item, o ChatOptions) {
 		if len(items) > 0 {
 			s.screen.print("\n")
 		}
-		s.screen.line(oneLine("Enter sends · Ctrl-C stops an answer · Ctrl-D leaves · /help", s.screen.textWidth()))
+		s.screen.line(oneLine("Enter sends · Ctrl-C stops an answer · Ctrl-D quits · /help", s.screen.textWidth()))
 	}
 }
 
-// waiting reports whether an answer is awaited or coming.
-func (s *session) waiting() bool { return s.asked.id != "" || s.turn != "" || s.halt.id != "" }
+// waiting reports whether an answer is awaited or arriving.
+func (s *session) waiting() bool { return s.current.id != "" || s.turn != "" || s.stopMessage.id != "" }
 
-// finished reports whether a pipe has nothing more for us.
+// finished reports whether a pipe has ended and everything in it is answered.
 func (s *session) finished() bool {
-	return s.piped && (s.failed != nil || (s.ended && len(s.queue) == 0 && s.asked.id == ""))
+	return s.piped && (s.failed != nil || (s.ended && len(s.queue) == 0 && s.current.id == ""))
 }
 
-// refresh draws the prompt where a line can be entered.
+// refresh draws the prompt if a line can be entered.
 func (s *session) refresh() {
-	if s.waiting() || len(s.queue) > 0 || s.left {
+	if s.waiting() || len(s.queue) > 0 || s.leaving {
 		return
 	}
 	s.stopping = false
 	s.screen.draw(&s.editor)
 }
 
-// farewell is the last that is shown.
+// farewell ends the output.
 func (s *session) farewell() {
-	s.finish()
-	if s.asked.id != "" && !s.taken {
-		s.say("· not sent: " + oneLine(s.asked.text, s.screen.textWidth()-len("· not sent: ")))
+	s.finishAnswer()
+	if s.current.id != "" && !s.accepted {
+		s.notice("· not sent: " + oneLine(s.current.text, s.screen.textWidth()-len("· not sent: ")))
 	}
-	if s.screen.live && s.screen.column {
+	if s.screen.raw && s.screen.midLine {
 		s.screen.print("\n")
 	}
 }
 
-// enter queues a line.
-func (s *session) enter(text string) {
+// enqueue queues a line for posting.
+func (s *session) enqueue(text string) {
 	if strings.TrimSpace(text) != "" {
 		s.queue = append(s.queue, message{id: rand.Text(), text: text})
 	}
 }
 
-// outgoing is what run may hand to post now, and where; a nil channel: nothing.
-// A line goes when the one before it is answered.
+// outgoing returns the next message for post and the channel for it, nil if there is
+// none. A line is sent when the one before it is answered.
 func (s *session) outgoing() (chan<- message, message) {
-	if s.asked.id == "" && s.turn == "" && len(s.queue) > 0 {
-		s.asked, s.taken, s.due = s.queue[0], false, false
+	if s.current.id == "" && s.turn == "" && len(s.queue) > 0 {
+		s.current, s.accepted, s.lookDue = s.queue[0], false, false
 		s.queue = s.queue[1:]
-		s.known[s.asked.id] = true // it stands on the screen already
-		if s.asked.unseen {
-			s.say(prompt + oneLine(s.asked.text, s.screen.textWidth()-len(indent)))
+		s.seen[s.current.id] = true // it is on the screen already
+		if s.current.unseen {
+			s.notice(prompt + oneLine(s.current.text, s.screen.textWidth()-len(indent)))
 		}
 	}
 	switch {
-	case s.sending:
+	case s.posting:
 		return nil, message{}
-	case s.halt.id != "":
-		return s.posts, s.halt
-	case s.asked.id != "" && !s.taken:
-		return s.posts, s.asked
+	case s.stopMessage.id != "":
+		return s.posts, s.stopMessage
+	case s.current.id != "" && !s.accepted:
+		return s.posts, s.current
 	}
 	return nil, message{}
 }
 
-// settle hears what became of a message that was handed in.
-func (s *session) settle(o outcome) {
-	s.sending = false
+// handleOutcome handles the result of posting a message.
+func (s *session) handleOutcome(o outcome) {
+	s.posting = false
 	switch {
 	case o.stop:
-		s.halt = message{}
+		s.stopMessage = message{}
 	case o.err == nil:
-		s.taken, s.due = true, true
+		s.accepted, s.lookDue = true, true
 	default:
-		s.asked = message{}
-		s.say("· " + plain(o.err))
-		s.failed = fmt.Errorf("terminal: a message was refused: %s", plain(o.err))
+		s.current = message{}
+		s.notice("· " + errorText(o.err))
+		s.failed = fmt.Errorf("terminal: a message was refused: %s", errorText(o.err))
 	}
 }
 
-// keepsTrying tells why the daemon does not accept a message yet.
-func (s *session) keepsTrying(why string) {
-	if s.quiet && s.waits != nil {
-		_, _ = fmt.Fprintf(s.waits, "%s Trying again; Ctrl-C ends this.\n", why) // a broken pipe ends us by itself
+// showRetrying shows why the daemon has not accepted a message yet.
+func (s *session) showRetrying(why string) {
+	if s.quiet && s.retryNotices != nil {
+		_, _ = fmt.Fprintf(s.retryNotices, "%s Trying again; Ctrl-C ends this.\n", why) // a broken pipe ends the program anyway
 		return
 	}
-	s.say("· " + why + " Trying again …")
+	s.notice("· " + why + " Trying again …")
 }
 
-// say tells something that is no answer. On a pipe nobody would know it from one.
-func (s *session) say(text string) {
+// notice shows a line that is not part of an answer. A pipe gets none, because its reader
+// could not tell it from an answer.
+func (s *session) notice(text string) {
 	if s.quiet {
 		return
 	}
-	s.pause()
+	s.interruptAnswer()
 	s.screen.line(text)
 }
 
-// pause makes room for something between two parts of the answer being shown.
-// A word that has only begun is kept for the second part.
-func (s *session) pause() {
-	if s.paper != nil {
-		if word := s.paper.word.String(); strings.HasSuffix(s.shown, word) {
-			s.shown = strings.TrimSuffix(s.shown, word)
-			s.paper.word.Reset()
+// interruptAnswer ends the current line of the answer, to be continued below. A word that
+// has only begun is kept for the second part.
+func (s *session) interruptAnswer() {
+	if s.writer != nil {
+		if word := s.writer.word.String(); strings.HasSuffix(s.printed, word) {
+			s.printed = strings.TrimSuffix(s.printed, word)
+			s.writer.word.Reset()
 		}
 	}
-	s.finish()
+	s.finishAnswer()
 }
 
-// finish ends the answer on the screen.
-func (s *session) finish() {
+// finishAnswer ends the answer on the screen.
+func (s *session) finishAnswer() {
 	s.screen.hide()
-	if s.paper != nil {
-		s.paper.end()
-		s.paper = nil
+	if s.writer != nil {
+		s.writer.end()
+		s.writer = nil
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// typed takes what was read from the input; more is false at its end.
-func (s *session) typed(b []byte, more bool) {
+// handleInput handles input; more is false at its end.
+func (s *session) handleInput(b []byte, more bool) {
 	if s.piped {
-		s.lines(b, more)
+		s.handlePipe(b, more)
 		return
 	}
 	if !more {
-		s.left = true
+		s.leaving = true
 		return
 	}
 	for _, k := range s.keyboard.read(b) {
-		s.press(k)
+		s.pressKey(k)
 	}
 }
 
-// lines makes a message of every line of a pipe.
-func (s *session) lines(b []byte, more bool) {
+// handlePipe makes a message of every line of a pipe.
+func (s *session) handlePipe(b []byte, more bool) {
 	s.partial = append(s.partial, b...)
 	for {
 		line, rest, found := bytes.Cut(s.partial, []byte("\n"))
@@ -31,10 +31,10 @@ func (s *session) lines(b []byte, more bool) {
 			break
 		}
 		s.partial = bytes.Clone(rest)
-		if text := strings.TrimSuffix(string(line), "\r"); leaves(text) {
+		if text := strings.TrimSuffix(string(line), "\r"); isQuit(text) {
 			s.partial, more = nil, false
 		} else {
-			s.enter(text)
+			s.enqueue(text)
 		}
 	}
 	if len(s.partial) > maxLine {
@@ -42,16 +42,15 @@ func (s *session) lines(b []byte, more bool) {
 	}
 	if !more {
 		s.ended = true
-		if text := string(s.partial); !leaves(text) {
-			s.enter(text)
+		if text := string(s.partial); !isQuit(text) {
+			s.enqueue(text)
 		}
 		s.partial = nil
 	}
 }
 
-// leaves reports whether a line is one of the words with which people leave
-// other programs. They are about this terminal: the daemon never sees them.
-func leaves(line string) bool {
+// isQuit reports whether a line is a command to quit. The daemon never sees it.
+func isQuit(line string) bool {
 	switch strings.TrimSpace(line) {
 	case "/quit", "/exit":
 		return true
@@ -59,8 +58,8 @@ func leaves(line string) bool {
 	return false
 }
 
-// press does what a key does.
-func (s *session) press(k key) {
+// pressKey handles a key.
+func (s *session) pressKey(k key) {
 	warned := s.warned
 	s.warned = false
 	switch k.name {
@@ -68,7 +67,7 @@ func (s *session) press(k key) {
 		s.interrupt(warned)
 	case keyEOF:
 		if len(s.editor.line) == 0 {
-			s.left = true
+			s.leaving = true
 			return
 		}
 		s.editor.press(key{name: keyDelete})
@@ -78,51 +77,50 @@ func (s *session) press(k key) {
 		s.screen.clear()
 	default:
 		if candidates := s.editor.press(k); candidates != nil && !s.waiting() {
-			s.say(indent + strings.Join(candidates, "  "))
+			s.notice(indent + strings.Join(candidates, "  "))
 		}
 	}
 }
 
-// submit ends the line. While an answer comes it waits its turn, except for
-// the one command that is about that answer.
+// submit enters the line. During an answer the line waits its turn, unless it is /stop.
 func (s *session) submit() {
 	switch text := s.editor.text(); {
 	case strings.TrimSpace(text) == "":
 		s.editor.set("")
-	case leaves(text):
-		s.screen.leave(&s.editor)
-		s.left = true
+	case isQuit(text):
+		s.screen.keepEditor(&s.editor)
+		s.leaving = true
 	case s.waiting() && strings.TrimSpace(text) == "/stop":
 		s.editor.take()
 		s.interrupt(false)
 	case s.waiting() || len(s.queue) > 0:
-		s.enter(s.editor.take())
+		s.enqueue(s.editor.take())
 		s.queue[len(s.queue)-1].unseen = true
 	default:
-		s.screen.leave(&s.editor)
-		s.enter(s.editor.take())
+		s.screen.keepEditor(&s.editor)
+		s.enqueue(s.editor.take())
 	}
 }
 
-// interrupt is Ctrl-C: it stops the answer that is awaited, else empties the
-// line, else leaves when it comes twice.
+// interrupt handles Ctrl-C: it stops the awaited answer, else clears the line, else quits
+// at the second press.
 func (s *session) interrupt(warned bool) {
 	switch {
 	case s.waiting() && s.stopping:
-		s.left = true
+		s.leaving = true
 	case s.waiting():
 		s.stopping = true
 		s.queue = nil
-		s.halt = message{id: rand.Text(), text: "/stop", stop: true}
-		s.known[s.halt.id] = true
-		s.say("· stopping; Ctrl-C again leaves")
+		s.stopMessage = message{id: rand.Text(), text: "/stop", stop: true}
+		s.seen[s.stopMessage.id] = true
+		s.notice("· stopping; Ctrl-C again quits")
 	case len(s.editor.line) > 0:
-		s.screen.leave(&s.editor)
+		s.screen.keepEditor(&s.editor)
 		s.editor.set("")
 	case warned:
-		s.left = true
+		s.leaving = true
 	default:
-		s.say("· Ctrl-C again or Ctrl-D leaves")
+		s.notice("· Ctrl-C again or Ctrl-D quits")
 		s.warned = true
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// The styles that are used, as a terminal wants them.
+// The terminal's codes for the styles we use.
 const (
 	styleBold   = "\x1b[1m"
 	styleDim    = "\x1b[2m"
@@ -24,29 +24,29 @@ var (
 	fenceMark   = lazily.Compile("^(```+|~~~+)")
 )
 
-// writer sets Markdown for a terminal while it comes: it wraps at words, makes
-// headings and **bold** bold, strikes ~~this~~ and colours `code`, and leaves the rest as it
-// was written. Text may be cut anywhere between two calls of write.
+// writer formats Markdown for a terminal while it arrives: it wraps at words, makes
+// headings and **bold** bold, strikes ~~this~~ out, colours `code`, and leaves the rest as
+// written. Text may be split anywhere between two calls of write.
 type writer struct {
 	emit    func(string) // gets finished text; "\n" ends a line
 	columns int
 	styled  bool
 
-	word   strings.Builder // not yet written; of a raw line, all of it
-	spaces int             // before it
-	column int
-	hang   int    // where wrapped lines begin
-	begun  bool   // the line's kind is known
-	raw    bool   // the line is written as it is: a table's row, a fence
-	fence  string // the mark of the code block that is open
-	head   bool   // a heading
-	bold   bool
-	code   bool
-	struck bool
-	now    string // the style in force
+	word    strings.Builder // not yet written; in a raw line, the whole line
+	spaces  int             // before it
+	column  int
+	hang    int    // column where wrapped lines begin
+	begun   bool   // the line's kind is known
+	raw     bool   // the line is written unchanged: a table row or a fence
+	fence   string // mark of the open code block; "" outside
+	heading bool
+	bold    bool
+	code    bool
+	struck  bool
+	style   string // in force
 }
 
-// write takes more text.
+// write adds text.
 func (w *writer) write(text string) {
 	for _, r := range printable(text) {
 		switch {
@@ -71,19 +71,19 @@ func (w *writer) write(text string) {
 	}
 }
 
-// breaksAnywhere names the scripts without spaces, which are wrapped, and
-// appear, at every character.
+// breaksAnywhere reports whether r belongs to a script without spaces, which is wrapped
+// and shown character by character.
 func breaksAnywhere(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || (r >= 0x3000 && r <= 0x303f)
 }
 
-// end finishes the text: the last word appears, and the line is ended if
-// anything stands on it. What comes next is a new text.
+// end writes the last word and ends the line, if there is one. The next text starts
+// afresh.
 func (w *writer) end() {
 	if w.word.Len() > 0 || w.column > 0 {
 		w.endLine()
 	}
-	w.style("")
+	w.setStyle("")
 	*w = writer{emit: w.emit, columns: w.columns, styled: w.styled}
 }
 
@@ -94,30 +94,29 @@ func (w *writer) endLine() {
 	} else {
 		w.endWord()
 	}
-	w.bold, w.code, w.struck, w.head = false, false, false, false
-	w.style("")
+	w.bold, w.code, w.struck, w.heading = false, false, false, false
+	w.setStyle("")
 	w.emit("\n")
 	w.column, w.spaces, w.hang, w.begun, w.raw = 0, 0, 0, false, false
 }
 
-// rawLine writes a line of a table or of a code block as it is.
+// rawLine writes a line of a table or of a code block unchanged.
 func (w *writer) rawLine(line string) {
 	mark := fenceMark.Regexp().FindString(strings.TrimLeft(line, " "))
 	switch {
 	case w.fence != "" && strings.HasPrefix(mark, w.fence):
 		w.fence = ""
-		w.style(styleDim)
+		w.setStyle(styleDim)
 	case w.fence != "":
-		w.style(styleCode)
+		w.setStyle(styleCode)
 	case mark != "":
 		w.fence = mark
-		w.style(styleDim)
+		w.setStyle(styleDim)
 	}
 	w.emit(strings.Repeat(" ", min(w.spaces, w.columns/2)) + strings.ReplaceAll(line, "\t", strings.Repeat(" ", tabColumns)))
 }
 
-// endWord writes the word, if there is one. The first of a line says what the
-// line is.
+// endWord writes the current word. The first word of a line decides the line's kind.
 func (w *writer) endWord() {
 	word := w.word.String()
 	if word == "" {
@@ -125,69 +124,69 @@ func (w *writer) endWord() {
 	}
 	w.word.Reset()
 	if !w.begun {
-		w.spaces = min(w.spaces, w.columns/2) // or there is no room for the text
+		w.spaces = min(w.spaces, w.columns/2) // leave room for the text
 		w.begun, w.hang = true, w.spaces
 		switch {
 		case strings.Trim(word, "#") == "" && len(word) <= 6:
-			w.head = true
+			w.heading = true
 		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem.Regexp().MatchString(word):
 			w.hang = min(w.spaces+len(word)+1, w.columns*3/4)
-			w.place(word)
+			w.putPlain(word)
 			return
 		}
 	}
 	w.inline(word)
 }
 
-// inline writes a word with the marks in it. Without styles the marks stay,
-// or the emphasis would be lost.
+// inline writes a word and applies the marks in it. Without styles the marks stay
+// visible, so that emphasis is not lost.
 func (w *writer) inline(word string) {
 	if !w.styled || strings.Trim(word, "*~") == "" {
-		w.place(word)
+		w.putPlain(word)
 		return
 	}
 	plain := strings.NewReplacer("**", "", "~~", "", "`", "").Replace(word)
-	w.room(uniseg.StringWidth(plain))
+	w.makeRoom(uniseg.StringWidth(plain))
 	rest, written := word, false
 	for rest != "" {
 		mark := strings.IndexAny(rest, "*~`")
 		switch {
 		case mark < 0:
-			w.text(rest)
+			w.put(rest)
 			return
 		case mark > 0:
-			w.text(rest[:mark])
+			w.put(rest[:mark])
 			rest, written = rest[mark:], true
 		case rest[0] == '`':
 			w.code = !w.code
-			w.unstyle()
+			w.resetStyle()
 			rest = rest[1:]
 		case strings.HasPrefix(rest, "**") && !w.code && (w.bold || !written):
 			w.bold = !w.bold
-			w.unstyle()
+			w.resetStyle()
 			rest = rest[2:]
 		case strings.HasPrefix(rest, "~~") && !w.code && (w.struck || !written):
 			w.struck = !w.struck
-			w.unstyle()
+			w.resetStyle()
 			rest = rest[2:]
 		default:
 			n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
-			w.text(rest[:n])
+			w.put(rest[:n])
 			rest = rest[n:]
 		}
 	}
 }
 
-// place writes a word without looking into it.
-func (w *writer) place(word string) {
-	w.room(uniseg.StringWidth(word))
-	w.text(word)
+// putPlain writes a word without looking for marks in it.
+func (w *writer) putPlain(word string) {
+	w.makeRoom(uniseg.StringWidth(word))
+	w.put(word)
 }
 
-// room makes room for a word of so many columns: on this line, or on the next.
-func (w *writer) room(width int) {
+// makeRoom prepares for a word of that width: on this line, or on the next.
+func (w *writer) makeRoom(width int) {
 	if w.column > w.hang && w.column+w.spaces+width > w.columns {
-		w.style("")
+		w.setStyle("")
 		w.emit("\n" + strings.Repeat(" ", w.hang))
 		w.column, w.spaces = w.hang, 0
 		return
@@ -200,20 +199,19 @@ func (w *writer) room(width int) {
 	}
 }
 
-// text writes s in the style of now. What is wider than a line is cut where
-// the line ends.
-func (w *writer) text(s string) {
+// put writes s in the current style. It breaks a word that is wider than a line.
+func (w *writer) put(s string) {
 	look := ""
 	switch {
 	case w.code:
 		look = styleCode
-	case w.bold || w.head:
+	case w.bold || w.heading:
 		look = styleBold
 	}
 	if w.struck {
 		look += styleStruck
 	}
-	w.style(look)
+	w.setStyle(look)
 	var b strings.Builder
 	for state := -1; s != ""; {
 		var cluster string
@@ -229,28 +227,28 @@ func (w *writer) text(s string) {
 	w.emit(b.String())
 }
 
-// unstyle ends the style in force where a mark has ended it.
-func (w *writer) unstyle() {
-	if !w.bold && !w.code && !w.struck && !w.head {
-		w.style("")
+// resetStyle ends the style in force after its closing mark.
+func (w *writer) resetStyle() {
+	if !w.bold && !w.code && !w.struck && !w.heading {
+		w.setStyle("")
 	}
 }
 
-// style changes the style in force.
-func (w *writer) style(to string) {
-	if !w.styled || to == w.now {
+// setStyle changes the style in force.
+func (w *writer) setStyle(to string) {
+	if !w.styled || to == w.style {
 		return
 	}
-	if w.now != "" {
+	if w.style != "" {
 		w.emit(styleReset)
 	}
-	w.now = to
+	w.style = to
 	if to != "" {
 		w.emit(to)
 	}
 }
 
-// oneLine is text in so many columns at most, for a look at what was said.
+// oneLine shortens text to one line of at most that many columns.
 func oneLine(text string, columns int) string {
 	text = strings.Join(strings.Fields(printable(text)), " ")
 	if uniseg.StringWidth(text) <= columns {
