@@ -8,14 +8,16 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// bareAddress keeps the underscores of a web address from being marks, as in
-// https://a.example/__init__.py.
+// bareAddress keeps underscores in a web address, as in https://a.example/__init__.py,
+// from becoming emphasis.
 type bareAddress struct{}
 
-// Trigger implements [parser.InlineParser]. The space is the start of a line, too.
+// Trigger implements [parser.InlineParser]. goldmark also reports the start of a line as
+// a space.
 func (bareAddress) Trigger() []byte { return []byte{' ', '('} }
 
-// Parse implements [parser.InlineParser]; nil leaves it to the others.
+// Parse implements [parser.InlineParser]. It returns nil to leave the text to the other
+// parsers.
 func (bareAddress) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	from := 0

@@ -11,20 +11,20 @@ type fence struct {
 	indent int
 	mark   string // ``` or more, or ~~~
 	info   string
-	// reopened says that the block goes on at the start of a piece, without
-	// the list that its indentation belonged to.
+	// reopened: the block continues at the start of a piece, outside the list that
+	// its indentation belonged to.
 	reopened bool
 }
 
 func (f *fence) open() string  { return f.mark + f.info }
 func (f *fence) close() string { return f.mark }
 
-// Longer marks are legal Markdown and written by nobody.
-var fenceForm = lazily.Compile("^([ \\t]*)(`{3,32}|~{3,32})([^`~].*)?$")
+// Longer marks are legal Markdown, but no model writes them.
+var fencePattern = lazily.Compile("^([ \\t]*)(`{3,32}|~{3,32})([^`~].*)?$")
 
-// fenceOf is the code block that line opens, or nil.
+// fenceOf returns the code block that line opens, or nil.
 func fenceOf(line string) *fence {
-	m := fenceForm.Regexp().FindStringSubmatch(line)
+	m := fencePattern.Regexp().FindStringSubmatch(line)
 	if m == nil || m[2][0] == '`' && strings.Contains(m[3], "`") {
 		return nil
 	}
@@ -33,17 +33,17 @@ func fenceOf(line string) *fence {
 
 // closes reports whether line ends the block.
 func (f *fence) closes(line string) bool {
-	m := fenceForm.Regexp().FindStringSubmatch(line)
+	m := fencePattern.Regexp().FindStringSubmatch(line)
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)
 }
 
-var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}$`)
+var languagePattern = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}$`)
 
-// isLanguage reports whether what follows a fence names a language; else it is
-// text.
-func isLanguage(info string) bool { return languageForm.Regexp().MatchString(info) }
+// isLanguage reports whether the text after a fence names a language. Otherwise it is
+// part of the answer.
+func isLanguage(info string) bool { return languagePattern.Regexp().MatchString(info) }
 
-// infoOf is the language of a code block, short enough to repeat.
+// infoOf returns the language of a code block, "" if there is none.
 func infoOf(info string) string {
 	if info = strings.TrimSpace(info); isLanguage(info) {
 		return info
@@ -51,9 +51,9 @@ func infoOf(info string) string {
 	return ""
 }
 
-// trimPiece joins lines to a piece, or "" if nothing in them shows: only
-// white space, or, if the first line was repeated from the piece before, a code
-// block of nothing else.
+// trimPiece joins lines to a piece. It returns "" if nothing in them is visible: only
+// white space or, if the first line repeats a fence from the piece before, an empty code
+// block.
 func trimPiece(lines []string, repeated bool) string {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines, repeated = lines[1:], false
@@ -74,8 +74,8 @@ func trimPiece(lines []string, repeated bool) string {
 	return listAtStart.Regexp().ReplaceAllString(strings.TrimRight(strings.Join(lines, "\n"), "\n"), "$1")
 }
 
-// flatten takes the indentation off a code block at the start of a piece,
-// where there is no list any more that it could belong to.
+// flatten removes the indentation of a code block at the start of a piece, where the list
+// it belonged to is missing.
 func flatten(lines []string, f *fence) []string {
 	flat := append([]string(nil), lines...)
 	for i := range flat {
@@ -87,8 +87,8 @@ func flatten(lines []string, f *fence) []string {
 	return flat
 }
 
-// listAtStart is a list item whose indentation would make it code once the
-// items above it are in another piece.
+// listAtStart matches an indented list item, which would become code without the items
+// above it.
 var listAtStart = lazily.Compile(`^ {4,}((?:[-*+]|[0-9]{1,9}[.)]) )`)
 
 func dedent(line string, n int) string {

@@ -6,13 +6,11 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// longestFence is kept free where a part of a line may turn out to open a
-// code block.
-const longestFence = 33
+// maxFence is kept free where a part of a line may turn out to open a code block.
+const maxFence = 33
 
-// fitting is how many bytes of line make at most most units, cut at a good
-// place. It cuts through a character, as people see it, only if that alone is
-// too long.
+// fitting returns how many bytes of line make at most most units, cut at a good place.
+// It cuts through a grapheme only if that alone is too long.
 func (r Ruler) fitting(line string, most int) int {
 	var spaces []int
 	end, size := 0, 0
@@ -21,7 +19,7 @@ func (r Ruler) fitting(line string, most int) int {
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		if size += r.units(cluster); size > most {
 			if end == 0 {
-				return r.runesOf(cluster, most)
+				return r.runesWithin(cluster, most)
 			}
 			break
 		}
@@ -30,15 +28,15 @@ func (r Ruler) fitting(line string, most int) int {
 		}
 	}
 	for i := len(spaces) - 1; i >= 0 && spaces[i] > end/2; i-- {
-		if !inLink(line[:spaces[i]]) {
+		if !inMarkup(line[:spaces[i]]) {
 			return spaces[i]
 		}
 	}
 	return end
 }
 
-// runesOf is how many bytes of s make at most most units, at least one rune.
-func (r Ruler) runesOf(s string, most int) int {
+// runesWithin returns how many bytes of s make at most most units, at least one rune.
+func (r Ruler) runesWithin(s string, most int) int {
 	size := 0
 	for i, c := range s {
 		if size += r.unit(c); size > most && i > 0 {
@@ -48,9 +46,9 @@ func (r Ruler) runesOf(s string, most int) int {
 	return len(s)
 }
 
-// inLink reports whether text ends inside [words](address) or `code`, where a
-// cut would spoil the markup.
-func inLink(text string) bool {
+// inMarkup reports whether text ends inside [words](address) or `code`, where a cut would
+// break the markup.
+func inMarkup(text string) bool {
 	if strings.Count(text, "`")%2 == 1 {
 		return true
 	}

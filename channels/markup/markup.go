@@ -1,17 +1,15 @@
-// Package markup reads the Markdown that models write and hands it, piece by
-// piece, to the pen of a chat network, which knows how things look there.
+// Package markup reads the Markdown that models write and passes it, element by
+// element, to a chat network's [Pen], which knows how things look there.
 //
-// [Walk] goes through a text once and in order; a [Pen] gets words, styles,
-// code and tables, and never sees the parser. [Split] cuts a text that is too
-// long for one message, measured as the network measures. [Tidy] makes any
-// text fit for a chat.
+// [Walk] goes through a text once and in order. The Pen gets words, styles, code and
+// tables, and never sees the parser. [Split] cuts a text that is too long for one
+// message, measured as the network measures. [Tidy] makes any text fit for a chat.
 //
-// Whatever the text is (not UTF-8, empty, megabytes of brackets), there is an
-// answer, and Split loses nothing that can be seen. Parsers of other people's
-// text sometimes panic: Walk lets that through, and a channel shows the text
-// as it was written then, because an answer must not be lost for its looks.
-// Nothing here starts goroutines or keeps state; all of it is safe for
-// concurrent use.
+// Every text has a result, be it invalid UTF-8, empty or megabytes of brackets, and
+// Split loses nothing visible. Parsers sometimes panic on unusual text. Walk does not
+// recover: the channel then shows the text as written, because an answer must not be
+// lost for its looks. The package starts no goroutines and keeps no state; all of it
+// is safe for concurrent use.
 package markup
 
 import (
@@ -26,29 +24,29 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Pen writes what a walk finds, in a network's own marks.
+// Pen writes the elements of a text in a network's own markup.
 type Pen interface {
 	// Words adds visible text. It may have line breaks.
 	Words(s string)
-	// Gap stands between two blocks.
+	// Gap separates two blocks.
 	Gap(g Gap)
-	// Within writes what body finds, inside m. The body may be given another
-	// pen, to look at what it writes first, and may be left out.
+	// Within writes body inside m. It may first run body with another pen, to look at
+	// the result, and may skip body.
 	Within(m Mark, body Body)
 	// Code writes code, which has no markup inside.
 	Code(c Code)
-	// Table writes a table: rows of cells, the first is its head.
+	// Table writes a table: rows of cells. The first row is the head.
 	Table(rows [][]Body)
 }
 
-// Body walks through what is inside of something with the pen it is given.
+// Body writes the inside of an element with the pen it is given.
 type Body func(Pen)
 
-// Gap says what is between two blocks.
+// Gap describes what separates two blocks.
 type Gap struct {
-	Tight bool // the author left no empty line in this list
-	Item  bool // what follows is an item of a list
-	Code  bool // what follows is a code block or a table
+	Tight bool // the list has no empty line here
+	Item  bool // an item of a list follows
+	Code  bool // a code block or a table follows
 }
 
 // Kind says what a [Mark] is.
@@ -65,15 +63,15 @@ const (
 	Item
 )
 
-// Mark is something that has an inside.
+// Mark is an element that has an inside.
 type Mark struct {
 	Kind Kind
-	// To is where a link or picture points to; it can be anything.
+	// To is the address of a link or picture; it can be any text.
 	To string
 	// Number is that of an item, if Ordered.
 	Number  int
 	Ordered bool
-	// Next is the character that follows, 0 if that is not easy to tell.
+	// Next is the character that follows, 0 if unknown.
 	Next rune
 }
 
@@ -81,11 +79,11 @@ type Mark struct {
 type Code struct {
 	Text     string
 	Block    bool
-	Language string // what the author wrote behind the fence; it can be anything
+	Language string // as the author wrote it after the fence; it can be any text
 }
 
-// Tidy makes text fit for a chat: UTF-8, one kind of line end, no control
-// characters, and none that turn the reading direction of what follows.
+// Tidy makes text fit for a chat: valid UTF-8, one kind of line end, and no control
+// characters, including those that change the text direction.
 func Tidy(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -104,8 +102,7 @@ func Tidy(s string) string {
 	}, s)
 }
 
-// Line keeps a name or title, which can be anything at all, from looking like
-// more than that.
+// Line makes any text, such as a name or title, one line without control characters.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r) {
@@ -116,8 +113,7 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Clip cuts s to at most n characters, the last of which says that there was
-// more.
+// Clip cuts s to at most n characters. The last one is then an ellipsis.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -129,7 +125,7 @@ func Clip(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-// Escape makes s mean itself in Markdown.
+// Escape makes Markdown show s literally.
 func Escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -141,13 +137,13 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// resolve undoes backslash escapes and entities in ordinary text.
+// resolve replaces backslash escapes and entities in ordinary text.
 func resolve(value []byte) string {
 	if !bytes.ContainsAny(value, `\&`) {
 		return string(value)
 	}
 	var b bytes.Buffer
-	out := bufio.NewWriterSize(&b, 256) // the kind of writer that goldmark wants
+	out := bufio.NewWriterSize(&b, 256) // goldmark needs a BufWriter
 	gmhtml.DefaultWriter.Write(out, value)
 	_ = out.Flush() // into a Buffer
 	return Tidy(html.UnescapeString(b.String()))

@@ -7,9 +7,9 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// prepare rewrites what would be lost or shown raw: links whose address stands
-// elsewhere, perhaps in another message; folded sections; and the cells of a
-// table beyond those of its head.
+// prepare rewrites Markdown that would be lost or shown raw: links whose address is
+// defined elsewhere, perhaps in another message; folded sections; and table cells beyond
+// the columns of the head.
 func prepare(md string) string {
 	if !strings.ContainsAny(md, "|[<") {
 		return md
@@ -27,13 +27,13 @@ func prepare(md string) string {
 			line, columns = shown, 0
 		}
 		if len(to) > 0 {
-			line = direct(line, to)
+			line = resolveReferences(line, to)
 		}
 		switch {
 		case strings.TrimSpace(line) == "":
 			columns = 0
 		case columns > 0 && underline.Regexp().MatchString(line):
-			line, columns = "\n"+line, 0 // else the parser puts the table before the words above it
+			line, columns = "\n"+line, 0 // else the parser moves the table before the text above it
 		case columns > 0:
 			line = joinSurplus(line, columns)
 		case i > 0 && !code[i-1] && delimiterRow.Regexp().MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
@@ -45,23 +45,23 @@ func prepare(md string) string {
 	return strings.Join(lines, "\n")
 }
 
-// underline is a rule, or makes the line before it a heading.
+// underline matches a rule, or what makes the line before it a heading.
 var underline = lazily.Compile(`^ {0,3}(-+|=+)[ \t]*$`)
 
-// dropUsed takes out the definitions that stand where they are used.
+// dropUsed removes the definitions whose addresses are now in the links.
 func dropUsed(lines []string, code []bool, to map[string]*address) {
 	for i, line := range lines {
 		m := definition.Regexp().FindStringSubmatch(line)
 		if code[i] || m == nil {
 			continue
 		}
-		if a := to[label(m[1])]; a != nil && a.uses > 0 && a.uses <= mostUses {
+		if a := to[label(m[1])]; a != nil && a.uses > 0 && a.uses <= maxUses {
 			lines[i] = ""
 		}
 	}
 }
 
-// inFences says which of lines belong to code blocks.
+// inFences reports for each line whether it belongs to a code block.
 func inFences(lines []string) []bool {
 	in := make([]bool, len(lines))
 	var open *fence
@@ -80,16 +80,16 @@ func inFences(lines []string) []bool {
 	return in
 }
 
-// address is where the links of one label point.
+// address is the target of the links with one label.
 type address struct {
 	to, title string
 	uses      int
 }
 
-// mostUses is how often an address is repeated at most.
-const mostUses = 50
+// maxUses bounds how often one address is repeated.
+const maxUses = 50
 
-// definition is a line like `[1]: https://a.example "Title"`. A footnote is none.
+// definition matches a line like `[1]: https://a.example "Title"`, but no footnote.
 var definition = lazily.Compile(`^ {0,3}\[([^\[\]^][^\[\]]*)\]:[ \t]*<?([a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>]+)>?(?:[ \t]+["'(]([^"]*)["')])?[ \t]*$`)
 
 func label(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
@@ -104,12 +104,11 @@ func addresses(lines []string, code []bool) map[string]*address {
 	return to
 }
 
-// reference is code in a line, or words in brackets, perhaps with a label in
-// others.
+// reference matches code in a line, or words in brackets with or without a label.
 var reference = lazily.Compile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
 
-// direct puts the addresses into the references of line.
-func direct(line string, to map[string]*address) string {
+// resolveReferences puts the addresses into the references of line.
+func resolveReferences(line string, to map[string]*address) string {
 	if definition.Regexp().MatchString(line) {
 		return line
 	}
@@ -129,7 +128,7 @@ func direct(line string, to map[string]*address) string {
 		if target == nil {
 			continue
 		}
-		if target.uses++; target.uses > mostUses {
+		if target.uses++; target.uses > maxUses {
 			continue
 		}
 		b.WriteString(line[done:at[0]] + "[" + words + "](<" + target.to + ">")
@@ -144,20 +143,20 @@ func direct(line string, to map[string]*address) string {
 }
 
 var (
-	folded  = lazily.Compile(`(?i)^[ \t]*</?(?:details|summary)\b`)
+	foldTag = lazily.Compile(`(?i)^[ \t]*</?(?:details|summary)\b`)
 	summary = lazily.Compile(`(?i)<summary>[ \t]*(.+?)[ \t]*</summary>`)
 	details = lazily.Compile(`(?i)</?details(?: open)?>`)
 )
 
-// unfold shows a section that a page would fold: networks do not.
+// unfold shows a section that a web page would fold, because chats cannot fold.
 func unfold(line string) string {
-	if !folded.Regexp().MatchString(line) {
+	if !foldTag.Regexp().MatchString(line) {
 		return line
 	}
 	return summary.Regexp().ReplaceAllString(details.Regexp().ReplaceAllString(line, ""), "\n**$1**\n")
 }
 
-// cellEnds are where the cells of a row end.
+// cellEnds returns where the cells of a row end.
 func cellEnds(row string) []int {
 	from, to := 0, len(strings.TrimRight(row, " \t"))
 	if trimmed := strings.TrimLeft(row, " \t"); strings.HasPrefix(trimmed, "|") {
@@ -178,7 +177,7 @@ func cellEnds(row string) []int {
 	return ends
 }
 
-// joinSurplus makes the cells of row beyond so many a part of the last.
+// joinSurplus appends the cells beyond the last column to the last cell.
 func joinSurplus(row string, columns int) string {
 	ends := cellEnds(row)
 	if len(ends) <= columns {

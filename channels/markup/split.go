@@ -7,14 +7,14 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Ruler measures texts as a network does.
+// Ruler measures text as a network does.
 type Ruler struct {
 	// Most is how many units fit into a message, at least 200.
 	Most int
-	// Unit is how many units a character takes; nil means one.
+	// Unit is how many units a character needs; nil: one.
 	Unit func(rune) int
-	// Shown measures a piece as the network gets it, where that may be longer
-	// than it was written; nil means that it is not.
+	// Shown measures a piece as it is sent, if that can be longer than it is written;
+	// nil: it cannot.
 	Shown func(piece string) int
 }
 
@@ -37,26 +37,25 @@ func (r Ruler) unit(c rune) int {
 	return r.Unit(c)
 }
 
-// Split cuts markdown into pieces of at most r.Most units, both as written and
-// as shown. It cuts between paragraphs where it can, else between lines,
-// words, and characters as people see them, in this order. An open code block
-// is closed and opened again with its language; a table's head is repeated.
-// There is always a piece, and none is empty.
+// Split cuts markdown into pieces of at most r.Most units, both as written and as shown.
+// It cuts between paragraphs if it can, else between lines, words or graphemes, in this
+// order. An open code block is closed and reopened with its language; a table's head is
+// repeated. There is at least one piece, and none is empty.
 func Split(markdown string, r Ruler) []string {
 	text := strings.Trim(prepare(Tidy(markdown)), "\n")
 	if strings.TrimSpace(text) == "" {
 		return []string{"…"}
 	}
-	return r.split(text, r.Most)
+	return r.splitTo(text, r.Most)
 }
 
-// split makes pieces of at most limit units as written. A piece that grows too
-// long when shown is cut again, smaller.
-func (r Ruler) split(text string, limit int) []string {
+// splitTo makes pieces of at most limit units as written. It cuts a piece that is too
+// long when shown again, to a smaller limit.
+func (r Ruler) splitTo(text string, limit int) []string {
 	var fit []string
-	for _, piece := range r.cut(text, limit) {
+	for _, piece := range r.splitLines(text, limit) {
 		if limit > 256 && r.Shown != nil && r.Shown(piece) > r.Most {
-			fit = append(fit, r.split(piece, limit*2/3)...)
+			fit = append(fit, r.splitTo(piece, limit*2/3)...)
 			continue
 		}
 		fit = append(fit, piece)
@@ -71,18 +70,18 @@ type cutter struct {
 	pieces []string
 	lines  []string
 	size   int // units of lines, with line ends
-	// breakAt is how many of lines come before the best place to cut: a blank
-	// line, or the start of a code block.
+	// breakAt is how many of lines come before the best place to cut, which is after a
+	// blank line or before a code block.
 	breakAt int
 	fence   *fence // open after lines
-	// repeated says that the first of lines opens a block again.
+	// repeated: the first of lines reopens a code block.
 	repeated bool
 	head     []string
-	rows     bool // lines end in a table
+	rows     bool // lines ends in a table
 }
 
-// cut is the line by line part of split.
-func (r Ruler) cut(text string, limit int) []string {
+// splitLines cuts text line by line.
+func (r Ruler) splitLines(text string, limit int) []string {
 	if r.units(text) <= limit {
 		return []string{text}
 	}
@@ -103,10 +102,10 @@ func (c *cutter) add(line string) {
 	}
 	size := c.units(line) + 1
 	if mark := fenceOf(line); mark != nil && c.fence == nil {
-		size += c.units(mark.close()) + 1 // it may have to be closed in this piece
+		size += c.units(mark.close()) + 1 // this piece may have to close it
 	}
 	if size > c.limit-c.overhead() {
-		c.long(line)
+		c.addLong(line)
 		return
 	}
 	if c.size+size+c.overhead() > c.limit {
@@ -115,8 +114,8 @@ func (c *cutter) add(line string) {
 	c.push(line)
 }
 
-// overhead is what closing and reopening a code block, or repeating a table's
-// head, takes in a piece at most.
+// overhead is the most that closing and reopening a code block, or repeating a table's
+// head, needs in a piece.
 func (c *cutter) overhead() int {
 	n := 0
 	if c.fence != nil {
@@ -128,8 +127,8 @@ func (c *cutter) overhead() int {
 	return n
 }
 
-// makeRoom ends a piece so that size more units fit: at the good place if
-// there is one in the second half, else here.
+// makeRoom ends a piece so that size more units fit: at breakAt if that is in the second
+// half, else here.
 func (c *cutter) makeRoom(size int) {
 	if c.breakAt > 0 && c.sizeOf(c.breakAt) >= c.limit/2 {
 		rest := c.sizeOf(len(c.lines)) - c.sizeOf(c.breakAt)
@@ -149,7 +148,7 @@ func (c *cutter) sizeOf(lines int) int {
 	return n
 }
 
-// push takes a line that fits and learns what it begins or ends.
+// push adds a line that fits and tracks what it begins or ends.
 func (c *cutter) push(line string) {
 	opened := fenceOf(line)
 	blank := strings.TrimSpace(line) == ""
@@ -160,13 +159,13 @@ func (c *cutter) push(line string) {
 		}
 	case opened != nil:
 		c.breakAt = len(c.lines)
-		c.table("")
+		c.trackTable("")
 		c.fence = opened
 	case blank:
 		c.breakAt = len(c.lines) + 1
-		c.table("")
+		c.trackTable("")
 	default:
-		c.table(line)
+		c.trackTable(line)
 	}
 	c.lines = append(c.lines, line)
 	c.size += c.units(line) + 1
@@ -174,8 +173,8 @@ func (c *cutter) push(line string) {
 
 var delimiterRow = lazily.Compile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// table remembers the head of the table that line belongs to.
-func (c *cutter) table(line string) {
+// trackTable remembers the head of the table that line belongs to.
+func (c *cutter) trackTable(line string) {
 	switch {
 	case !strings.Contains(line, "|"):
 		c.head, c.rows = nil, false
@@ -209,11 +208,11 @@ func (c *cutter) flush(n int) {
 	c.size = c.sizeOf(len(c.lines))
 }
 
-// long cuts one line that does not fit into a piece, at white space if there
-// is some in the second half, else between characters.
-func (c *cutter) long(line string) {
+// addLong cuts a line that does not fit into a piece: at white space in its second half
+// if there is any, else between characters.
+func (c *cutter) addLong(line string) {
 	for left := c.units(line); left > 0; {
-		overhead := c.overhead() + longestFence
+		overhead := c.overhead() + maxFence
 		room := c.limit - overhead - c.size - 1
 		if left > room && room < (c.limit-overhead)/4 {
 			c.flush(len(c.lines))

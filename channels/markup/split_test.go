@@ -52,8 +52,8 @@ func TestSplit(t *testing.T) {
 
 func lines(s string, n int) string { return strings.TrimSuffix(strings.Repeat(s+"\n", n), "\n") }
 
-// FuzzSplit: pieces are never empty, always fit, and together hold every
-// letter, whatever the network measures.
+// FuzzSplit checks for any measure: pieces are never empty, always fit, and together hold
+// every letter.
 func FuzzSplit(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, uint16(1), uint8(0))
@@ -96,7 +96,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// letters are what no markup consumes. (A digit may be a list's number.)
+// letters returns the characters that no markup consumes. (A digit may be a list's number.)
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {

@@ -6,13 +6,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Grid is a table's text, and how wide its columns are on a screen.
+// Grid is the text of a table and the widths of its columns on a screen.
 type Grid struct {
 	Rows   [][]string
 	Widths []int
 }
 
-// Lay fills a grid with what cell says of each of the rows.
+// Lay makes a grid of rows; cell returns the text of each cell.
 func Lay(rows [][]Body, cell func(Body) string) Grid {
 	var g Grid
 	for _, bodies := range rows {
@@ -30,8 +30,8 @@ func Lay(rows [][]Body, cell func(Body) string) Grid {
 	return g
 }
 
-// Line is row i with its columns under those of the others and between
-// standing between them. A cell that is wider than its column is not cut.
+// Line returns row i with aligned columns, separated by between. A cell that is wider than
+// its column is not cut.
 func (g Grid) Line(i int, between string) string {
 	var b strings.Builder
 	for j, cell := range g.Rows[i] {

@@ -16,9 +16,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown parses what models write; safe for concurrent use. Definitions of
-// links ("[1]: https://…") are left as text: their uses may stand in another
-// message, and a definition without one would vanish.
+// markdown parses what models write; it is safe for concurrent use. Link definitions
+// ("[1]: https://…") stay text: a definition may be used in another message, and an unused
+// one would vanish.
 var markdown = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(
 		goldmark.WithParser(parser.NewParser(
@@ -35,17 +35,17 @@ func Walk(md string, p Pen) {
 	w.blocks(markdown().Parse(text.NewReader(w.source)), p)
 }
 
-// walk is one way through a parsed text.
+// walk is one pass through a parsed text.
 type walk struct {
 	source []byte
 	cell   bool // in a table, whose rows are lines
 }
 
-// breaks are the one tag that models write where Markdown has nothing as good,
-// in tables above all.
+// breaks matches the one HTML tag that models write because Markdown has no equivalent,
+// mostly in tables.
 var breaks = lazily.Compile(`(?i)<br\s*/?>`)
 
-// blocks writes the children of n with what separates them.
+// blocks writes the children of n and the gaps between them.
 func (w walk) blocks(n ast.Node, p Pen) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		if child.PreviousSibling() != nil {
@@ -71,7 +71,7 @@ func gapBefore(n ast.Node) Gap {
 func (w walk) block(n ast.Node, p Pen) {
 	switch n := n.(type) {
 	case *ast.Heading:
-		p.Within(Mark{Kind: Heading}, w.insideOf(n))
+		p.Within(Mark{Kind: Heading}, w.inlineBody(n))
 	case *ast.Paragraph, *ast.TextBlock:
 		w.inlines(n, p)
 	case *ast.Blockquote:
@@ -92,7 +92,7 @@ func (w walk) block(n ast.Node, p Pen) {
 		p.Words(strings.Trim(breaks.Regexp().ReplaceAllString(body, "\n"), "\n"))
 	case *extast.Table:
 		p.Table(w.rows(n))
-	default: // lists, and the text as a whole
+	default: // lists and the document
 		w.blocks(n, p)
 	}
 }
@@ -108,8 +108,8 @@ func itemMark(n *ast.ListItem) Mark {
 	return m
 }
 
-// fenced is a code block between fences. What follows the first fence and is
-// no language is text of the answer, and so is a word with nothing after it.
+// fenced returns a fenced code block. Text after the first fence that is no language, or
+// a language with no code after it, belongs to the answer.
 func (w walk) fenced(n *ast.FencedCodeBlock) Code {
 	c := Code{Text: w.lines(n), Block: true}
 	if n.Info == nil {
@@ -124,7 +124,7 @@ func (w walk) fenced(n *ast.FencedCodeBlock) Code {
 	return c
 }
 
-// lines is the raw text of a block.
+// lines returns the raw text of a block.
 func (w walk) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -140,24 +140,24 @@ func (w walk) rows(n *extast.Table) [][]Body {
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []Body
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			cells = append(cells, w.insideOf(cell))
+			cells = append(cells, w.inlineBody(cell))
 		}
 		rows = append(rows, cells)
 	}
 	return rows
 }
 
-// insideOf is the line of text in n.
-func (w walk) insideOf(n ast.Node) Body {
+// inlineBody returns the line of text in n.
+func (w walk) inlineBody(n ast.Node) Body {
 	return func(p Pen) { w.inlines(n, p) }
 }
 
-// titled is the inside of a link with its title, which networks do not show.
-func (w walk) titled(n ast.Node, title []byte) Body {
+// linkBody returns the inside of a link and its title, which networks do not show.
+func (w walk) linkBody(n ast.Node, title []byte) Body {
 	return func(p Pen) {
 		w.inlines(n, p)
-		if said := strings.TrimSpace(resolve(title)); said != "" {
-			p.Words(" “" + said + "”")
+		if text := strings.TrimSpace(resolve(title)); text != "" {
+			p.Words(" “" + text + "”")
 		}
 	}
 }
@@ -186,19 +186,19 @@ func (w walk) inline(n ast.Node, p Pen) {
 	case *ast.CodeSpan:
 		p.Code(Code{Text: w.codeSpan(n)})
 	case *ast.Emphasis:
-		p.Within(Mark{Kind: map[int]Kind{1: Italic, 2: Bold}[min(n.Level, 2)], Next: w.next(n)}, w.insideOf(n))
+		p.Within(Mark{Kind: map[int]Kind{1: Italic, 2: Bold}[min(n.Level, 2)], Next: w.nextChar(n)}, w.inlineBody(n))
 	case *extast.Strikethrough:
-		p.Within(Mark{Kind: Struck, Next: w.next(n)}, w.insideOf(n))
+		p.Within(Mark{Kind: Struck, Next: w.nextChar(n)}, w.inlineBody(n))
 	case *ast.Link:
-		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.titled(n, n.Title))
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.linkBody(n, n.Title))
 	case *ast.Image:
-		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.titled(n, n.Title))
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.linkBody(n, n.Title))
 	case *ast.AutoLink:
 		p.Words(string(n.Label(w.source)))
 	case *ast.RawHTML:
 		for i := range n.Segments.Len() {
 			segment := n.Segments.At(i)
-			p.Words(w.tag(n, string(segment.Value(w.source))))
+			p.Words(w.tagText(n, string(segment.Value(w.source))))
 		}
 	case *extast.TaskCheckBox:
 		p.Words(map[bool]string{true: "☑ ", false: "☐ "}[n.IsChecked])
@@ -207,23 +207,22 @@ func (w walk) inline(n ast.Node, p Pen) {
 	}
 }
 
-// tag is what n, a piece of HTML, is in words: as it was written, but for a
-// break.
-func (w walk) tag(n ast.Node, html string) string {
-	behind, is := n.NextSibling().(*ast.Text)
+// tagText returns the text for n, a piece of HTML: the HTML itself, or a line break for <br>.
+func (w walk) tagText(n ast.Node, html string) string {
+	next, is := n.NextSibling().(*ast.Text)
 	switch {
 	case !breaks.Regexp().MatchString(html):
 		return html
 	case w.cell:
 		return " "
-	case is && behind.Segment.IsEmpty() && behind.SoftLineBreak():
+	case is && next.Segment.IsEmpty() && next.SoftLineBreak():
 		return "" // the line ends here anyway
 	}
 	return "\n"
 }
 
-// next is the character behind n, as far as that is easy to tell.
-func (w walk) next(n ast.Node) rune {
+// nextChar returns the character after n, 0 if unknown.
+func (w walk) nextChar(n ast.Node) rune {
 	if t, ok := n.NextSibling().(*ast.Text); ok {
 		if v := t.Segment.Value(w.source); len(v) > 0 {
 			r, _ := utf8.DecodeRune(v)

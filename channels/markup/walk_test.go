@@ -19,7 +19,7 @@ var seeds = []string{
 	"    indented\n\n\tcode", "a\\\nb  \nc", "> ```\n> x\n", "|`a|b`|c|\n|-|-|", "\"quotes\" <a href=\"x\">", "- a\n\n- b\n  > c", "```\n````\n`x",
 }
 
-// pen writes down what it is told, so that a test sees each call.
+// pen records its calls.
 type pen struct{ b strings.Builder }
 
 func (p *pen) Words(s string) { p.b.WriteString(s) }
@@ -114,7 +114,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// FuzzWalk: what is written has every letter of the text, and is text.
+// FuzzWalk checks that the output is valid text and has every letter of the input.
 func FuzzWalk(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
