@@ -28,8 +28,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// gateway is a small one: it stores, answers what script says word by word,
-// and can be taken away and brought back at the same address.
+// gateway is a small daemon. It stores messages, answers word by word as script says, and can
+// be stopped and restarted at the same address.
 type gateway struct {
 	t      *testing.T
 	addr   string
@@ -103,7 +103,7 @@ func (g *gateway) up(l net.Listener) {
 	})
 }
 
-// back brings the daemon back at its address.
+// back restarts the daemon at its address.
 func (g *gateway) back() {
 	g.t.Helper()
 	l, err := net.Listen("tcp", g.addr)
@@ -113,7 +113,7 @@ func (g *gateway) back() {
 	g.up(l)
 }
 
-// put adds to what was said.
+// put adds an item to the feed.
 func (g *gateway) put(it live.Item) (added bool) {
 	if it.At.IsZero() {
 		it.At = time.Now()
@@ -164,7 +164,7 @@ func (g *gateway) channel() *live.Hub {
 	return g.web
 }
 
-// turn answers m as the real one does: a sign, previews, the final text.
+// turn answers m as the real daemon does: a typing sign, previews, the final text.
 func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	answer := g.script(m.Text)
 	id := ""
@@ -196,7 +196,7 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	g.finish(m, answer, id)
 }
 
-// finish is the commit and the delivery.
+// finish commits and delivers the answer.
 func (g *gateway) finish(m channels.Inbound, text, edit string) {
 	g.mu.Lock() // two ends at once would take one number
 	g.feed.Answered()
@@ -230,7 +230,7 @@ func chrome(t *testing.T) context.Context {
 	return ctx
 }
 
-// visitor is one open page, and what went wrong on it.
+// visitor is one open page, and the errors on it.
 type visitor struct {
 	t     *testing.T
 	ctx   context.Context
@@ -263,7 +263,7 @@ func visit(t *testing.T, browser context.Context, width, height int64, phone boo
 	return v
 }
 
-// listen notes what no page may do: throw, open a dialog, break its policy.
+// listen records what no page may do: throw, open a dialog, or break its policy.
 func (v *visitor) listen(event any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -291,8 +291,8 @@ func (v *visitor) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// keys types into whatever has the focus. "\r" is Enter, as a keyboard sends
-// it: a page that takes the key down for itself gets no character.
+// keys types into the focused element. "\r" is Enter, as a keyboard sends it: if the page
+// handles the key, it produces no character.
 func (v *visitor) keys(text string) {
 	v.t.Helper()
 	for i, part := range strings.Split(text, "\r") {
@@ -323,9 +323,8 @@ func js[T any](v *visitor, expression string) T {
 	return got
 }
 
-// until waits for an expression to be true. While a page is still being
-// loaded or left, an expression may throw, or the place where it ran may be
-// gone: that is "not yet", not a failure.
+// until waits for an expression to be true. While a page is being loaded or left, an
+// expression may throw or lose its context: that means "not yet", not a failure.
 func (v *visitor) until(expression string) {
 	v.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -348,7 +347,7 @@ func (v *visitor) until(expression string) {
 	}
 }
 
-// scheme asks for light or dark.
+// scheme selects the light or dark colour scheme.
 func (v *visitor) scheme(name string) {
 	v.t.Helper()
 	v.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -359,7 +358,7 @@ func (v *visitor) scheme(name string) {
 	}))
 }
 
-// picture writes a screenshot where DRAGOMAN_PICTURES says, or nowhere.
+// picture writes a screenshot to the folder in DRAGOMAN_PICTURES, if set.
 func (v *visitor) picture(name string) {
 	v.t.Helper()
 	dir := os.Getenv("DRAGOMAN_PICTURES")

@@ -16,37 +16,37 @@ import (
 	"rsc.io/qr"
 )
 
-// ChannelsPath is where the page asks about channels and their accounts.
+// ChannelsPath is the API for the channels and their accounts.
 const ChannelsPath = "/api/channels"
 
 // Channel is a channel as the page lists it.
 type Channel struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Linkable: its account belongs to a phone, to which it can be linked.
+	// Linkable: its account lives on a phone, to which the channel can be linked.
 	Linkable bool `json:"linkable,omitempty"`
-	// Node is the one of several that runs it; "" if each does, or there is one.
+	// Node is the node that runs it; "" if every node does or there is only one.
 	Node string `json:"node,omitempty"`
 	channels.Status
 }
 
-// Accounts knows the channels and can link them to phones.
+// Accounts lists the channels and links them to phones.
 type Accounts interface {
 	// Channels lists the channels by name.
 	Channels() []Channel
 	// Link links the channel of that name: see [channels.Linker].
 	Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error)
-	// Unlink forgets the account. told: the phone does not list it any more.
+	// Unlink forgets the account. told: the phone no longer lists it.
 	Unlink(ctx context.Context, name string) (told bool, err error)
 }
 
 const (
-	// linkWithin is how long the page may ask for new codes: about two batches
-	// of WhatsApp's. A page that somebody left open must not do so for ever.
+	// linkWithin is how long the page gets new codes: about two batches of WhatsApp's.
+	// A page that was left open must not ask for them forever.
 	linkWithin = 5 * time.Minute
-	// unlinkWithin is longer than any network takes to hear of it.
+	// unlinkWithin bounds telling the network; every network answers sooner.
 	unlinkWithin = time.Minute
-	// lineWithin is how long one line may take to reach the page.
+	// lineWithin bounds writing one line to the page.
 	lineWithin = 10 * time.Second
 
 	maxLinkBody = 4 << 10
@@ -54,7 +54,7 @@ const (
 
 var errExpired = errors.New("the time to link it has run out")
 
-// accounts serves the page's view of the channels. It is behind Protect.
+// accounts serves the page's view of the channels, behind Protect.
 type accounts struct {
 	Accounts
 	within time.Duration
@@ -82,7 +82,7 @@ func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"channels": all})
 }
 
-// linkLine is one line of the answer to a linking: an invitation, or the end.
+// linkLine is one line of the response while linking: an invitation, or the result.
 type linkLine struct {
 	QR      *picture `json:"qr,omitempty"`
 	Code    string   `json:"code,omitempty"`
@@ -91,9 +91,9 @@ type linkLine struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// link streams invitations, one JSON object a line. It ends when the page goes
-// away, so that no code is good that nobody looks at. Nothing of it is kept or
-// logged: who sees an invitation can become the account's device.
+// link streams invitations, one JSON object per line. It ends when the page closes, so
+// that no code stays valid that is not being shown. Invitations are neither stored nor
+// logged: whoever sees one can become the account's device.
 func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Phone string `json:"phone"`
@@ -109,9 +109,9 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	private(w)
 	w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
 	_ = out.Flush()
-	tell := func(l linkLine) {
+	write := func(l linkLine) {
 		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
-		_ = json.NewEncoder(w).Encode(l) // a page that went away has ended ctx too
+		_ = json.NewEncoder(w).Encode(l) // if the page has gone, ctx has ended too
 		_ = out.Flush()
 	}
 	account, err := a.Link(ctx, r.PathValue("name"), strings.TrimSpace(body.Phone), func(i channels.Invitation) {
@@ -119,15 +119,15 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			l = linkLine{Error: "The QR code cannot be drawn. Use the phone's number instead."}
 		}
-		tell(l)
+		write(l)
 	})
 	switch {
 	case err == nil:
-		tell(linkLine{Account: account})
+		write(linkLine{Account: account})
 	case errors.Is(context.Cause(ctx), errExpired):
-		tell(linkLine{Expired: true})
+		write(linkLine{Expired: true})
 	default:
-		tell(linkLine{Error: sentence(err)})
+		write(linkLine{Error: sentence(err)})
 	}
 }
 
@@ -150,13 +150,12 @@ func (a *accounts) unlink(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]bool{"told": told})
 }
 
-// sentence is an error for people: without the names of packages in front,
-// which are for logs.
+// sentence is err for people, without the package names in front, which are for logs.
 func sentence(err error) string {
 	text := err.Error()
 	for {
 		word, rest, found := strings.Cut(text, ": ")
-		if !found || rest == "" || !inside[word] {
+		if !found || rest == "" || !packageNames[word] {
 			break
 		}
 		text = rest
@@ -165,7 +164,7 @@ func sentence(err error) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-var inside = map[string]bool{"app": true, "whatsapp": true, "link": true, "unlink": true}
+var packageNames = map[string]bool{"app": true, "whatsapp": true, "link": true, "unlink": true}
 
 func private(w http.ResponseWriter) { w.Header().Set("Cache-Control", "no-store") }
 
@@ -173,11 +172,11 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	private(w)
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a broken connection is the visitor's to notice
+	_ = json.NewEncoder(w).Encode(body) // the browser notices a broken connection
 }
 
-// picture is a QR code as a path of an SVG picture, one unit a module, without
-// the empty border that readers need.
+// picture is a QR code as an SVG path, one unit per module, without the quiet zone that
+// scanners need.
 type picture struct {
 	Size int    `json:"size"`
 	Path string `json:"path"`
@@ -196,7 +195,7 @@ func drawQR(text string) (*picture, error) {
 	for y := range code.Size {
 		for x := 0; x < code.Size; {
 			run := 0
-			for code.Black(x+run, y) { // outside is light
+			for code.Black(x+run, y) { // modules outside are light
 				run++
 			}
 			if run > 0 {

@@ -19,7 +19,7 @@ import (
 	"rsc.io/qr"
 )
 
-// phones stands for the daemon's channels: link and unlink are what happens.
+// phones stands in for the daemon's channels; link and unlink are its behaviour.
 type phones struct {
 	list   []console.Channel
 	link   func(ctx context.Context, name, phone string, show func(channels.Invitation)) (string, error)
@@ -48,7 +48,7 @@ func (p *phones) serve(t *testing.T, token string, within time.Duration) string 
 	return srv.URL
 }
 
-// line is what the page reads, line by line.
+// line is one line that the page reads.
 type line struct {
 	QR *struct {
 		Size int
@@ -58,7 +58,7 @@ type line struct {
 	Expired              bool
 }
 
-// visitLink begins to link and returns the lines as they come.
+// visitLink starts linking and returns the lines as they arrive.
 func visitLink(t *testing.T, ctx context.Context, url, body string) (next func() line, header http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
@@ -87,7 +87,7 @@ func visitLink(t *testing.T, ctx context.Context, url, body string) (next func()
 	}, resp.Header
 }
 
-// await is a receive that does not wait for ever.
+// await receives with a timeout.
 func await[T any](t *testing.T, from <-chan T) (got T) {
 	t.Helper()
 	select {
@@ -98,7 +98,7 @@ func await[T any](t *testing.T, from <-chan T) (got T) {
 	return got
 }
 
-// modules reads a path of rectangles back: true is dark.
+// modules parses a path of rectangles: true is dark.
 func modules(t *testing.T, size int, path string) [][]bool {
 	t.Helper()
 	got := make([][]bool, size)
@@ -154,8 +154,8 @@ func TestChannelsList(t *testing.T) {
 	}
 }
 
-// Nobody reaches the accounts who may not use the page, and nothing changes by
-// another site's doing.
+// Only those who may use the page can reach the accounts, and other sites cannot change
+// anything.
 func TestChannelsAreGuarded(t *testing.T) {
 	p := &phones{
 		link: func(context.Context, string, string, func(channels.Invitation)) (string, error) {
@@ -199,8 +199,7 @@ func TestChannelsAreGuarded(t *testing.T) {
 	}
 }
 
-// The picture is the code, one takes the place of the other, and the end says
-// the account.
+// The picture shows the code, a new code replaces it, and the last line names the account.
 func TestLinkShowsWhatIsToBeScanned(t *testing.T) {
 	codes := []string{"https://wa.me/settings/linked_devices#2@" + strings.Repeat("abcdefgh", 28), "another code"}
 	p := &phones{link: func(_ context.Context, name, phone string, show func(channels.Invitation)) (string, error) {

@@ -1,30 +1,28 @@
-// Package console is the web page: the chat, the channels and the phones that
-// they are linked to, its login, and the rule who may use what stands behind
-// them.
+// Package console is the web page (the chat, the channels and linking them to phones),
+// its login, and the access control for the API behind it.
 //
-// The promise. The page is whole in itself: embedded files, no build step,
-// nothing from other hosts, a content security policy without exceptions, and
-// a renderer that builds nodes and never markup. What it protects
-// ([Console.Protect]) answers only
-//   - without a token: on a loopback address, to requests that name a loopback
-//     host and its port (so that a name somebody rebinds to 127.0.0.1 is
-//     refused) and do not come from another site;
-//   - with a token: to whoever shows it as "Authorization: Bearer", or has
-//     logged in with it and got a cookie. The token is never part of a URL.
+// The promise. The page is self-contained: embedded files, no build step, nothing from
+// other hosts, a content security policy without exceptions, and a renderer that builds
+// DOM nodes, never markup. Handlers behind [Console.Protect] serve only
+//   - without a token: requests on a loopback address that name a loopback host and
+//     our port (which refuses names rebound to 127.0.0.1) and do not come from another
+//     site;
+//   - with a token: requests that carry it as "Authorization: Bearer" or carry the
+//     cookie of a login. The token is never part of a URL.
 //
-// In both cases a request that a browser sends on behalf of another site is
-// refused, and so is one that changes something and cannot show that it was
-// not: see [Console.Protect]. Loopback without a token trusts every user and
-// program of this machine; where that is too many, set a token.
+// Requests that a browser sends on behalf of another site are always refused, and so are
+// requests that change something without showing that no other site sent them: see
+// [Console.Protect]. Loopback without a token trusts every user and program of this
+// machine; to restrict them, set a token.
 //
-// Failures. Sessions live in memory and in [Options.Sessions]; without that a
-// restart asks for the token again.
-// Wrong guesses are limited; the right token, and whoever is logged in, is not
-// affected. The package starts no goroutines.
+// Failures. Sessions live in memory and in [Options.Sessions]; without the latter, a
+// restart ends all logins. Wrong tokens are rate-limited; the right token and existing
+// logins are not affected. The package starts no goroutines.
 package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -42,73 +40,58 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// loginHTML has two places to fill, see loginPage.
+// loginHTML has two placeholders, see loginPage.
 //
 //go:embed login.html
 var loginHTML string
 
-// ChatPath is where the web channel's API stands.
+// ChatPath is where the web channel's API is mounted.
 const ChatPath = "/api/chat"
 
-// minToken is the least length of a token. Shorter ones can be guessed in
-// spite of the limit.
+// minToken is the minimum length of a token. Shorter ones could be guessed in spite of
+// the rate limit.
 const minToken = 16
 
 // Options configure a [Console]. Addr must be set.
 type Options struct {
-	// Addr is the address that is listened on, with the real port.
+	// Addr is the address we listen on, with the real port.
 	Addr string
-	// Token is what visitors must show. It may be empty on loopback only.
+	// Token gives access. It may be empty only on loopback.
 	Token string
 	// Chat is the web channel's API. Nil: there is no page, only Protect.
 	Chat http.Handler
-	// Ask answers questions of programs. Nil: nothing does.
+	// Ask answers one question of a program. Nil: there is no such API.
 	Ask http.Handler
-	// Accounts are the channels that the page lists. Nil: it shows none.
+	// Accounts are the channels on the page. Nil: the page shows none.
 	Accounts Accounts
-	// LinkWithin is how long the page shows codes for linking before it stops
-	// and asks. Default: five minutes.
+	// LinkWithin is how long the page shows codes for linking before it asks
+	// whether to continue. Default: five minutes.
 	LinkWithin time.Duration
-	// Proxies are the addresses of proxies whose X-Forwarded-For and -Proto are
-	// believed.
+	// Proxies are the addresses of proxies whose X-Forwarded-For and
+	// X-Forwarded-Proto we trust.
 	Proxies []netip.Prefix
-	// PublicURL is where people open the page, if a proxy has another name than
-	// we hear; nil: as they reach us.
+	// PublicURL is the address that people open, if a proxy changes the host name.
+	// nil: the one in the request.
 	PublicURL *url.URL
-	// Sessions keeps logins over a restart. nil: they end with the process.
+	// Sessions keeps logins across restarts. nil: they end with the process.
 	Sessions SessionStore
-	// Broadcast tells the pages of other nodes who has logged in or out, which they
-	// take with [Console.ReceiveLogins]. Nil: there are none.
+	// Broadcast sends logins and logouts to the pages of other nodes, for their
+	// [Console.ReceiveLogins]. Nil: there are no other nodes.
 	Broadcast func(logins []byte) error
-	// Failed is told of each wrong token, and whether guesses are refused for a
-	// while because of too many; it must not block. nil: nobody is told.
+	// Failed is called for each wrong token; tooMany: guesses are being refused for
+	// a while. It must not block. nil: not called.
 	Failed func(tooMany bool)
 	Logger *slog.Logger // nil: discard
 }
 
-// Console is the page and the guard.
+// Console serves the page and guards the API.
 type Console struct {
 	guard guard
-	doors *doors
+	auth  *auth
 	mux   *http.ServeMux
 }
 
-// Validate says why the options cannot be used, or nil.
-func Validate(o Options) error {
-	host, _, err := net.SplitHostPort(o.Addr)
-	if err != nil {
-		return fmt.Errorf("console: %q is not an address like 127.0.0.1:8787", o.Addr)
-	}
-	switch {
-	case o.Token != "" && len(o.Token) < minToken:
-		return fmt.Errorf("console: the token is too short: use at least %d characters", minToken)
-	case o.Token == "" && !isLoopback(host):
-		return fmt.Errorf("console: %s can be reached from other machines, so it needs a token; or listen on 127.0.0.1", o.Addr)
-	}
-	return nil
-}
-
-// isLoopback reports whether host is an address of this machine alone.
+// isLoopback reports whether host is an address of this machine only.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -117,21 +100,24 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// New makes the console. It refuses options that would leave the door open.
+// New makes the console. It refuses options that would give everyone access.
 func New(o Options) (*Console, error) {
-	if err := Validate(o); err != nil {
-		return nil, err
+	host, port, err := net.SplitHostPort(o.Addr)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("console: %q is not an address like 127.0.0.1:8787", o.Addr)
+	case o.Token != "" && len(o.Token) < minToken:
+		return nil, fmt.Errorf("console: the token is too short: use at least %d characters", minToken)
+	case o.Token == "" && !isLoopback(host):
+		return nil, fmt.Errorf("console: %s can be reached from other machines, so it needs a token; or listen on 127.0.0.1", o.Addr)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Failed == nil {
 		o.Failed = func(bool) {}
 	}
-	_, port, _ := net.SplitHostPort(o.Addr)
 	c := &Console{
-		guard: guard{port: port, open: o.Token == "", front: front{o.Proxies, o.PublicURL}},
-		doors: newDoors(o),
+		guard: guard{port: port, open: o.Token == "", proxies: proxies{o.Proxies, o.PublicURL}},
+		auth:  newAuth(o),
 		mux:   http.NewServeMux(),
 	}
 	if o.Chat == nil {
@@ -156,7 +142,7 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// kinds are not the machine's own table, which may say anything.
+// kinds are the content types; the machine's own table could contain anything.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
@@ -173,29 +159,27 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// harden sets what holds for every answer. Scripts and styles come from our
-// own files and from nowhere else, and no other page may hold ours in a frame.
+// harden sets the headers of every response. Scripts and styles load only from our own
+// files, and no other page may frame ours.
 func harden(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
 		"img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "+
 		"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	// Not "no-referrer": under that policy browsers send "Origin: null" with our
-	// own login form.
+	// Not "no-referrer", which makes browsers send "Origin: null" with our login form.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// session tells the page that it is let in, and whether there is a login.
+// session tells the page that it has access, and whether there is a login.
 func (c *Console) session(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]bool{"login": !c.guard.open})
 }
 
-// serveFile serves one embedded file. The files hold no secret, so nobody has
-// to be logged in; that is what lets a link from elsewhere open the page, for
-// which browsers do not send our cookie.
+// serveFile serves one embedded file. The files are public: they hold no secret, and a
+// link from another site can open the page, for which browsers do not send our cookie.
 func (c *Console) serveFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := assets.ReadFile("assets/" + name)

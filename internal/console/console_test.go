@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "correct horse battery staple"
 
-// chat stands for the web channel's API.
+// chat stands in for the web channel's API.
 var chat = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "chat %s %s", r.Method, r.URL.Path)
 })
@@ -58,7 +58,7 @@ func ask(c http.Handler, method, path string, body io.Reader, headers ...string)
 	return w
 }
 
-// Programs ask with the token, and from no other site.
+// Programs can ask with the token; other sites cannot.
 func TestAsk(t *testing.T) {
 	for _, c := range []struct {
 		token   string
@@ -78,7 +78,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestNewValidates(t *testing.T) {
 	for _, c := range []struct {
 		addr, token string
 		ok          bool
@@ -101,12 +101,9 @@ func TestValidate(t *testing.T) {
 		{"127.0.0.1", "", false},
 		{"", "", false},
 	} {
-		err := console.Validate(console.Options{Addr: c.addr, Token: c.token, Chat: chat})
+		_, err := console.New(console.Options{Addr: c.addr, Token: c.token, Chat: chat})
 		if (err == nil) != c.ok {
-			t.Errorf("Validate(%q, token of %d) = %v, want ok %t", c.addr, len(c.token), err, c.ok)
-		}
-		if _, newErr := console.New(console.Options{Addr: c.addr, Token: c.token, Chat: chat}); (newErr == nil) != c.ok {
-			t.Errorf("New(%q, token of %d) = %v, want ok %t", c.addr, len(c.token), newErr, c.ok)
+			t.Errorf("New(%q, token of %d) = %v, want ok %t", c.addr, len(c.token), err, c.ok)
 		}
 		if err != nil && c.token != "" && strings.Contains(err.Error(), c.token) {
 			t.Errorf("%v shows the token", err)
@@ -205,7 +202,7 @@ func TestWithToken(t *testing.T) {
 	}
 }
 
-// login posts the form and returns the answer.
+// login posts the form and returns the response.
 func login(c http.Handler, given string, headers ...string) *httptest.ResponseRecorder {
 	form := strings.NewReader(url.Values{"token": {given}}.Encode())
 	headers = append([]string{"Content-Type: application/x-www-form-urlencoded", "Origin: http://127.0.0.1:8787"}, headers...)
@@ -250,7 +247,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A login ends by itself, also where the browser keeps its cookie.
+// A login expires, even if the browser keeps its cookie.
 func TestLoginEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, token)
@@ -335,7 +332,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// A proxy keeps the name by which it was asked, so the page is at home under it.
+// A proxy that passes the host name on works without a public URL.
 func TestThroughAProxy(t *testing.T) {
 	c := open(t, token)
 	for origin, want := range map[string]int{"https://chat.example.org": 200, "https://other.example.org": 403} {
@@ -351,13 +348,13 @@ func TestThroughAProxy(t *testing.T) {
 	}
 }
 
-// kept are sessions as a file would hold them.
+// kept holds sessions as a file would.
 type kept struct{ text []byte }
 
 func (k *kept) Load() ([]byte, error)  { return k.text, nil }
 func (k *kept) Save(text []byte) error { k.text = text; return nil }
 
-// A restart logs nobody out; logging out lasts, and a new token ends it all.
+// Logins survive a restart; a logout is final, and a new token ends all logins.
 func TestSessionsOutliveARestart(t *testing.T) {
 	k := &kept{}
 	begin := func(token string) *console.Console {
@@ -393,7 +390,7 @@ func TestSessionsOutliveARestart(t *testing.T) {
 	}
 }
 
-// What a proxy says counts only where it is believed.
+// Forwarding headers count only from trusted proxies.
 func TestBehindAProxy(t *testing.T) {
 	var log strings.Builder
 	c, err := console.New(console.Options{
@@ -426,8 +423,8 @@ func TestBehindAProxy(t *testing.T) {
 	}
 }
 
-// The page keeps its own policy: nothing inline, nothing from elsewhere, and
-// no way to turn text into markup.
+// The page obeys its own policy: nothing inline, nothing from other sites, and no way to turn
+// text into markup.
 func TestPage(t *testing.T) {
 	c := open(t, "")
 	page := ask(c, "GET", "/", nil)
@@ -457,7 +454,7 @@ func TestPage(t *testing.T) {
 	}
 	sinks := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc`)
 	imports := regexp.MustCompile(`from "(\./[a-z]+\.js)"`)
-	for _, name := range []string{"app", "composer", "conversation", "inline", "markdown", "outbox", "stream"} {
+	for _, name := range []string{"app", "channels", "composer", "conversation", "element", "files", "inline", "linking", "markdown", "outbox", "stream"} {
 		got := ask(c, "GET", "/assets/"+name+".js", nil)
 		if got.Code != 200 || got.Header().Get("Content-Type") != "text/javascript; charset=utf-8" {
 			t.Errorf("%s.js = %d %q", name, got.Code, got.Header().Get("Content-Type"))

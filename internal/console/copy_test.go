@@ -2,8 +2,7 @@ package console_test
 
 import "testing"
 
-// An answer is copied as the model wrote it; code alone without what is around
-// it.
+// An answer is copied as the model wrote it; a code block alone.
 func TestCopy(t *testing.T) {
 	const said = "Use **this**:\n\n```go\nx := 1\n```"
 	g := newGateway(t, "", func(string) string { return said })

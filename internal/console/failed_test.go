@@ -2,8 +2,7 @@ package console_test
 
 import "testing"
 
-// What is said instead of an answer looks like an error, and one click asks
-// again.
+// An apology looks like an error, and one click asks again.
 func TestFailedAnswer(t *testing.T) {
 	asked := 0
 	g := newGateway(t, "", func(text string) string {
@@ -27,7 +26,7 @@ func TestFailedAnswer(t *testing.T) {
 	v.until(connected + ` && document.querySelector(".dragoman.failed")`)
 }
 
-// A room that cannot exist is named as that. The page does not try for ever.
+// An invalid room name is reported, and the page stops trying.
 func TestNoSuchRoom(t *testing.T) {
 	g := newGateway(t, "", func(string) string { return "" })
 	v := visit(t, chrome(t), 360, 720, true, "http://"+g.addr+"/?room=Work")

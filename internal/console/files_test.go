@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// chosen makes a DataTransfer of a picture, a text and a page that would run.
+// chosen makes a DataTransfer of a picture, a text and a page with a script.
 const chosen = `(() => {
 	const dot = Uint8Array.from(atob("R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="), (c) => c.charCodeAt(0));
 	const d = new DataTransfer();
@@ -14,8 +14,8 @@ const chosen = `(() => {
 	return d;
 })()`
 
-// Files are dropped, chosen or pasted, sent with or without words, and shown:
-// pictures as such, everything else as a link.
+// Files are dropped, chosen or pasted, sent with or without text, and shown: pictures as
+// pictures, everything else as a link.
 func TestFilesInTheBrowser(t *testing.T) {
 	g := newGateway(t, "", func(q string) string { return "You said: " + q })
 	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// ProofHeader is what a program without an Origin sends (with any value) to
-// show that no browser was made to send the request: pages of other sites
-// cannot set it without asking us first, and we always say no.
+// ProofHeader is what a program without an Origin sends, with any value, to show that no
+// browser was made to send the request: pages of other sites cannot set it without a
+// preflight request, which we always refuse.
 const ProofHeader = "X-Dragoman"
 
-// guard decides from the headers alone whether a request may come from where
-// it comes from.
+// guard decides by the headers alone whether a request may come from its source.
 type guard struct {
 	port string
-	open bool // no token is asked for
-	front
+	open bool // no token is required
+	proxies
 }
 
 // denial is a refusal: a status and a sentence.
@@ -30,28 +29,27 @@ type denial struct {
 func (e *denial) Error() string { return e.sentence }
 
 var (
-	errHost = &denial{http.StatusForbidden, "Dragoman does not answer under this name. Open it as http://127.0.0.1 or http://localhost with its own port, or set a token."}
-	errFar  = &denial{http.StatusForbidden, "Without a token Dragoman answers on this machine only."}
-	errSite = &denial{http.StatusForbidden, "This request comes from another site."}
-	errWho  = &denial{http.StatusForbidden, "This request does not say where it comes from. A program sends the header " + ProofHeader + ": 1."}
-	errAuth = &denial{http.StatusUnauthorized, "Log in first, or send the token as Authorization: Bearer."}
-	errSlow = &denial{http.StatusTooManyRequests, "Too many wrong tokens. Wait a minute."}
+	errHost    = &denial{http.StatusForbidden, "Dragoman does not answer under this name. Open it as http://127.0.0.1 or http://localhost with its own port, or set a token."}
+	errRemote  = &denial{http.StatusForbidden, "Without a token Dragoman answers on this machine only."}
+	errSite    = &denial{http.StatusForbidden, "This request comes from another site."}
+	errNoProof = &denial{http.StatusForbidden, "This request does not say where it comes from. Programs must send the header " + ProofHeader + ": 1."}
+	errAuth    = &denial{http.StatusUnauthorized, "Log in first, or send the token as Authorization: Bearer."}
+	errSlow    = &denial{http.StatusTooManyRequests, "Too many wrong tokens. Wait a minute."}
 )
 
-// checkHost refuses, while no token is asked for, names that are not this
-// machine's: a page whose name its owner points at 127.0.0.1 would count as
-// the same origin otherwise.
+// checkHost refuses, if no token is required, host names other than this machine's. A
+// page under a name that its owner points at 127.0.0.1 would otherwise have our origin.
 func (g *guard) checkHost(r *http.Request) error {
 	if !g.open {
 		return nil
 	}
-	// A proxy on this machine would let in whoever reaches it, and some rewrite
-	// Host to our own name.
+	// A proxy on this machine would give access to everyone who reaches it, and some
+	// rewrite Host to our name.
 	if remote, _, err := net.SplitHostPort(r.RemoteAddr); err != nil || !isLoopback(remote) || forwarded(r) {
-		return errFar
+		return errRemote
 	}
 	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil { // no port: 80 is meant
+	if err != nil { // no port means 80
 		host, port = strings.Trim(r.Host, "[]"), "80"
 	}
 	if !isLoopback(host) || port != g.port {
@@ -60,11 +58,11 @@ func (g *guard) checkHost(r *http.Request) error {
 	return nil
 }
 
-// checkSite refuses what a browser sends on behalf of another site.
+// checkSite refuses requests that a browser sends on behalf of another site.
 func (g *guard) checkSite(r *http.Request) error {
 	if o := r.Header.Get("Origin"); o != "" {
 		u, err := url.Parse(o)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !g.ours(u.Host, r) {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !g.isOurHost(u.Host, r) {
 			return errSite
 		}
 	}
@@ -81,26 +79,26 @@ func (g *guard) checkSite(r *http.Request) error {
 
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// proven reports whether a request that changes something shows that no other
-// site's page is behind it. checkSite has passed.
-func proven(r *http.Request) bool {
+// hasProof reports whether r cannot have been sent by another site's page, or changes
+// nothing. checkSite has passed.
+func hasProof(r *http.Request) bool {
 	return safe(r.Method) || r.Header.Get("Origin") != "" ||
 		r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get(ProofHeader) != ""
 }
 
-// Protect lets through to next who may use it:
+// Protect calls next for requests that pass these rules:
 //
 //  1. the host must be ours (without a token: a loopback name and our port);
-//  2. Origin and Sec-Fetch-Site, where sent, must say "the same origin";
+//  2. Origin and Sec-Fetch-Site, if sent, must say "the same origin";
 //  3. with a token: a valid bearer token or session cookie;
-//  4. a request that changes something must have come with one of Origin,
-//     Sec-Fetch-Site, the header X-Dragoman, or a valid bearer token. So
-//     plain curl reads on loopback, and writes with -H "X-Dragoman: 1".
+//  4. a request that changes something must have one of Origin, Sec-Fetch-Site, the
+//     header X-Dragoman, or a valid bearer token. So plain curl can read on loopback,
+//     and write with -H "X-Dragoman: 1".
 func (c *Console) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bearer, err := c.admit(r)
-		if err == nil && !bearer && !proven(r) {
-			err = errWho
+		if err == nil && !bearer && !hasProof(r) {
+			err = errNoProof
 		}
 		if err != nil {
 			deny(w, r, err)
@@ -116,7 +114,7 @@ func (c *Console) Knows(r *http.Request) bool {
 	return err == nil
 }
 
-// admit is rules 1 to 3. bearer: it was the token itself that was shown.
+// admit checks rules 1 to 3. bearer: the request carried the token itself.
 func (c *Console) admit(r *http.Request) (bearer bool, err error) {
 	if err := c.guard.checkHost(r); err != nil {
 		return false, err
@@ -127,18 +125,17 @@ func (c *Console) admit(r *http.Request) (bearer bool, err error) {
 	if c.guard.open {
 		return false, nil
 	}
-	if cookie, err := r.Cookie(cookieName); err == nil && c.doors.known(cookie.Value) {
+	if cookie, err := r.Cookie(cookieName); err == nil && c.auth.loggedIn(cookie.Value) {
 		return false, nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return false, errAuth
 	}
-	return true, c.doors.try(token, c.guard.client(r))
+	return true, c.auth.checkToken(token, c.guard.client(r))
 }
 
-// deny answers with a sentence: JSON below /api/ and for programs, a line of
-// text for people.
+// deny refuses a request with a sentence: as JSON, or as plain text for browsers.
 func deny(w http.ResponseWriter, r *http.Request, err error) {
 	no := &denial{http.StatusForbidden, "This is not allowed."}
 	errors.As(err, &no)

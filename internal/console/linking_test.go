@@ -27,8 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// handset is the real WhatsApp channel on the simulated WhatsApp, beside other
-// channels, and what it was told to show.
+// handset is the real WhatsApp channel on the simulated WhatsApp, next to other channels, and
+// the invitations that it showed.
 type handset struct {
 	*wasim.Server
 	channel *whatsapp.Channel
@@ -94,7 +94,7 @@ func (h *handset) all() []channels.Invitation {
 	return slices.Clone(h.shown)
 }
 
-// last is what is shown now.
+// last is the invitation shown now.
 func (h *handset) last() channels.Invitation {
 	all := h.all()
 	return all[len(all)-1]
@@ -107,13 +107,13 @@ const (
 	focused  = `document.activeElement?.textContent`
 )
 
-// state is what the card calls the channel's state.
+// state is the state word on the card.
 func state(word string) string {
 	return card + `.querySelector(".state").textContent === "` + word + `"`
 }
 
-// A person links a phone by its camera and logs it out, on a wide screen;
-// and, on a phone, sees the code and links by a number.
+// A person links a phone with its camera and logs it out, on a wide screen. On a phone, the
+// person sees the code and links by number.
 func TestLinkingAPhone(t *testing.T) {
 	browser := chrome(t)
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func TestLinkingAPhone(t *testing.T) {
 	}
 }
 
-// tab gives the focus to the next thing and waits until it says so.
+// tab moves the focus to the next element and waits until its label is to.
 func (v *visitor) tab(to string) {
 	v.t.Helper()
 	v.keys("\t")
@@ -174,7 +174,7 @@ func (v *visitor) opensThePanel() {
 	v.panelFits()
 }
 
-// panelFits checks that nothing sticks out of the panel.
+// panelFits checks that nothing exceeds the panel's width.
 func (v *visitor) panelFits() {
 	v.t.Helper()
 	wide := js[string](v, `(() => { const p = document.querySelector("#channels"), r = p.getBoundingClientRect();
@@ -186,7 +186,7 @@ func (v *visitor) panelFits() {
 	v.fits()
 }
 
-// showsQR looks at the code as a camera does.
+// showsQR reads the code as a camera does.
 func (v *visitor) showsQR(h *handset) {
 	v.t.Helper()
 	v.tab("Show the QR code")
@@ -200,7 +200,7 @@ func (v *visitor) showsQR(h *handset) {
 	v.picture(v.name() + "-qr")
 }
 
-// linksByQR scans what the page shows.
+// linksByQR scans the code on the page.
 func (v *visitor) linksByQR(h *handset) {
 	v.t.Helper()
 	if err := h.Scan(v.ctx, h.last().QR); err != nil {
@@ -215,8 +215,8 @@ func (v *visitor) linksByQR(h *handset) {
 	v.until(`document.querySelector("#channels-mark").hidden`)
 }
 
-// seen reads the code off a screenshot, as a phone would: the middle of each
-// module, dark or light, inside a border that is light.
+// seen reads the code from a screenshot, as a phone would: the middle of each module, dark or
+// light, inside a light border.
 func (v *visitor) seen(size int) [][]bool {
 	v.t.Helper()
 	type box struct{ Left, Top, Width, Scale float64 }
@@ -256,7 +256,7 @@ func isDark(img image.Image, x, y int) bool {
 	return r+g+b < 3*0x8000
 }
 
-// logsOut thinks better of it once.
+// logsOut cancels once, then logs out.
 func (v *visitor) logsOut(h *handset) {
 	v.t.Helper()
 	v.keys("\r")
@@ -275,7 +275,7 @@ func (v *visitor) logsOut(h *handset) {
 	}
 }
 
-// linksByNumber types the code that the page shows into the phone.
+// linksByNumber types the code from the page into the phone.
 func (v *visitor) linksByNumber(h *handset) {
 	v.t.Helper()
 	v.until(focused + ` === "Use a phone number instead"`)
@@ -299,8 +299,8 @@ func (v *visitor) closesThePanel() {
 	v.until(`!document.querySelector("#channels").open && document.activeElement?.id === "channels-open" && location.hash === ""`)
 }
 
-// A code is good only while it is on the page; the next takes its place; when
-// the time is over, or something is wrong, the page says so and offers more.
+// A code is valid only while it is on the page, and the next one replaces it. When the time
+// is up or an error occurs, the page says so and offers to try again.
 func TestCodesComeAndGo(t *testing.T) {
 	codes, ended := make(chan string), make(chan bool, 8)
 	fail := make(chan error, 1)
@@ -365,7 +365,7 @@ func pathOf(t *testing.T, text string) string {
 	return l.QR.Path
 }
 
-// expires: the page says when the time is over.
+// expires checks that the page says when the time is up.
 func expires(t *testing.T, browser context.Context) {
 	t.Helper()
 	p := &phones{

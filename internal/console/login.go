@@ -26,105 +26,107 @@ const (
 	maxLoginBody = 4 << 10
 )
 
-// doors knows the token, who has logged in with it, and who guesses.
-type doors struct {
-	token   [32]byte // its hash, so that comparing takes the same time for every length
-	key     []byte   // the token itself, which the names of sessions are made with
-	keep    SessionStore
-	log     *slog.Logger
-	failed  func(tooMany bool)
-	guesses *rate.Limiter
-	others  func(logins []byte) error // nil: there are no other nodes
+// auth checks the token and keeps the sessions of those who have logged in with it.
+type auth struct {
+	token     [32]byte // hashed, so that comparing takes the same time for every length
+	key       []byte   // the token itself, which keys the names of sessions
+	store     SessionStore
+	log       *slog.Logger
+	failed    func(tooMany bool)
+	guesses   *rate.Limiter
+	broadcast func(logins []byte) error // nil: there are no other nodes
 
 	mu       sync.Mutex
 	sessions map[string]time.Time // name of the session -> when it ends
 }
 
-// SessionStore keeps the sessions of browsers over a restart.
+// SessionStore keeps browser sessions across restarts.
 type SessionStore interface {
-	// Load returns what Save was given last; nil if nothing was.
+	// Load returns what was saved last, nil if nothing was.
 	Load() ([]byte, error)
 	Save(sessions []byte) error
 }
 
-func newDoors(o Options) *doors {
-	d := &doors{
-		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed, others: o.Broadcast,
+func newAuth(o Options) *auth {
+	a := &auth{
+		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), store: o.Sessions, log: o.Logger, failed: o.Failed, broadcast: o.Broadcast,
 		sessions: map[string]time.Time{}, guesses: rate.NewLimiter(rate.Every(10*time.Second), 6),
 	}
-	d.load()
-	return d
+	a.load()
+	return a
 }
 
-// name is what is remembered of a cookie's value. It is made with the token, so
-// that a new token ends all sessions, and nobody can log in by what is kept.
-func (d *doors) name(cookie string) string {
-	h := hmac.New(sha256.New, d.key)
+// sessionName derives the name under which a cookie's session is stored. It is keyed with
+// the token, so a new token ends all sessions, and stored names cannot be used to log in.
+func (a *auth) sessionName(cookie string) string {
+	h := hmac.New(sha256.New, a.key)
 	h.Write([]byte(cookie))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (d *doors) load() {
-	if d.keep == nil || len(d.key) == 0 {
+func (a *auth) load() {
+	if a.store == nil || len(a.key) == 0 {
 		return
 	}
-	kept, err := d.keep.Load()
+	kept, err := a.store.Load()
 	if err == nil && len(kept) > 0 {
-		err = json.Unmarshal(kept, &d.sessions)
+		err = json.Unmarshal(kept, &a.sessions)
 	}
-	if err != nil || d.sessions == nil {
-		d.sessions = map[string]time.Time{}
-		d.log.Warn("the page's logins cannot be read; everybody must log in again", "err", err)
+	if err != nil || a.sessions == nil {
+		a.sessions = map[string]time.Time{}
+		a.log.Warn("the page's logins cannot be read; everybody must log in again", "err", err)
 	}
 }
 
-// save needs d.mu. A session that is not kept holds until the restart.
-func (d *doors) save() {
-	if d.keep == nil {
+// save writes the sessions to the store. The caller holds a.mu. If writing fails, the
+// sessions last until the restart.
+func (a *auth) save() {
+	if a.store == nil {
 		return
 	}
-	text, err := json.Marshal(d.sessions)
+	text, err := json.Marshal(a.sessions)
 	if err == nil {
-		err = d.keep.Save(text)
+		err = a.store.Save(text)
 	}
 	if err != nil {
-		d.log.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
+		a.log.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
 	}
 }
 
-// try compares token with ours. The right token always opens; otherwise anybody
-// who guesses could lock the owner out. Tokens have at least 16 characters, so
-// the limit on guesses protects only the log and the processor.
-func (d *doors) try(token string, remote netip.Addr) error {
+// checkToken compares token with ours. The right token always passes; otherwise anyone who
+// guesses could lock the owner out. Tokens have at least 16 characters, so the limit on
+// guesses protects only the log and the processor.
+func (a *auth) checkToken(token string, remote netip.Addr) error {
 	given := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(given[:], d.token[:]) == 1 {
+	if subtle.ConstantTimeCompare(given[:], a.token[:]) == 1 {
 		return nil
 	}
-	if !d.guesses.Allow() {
-		d.failed(true)
+	if !a.guesses.Allow() {
+		a.failed(true)
 		return errSlow
 	}
-	d.failed(false)
-	d.log.Warn("wrong token for the web page", "remote", remote)
+	a.failed(false)
+	a.log.Warn("wrong token for the web page", "remote", remote)
 	return errAuth
 }
 
-// enter begins a session and returns its cookie's value, which is random and
-// says nothing about the token.
-func (d *doors) enter(now time.Time) string {
+// logIn begins a session and returns the value for its cookie, which is random.
+func (a *auth) logIn(now time.Time) string {
 	value := rand.Text()
-	d.change(logins{Begun: map[string]time.Time{d.name(value): now.Add(sessionLife)}})
+	a.changeEverywhere(logins{Begun: map[string]time.Time{a.sessionName(value): now.Add(sessionLife)}})
 	return value
 }
 
-func (d *doors) known(cookie string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	ends, found := d.sessions[d.name(cookie)]
+func (a *auth) loggedIn(cookie string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ends, found := a.sessions[a.sessionName(cookie)]
 	return found && time.Now().Before(ends)
 }
 
-func (d *doors) leave(cookie string) { d.change(logins{Ended: []string{d.name(cookie)}}) }
+func (a *auth) logOut(cookie string) {
+	a.changeEverywhere(logins{Ended: []string{a.sessionName(cookie)}})
+}
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	if c.guard.open {
@@ -134,9 +136,9 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	c.loginPage(w, http.StatusOK, "")
 }
 
-// loginPage shows the form, with what was wrong with the last one. It does
-// without html/template, which calls methods by names from its templates: a
-// linker that finds it leaves no unused method out of the whole program.
+// loginPage shows the form, with the problem of the last attempt. It does not use
+// html/template, which calls methods by name: a linker that finds that keeps every unused
+// method of the whole program.
 func (c *Console) loginPage(w http.ResponseWriter, status int, problem string) {
 	marks, alert := "", ""
 	if problem != "" {
@@ -146,16 +148,16 @@ func (c *Console) loginPage(w http.ResponseWriter, status int, problem string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// A broken connection is the visitor's to notice.
+	// The browser notices a broken connection.
 	_, _ = strings.NewReplacer("{{marks}}", marks, "{{alert}}", alert).WriteString(w, loginHTML)
 }
 
-// fromOurPage reports whether a form was sent by a page of ours; if not, it has
-// answered.
+// fromOurPage reports whether a page of ours sent the form. If not, it has answered the
+// request.
 func (c *Console) fromOurPage(w http.ResponseWriter, r *http.Request) bool {
 	err := c.guard.checkSite(r)
-	if err == nil && !proven(r) {
-		err = errWho
+	if err == nil && !hasProof(r) {
+		err = errNoProof
 	}
 	if err != nil {
 		deny(w, r, err)
@@ -163,7 +165,7 @@ func (c *Console) fromOurPage(w http.ResponseWriter, r *http.Request) bool {
 	return err == nil
 }
 
-// doLogin takes the token from the form's body, never from the URL.
+// doLogin reads the token from the form's body, never from the URL.
 func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 	if !c.fromOurPage(w, r) {
 		return
@@ -177,7 +179,7 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 		c.loginPage(w, http.StatusBadRequest, "That did not arrive completely. Try again.")
 		return
 	}
-	switch err := c.doors.try(r.PostForm.Get("token"), c.guard.client(r)); err {
+	switch err := c.auth.checkToken(r.PostForm.Get("token"), c.guard.client(r)); err {
 	case nil:
 	case errSlow:
 		c.loginPage(w, http.StatusTooManyRequests, "Too many wrong tokens. Wait a minute.")
@@ -186,11 +188,11 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 		c.loginPage(w, http.StatusUnauthorized, "That is not the token.")
 		return
 	}
-	c.setCookie(w, r, c.doors.enter(time.Now()), int(sessionLife.Seconds()))
+	c.setCookie(w, r, c.auth.logIn(time.Now()), int(sessionLife.Seconds()))
 	toPage(w, r)
 }
 
-// toPage sends a browser to the page, and to the room that it asked for.
+// toPage redirects a browser to the page, in the room that it asked for.
 func toPage(w http.ResponseWriter, r *http.Request) {
 	page := url.URL{Path: "/"}
 	if room := r.URL.Query().Get("room"); room != "" {
@@ -204,7 +206,7 @@ func (c *Console) doLogout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if cookie, err := r.Cookie(cookieName); err == nil {
-		c.doors.leave(cookie.Value)
+		c.auth.logOut(cookie.Value)
 	}
 	c.setCookie(w, r, "", -1)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)

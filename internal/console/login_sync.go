@@ -7,72 +7,72 @@ import (
 	"time"
 )
 
-// The pages of several nodes tell each other who has logged in and out, so that a
-// browser need not stay with one of them. A node that starts takes over what
-// another one knows; one that did not hear a login asks for the token again.
+// The pages of several nodes tell each other about logins and logouts, so that a browser
+// may use any of them. A node that starts copies the sessions of another. A node that
+// missed a login asks for the token again.
 
-// logins are changes of the sessions of browsers, as nodes tell them to each other.
+// logins are changes of the sessions, as nodes send them to each other.
 type logins struct {
-	// Token is what the token makes of nothing: with another one no session is good.
+	// Token is the sessionName of "", which shows that both nodes have the same token.
+	// Sessions of another token are not valid.
 	Token string               `json:"token"`
-	All   bool                 `json:"all,omitempty"`   // Begun are all there are
+	All   bool                 `json:"all,omitempty"`   // Begun is the complete list
 	Begun map[string]time.Time `json:"begun,omitempty"` // name of the session -> when it ends
 	Ended []string             `json:"ended,omitempty"`
 }
 
-// Logins are all sessions of browsers, for [Console.ReceiveLogins] on another node.
+// Logins returns all sessions, for [Console.ReceiveLogins] on another node.
 func (c *Console) Logins() ([]byte, error) {
-	d := c.doors
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return json.Marshal(logins{Token: d.name(""), All: true, Begun: d.sessions})
+	a := c.auth
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return json.Marshal(logins{Token: a.sessionName(""), All: true, Begun: a.sessions})
 }
 
-// ReceiveLogins takes what another node with the same token has told: see
-// [Options.Broadcast]. All that it knows replace ours: it may know of more that have
-// ended.
-func (c *Console) ReceiveLogins(told []byte) error {
-	d := c.doors
+// ReceiveLogins applies what another node with the same token has sent: see
+// [Options.Broadcast]. A complete list replaces ours, because sessions may have ended that
+// we still have.
+func (c *Console) ReceiveLogins(received []byte) error {
+	a := c.auth
 	var l logins
-	if err := json.Unmarshal(told, &l); err != nil || len(d.key) == 0 || l.Token != d.name("") {
+	if err := json.Unmarshal(received, &l); err != nil || len(a.key) == 0 || l.Token != a.sessionName("") {
 		return err
 	}
-	d.apply(l)
+	a.apply(l)
 	return nil
 }
 
-// change changes the sessions here and on other nodes.
-func (d *doors) change(l logins) {
-	d.apply(l)
-	if d.others == nil {
+// changeEverywhere changes the sessions here and on other nodes.
+func (a *auth) changeEverywhere(l logins) {
+	a.apply(l)
+	if a.broadcast == nil {
 		return
 	}
-	l.Token = d.name("")
-	told, err := json.Marshal(l)
+	l.Token = a.sessionName("")
+	encoded, err := json.Marshal(l)
 	if err == nil {
-		err = d.others(told)
+		err = a.broadcast(encoded)
 	}
 	if err != nil {
-		d.log.Warn("other nodes do not know who has logged in or out on the web page", "err", err)
+		a.log.Warn("other nodes did not learn of a login or logout on the web page", "err", err)
 	}
 }
 
-// apply changes the sessions and keeps them. When there are too many the oldest
-// end.
-func (d *doors) apply(l logins) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// apply changes the sessions and saves them. If there are too many, the oldest end.
+func (a *auth) apply(l logins) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if l.All {
-		clear(d.sessions)
+		clear(a.sessions)
 	}
 	for _, name := range l.Ended {
-		delete(d.sessions, name)
+		delete(a.sessions, name)
 	}
-	maps.Copy(d.sessions, l.Begun)
-	maps.DeleteFunc(d.sessions, func(_ string, ends time.Time) bool { return !time.Now().Before(ends) })
-	oldest := slices.SortedFunc(maps.Keys(d.sessions), func(a, b string) int { return d.sessions[a].Compare(d.sessions[b]) })
+	maps.Copy(a.sessions, l.Begun)
+	maps.DeleteFunc(a.sessions, func(_ string, ends time.Time) bool { return !time.Now().Before(ends) })
+	oldest := slices.SortedFunc(maps.Keys(a.sessions), func(x, y string) int { return a.sessions[x].Compare(a.sessions[y]) })
 	for _, name := range oldest[:max(0, len(oldest)-maxSessions)] {
-		delete(d.sessions, name)
+		delete(a.sessions, name)
 	}
-	d.save()
+	a.save()
 }

@@ -10,8 +10,8 @@ import (
 	"dragoman/internal/console"
 )
 
-// TestLoginOnAnotherNode: a browser that has logged in on one node is let in by the
-// others, until it logs out on any; a node with another token is told in vain.
+// A browser that has logged in on one node has access on the others, until it logs out on any
+// of them. A node with another token ignores the logins.
 func TestLoginOnAnotherNode(t *testing.T) {
 	const token = "a token of twenty letters"
 	nodes := map[string]*console.Console{}

@@ -11,8 +11,7 @@ import (
 	"dragoman/channels/live"
 )
 
-// render shows markdown by the page's own renderer and returns what became of
-// it, as markup for comparing.
+// render renders markdown with the page's renderer and returns the HTML for comparing.
 func (v *visitor) render(markdown string) string {
 	v.t.Helper()
 	source, err := json.Marshal(markdown)
@@ -75,7 +74,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Streaming must end where rendering at once does.
+// Streaming must give the same result as rendering at once.
 func TestStreamedMarkdownIsTheSame(t *testing.T) {
 	g := newGateway(t, "", sundial)
 	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
@@ -101,8 +100,8 @@ func TestStreamedMarkdownIsTheSame(t *testing.T) {
 	}
 }
 
-// Whatever a model, a web page it read or a person in a group wrote: on our
-// page it is text, and costs no noticeable time.
+// Text from a model, a web page it read or a person in a group stays text on our page, and
+// rendering it takes no noticeable time.
 func TestHostileMarkdownDoesNothing(t *testing.T) {
 	hostile := []string{
 		`<img src=x onerror="pwned=1"><script>pwned=1</script><svg onload=pwned=1><iframe srcdoc="<script>parent.pwned=1</script>">`,
@@ -170,7 +169,7 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 	}
 }
 
-// rendering is how many milliseconds the page takes to render text.
+// rendering returns how many milliseconds the page needs to render text.
 func (v *visitor) rendering(text string) float64 {
 	v.t.Helper()
 	source, err := json.Marshal(text)

@@ -12,9 +12,8 @@ import (
 	"dragoman/internal/console"
 )
 
-// The pictures in docs/images are made by
-//
-//	DRAGOMAN_PICTURES=$PWD/docs/images go test -run TestPictures ./internal/console
+// To make the pictures in docs/images:
+// DRAGOMAN_PICTURES=$PWD/docs/images go test -run TestPictures ./internal/console
 func TestPictures(t *testing.T) {
 	if os.Getenv("DRAGOMAN_PICTURES") == "" {
 		t.Skip("DRAGOMAN_PICTURES names no folder to write to")

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// front is what stands between browsers and us: proxies that we believe, and
-// the address under which people know the page.
-type front struct {
-	proxies []netip.Prefix
-	public  *url.URL // nil: none is configured
+// proxies describes the proxies between browsers and us: those we trust, and the address
+// under which people open the page.
+type proxies struct {
+	trusted []netip.Prefix
+	public  *url.URL // nil: not configured
 }
 
-// believes reports whether addr is a proxy's that says who is behind it.
-func (f *front) believes(addr netip.Addr) bool {
-	return slices.ContainsFunc(f.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+// isTrusted reports whether addr belongs to a trusted proxy.
+func (p *proxies) isTrusted(addr netip.Addr) bool {
+	return slices.ContainsFunc(p.trusted, func(net netip.Prefix) bool { return net.Contains(addr) })
 }
 
-// client is the address that r comes from: behind proxies that we believe, the
-// last one in X-Forwarded-For that is none of them. Whatever stands before that
-// anybody can have written. The zero address is one that cannot be read.
-func (f *front) client(r *http.Request) netip.Addr {
+// client is the address that r comes from. Behind trusted proxies it is the last address in
+// X-Forwarded-For that is not one of theirs; anyone can have written those before it. The
+// zero address means that it cannot be read.
+func (p *proxies) client(r *http.Request) netip.Addr {
 	addr := parseAddr(r.RemoteAddr)
-	if !f.believes(addr) {
+	if !p.isTrusted(addr) {
 		return addr
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -34,7 +34,7 @@ func (f *front) client(r *http.Request) netip.Addr {
 		if !next.IsValid() {
 			break
 		}
-		if addr = next; !f.believes(addr) {
+		if addr = next; !p.isTrusted(addr) {
 			break
 		}
 	}
@@ -50,21 +50,21 @@ func parseAddr(s string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// secure reports whether the browser speaks TLS, to us or to a proxy.
-func (f *front) secure(r *http.Request) bool {
-	if r.TLS != nil || f.public != nil && f.public.Scheme == "https" {
+// secure reports whether the browser uses TLS, to us or to a proxy.
+func (p *proxies) secure(r *http.Request) bool {
+	if r.TLS != nil || p.public != nil && p.public.Scheme == "https" {
 		return true
 	}
-	return f.believes(parseAddr(r.RemoteAddr)) && r.Header.Get("X-Forwarded-Proto") == "https"
+	return p.isTrusted(parseAddr(r.RemoteAddr)) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// ours reports whether host, of an Origin, is the page's: the name that the
-// request was sent to, or the one that people know.
-func (f *front) ours(host string, r *http.Request) bool {
-	return strings.EqualFold(host, r.Host) || f.public != nil && strings.EqualFold(host, f.public.Host)
+// isOurHost reports whether host, from an Origin, is the page's: the host of the request,
+// or the configured public one.
+func (p *proxies) isOurHost(host string, r *http.Request) bool {
+	return strings.EqualFold(host, r.Host) || p.public != nil && strings.EqualFold(host, p.public.Host)
 }
 
-// forwarded reports whether a proxy says that it sends r for somebody else.
+// forwarded reports whether a proxy sent r on behalf of someone else.
 func forwarded(r *http.Request) bool {
 	return r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" || r.Header.Get("Via") != ""
 }

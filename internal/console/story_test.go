@@ -46,7 +46,7 @@ const (
 	answers   = `document.querySelectorAll("li.dragoman").length`
 )
 
-// A person's whole way through the page, on a wide screen and on a phone.
+// A person's whole path through the page, on a wide screen and on a phone.
 func TestAPersonsPath(t *testing.T) {
 	browser := chrome(t)
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestAPersonsPath(t *testing.T) {
 	}
 }
 
-// fits checks that nothing sticks out sideways and that the box is in sight.
+// fits checks that nothing is wider than the page and that the message box is visible.
 func (v *visitor) fits() {
 	v.t.Helper()
 	if got := js[int64](v, `innerWidth`); got != v.width { // phones make the page wider for what sticks out
@@ -133,8 +133,7 @@ func (v *visitor) reloads() {
 	}
 }
 
-// losesTheServer writes while the daemon is away, and finds everything once
-// when it is back.
+// losesTheServer writes while the daemon is down, and finds everything once when it is back.
 func (v *visitor) losesTheServer(g *gateway) {
 	v.t.Helper()
 	g.down()
@@ -163,7 +162,7 @@ func (v *visitor) losesTheServer(g *gateway) {
 	}
 }
 
-// An unsent message outlives its page.
+// An unsent message survives its page.
 func TestUnsentOutlivesThePage(t *testing.T) {
 	g := newGateway(t, "", sundial)
 	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")

@@ -9,8 +9,8 @@ import (
 	"dragoman/channels/live"
 )
 
-// What the model thinks is folded away above its answer: a person may open it,
-// its end can be followed, and a reload takes it away.
+// The model's thoughts are folded above its answer. A person may open them and follow their
+// end; a reload removes them.
 func TestThoughtsAreFolded(t *testing.T) {
 	browser := chrome(t)
 	for _, c := range []struct {
@@ -71,8 +71,7 @@ func TestThoughtsAreFolded(t *testing.T) {
 	}
 }
 
-// A page keeps the end of long thoughts, and one that comes in the middle gets
-// the same.
+// A page keeps the end of long thoughts, and so does one that attaches in the middle.
 func TestLongThoughts(t *testing.T) {
 	g := newGateway(t, "", sundial)
 	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")

@@ -11,9 +11,8 @@ import (
 	"dragoman/internal/console"
 )
 
-// sideways is what of the page lies right of the screen, and the buttons and
-// fields that are smaller than a fingertip. Text scrolls inside of tables and
-// code, and the name of a room is cut, which is no part of that.
+// sideways lists what lies right of the screen, and buttons and fields smaller than a
+// fingertip. It ignores text that scrolls inside tables and code, and the truncated room name.
 const sideways = `(() => {
 	if (!document.documentElement || document.readyState !== "complete") return "not loaded yet";
 	const wide = [...document.querySelectorAll("body *")].filter((e) => {
@@ -27,8 +26,8 @@ const sideways = `(() => {
 	return [...wide, ...small, ...(document.documentElement.scrollWidth > innerWidth ? ["the page itself"] : [])].join(", ");
 })()`
 
-// Nothing is wider than the window, with the longest names that there are, and
-// a finger finds every button.
+// Nothing is wider than the window, even with the longest names, and every button is large
+// enough for a finger.
 func TestWidths(t *testing.T) {
 	long := strings.Repeat("averylongname", 12)
 	p := &phones{list: []console.Channel{{Name: long[:60], Type: "irc", Status: channels.Status{State: channels.StateFailed, Detail: long, Since: time.Now()}}}}
@@ -62,7 +61,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// holds checks that nothing on the page lies off the screen.
+// holds checks that nothing on the page is off the screen.
 func (v *visitor) holds(what string) {
 	v.t.Helper()
 	got := ""

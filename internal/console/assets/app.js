@@ -1,4 +1,4 @@
-// The chat page: history, stream, outbox and message box, put together.
+// The chat page: it connects the history, the stream, the outbox and the message box.
 
 import { Channels } from "./channels.js";
 import { Composer } from "./composer.js";
@@ -8,7 +8,7 @@ import { Files } from "./files.js";
 import { Outbox } from "./outbox.js";
 import { Refused, Stream, feed, randomID, session, stop } from "./stream.js";
 
-const page = 50; // messages loaded at once
+const pageSize = 50; // messages loaded at once
 const $ = (id) => document.getElementById(id);
 const room = new URLSearchParams(location.search).get("room") ?? "default";
 
@@ -31,21 +31,21 @@ const conversation = new Conversation({
 
 const outbox = new Outbox({
   room,
-  show: (message, problem, refused) => conversation.mine(message, problem, refused),
-  taken: (id) => conversation.taken(id),
+  show: (message, problem, refused) => conversation.showUnsent(message, problem, refused),
+  taken: (id) => conversation.markSent(id),
 });
 
 const files = new Files({
-  button: $("attach"), input: $("files"), list: $("attached"), problem: $("file-problem"), text: $("text"), changed: () => {},
+  button: $("attach"), input: $("files"), list: $("attached"), problem: $("file-problem"), text: $("text"),
 });
 
 const composer = new Composer({
   form: $("composer"), text: $("text"), send: $("send"), stop: $("stop"), menu: $("commands"), room, files,
   onSend: (text, sent) => outbox.add(text, sent),
-  onStop: () => stop(randomID()).catch(() => {}), // the state tells whether it stopped
+  onStop: () => stop(randomID()).catch(() => {}), // the state event shows whether it stopped
 });
 
-// Not autofocus, which complains of a page whose reader was faster.
+// Not the autofocus attribute, which logs an error if the reader has already clicked.
 if (document.activeElement === document.body) composer.text.focus();
 
 for (const button of document.querySelectorAll(".tries button")) {
@@ -62,7 +62,7 @@ const stream = new Stream({
       composer.commands = hello.commands;
       composer.max = hello.max_text;
       files.limit(hello.max_file);
-      conversation.forget();
+      conversation.dropPreviews();
       outbox.flush();
       if (!hello.whole) await history();
     },
@@ -101,66 +101,65 @@ document.addEventListener("visibilitychange", () => {
   document.title = title;
 });
 
-// history shows the newest page of what was said.
+// history shows the newest page of the history.
 async function history() {
-  const items = await feed(0, page);
+  const items = await feed(0, pageSize);
   conversation.reset();
   for (const item of items) conversation.add(item, false);
-  more(items.length === page);
-  for (const message of outbox.messages) conversation.mine(message, "Not sent yet. It is saved and will be sent.");
+  showEarlier(items.length === pageSize);
+  for (const message of outbox.messages) conversation.showUnsent(message, "Not sent yet. It is saved and will be sent.");
   conversation.empty.hidden = items.length > 0 || outbox.waiting;
   conversation.toEnd();
 }
 
-// earlier loads the page before, when the reader comes near the top.
 let loading = false;
 
+// earlier loads the page before, when the reader comes near the top.
 async function earlier() {
   if (loading || $("earlier").hidden) return;
   loading = true;
   try {
-    const items = await feed(conversation.first, page);
+    const items = await feed(conversation.first, pageSize);
     conversation.prepend(items);
-    more(items.length === page);
+    showEarlier(items.length === pageSize);
   } catch {
-    // The button stays, and with it the way to try again.
+    // The button stays, to try again.
   }
   loading = false;
 }
 
-function more(there) {
-  $("earlier").hidden = !there;
+function showEarlier(available) {
+  $("earlier").hidden = !available;
 }
 
 $("earlier").firstElementChild.addEventListener("click", earlier);
 $("scroll").addEventListener("scroll", () => $("scroll").scrollTop < 300 && earlier(), { passive: true });
 
-// Where the keyboard covers the page (iOS) the box must stay above it.
+// If the keyboard covers the page (iOS), the message box must stay above it.
 visualViewport?.addEventListener("resize", () => {
   const covered = Math.max(0, innerHeight - visualViewport.height - visualViewport.offsetTop);
   document.body.style.setProperty("--keyboard", (visualViewport.scale > 1.01 ? 0 : covered) + "px");
-  conversation.settle();
+  conversation.stickToEnd();
 });
 
-async function begin(tries = 0) {
+async function start(tries = 0) {
   try {
     $("logout").hidden = !(await session()).login;
     await history();
     stream.open();
   } catch (error) {
-    if (error instanceof Refused && !error.again) return closed(error.message);
+    if (error instanceof Refused && !error.again) return showRefusal(error.message);
     stream.onState("lost");
-    setTimeout(() => begin(tries + 1), Math.min(8000, 400 * 2 ** tries));
+    setTimeout(() => start(tries + 1), Math.min(8000, 400 * 2 ** tries));
   }
 }
 
-// closed says why nothing can be said here, such as in a room with a name that
-// no room can have.
-function closed(sentence) {
+// showRefusal shows why the page cannot be used, such as an invalid room name.
+function showRefusal(sentence) {
   const home = element("p", { className: "hint" }, element("a", { href: "/" }, "Go to the main room"));
   $("empty").replaceChildren(element("h2", { id: "hello" }, "Nothing is here"), element("p", {}, sentence), home);
   $("empty").hidden = false;
   $("link").hidden = $("composer").hidden = $("keys").hidden = true;
 }
 
-begin();
+start();

@@ -1,17 +1,17 @@
-// The channels: how each is doing, and the phone that one is linked to.
+// The channels: the state of each, and linking it to a phone.
 
 import { Linking } from "./linking.js";
 import { call } from "./stream.js";
 import { element } from "./element.js";
 
-const openEvery = 2_000; // between two looks while the panel is open
-const everyNow = 30_000; // and while only the button is to be seen
+const openEvery = 2_000; // between refreshes while the panel is open
+const closedEvery = 30_000; // and while it is closed
 const anchor = "#channels";
 
 const types = { whatsapp: "WhatsApp", telegram: "Telegram", irc: "IRC", web: "This page", cli: "Terminal" };
 
-// words for a state, or better for the reason that a channel gives for it; and
-// how it looks: well, busy, or in need of somebody.
+// words for the reason that a channel gives for its state, or for the state, and the
+// kind of its mark: well, busy, or needs (a person must act).
 const words = {
   connected: ["Connected", "well"],
   connecting: ["Connecting", "busy"],
@@ -33,78 +33,77 @@ export class Channels {
     Object.assign(this, { panel, list, problem, button: open, mark, cards: new Map() });
     open.addEventListener("click", () => this.open());
     close.addEventListener("click", () => panel.close());
-    panel.addEventListener("click", (event) => event.target === panel && panel.close()); // beside it
+    panel.addEventListener("click", (event) => event.target === panel && panel.close()); // outside the panel
     panel.addEventListener("close", () => this.closed());
     panel.addEventListener("keydown", (event) => event.key === "Escape" && event.stopPropagation()); // or it would stop an answer too
-    addEventListener("hashchange", () => this.follow());
-    addEventListener("pagehide", () => this.hush());
-    document.addEventListener("visibilitychange", () => document.hidden || this.look());
-    this.look().then(() => this.follow());
+    addEventListener("hashchange", () => this.followAnchor());
+    addEventListener("pagehide", () => this.hideCodes());
+    document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
+    this.refresh().then(() => this.followAnchor());
   }
 
-  follow() {
+  followAnchor() {
     if (location.hash === anchor && !this.panel.open) this.open();
   }
 
   open() {
     history.replaceState(null, "", anchor);
     this.panel.showModal();
-    this.look();
+    this.refresh();
   }
 
   closed() {
     history.replaceState(null, "", location.pathname + location.search);
-    this.hush();
+    this.hideCodes();
   }
 
-  // hush takes every code off the page.
-  hush() {
-    for (const card of this.cards.values()) card.hush();
+  // hideCodes removes every code from the page.
+  hideCodes() {
+    for (const card of this.cards.values()) card.hideCodes();
   }
 
-  // look asks how the channels are, now and then again.
-  async look() {
+  // refresh loads the channels' states, and again after a while.
+  async refresh() {
     clearTimeout(this.next);
-    const mine = (this.looking = {});
+    const mine = (this.latest = {});
     try {
       const { channels } = await call("/api/channels");
-      if (this.looking !== mine) return; // a later look is under way
+      if (this.latest !== mine) return; // a later refresh is under way
       this.show(channels);
       this.problem.hidden = true;
     } catch {
-      if (this.looking !== mine) return;
+      if (this.latest !== mine) return;
       this.problem.textContent = "The daemon does not answer. This list may be out of date.";
       this.problem.hidden = this.cards.size === 0;
     }
-    if (!document.hidden) this.next = setTimeout(() => this.look(), this.panel.open ? openEvery : everyNow);
+    if (!document.hidden) this.next = setTimeout(() => this.refresh(), this.panel.open ? openEvery : closedEvery);
   }
 
   show(channels) {
     for (const [name, card] of this.cards) {
       if (channels.some((c) => c.name === name)) continue;
-      card.hush();
+      card.hideCodes();
       card.li.remove();
       this.cards.delete(name);
     }
     for (const channel of channels) {
       let card = this.cards.get(channel.name);
       if (!card) {
-        card = new Card(channel, () => this.look());
+        card = new Card(channel, () => this.refresh());
         this.cards.set(channel.name, card);
         this.list.append(card.li);
       }
       card.show(channel);
     }
     this.button.hidden = channels.length === 0;
-    this.mark.hidden = !channels.some((c) => look(c)[1] === "needs");
+    this.mark.hidden = !channels.some((c) => appearance(c)[1] === "needs");
   }
 }
 
-// why leaves out what the state's word says already, and the command that does
-// what is offered here.
-const why = (detail = "") => detail.replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "");
+// detailOf drops what the state already says, and the command for what the page offers.
+const detailOf = (detail = "") => detail.replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "");
 
-const look = (c) => words[c.reason] ?? words[c.state] ?? [c.reason || c.state, "needs"];
+const appearance = (c) => words[c.reason] ?? words[c.state] ?? [c.reason || c.state, "needs"];
 
 // Card is one channel in the list.
 class Card {
@@ -113,8 +112,8 @@ class Card {
     this.detail = element("p", { className: "detail" });
     this.since = element("p", { className: "since" });
     const title = types[type] ?? type;
-    const own = name === type; // then the type says it all
-    const head = element("div", { className: "head" }, element("h3", {}, own ? title : name), element("span", { className: "type" }, own ? "" : title), this.state);
+    const unnamed = name === type; // the title alone is enough
+    const head = element("div", { className: "head" }, element("h3", {}, unnamed ? title : name), element("span", { className: "type" }, unnamed ? "" : title), this.state);
     this.li = element("li", {}, head, this.detail, this.since);
     this.li.dataset.channel = name;
     if (linkable) {
@@ -124,10 +123,10 @@ class Card {
   }
 
   show(channel) {
-    const [word, kind] = look(channel);
+    const [word, kind] = appearance(channel);
     this.state.textContent = word;
     this.state.dataset.kind = kind;
-    const detail = this.linking ? why(channel.detail) : channel.detail;
+    const detail = this.linking ? detailOf(channel.detail) : channel.detail;
     this.detail.textContent = detail ? detail[0].toUpperCase() + detail.slice(1) : "";
     this.detail.hidden = !detail;
     const at = new Date(channel.since);
@@ -137,7 +136,7 @@ class Card {
     this.linking?.show(channel.reason === "needs_pairing");
   }
 
-  hush() {
-    this.linking?.hush();
+  hideCodes() {
+    this.linking?.reset();
   }
 }

@@ -1,10 +1,12 @@
 // The message box: it grows with its text, keeps a draft, completes commands.
 
+import { element } from "./element.js";
+
 export class Composer {
   constructor({ form, text, send, stop, menu, room, files, onSend, onStop }) {
     Object.assign(this, { form, text, send, stop, menu, files, onSend, onStop });
     files.changed = () => this.buttons();
-    this.place = "dragoman.draft." + room;
+    this.draftKey = "dragoman.draft." + room;
     this.commands = [];
     this.max = Infinity;
     this.answering = false;
@@ -15,7 +17,7 @@ export class Composer {
     stop.addEventListener("click", () => this.onStop());
     text.addEventListener("input", () => this.changed());
     text.addEventListener("keydown", (event) => this.key(event));
-    text.addEventListener("blur", () => setTimeout(() => this.choose([]), 150));
+    text.addEventListener("blur", () => setTimeout(() => this.showCommands([]), 150));
     menu.addEventListener("pointerdown", (event) => {
       const li = event.target.closest("li");
       event.preventDefault();
@@ -29,7 +31,7 @@ export class Composer {
 
   draft() {
     try {
-      return localStorage.getItem(this.place) ?? "";
+      return localStorage.getItem(this.draftKey) ?? "";
     } catch {
       return "";
     }
@@ -42,18 +44,18 @@ export class Composer {
 
   changed() {
     try {
-      localStorage.setItem(this.place, this.text.value);
+      localStorage.setItem(this.draftKey, this.text.value);
     } catch {
-      // Storage is off: there is no draft, then.
+      // Storage is off: keep no draft.
     }
     this.text.style.height = "auto";
     this.text.style.height = this.text.scrollHeight + "px";
     this.buttons();
     const typed = /^\/(\w*)$/.exec(this.text.value);
-    this.choose(typed && document.activeElement === this.text ? this.commands.filter((c) => c.name.startsWith(typed[1].toLowerCase())) : []);
+    this.showCommands(typed && document.activeElement === this.text ? this.commands.filter((c) => c.name.startsWith(typed[1].toLowerCase())) : []);
   }
 
-  // buttons: while an answer comes the empty box offers to stop it.
+  // buttons shows the stop button while an answer arrives and the box is empty.
   buttons() {
     const blank = this.text.value.trim() === "" && this.files.count === 0;
     this.stop.hidden = !(this.answering && blank);
@@ -69,7 +71,7 @@ export class Composer {
   }
 
   key(event) {
-    if (event.isComposing || event.keyCode === 229) return; // an input method is at work
+    if (event.isComposing || event.keyCode === 229) return; // an input method is active
     if (!this.menu.hidden && this.menuKey(event)) {
       event.preventDefault();
       return;
@@ -95,23 +97,16 @@ export class Composer {
         if (key === "Enter") this.submit();
         return true;
       case "Escape":
-        this.choose([]);
+        this.showCommands([]);
         return true;
     }
     return false;
   }
 
-  choose(commands) {
+  showCommands(commands) {
     this.options = commands.map(({ name, help }, i) => {
-      const li = document.createElement("li");
-      const b = document.createElement("b");
-      const span = document.createElement("span");
-      li.id = "command-" + i;
-      li.role = "option";
+      const li = element("li", { id: "command-" + i, role: "option" }, element("b", {}, "/" + name), element("span", {}, help));
       li.dataset.name = name;
-      b.textContent = "/" + name;
-      span.textContent = help;
-      li.append(b, span);
       return li;
     });
     this.menu.replaceChildren(...this.options);
@@ -128,7 +123,7 @@ export class Composer {
 
   complete(name) {
     this.value = "/" + name;
-    this.choose([]);
+    this.showCommands([]);
     this.text.focus();
   }
 

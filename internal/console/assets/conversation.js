@@ -1,14 +1,14 @@
-// The conversation as it is shown: a list of messages, the answer that is
-// being written, and the place in it where the reader is.
+// The conversation on the page: the messages, the answer being written, and the reader's
+// scroll position.
 
 import { element } from "./element.js";
 import { size } from "./files.js";
 import { Rendered } from "./markdown.js";
 import { fileURL } from "./stream.js";
 
-const knowable = 40; // characters of an answer by which it can be known
-const mostThoughts = 64 * 1024; // characters of a model's thoughts that are kept
-const near = 60; // pixels from the end that still count as being there
+const recognisable = 40; // characters by which an answer can be recognised
+const maxThoughts = 64 * 1024; // characters of thoughts that are kept
+const near = 60; // pixels from the end that count as the end
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const calendar = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
@@ -19,8 +19,8 @@ export class Conversation {
     Object.assign(this, { scroll, list, empty, progress, note, jump, spoken, edit, again });
     this.reset();
     this.atEnd = true;
-    scroll.addEventListener("scroll", () => this.look(), { passive: true });
-    new ResizeObserver(() => this.settle()).observe(scroll); // the keyboard came, the window changed
+    scroll.addEventListener("scroll", () => this.trackScroll(), { passive: true });
+    new ResizeObserver(() => this.stickToEnd()).observe(scroll); // the keyboard opened or the window changed
     jump.addEventListener("click", () => this.toEnd());
     list.addEventListener("click", (event) => {
       copy(event.target.closest(".copy"));
@@ -28,42 +28,42 @@ export class Conversation {
     });
   }
 
-  // retry asks once more what an answer failed to.
+  // retry asks the question of a failed answer again.
   retry(button) {
-    let element = button.closest("li");
-    while (element && !element.classList.contains("person")) element = element.previousElementSibling;
-    if (element?.asked) this.again(element.asked);
+    let li = button.closest("li");
+    while (li && !li.classList.contains("person")) li = li.previousElementSibling;
+    if (li?.text) this.again(li.text);
     button.remove();
   }
 
   reset() {
     this.list.replaceChildren();
-    this.known = new Map(); // id -> element
-    this.previews = new Map(); // turn -> {element, rendered, text}
-    this.first = 0; // Seq of the oldest item, 0: none
+    this.known = new Map(); // id -> li
+    this.previews = new Map(); // turn -> {li, text}
+    this.first = 0; // seq of the oldest item, 0: none
     this.last = 0;
     this.jump.hidden = true;
   }
 
-  // look notes where the reader is. Only what the reader does counts: growing
-  // text moves the end away from under somebody who is there.
-  look() {
+  // trackScroll notes whether the reader is at the end. Only scrolling counts: growing
+  // text must not move a reader away from the end.
+  trackScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroll;
     this.atEnd = scrollHeight - scrollTop - clientHeight < near;
     if (this.atEnd) this.jump.hidden = true;
   }
 
-  settle() {
+  stickToEnd() {
     if (this.atEnd) this.scroll.scrollTop = this.scroll.scrollHeight;
   }
 
   toEnd() {
     this.atEnd = true;
     this.jump.hidden = true;
-    this.settle();
+    this.stickToEnd();
   }
 
-  // add shows a message of the feed at the end, once. fresh: it is news.
+  // add shows a message of the feed at the end, once. fresh: it is new, not history.
   add(item, fresh = true) {
     this.last = Math.max(this.last, item.seq);
     if (!this.first || (item.seq && item.seq < this.first)) this.first = item.seq;
@@ -72,43 +72,43 @@ export class Conversation {
     const preview = this.previews.get(turn);
     if (preview) {
       this.previews.delete(turn);
-      if (this.known.has(item.id)) preview.element.remove();
+      if (this.known.has(item.id)) preview.li.remove();
       else {
-        this.known.set(item.id, preview.element);
-        preview.element.classList.remove("writing", "ended");
-        preview.element.thought();
+        this.known.set(item.id, preview.li);
+        preview.li.classList.remove("writing", "ended");
+        preview.li.endThinking();
       }
     }
-    const element = this.known.get(item.id) ?? this.make(item);
-    element.refresh(item);
-    if (!element.isConnected) this.append(element, item.at);
+    const li = this.known.get(item.id) ?? this.make(item);
+    li.refresh(item);
+    if (!li.isConnected) this.append(li, item.at);
     if (fresh && item.from === "dragoman") {
       this.spoken.textContent = item.text.slice(0, 2000);
       if (!this.atEnd) this.jump.hidden = false;
     }
     this.empty.hidden = true;
-    this.settle();
+    this.stickToEnd();
   }
 
-  // turnOf finds the answer being written that item is the end of: the one it
-  // names, or, where an answer was stopped, the one it begins with.
+  // turnOf finds the preview that item completes: the one it names or, for a stopped
+  // answer, the one it begins with.
   turnOf(item) {
     if (this.previews.has(item.replaces)) return item.replaces;
     for (const [turn, { text }] of this.previews) {
-      if (text.length >= knowable && item.text.startsWith(text.trimEnd())) return turn;
+      if (text.length >= recognisable && item.text.startsWith(text.trimEnd())) return turn;
     }
     return undefined;
   }
 
-  append(element, at) {
+  append(li, at) {
     const day = new Date(at).toDateString();
-    const before = this.list.lastElementChild?.dataset.day ?? new Date().toDateString(); // a new chat needs no "Today"
+    const before = this.list.lastElementChild?.dataset.day ?? new Date().toDateString(); // a new chat shows no "Today"
     if (before !== day) this.list.append(dayMark(day));
-    element.dataset.day = day;
-    this.list.append(element);
+    li.dataset.day = day;
+    this.list.append(li);
   }
 
-  // prepend shows older messages above, without moving what is being read.
+  // prepend shows older messages above without moving the text being read.
   prepend(items) {
     const height = this.scroll.scrollHeight;
     const top = document.createDocumentFragment();
@@ -119,10 +119,10 @@ export class Conversation {
       const of = new Date(item.at).toDateString();
       if (of !== day) top.append(dayMark(of));
       day = of;
-      const element = this.make(item);
-      element.refresh(item);
-      element.dataset.day = of;
-      top.append(element);
+      const li = this.make(item);
+      li.refresh(item);
+      li.dataset.day = of;
+      top.append(li);
     }
     const next = this.list.firstElementChild;
     if (next?.dataset.day === day && next.classList.contains("day")) next.remove();
@@ -131,81 +131,79 @@ export class Conversation {
   }
 
   make(item) {
-    const element = item.from === "person" ? person() : answer();
-    this.known.set(item.id, element);
-    return element;
+    const li = item.from === "person" ? person() : answer();
+    this.known.set(item.id, li);
+    return li;
   }
 
-  // mine shows a message that is not on the server yet.
-  mine(message, problem, refused) {
-    const element = this.known.get(message.id) ?? this.make({ ...message, from: "person" });
-    element.refresh(message);
-    element.classList.add("unsent");
-    element.classList.toggle("refused", Boolean(refused));
-    element.meta.replaceChildren(problem ?? "Sending");
+  // showUnsent shows a message that is not on the server yet.
+  showUnsent(message, problem, refused) {
+    const li = this.known.get(message.id) ?? this.make({ ...message, from: "person" });
+    li.refresh(message);
+    li.classList.add("unsent");
+    li.classList.toggle("refused", Boolean(refused));
+    li.meta.replaceChildren(problem ?? "Sending");
     if (refused) {
-      const edit = document.createElement("button");
-      edit.type = "button";
-      edit.textContent = "Edit";
+      const edit = element("button", { type: "button" }, "Edit");
       edit.addEventListener("click", () => {
         this.known.delete(message.id);
-        element.remove();
+        li.remove();
         this.edit(message.text);
       });
-      element.meta.append(edit);
+      li.meta.append(edit);
     }
-    if (!element.isConnected) {
-      this.append(element, message.at);
+    if (!li.isConnected) {
+      this.append(li, message.at);
       this.toEnd();
     }
     this.empty.hidden = true;
-    this.settle();
+    this.stickToEnd();
   }
 
-  taken(id) {
-    const element = this.known.get(id);
-    element?.classList.remove("unsent");
-    element?.stamp();
+  markSent(id) {
+    const li = this.known.get(id);
+    li?.classList.remove("unsent");
+    li?.stamp();
   }
 
-  // preview shows how far an answer is; more says that text only adds to it.
-  // thoughts always add to those before.
+  // preview shows an answer so far; more: text is only the addition. thoughts always
+  // continue the earlier ones.
   preview({ turn, text, note, thoughts }, more) {
     let preview = this.previews.get(turn);
     if (!preview) {
-      if (more) return; // its beginning was not seen; the answer will be
-      for (const [old, { element }] of this.previews) {
-        if (element.classList.contains("ended")) this.previews.delete(old);
+      if (more) return; // we missed its beginning; the complete answer will come
+      for (const [old, { li }] of this.previews) {
+        if (li.classList.contains("ended")) this.previews.delete(old);
       }
-      preview = { element: answer(), text: "" };
-      preview.element.classList.add("writing");
+      preview = { li: answer(), text: "" };
+      preview.li.classList.add("writing");
       this.previews.set(turn, preview);
       this.empty.hidden = true;
     }
     preview.text = more ? preview.text + text : text;
     if (!more) this.note.textContent = note ?? "";
-    if (thoughts) preview.element.think(thoughts);
-    if ((preview.text.trim() || thoughts) && !preview.element.isConnected) {
-      this.append(preview.element, new Date());
+    if (thoughts) preview.li.addThoughts(thoughts);
+    if ((preview.text.trim() || thoughts) && !preview.li.isConnected) {
+      this.append(preview.li, new Date());
       if (!this.atEnd) this.jump.hidden = false;
     }
     if (preview.drawing) return;
-    preview.drawing = true; // once a frame, however fast the text comes
+    preview.drawing = true; // at most once per frame
     requestAnimationFrame(() => {
       preview.drawing = false;
-      if (preview.element.classList.contains("writing")) preview.element.draw(preview.text);
-      this.settle();
+      if (preview.li.classList.contains("writing")) preview.li.draw(preview.text);
+      this.stickToEnd();
     });
   }
 
-  // end marks an answer that was broken off.
+  // end marks an answer as broken off.
   end({ turn }) {
     const preview = this.previews.get(turn);
     if (!preview) return;
-    preview.element.draw(preview.text);
-    preview.element.classList.replace("writing", "ended");
-    preview.element.thought();
-    this.settle();
+    preview.li.draw(preview.text);
+    preview.li.classList.replace("writing", "ended");
+    preview.li.endThinking();
+    this.stickToEnd();
   }
 
   busy(on) {
@@ -213,121 +211,86 @@ export class Conversation {
     if (!on) this.note.textContent = "";
   }
 
-  // forget drops what a lost connection leaves half shown; the answer so far
-  // comes again with the next one.
-  forget() {
-    for (const { element } of this.previews.values()) element.remove();
+  // dropPreviews removes what a lost connection left half shown; the next connection
+  // sends the answer so far again.
+  dropPreviews() {
+    for (const { li } of this.previews.values()) li.remove();
     this.previews.clear();
   }
 }
 
-// isStop tells the button's doing from what somebody said: the answer that was
-// stopped says so itself.
+// isStop reports whether item is only a stop, which is not shown: the stopped answer says
+// so itself.
 function isStop(item) {
   return item.from === "person" && item.text.trim() === "/stop";
 }
 
 function dayMark(day) {
-  const mark = document.createElement("li");
-  mark.className = "day";
+  const mark = element("li", { className: "day" }, day === new Date().toDateString() ? "Today" : calendar.format(new Date(day)));
   mark.dataset.day = day;
-  mark.textContent = day === new Date().toDateString() ? "Today" : calendar.format(new Date(day));
   return mark;
 }
 
+// person is a message of the reader.
 function person() {
-  const element = document.createElement("li");
-  const body = document.createElement("div");
-  const sent = document.createElement("ul");
-  element.className = "person";
-  sent.className = "sent";
-  element.meta = document.createElement("div");
-  element.meta.className = "meta";
-  body.className = "body";
-  element.append(label("You:"), body, sent, element.meta);
-  element.stamp = () => {
-    const time = document.createElement("time");
-    time.dateTime = element.at.toISOString();
-    time.textContent = clock.format(element.at);
-    time.title = whole.format(element.at);
-    element.meta.replaceChildren(time);
-  };
-  element.refresh = (item) => {
-    element.at = new Date(item.at);
-    element.classList.remove("unsent", "refused");
-    element.asked = item.text;
+  const body = element("div", { className: "body" });
+  const sent = element("ul", { className: "sent" });
+  const meta = element("div", { className: "meta" });
+  const li = element("li", { className: "person", meta }, label("You:"), body, sent, meta);
+  li.stamp = () => meta.replaceChildren(element("time", { dateTime: li.at.toISOString(), title: whole.format(li.at) }, clock.format(li.at)));
+  li.refresh = (item) => {
+    li.at = new Date(item.at);
+    li.classList.remove("unsent", "refused");
+    li.text = item.text;
     body.textContent = item.text;
     sent.replaceChildren(...(item.files ?? []).map((file, n) => sentFile(file, item.seq, n)));
-    element.stamp();
+    li.stamp();
   };
-  return element;
+  return li;
 }
 
 const shown = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-// sentFile is a file of a message: a link once the server numbers it, and a
-// picture if it is one. What is none after all stays a link.
+// sentFile shows a file of a message: a link once the message has a seq, with the picture
+// in it if the file is one.
 function sentFile(file, seq, n) {
-  const li = document.createElement("li");
   const words = `${file.name || "file"} · ${size(file.bytes ?? 0)}`;
-  if (!seq) {
-    li.textContent = words;
-    return li;
-  }
-  const link = document.createElement("a");
-  link.href = fileURL(seq, n);
-  link.target = "_blank";
-  link.rel = "noopener";
-  link.textContent = words;
-  li.append(link);
+  if (!seq) return element("li", {}, words);
+  const link = element("a", { href: fileURL(seq, n), target: "_blank", rel: "noopener" }, words);
   if (shown.includes(file.type)) {
-    const img = document.createElement("img");
-    img.alt = words;
-    img.loading = "lazy";
+    const img = element("img", { alt: words, loading: "lazy" });
     img.addEventListener("error", () => link.replaceChildren(words), { once: true });
     img.src = link.href;
     link.replaceChildren(img);
   }
-  return li;
+  return element("li", {}, link);
 }
 
+// answer is a message of Dragoman.
 function answer() {
-  const element = document.createElement("li");
-  const body = document.createElement("div");
-  element.className = "dragoman";
-  body.className = "text";
-  element.append(label("Dragoman:"), body);
+  const body = element("div", { className: "text" });
+  const li = element("li", { className: "dragoman" }, label("Dragoman:"), body);
   const rendered = new Rendered(body);
-  element.draw = (text) => rendered.update(text);
-  element.refresh = (item) => {
-    element.draw(item.text);
-    element.said = item.text;
-    if (!item.failed && !element.querySelector(".take")) {
-      const take = document.createElement("button");
-      take.type = "button";
-      take.className = "take copy";
-      take.textContent = "Copy";
-      element.append(take);
-    }
-    if (!item.failed || element.classList.contains("failed")) return;
-    element.classList.add("failed");
-    const retry = document.createElement("button");
-    retry.type = "button";
-    retry.className = "quiet retry";
-    retry.textContent = "Try again";
-    element.append(retry);
+  li.draw = (text) => rendered.update(text);
+  li.refresh = (item) => {
+    li.draw(item.text);
+    li.source = item.text;
+    if (!item.failed && !li.querySelector(".take")) li.append(element("button", { type: "button", className: "take copy" }, "Copy"));
+    if (!item.failed || li.classList.contains("failed")) return;
+    li.classList.add("failed");
+    li.append(element("button", { type: "button", className: "quiet retry" }, "Try again"));
   };
   let fold;
-  element.think = (more) => {
+  li.addThoughts = (more) => {
     if (!fold) body.before((fold = thoughts()));
     fold.add(more);
   };
-  element.thought = () => fold?.end();
-  return element;
+  li.endThinking = () => fold?.end();
+  return li;
 }
 
-// thoughts is what the model thinks, folded away until somebody opens it. Its
-// text is put into the page once a frame, and only while it is open.
+// thoughts shows the model's thoughts, folded until the reader opens them. The text is
+// redrawn at most once per frame, and only while it is open.
 function thoughts() {
   const title = element("summary", { textContent: "Thinking…" });
   const body = element("div", { className: "thoughts-text", tabIndex: 0, role: "region", ariaLabel: "Thoughts" });
@@ -337,7 +300,7 @@ function thoughts() {
   const draw = () => {
     drawing = false;
     const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < near;
-    body.textContent = text.slice(-mostThoughts);
+    body.textContent = text.slice(-maxThoughts);
     if (atEnd) body.scrollTop = body.scrollHeight;
   };
   const drawSoon = () => {
@@ -348,30 +311,25 @@ function thoughts() {
   fold.addEventListener("toggle", drawSoon);
   fold.add = (more) => {
     text = text ? text + more : more.trimStart();
-    if (text.length > 2 * mostThoughts) text = text.slice(-mostThoughts);
+    if (text.length > 2 * maxThoughts) text = text.slice(-maxThoughts);
     drawSoon();
   };
   fold.end = () => (title.textContent = "Thoughts");
   return fold;
 }
 
-// label tells who speaks to those who do not see it.
-function label(text) {
-  const span = document.createElement("span");
-  span.className = "unseen";
-  span.textContent = text;
-  return span;
-}
+// label names the speaker for screen readers.
+const label = (text) => element("span", { className: "unseen" }, text);
 
-// copy puts a code block's text, or an answer's as it was written, on the
-// clipboard; on plain http the modern way is closed, and the old one must do.
+// copy copies a code block's text, or the source of an answer. On plain http the clipboard
+// API is not available, so it falls back to the old command.
 async function copy(button) {
   if (!button) return;
   const code = button.closest(".block")?.querySelector("code");
   const answer = button.closest("li");
   let done = false;
   try {
-    await navigator.clipboard.writeText(code ? code.textContent : answer.said);
+    await navigator.clipboard.writeText(code ? code.textContent : answer.source);
     done = true;
   } catch {
     getSelection().selectAllChildren(code ?? answer.querySelector(".text"));

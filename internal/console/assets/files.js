@@ -1,24 +1,25 @@
-// Files that go with the next message. Each is handed to the server at once,
-// so that sending the message is quick; the message names them then.
+// Files for the next message. Each is uploaded at once, so that sending the message,
+// which names them, is quick.
 
+import { element } from "./element.js";
 import { upload } from "./stream.js";
 
-const most = 10;
+const maxFiles = 10;
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 export function size(n) {
   if (n < 1000) return n + " bytes";
   return n < 999_500 ? Math.round(n / 1000) + " kB" : (n / 1e6).toFixed(1) + " MB";
 }
 
 export class Files {
-  // changed() is told whenever there is something else to send.
-  constructor({ button, input, list, problem, text, changed }) {
-    Object.assign(this, { button, input, list, problem, text, changed, max: 0, files: [] });
+  // Set changed to be called when the files change.
+  constructor({ button, input, list, problem, text }) {
+    Object.assign(this, { button, input, list, problem, text, changed: () => {}, max: 0, files: [] });
     button.addEventListener("click", () => input.click());
     input.addEventListener("change", () => {
       this.add([...input.files]);
-      input.value = ""; // the same file may be chosen again
+      input.value = ""; // so that the same file can be chosen again
     });
     text.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
@@ -26,18 +27,19 @@ export class Files {
       event.preventDefault();
       this.add(files);
     });
-    document.addEventListener("dragover", (event) => this.dropped(event));
-    document.addEventListener("drop", (event) => this.dropped(event) && this.add([...event.dataTransfer.files]));
+    document.addEventListener("dragover", (event) => this.acceptsDrop(event));
+    document.addEventListener("drop", (event) => this.acceptsDrop(event) && this.add([...event.dataTransfer.files]));
   }
 
-  // dropped keeps the browser from opening what is dropped.
-  dropped(event) {
+  // acceptsDrop keeps the browser from opening dropped files, and reports whether we take
+  // them.
+  acceptsDrop(event) {
     if (!event.dataTransfer?.types.includes("Files")) return false;
     event.preventDefault();
     return this.max > 0;
   }
 
-  // limit says how large a file may be; 0: the server takes none.
+  // limit sets the size limit for a file; 0: the server accepts none.
   limit(max) {
     this.max = max ?? 0;
     this.button.hidden = !this.max;
@@ -52,11 +54,11 @@ export class Files {
   }
 
   add(chosen) {
-    this.say("");
+    this.setProblem("");
     for (const file of chosen) {
-      if (this.files.length >= most) this.say(`At most ${most} files fit into one message.`);
-      else if (file.size > this.max) this.say(`${file.name} is too large: at most ${size(this.max)} fit.`);
-      else if (file.size === 0) this.say(`${file.name} is empty.`);
+      if (this.files.length >= maxFiles) this.setProblem(`At most ${maxFiles} files fit into one message.`);
+      else if (file.size > this.max) this.setProblem(`${file.name} is too large: at most ${size(this.max)} fit.`);
+      else if (file.size === 0) this.setProblem(`${file.name} is empty.`);
       else this.send({ name: file.name, type: file.type, bytes: file.size }, file);
     }
   }
@@ -72,7 +74,7 @@ export class Files {
       } catch (error) {
         if (entry.stop.signal.aborted) return;
         if ((error.status && !error.again) || tries > 6) {
-          this.say(`${entry.name}: ${error.status ? error.message : "it cannot be read or sent."}`);
+          this.setProblem(`${entry.name}: ${error.status ? error.message : "it cannot be read or sent."}`);
           this.drop(entry);
           return;
         }
@@ -88,35 +90,28 @@ export class Files {
     this.draw();
   }
 
-  // take gives the files away, to a message.
+  // take removes the files and returns them, for a message.
   take() {
     const taken = this.files.map(({ ref, name, type, bytes }) => ({ ref, name, type, bytes }));
     this.files = [];
-    this.say("");
+    this.setProblem("");
     this.draw();
     return taken;
   }
 
-  say(words) {
+  setProblem(words) {
     this.problem.textContent = words;
     this.problem.hidden = !words;
   }
 
   draw() {
     this.list.replaceChildren(...this.files.map((entry) => {
-      const li = document.createElement("li");
-      const name = document.createElement("span");
-      const off = document.createElement("button");
-      name.textContent = `${entry.name} · ${entry.ref ? size(entry.bytes) : "uploading"}`;
-      off.type = "button";
-      off.textContent = "×";
-      off.setAttribute("aria-label", "Remove " + entry.name);
-      off.addEventListener("click", () => {
+      const remove = element("button", { type: "button", ariaLabel: "Remove " + entry.name }, "×");
+      remove.addEventListener("click", () => {
         this.drop(entry);
         this.text.focus(); // the button that had the focus is gone
       });
-      li.append(name, off);
-      return li;
+      return element("li", {}, element("span", {}, `${entry.name} · ${entry.ref ? size(entry.bytes) : "uploading"}`), remove);
     }));
     this.list.hidden = this.files.length === 0;
     this.changed();

@@ -1,14 +1,14 @@
-// Linking a channel to a phone, and taking that back. A code stands on the
-// page only while somebody looks at it: closing the panel ends it.
+// Linking a channel to a phone, and logging it out. A code is on the page only while the
+// panel is open: closing the panel ends the request.
 
 import { Refused, call, lines } from "./stream.js";
 import { drawing, element } from "./element.js";
 
-const border = 4; // the empty modules around a QR code that readers need
-const widest = 320; // of the picture, in pixels
+const border = 4; // the quiet zone around a QR code that scanners need, in modules
+const maxWidth = 320; // of the picture, in pixels
 
 export class Linking {
-  // changed is called when the channel's state has changed by what was done.
+  // changed is called when an action here has changed the channel's state.
   constructor(name, title, changed) {
     Object.assign(this, { name, title, changed });
     this.box = element("div", { className: "linking" });
@@ -22,66 +22,64 @@ export class Linking {
     return "/api/channels/" + encodeURIComponent(this.name);
   }
 
-  // show tells whether the channel waits for a phone. What a person is in the
-  // middle of stays until it is over.
+  // show sets whether the channel needs a phone. An action under way stays on the page.
   show(unlinked) {
     if (this.unlinked === unlinked) return;
     this.unlinked = unlinked;
-    if (!this.busy) this.rest();
+    if (!this.busy) this.showActions();
   }
 
-  // hush ends what goes on and takes its codes off the page.
-  hush() {
+  // reset ends the current action and removes its codes from the page.
+  reset() {
     this.stop();
-    this.say("");
-    this.rest();
+    this.setNote("");
+    this.showActions();
   }
 
   stop() {
-    this.going?.abort();
-    this.going = undefined;
+    this.request?.abort();
+    this.request = undefined;
     this.busy = false;
   }
 
-  say(text, problem = false) {
+  setNote(text, problem = false) {
     this.note.textContent = text;
     this.note.classList.toggle("problem", problem);
   }
 
-  // put shows one step; the focus goes to what is meant to be used next, if it
-  // was in the step before.
-  put(step, next) {
+  // showStep replaces the step on the page. If the old step had the focus, next gets it.
+  showStep(step, next) {
     const here = this.body.contains(document.activeElement);
     this.body.replaceChildren(...step);
     if (here) (next ?? this.body.querySelector("button"))?.focus();
   }
 
-  // rest offers what can be done.
-  rest() {
+  // showActions offers the possible actions.
+  showActions() {
     this.busy = false;
     if (this.unlinked) {
       const command = element("code", {}, "dragoman login " + this.name);
-      this.put([element("p", {}, "Link a phone here, or in a terminal with ", command, "."), buttons(button("Show the QR code", "main", () => this.link("")), button("Use a phone number", "quiet", () => this.askNumber()))]);
+      this.showStep([element("p", {}, "Link a phone here, or in a terminal with ", command, "."), buttons(button("Show the QR code", "main", () => this.link("")), button("Use a phone number", "quiet", () => this.askNumber()))]);
     } else {
-      this.put([buttons(button("Log out", "quiet", () => this.askLogout(), `Log ${this.name} out of ${this.title}`))]);
+      this.showStep([buttons(button("Log out", "quiet", () => this.askLogout(), `Log ${this.name} out of ${this.title}`))]);
     }
   }
 
   cancel(word = "Cancel") {
-    return button(word, "quiet", () => this.hush());
+    return button(word, "quiet", () => this.reset());
   }
 
-  // link shows one code after the other until a phone has taken one.
+  // link shows one code after the other until a phone has used one.
   async link(phone) {
     this.stop();
-    const going = (this.going = new AbortController());
+    const request = (this.request = new AbortController());
     this.busy = true;
-    this.say("");
-    this.put([element("p", { className: "wait" }, `Asking ${this.title} for a code …`), buttons(this.cancel())]);
+    this.setNote("");
+    this.showStep([element("p", { className: "wait" }, `Asking ${this.title} for a code …`), buttons(this.cancel())]);
     let end;
     try {
-      await lines(this.path + "/link", { phone }, going.signal, (line) => {
-        if (this.going !== going) return;
+      await lines(this.path + "/link", { phone }, request.signal, (line) => {
+        if (this.request !== request) return;
         if (line.qr) this.showQR(line.qr);
         else if (line.code) this.showCode(line.code);
         else end = line;
@@ -90,48 +88,48 @@ export class Linking {
     } catch (error) {
       end = { error: error instanceof Refused ? error.message : "The daemon does not answer." };
     }
-    if (this.going !== going) return; // given up
+    if (this.request !== request) return; // canceled
     this.stop();
-    this.over(end, phone);
+    this.showResult(end, phone);
   }
 
-  over({ account, expired, error }, phone) {
+  showResult({ account, expired, error }, phone) {
     if (account) {
-      this.say(`Linked to ${account}.`);
+      this.setNote(`Linked to ${account}.`);
       this.unlinked = false;
-      this.rest();
+      this.showActions();
       this.changed();
       return;
     }
-    this.say(expired ? "The code has expired." : sentence(error), !expired);
+    this.setNote(expired ? "The code has expired." : sentence(error), !expired);
     const again = button(expired ? "Show a new code" : "Try again", "main", () => this.link(phone));
-    this.put([buttons(again, this.cancel())], again);
+    this.showStep([buttons(again, this.cancel())], again);
     this.changed();
   }
 
   showQR(qr) {
     const step = [
-      way(this.title, "Link a device", "and scan this. The code changes by itself."),
-      picture(qr, this.title, Math.min(widest, this.body.clientWidth)),
+      instructions(this.title, "Link a device", "and scan this. The code changes by itself."),
+      picture(qr, this.title, Math.min(maxWidth, this.body.clientWidth)),
       buttons(button("Use a phone number instead", "quiet", () => this.askNumber()), this.cancel()),
     ];
     const old = this.body.querySelector("svg");
     if (old) old.replaceWith(step[1]);
     else {
-      this.put(step);
+      this.showStep(step);
       this.box.scrollIntoView({ block: "nearest" });
     }
   }
 
   showCode(code) {
     const text = element("output", { className: "code" }, code);
-    this.put([way(this.title, "Link a device", "Link with phone number instead", "and type this code."), text, buttons(this.cancel())]);
+    this.showStep([instructions(this.title, "Link a device", "Link with phone number instead", "and type this code."), text, buttons(this.cancel())]);
   }
 
   askNumber() {
     this.stop();
     this.busy = true;
-    this.say("");
+    this.setNote("");
     const id = "phone-" + this.name;
     const input = element("input", { id, type: "tel", placeholder: "+49 170 1234567", autocomplete: "off", required: true });
     const form = element(
@@ -143,29 +141,29 @@ export class Linking {
       event.preventDefault();
       if (input.value.trim()) this.link(input.value.trim());
     });
-    this.put([form], input);
+    this.showStep([form], input);
   }
 
   askLogout() {
     this.busy = true;
-    this.say("");
+    this.setNote("");
     const keep = this.cancel("Keep it");
-    this.put([
+    this.showStep([
       element("p", {}, `Log out of ${this.title}? No messages arrive until a phone is linked again. Conversations are kept.`),
       buttons(button("Log out", "danger", () => this.logout()), keep),
     ], keep);
   }
 
   async logout() {
-    this.put([element("p", { className: "wait" }, "Logging out …")]);
+    this.showStep([element("p", { className: "wait" }, "Logging out …")]);
     try {
       const { told } = await call(this.path + "/unlink", {}, {});
-      this.say(told ? "Logged out." : `Logged out here. ${this.title} could not be reached; remove the device on the phone too, under Linked devices.`, !told);
+      this.setNote(told ? "Logged out." : `Logged out here. ${this.title} could not be reached; remove the device on the phone too, under Linked devices.`, !told);
       this.unlinked = true;
     } catch (error) {
-      this.say(error instanceof Refused ? sentence(error.message) : "The daemon does not answer.", true);
+      this.setNote(error instanceof Refused ? sentence(error.message) : "The daemon does not answer.", true);
     }
-    this.rest();
+    this.showActions();
     this.changed();
   }
 }
@@ -181,8 +179,8 @@ function buttons(...all) {
   return element("div", { className: "buttons" }, ...all);
 }
 
-// way is where to tap on the phone, and what then.
-function way(title, ...rest) {
+// instructions say where to tap on the phone, and what to do then.
+function instructions(title, ...rest) {
   const p = element("p", { className: "way" }, "On the phone: ");
   const taps = [title, "Settings", "Linked devices", ...rest.slice(0, -1)];
   taps.forEach((tap, i) => p.append(...(i ? [" › "] : []), element("b", {}, tap)));
@@ -190,8 +188,8 @@ function way(title, ...rest) {
   return p;
 }
 
-// picture draws a code black on white, whatever the page's colours are, with
-// the same number of whole pixels for each module.
+// picture draws a QR code in black on white, whatever the page's colours, with the same
+// whole number of pixels for each module.
 function picture({ size, path }, title, room) {
   const whole = size + 2 * border;
   const side = Math.max(3, Math.floor(room / whole)) * whole;

@@ -1,11 +1,11 @@
-// What was written and is not yet known to be on the server's disk. It is kept
-// in localStorage, so that it outlives the page, and is handed in one after
-// the other under ids that make a repeat harmless.
+// Messages that are not confirmed to be on the server's disk. They are kept in
+// localStorage, so that they survive the page, and sent one after the other under ids
+// that make a repeat safe.
 
 import { post, randomID } from "./stream.js";
 
-// read is what is stored under that name, null if it is not ours: one such
-// must not hide the others.
+// read returns the stored entry of that name, null if it is damaged, which must not hide
+// the others.
 function read(name) {
   try {
     return JSON.parse(localStorage.getItem(name));
@@ -15,10 +15,10 @@ function read(name) {
 }
 
 export class Outbox {
-  // show(message, problem, refused) is told how each message fares; taken(id)
-  // when the server has it.
+  // show(message, problem, refused) is called for each change of a message; taken(id) when
+  // the server has stored it.
   constructor({ room, show, taken }) {
-    this.place = "dragoman.outbox." + room + "."; // one entry a message, so that two pages do not overwrite each other's
+    this.prefix = "dragoman.outbox." + room + "."; // one entry per message, so that two pages do not overwrite each other's
     Object.assign(this, { show, taken, busy: false, tries: 0 });
     this.messages = this.load();
   }
@@ -27,7 +27,7 @@ export class Outbox {
     const messages = [];
     try {
       for (const name of Object.keys(localStorage)) {
-        if (name.startsWith(this.place)) messages.push(read(name));
+        if (name.startsWith(this.prefix)) messages.push(read(name));
       }
     } catch {
       // Storage is off.
@@ -39,9 +39,9 @@ export class Outbox {
     const message = { id: randomID(), text, at: new Date().toISOString(), files };
     this.messages.push(message);
     try {
-      localStorage.setItem(this.place + message.id, JSON.stringify(message));
+      localStorage.setItem(this.prefix + message.id, JSON.stringify(message));
     } catch {
-      // Storage is full or off: the page itself still holds the message.
+      // Storage is full or off: the message is kept in the page only.
     }
     this.show(message);
     this.flush();
@@ -50,7 +50,7 @@ export class Outbox {
   remove(id) {
     this.messages = this.messages.filter((m) => m.id !== id);
     try {
-      localStorage.removeItem(this.place + id);
+      localStorage.removeItem(this.prefix + id);
     } catch {
       // Storage is off.
     }
@@ -60,10 +60,10 @@ export class Outbox {
     return this.messages.length > 0;
   }
 
-  // flush hands in what is there. A refusal for good is shown and taken out of
-  // the way; everything else is tried again, and nothing overtakes it.
+  // flush sends the messages in order. It shows and removes a message that is finally
+  // refused; after any other failure it retries, and later messages wait.
   async flush() {
-    clearTimeout(this.later);
+    clearTimeout(this.timer);
     if (this.busy) return;
     this.busy = true;
     while (this.messages.length > 0) {
@@ -81,7 +81,7 @@ export class Outbox {
           continue;
         }
         this.show(message, error.status ? error.message : "Not sent yet. It is saved and will be sent.");
-        this.later = setTimeout(() => this.flush(), Math.min(10_000, 500 * 2 ** this.tries++));
+        this.timer = setTimeout(() => this.flush(), Math.min(10_000, 500 * 2 ** this.tries++));
         break;
       }
     }

@@ -1,10 +1,10 @@
-// The connection to the daemon: requests that say plainly what went wrong, and
-// a stream of events that comes back by itself and misses nothing.
+// The connection to the daemon: requests whose errors are sentences for people, and an
+// event stream that reconnects by itself and misses nothing.
 
 const api = "/api/chat";
-const quiet = 45_000; // the server is heard at least every 15 seconds
+const silenceLimit = 45_000; // the server sends something at least every 15 seconds
 
-// Refused is an answer of the server; every other error is the connection's.
+// Refused is the server's refusal. Any other error is a failed connection.
 export class Refused extends Error {
   constructor(status, sentence) {
     super(sentence);
@@ -13,7 +13,7 @@ export class Refused extends Error {
   }
 }
 
-export function where(path, parameters = {}) {
+export function apiURL(path, parameters = {}) {
   const url = new URL(path, location.origin);
   const room = new URLSearchParams(location.search).get("room");
   if (room) url.searchParams.set("room", room);
@@ -21,35 +21,30 @@ export function where(path, parameters = {}) {
   return url;
 }
 
-// call makes one request. 401 leads to the login page.
-export async function call(path, parameters, body) {
-  const options = { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(30_000) };
-  if (body !== undefined) {
-    options.method = "POST";
-    options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
-  }
-  const answer = await fetch(where(path, parameters), options);
-  if (answer.status === 401) location.assign("/login" + location.search);
-  if (!answer.ok) {
-    const said = await answer.json().catch(() => ({}));
-    throw new Refused(answer.status, said.error || answer.statusText);
-  }
-  return answer.json();
+// request makes one request and returns its response, or throws Refused. A 401 leads to
+// the login page.
+async function request(path, parameters, { type, ...options }) {
+  const headers = { Accept: "application/json", ...(type && { "Content-Type": type }) };
+  const response = await fetch(apiURL(path, parameters), { ...options, headers });
+  if (response.status === 401) location.assign("/login" + location.search);
+  if (response.ok) return response;
+  const { error } = await response.json().catch(() => ({}));
+  throw new Refused(response.status, error || response.statusText);
 }
 
-// lines makes one request whose answer comes line by line, and hands each to
-// on as it comes. It returns when the answer is over.
+const json = (body) => ({ method: "POST", type: "application/json", body: JSON.stringify(body) });
+
+// call makes one request; with a body it is a POST.
+export async function call(path, parameters, body) {
+  const response = await request(path, parameters, { ...(body && json(body)), signal: AbortSignal.timeout(30_000) });
+  return response.json();
+}
+
+// lines makes one request whose response is a JSON object per line, and calls on for each
+// as it arrives. It returns at the end of the response.
 export async function lines(path, body, signal, on) {
-  const answer = await fetch(where(path), {
-    method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body), signal,
-  });
-  if (answer.status === 401) location.assign("/login" + location.search);
-  if (!answer.ok) {
-    const said = await answer.json().catch(() => ({}));
-    throw new Refused(answer.status, said.error || answer.statusText);
-  }
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await request(path, {}, { ...json(body), signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ; ) {
     const { value, done } = await reader.read();
     if (done) return;
@@ -61,35 +56,31 @@ export async function lines(path, body, signal, on) {
 
 export const feed = (before, limit) => call(api + "/feed", { before, limit }).then((page) => page.items);
 export const post = (message) => call(api + "/messages", {}, message);
-// upload hands in one file, which may take its time.
+
+// upload stores one file. It has no time limit.
 export async function upload(file, signal) {
-  const answer = await fetch(where(api + "/files"), {
-    method: "POST", headers: { "Content-Type": "application/octet-stream", Accept: "application/json" }, body: file, signal,
-  });
-  if (answer.status === 401) location.assign("/login" + location.search);
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, said.error || answer.statusText);
-  return said;
+  const response = await request(api + "/files", {}, { method: "POST", type: "application/octet-stream", body: file, signal });
+  return response.json();
 }
 
-// fileURL is where file n of a message can be had.
-export const fileURL = (seq, n) => where(api + "/file", { seq, n }).href;
+// fileURL is the address of file n of a message.
+export const fileURL = (seq, n) => apiURL(api + "/file", { seq, n }).href;
 
 export const stop = (id) => call(api + "/stop", {}, { id });
 export const session = () => call("/api/session");
 
-// randomID works where crypto.randomUUID does not: on plain http to another machine.
+// randomID is used instead of crypto.randomUUID, which needs https or localhost.
 export function randomID() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-// Stream keeps one event stream open. after() is where to go on; on[kind] gets
-// each event's data; onState hears "connected" and "lost".
+// Stream keeps one event stream open. after() returns the seq to resume after; on[kind]
+// gets each event's data; onState gets "connected" and "lost".
 export class Stream {
   constructor({ after, on, onState }) {
     Object.assign(this, { after, on, onState, tries: 0 });
-    addEventListener("online", () => this.hurry());
-    document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
+    addEventListener("online", () => this.reconnectNow());
+    document.addEventListener("visibilitychange", () => document.hidden || this.reconnectNow());
     addEventListener("pagehide", () => this.source?.close());
     addEventListener("pageshow", (event) => event.persisted && this.open());
   }
@@ -97,12 +88,12 @@ export class Stream {
   open() {
     clearTimeout(this.retry);
     this.source?.close();
-    const source = new EventSource(where(api + "/events", { after: this.after() }));
+    const source = new EventSource(apiURL(api + "/events", { after: this.after() }));
     this.source = source;
     for (const kind of ["hello", "message", "preview", "delta", "end", "state", "beat"]) {
       source.addEventListener(kind, (event) => {
         if (this.source !== source) return;
-        this.watch();
+        this.restartSilenceTimer();
         if (kind === "hello") {
           this.tries = 0;
           this.connected = true;
@@ -112,14 +103,14 @@ export class Stream {
       });
     }
     source.onerror = () => this.source === source && this.lost();
-    this.watch();
+    this.restartSilenceTimer();
   }
 
-  // watch gives the connection up when it has been silent for too long, as it
-  // is after a laptop slept.
-  watch() {
+  // restartSilenceTimer gives the connection up if it stays silent for too long, as it
+  // does after a laptop slept.
+  restartSilenceTimer() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.lost(), quiet);
+    this.silence = setTimeout(() => this.lost(), silenceLimit);
   }
 
   lost() {
@@ -130,12 +121,12 @@ export class Stream {
     clearTimeout(this.retry);
     this.onState("lost");
     const wait = Math.min(8000, 300 * 2 ** this.tries++) * (0.75 + Math.random() / 2);
-    this.retry = setTimeout(() => this.come(), wait);
+    this.retry = setTimeout(() => this.reconnect(), wait);
   }
 
-  // come asks first who we are: an event stream does not tell a missing login
-  // from a missing server.
-  async come() {
+  // reconnect checks the login first, because an event stream cannot distinguish a missing
+  // login from a missing server.
+  async reconnect() {
     try {
       await session();
     } catch {
@@ -145,7 +136,7 @@ export class Stream {
     this.open();
   }
 
-  hurry() {
+  reconnectNow() {
     if (this.connected || this.source) return;
     this.tries = 0;
     this.open();
