@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,37 @@ func TestUnsentOutlivesThePage(t *testing.T) {
 	if !js[bool](v, `Object.keys(localStorage).filter(k => k.includes("outbox")).length === 0`) {
 		t.Error("the outbox was not emptied")
 	}
+}
+
+// A page that missed too much loads the history again. A message that arrives meanwhile is
+// shown too.
+func TestMessageWhileHistoryLoads(t *testing.T) {
+	g := newGateway(t, "", sundial)
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v.until(connected)
+	stub := `fetch = ((f) => async (u, o) => {
+		const response = await f(u, o);
+		if (String(u).includes("/feed")) await new Promise((done) => (globalThis.finishFeed = done));
+		return response;
+	})(fetch); true`
+	if !js[bool](v, stub) {
+		t.Fatal("could not delay the history")
+	}
+	g.down()
+	v.until(lost)
+	for i := range 300 {
+		g.put(live.Item{ID: fmt.Sprint("missed-", i), From: live.FromDragoman, Text: "Missed"})
+	}
+	g.back()
+	v.until(`globalThis.finishFeed`)
+	const late = `[...document.querySelectorAll("li.dragoman")].some((li) => li.textContent.includes("Late"))`
+	g.put(live.Item{ID: "late", From: live.FromDragoman, Text: "Late"})
+	if _, err := g.channel().Send(t.Context(), channels.Outbound{ID: "late", Key: channels.MustKey("web:default"), Text: "Late", Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	v.until(late)
+	js[bool](v, `(globalThis.finishFeed(), true)`)
+	v.until(answers + ` === 51 && ` + late)
 }
 
 func TestHistoryAndPlace(t *testing.T) {

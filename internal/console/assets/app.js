@@ -58,13 +58,13 @@ for (const button of document.querySelectorAll(".tries button")) {
 const stream = new Stream({
   after: () => conversation.last,
   on: {
-    hello: async (hello) => {
+    hello: (hello) => {
       composer.commands = hello.commands;
       composer.max = hello.max_text;
       files.limit(hello.max_file);
       conversation.dropPreviews();
       outbox.flush();
-      if (!hello.whole) await history();
+      if (!hello.whole) start(); // we missed too much: load the history and open the stream again
     },
     message: (item) => {
       outbox.remove(item.id);
@@ -142,6 +142,8 @@ visualViewport?.addEventListener("resize", () => {
   conversation.stickToEnd();
 });
 
+// start loads the newest history and then opens the stream after it, so that nothing falls
+// between the two.
 async function start(tries = 0) {
   try {
     $("logout").hidden = !(await session()).login;
