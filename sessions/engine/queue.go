@@ -124,9 +124,9 @@ func (v *view) queued(id string) (in *rows.In, out *rows.Out, quarantined *sessi
 		channel, id, _ := strings.Cut(rest, "/")
 		quarantined = v.quarantine(channel, id)
 	case ok && lane == laneIn:
-		in = first(v.inbox(k, rows.Queued{Seqs: []int64{seq}}))
+		in = first(v.inbox(k, rows.Queued{Seq: seq}))
 	case ok && lane == laneOut:
-		out = first(v.outbox(k, rows.Queued{Seqs: []int64{seq}}))
+		out = first(v.outbox(k, rows.Queued{Seq: seq}))
 	case id != "":
 		out = first(v.outbox(channels.Key{}, rows.Queued{ID: id}))
 	}

@@ -151,7 +151,7 @@ func put[T any](list []T, v T, open bool, seq func(T) int64) []T {
 
 // inbox and outbox serve a step from what is known.
 func (n *known) inbox(k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if k != n.row.head.Key || !q.Open || !q.Light || q.Newest || q.Before > 0 || q.MessageID != "" || len(q.Seqs) > 0 {
+	if k != n.row.head.Key || q != (rows.Queued{Open: true, Light: true}) {
 		return given[rows.In](nil, errUnknown)
 	}
 	return given(n.in, nil)

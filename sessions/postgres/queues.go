@@ -25,6 +25,9 @@ func queued(q rows.Queued) span {
 	if q.Before > 0 {
 		s.to = q.Before - 1
 	}
+	if q.Seq > 0 {
+		s.from, s.to = q.Seq, q.Seq
+	}
 	return s
 }
 
@@ -41,10 +44,7 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 		return anyKey(ctx, r, `SELECT k.key, r.seq, r.state, r.data, r.inbound FROM inbox r JOIN keys k ON k.id = r.key_id WHERE r.state = 'waiting'`, scanIn)
 	}
 	where, args := ``, []any(nil)
-	switch {
-	case len(q.Seqs) > 0:
-		where, args = ` AND seq = ANY($5)`, []any{q.Seqs}
-	case q.MessageID != "":
+	if q.MessageID != "" {
 		where, args = ` AND message_id = $5`, []any{rules.Hash(q.MessageID)}
 	}
 	if q.Open {
@@ -88,8 +88,6 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.id = $1`, scanOut, rules.Hash(q.ID))
 	case q.ID != "":
 		where, args = where+` AND id = $5`, []any{rules.Hash(q.ID)}
-	case len(q.Seqs) > 0:
-		where, args = where+` AND seq = ANY($5)`, []any{q.Seqs}
 	}
 	return bySeq(ctx, r, k, queued(q), `SELECT '', seq, data FROM outbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
 		func(o rows.Out) int64 { return o.Seq })

@@ -15,8 +15,8 @@ type Queued struct {
 	Open bool
 	// Unsent chooses deliveries that are queued, sending or unknown.
 	Unsent bool
-	// Seqs chooses these.
-	Seqs []int64
+	// Seq chooses one row.
+	Seq int64
 	// MessageID chooses inbox rows with that id of the network's.
 	MessageID string
 	// ID chooses the delivery of that Delivery.ID.

@@ -256,7 +256,7 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 		{rows.Queued{}, []int64{1, 2, 3}},
 		{rows.Queued{Open: true}, []int64{2, 3}},
 		{rows.Queued{Open: true, Light: true}, []int64{2, 3}},
-		{rows.Queued{Seqs: []int64{2}}, []int64{2}},
+		{rows.Queued{Seq: 2}, []int64{2}},
 		{rows.Queued{MessageID: "m1", Newest: true}, []int64{3, 1}},
 		{rows.Queued{Before: 3, Newest: true}, []int64{2, 1}},
 	} {

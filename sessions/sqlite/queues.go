@@ -69,8 +69,8 @@ func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, 
 	if q.Before > 0 {
 		to = rowID(id, q.Before-1)
 	}
-	if len(q.Seqs) == 1 {
-		from, to = rowID(id, q.Seqs[0]), rowID(id, q.Seqs[0])
+	if q.Seq > 0 {
+		from, to = rowID(id, q.Seq), rowID(id, q.Seq)
 	}
 	return `''`, ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}, err
 }

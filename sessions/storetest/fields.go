@@ -196,7 +196,7 @@ func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
 	must(t, err)
 	h.Waiting, h.Claim = 0, 0 // only steps see them
 	all = append(all, h)
-	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Seqs: []int64{1}}, {Seqs: []int64{2}}} {
+	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Seq: 1}, {Seq: 2}} {
 		all = append(all, collect(t, r.Inbox(ctx, k, q)))
 	}
 	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Unsent: true}, {ID: "another"}} {
@@ -205,7 +205,7 @@ func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
 	for _, q := range []rows.Said{{}, {Newest: true}, {Newest: true, Again: true}} {
 		all = append(all, collect(t, r.Messages(ctx, k, q)))
 	}
-	for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{Seqs: []int64{1}})) {
+	for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{Seq: 1})) {
 		steps, err := r.Journal(ctx, k, in.Turn)
 		must(t, err)
 		all = append(all, steps)
