@@ -1,15 +1,13 @@
-// Package rows is the kernel below the stores: what a backend keeps, and the
-// one way to change it.
+// Package rows is the kernel below the stores: the rows that a backend stores, and the one
+// way to change them.
 //
-// Policy lives above, in package engine: it reads rows through a [Reader],
-// computes [Changes] as plain values, and a [Backend] makes them durable in one
-// commit. A backend knows nothing of turns, people or erasure, and the engine
-// knows nothing of SQL and files.
+// Policy is in package engine: it reads rows through a [Reader], computes [Changes] as plain
+// values, and a [Backend] makes them durable in one commit. A backend knows nothing of turns,
+// people or erasure, and the engine knows nothing of SQL and files.
 //
-// A row belongs to one key. Within a key, rows of the inbox and the outbox
-// share one sequence, and messages of the transcript have another; the engine
-// hands out both. Values that a Reader returns may be shared: do not change
-// anything that they point to.
+// A row belongs to one key. Within a key, inbox and outbox rows share one sequence, and
+// messages of the transcript have another; the engine assigns both. Values that a Reader
+// returns may be shared: do not change anything that they point to.
 package rows
 
 import (
@@ -20,30 +18,28 @@ import (
 	"dragoman/sessions"
 )
 
-// Head is the summary of a key, without its rows.
+// Head is the state of a key without its rows.
 type Head struct {
 	Key channels.Key
-	// Seq is the last one of inbox and outbox, MessageSeq that of the
-	// transcript. They survive the deletion of a conversation.
+	// Seq is the last seq of inbox and outbox, MessageSeq that of the transcript. They
+	// survive the deletion of a conversation.
 	Seq, MessageSeq int64
-	// Waiting counts the waiting inbox rows, and Claim is the epoch of the key's live
-	// claim, 0 if there is none. Both are set only within an update, and no update
-	// changes Claim.
+	// Waiting counts the waiting inbox rows. Claim is the epoch of the key's live claim, 0
+	// if there is none. Both are set only within an update, and no update changes Claim.
 	Waiting int
 	Claim   int64
 	// Conversation is nil if there is no transcript.
 	Conversation *Conversation
 }
 
-// Conversation is the head of a transcript. The names are those that it has as
-// JSON.
+// Conversation is the head of a transcript. The file store writes it as JSON.
 type Conversation struct {
-	// Generation is the current one, "" before the first message; its messages
-	// have seqs above From.
+	// Generation is the current one, "" before the first message. Its messages have seqs
+	// above From.
 	Generation string `json:"-"`
 	From       int64  `json:"from,omitempty"`
-	// Covers is the seq up to which the newest summary of the generation covers
-	// messages; 0 if there is none.
+	// Covers is the last seq that the newest summary of the generation covers; 0 if there
+	// is none.
 	Covers   int64             `json:"-"`
 	Title    string            `json:"title,omitempty"`
 	Created  time.Time         `json:"created"`
@@ -51,18 +47,17 @@ type Conversation struct {
 	Messages int               `json:"message_count"` // over all generations
 	Usage    sessions.Usage    `json:"usage,omitzero"`
 	Settings sessions.Settings `json:"settings,omitzero"`
-	// Erasures counts how often messages were erased from it. A summary that was
-	// begun before the last time may repeat them.
+	// Erasures counts how often messages were erased from it. A summary that was begun
+	// before the last time may repeat them.
 	Erasures int `json:"erasures,omitempty"`
 }
 
 // In is one accepted message. Its Steps are nil: Reader.Journal has them.
 type In = sessions.InboxRecord
 
-// Out is one delivery. The backend sets Delivery.ID where that is empty.
+// Out is one delivery. The backend sets Delivery.ID if it is empty.
 type Out struct {
-	// Fresh, in a change, marks a new row. In other rows the text to send does not
-	// change.
+	// Fresh, in a change, marks a new row. The text of other rows does not change.
 	Fresh bool
 	sessions.OutboxRecord
 }
@@ -73,22 +68,22 @@ type Step struct {
 	sessions.Step
 }
 
-// Changes are the changes of one step, as values. They are applied in the order of
-// the fields, all or none.
+// Changes are the changes of one step, as values. They are applied in the order of the
+// fields, all or none.
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
-	// Removed are facts, pairings and quarantined messages to delete. Only their names
-	// count. A fact with ID 0 stands for all facts of its scope.
+	// Removed are facts, pairings and quarantined messages to delete, by their names. A
+	// fact with ID 0 stands for all facts of its scope.
 	Removed []Record
-	// Records replace those with the same name: facts, pairings, jobs, occurrences,
-	// quarantined messages, and Store, of which the counters in Days are set.
+	// Records replace those with the same name: facts, pairings, jobs, occurrences and
+	// quarantined messages. A Store sets the counters in its Days.
 	Records []Record
-	// Marks are kept in addition to those of deleted inbox rows: see rules.Marks.
+	// Marks are stored in addition to those of deleted inbox rows: see rules.Marks.
 	Marks []string
-	// Name, if not nil, is the store's from now on: see sessions.StoreRecord.
+	// Name, if not nil, is the new name of the store: see sessions.StoreRecord.
 	Name *string
-	// Fenced are the keys whose claims are over.
+	// Fenced are the keys whose claims end.
 	Fenced []channels.Key
 }
 
@@ -99,33 +94,33 @@ func (c *Changes) Empty() bool {
 
 // Chat is the change of one key. Zero fields change nothing.
 type Chat struct {
-	// Head is as it is after the change.
+	// Head is the head after the change.
 	Head
-	// Gone deletes the key with everything that belongs to it. The rest of the change
-	// is ignored.
+	// Gone deletes the key and everything that belongs to it. The rest of the change is
+	// ignored.
 	Gone bool
-	// Moves take in the rows of other keys, or renumber those of this one. They
-	// come before all that follows, in order.
+	// Moves add the rows of other keys, or renumber those of this one. They are applied
+	// in order, before all that follows.
 	Moves []Move
-	// Anew deletes generations and summaries, Cleared messages as well.
+	// Anew deletes generations and summaries. Cleared deletes messages as well.
 	Anew, Cleared bool
-	// Settled deletes the finished rows of the queues: inbox rows that do not wait,
-	// and deliveries that will not be sent any more.
+	// Settled deletes the finished rows of the queues: inbox rows that are not waiting, and
+	// deliveries that will not be sent any more.
 	Settled bool
 	// Drop are seqs of inbox rows to delete.
 	Drop []int64
-	// Forget are the seqs up to which summaries reach that are to be deleted.
+	// Forget are the summaries to delete, by the last seq that each covers.
 	Forget []int64
 	// Ended are turns whose journals are deleted.
 	Ended []string
 
 	In  []*InPut
 	Out []*Out // put by Seq
-	// Large, if not nil, yields messages to add before Messages, in order. They are
-	// too many for memory and come in stretches that fit. It may be called again, but
-	// not after the update.
+	// Large, if not nil, yields messages to add before Messages, in order. They are too many
+	// for memory and come in parts that fit. It may be called more than once, but not after
+	// the update.
 	Large iter.Seq2[[]sessions.Message, error]
-	// Messages are added; Rewritten take the place of those with their seqs.
+	// Messages are added. Rewritten replace those with the same seqs.
 	Messages, Rewritten []sessions.Message
 	Begun               []sessions.Generation // added; LastSeq is not set
 	Summaries           []sessions.Summary    // added to the current generation
@@ -135,14 +130,14 @@ type Chat struct {
 // InPut is an inbox row to be put by its Seq.
 type InPut struct {
 	In
-	// Fresh marks a new row, or one whose Inbound changes. In other rows Inbound may
-	// be empty, and does not change.
+	// Fresh marks a new row, or one whose Inbound changes. The Inbound of other rows does
+	// not change, and may be empty here.
 	Fresh bool
 }
 
-// Move adds numbers to the seqs of all rows of From and gives them to the key
-// of the change. Journals move too, over those that turns of the same names
-// had. Generations and summaries that another key leaves behind are deleted.
+// Move adds numbers to the seqs of all rows of From and gives them to the key of the
+// change. Journals move too, and replace those of turns with the same names. The
+// generations and summaries of another key are deleted.
 type Move struct {
 	From            channels.Key
 	Queues, Message int64
@@ -167,8 +162,8 @@ type Record struct {
 // Store is about the store as a whole.
 type Store struct {
 	Name string           // see sessions.StoreRecord
-	Days map[string]int64 // how many generations were begun, by day
-	// LastFact is the highest ID that a fact ever had. The backend raises it.
+	Days map[string]int64 // the number of generations that began, by day
+	// LastFact is the highest ID that a fact ever had. The backend keeps it.
 	LastFact int64
 }
 
@@ -184,7 +179,7 @@ type Summary struct {
 	sessions.Summary
 }
 
-// Added hands out Large and then Messages.
+// Added yields Large and then Messages.
 func (c *Chat) Added() iter.Seq2[[]sessions.Message, error] {
 	return func(yield func([]sessions.Message, error) bool) {
 		if c.Large != nil {

@@ -7,8 +7,8 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// TestKernelIsSmall: every method is one that each backend has to have. A new
-// kind of record or a new question goes through those that are there.
+// TestKernelIsSmall: each backend has to implement every method. New kinds of records and
+// new questions go through the existing ones.
 func TestKernelIsSmall(t *testing.T) {
 	if n := reflect.TypeFor[rows.Backend]().NumMethod(); n > 20 {
 		t.Errorf("rows.Backend has %d methods, want at most 20", n)

@@ -26,13 +26,13 @@ func jsonWithin(raw json.RawMessage, most int) json.RawMessage {
 		return b
 	}
 	b, err := json.Marshal(text)
-	if err != nil { // no string fails to encode
+	if err != nil { // never for a string
 		return nil
 	}
 	return b
 }
 
-// depth is how deep JSON is nested.
+// depth returns how deep JSON is nested.
 func depth(raw []byte) (deepest int) {
 	now, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -72,7 +72,7 @@ func fieldsWithin(m map[string]json.RawMessage, most int) map[string]json.RawMes
 	return clean
 }
 
-// Foreign are the fields of other programs in s, nil if there are none.
+// Foreign returns the fields of other programs in s, nil if there are none.
 func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
 	raw, ok := s.Metadata[sessions.FieldsName]
 	if !ok || json.Unmarshal(raw, &fields) != nil {
@@ -81,16 +81,16 @@ func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// SetForeign keeps fields of other programs in s, or removes them if there are none.
-// It replaces the map of s instead of changing it.
+// SetForeign sets the fields of other programs in s, or removes them if there are none.
+// It replaces the map of s and does not change it.
 func SetForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
 	m := maps.Clone(s.Metadata)
 	if m == nil {
 		m = map[string]json.RawMessage{}
 	}
 	delete(m, sessions.FieldsName)
-	// The object around them nests them once more.
-	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 { // clean ones encode
+	// Metadata nests them one level deeper.
+	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 {
 		m[sessions.FieldsName] = raw
 	}
 	if s.Metadata = m; len(m) == 0 {

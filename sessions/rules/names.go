@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Names are the exact names of the fields of one of our JSON objects, without those
-// of nested objects.
+// Names has the exact names of the fields of one of our JSON objects, without those of
+// nested objects.
 type Names map[string]bool
 
-// NamesOf are those of T, a struct.
+// NamesOf returns the names of T, a struct.
 func NamesOf[T any]() Names {
 	n := Names{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
@@ -21,9 +21,9 @@ func NamesOf[T any]() Names {
 	return n
 }
 
-// Split separates our fields in the object raw from those of other programs. If
-// there are none, theirs is nil and ours is raw. One of our names in other letters
-// counts as theirs, though a decoder would accept it.
+// Split separates our fields in the object raw from those of other programs. If there are
+// none of theirs, theirs is nil and ours is raw. A name that differs from ours in case is
+// theirs, though a decoder would accept it.
 func (n Names) Split(raw []byte) (ours []byte, theirs map[string]json.RawMessage) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
@@ -40,7 +40,7 @@ func (n Names) Split(raw []byte) (ours []byte, theirs map[string]json.RawMessage
 		return raw, nil
 	}
 	ours, err := json.Marshal(own)
-	if err != nil { // it was just read
+	if err != nil { // never: it was just decoded
 		return raw, nil
 	}
 	return ours, all

@@ -19,7 +19,7 @@ type derived struct {
 	Hidden int `json:"-"`
 }
 
-// Ours are told from theirs by our names to the letter.
+// Fields are ours if their names match exactly.
 func TestNamesSplit(t *testing.T) {
 	names := rules.NamesOf[derived]()
 	for raw, want := range map[string]struct {

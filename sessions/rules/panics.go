@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error of a recovered panic with the value v. The stack names
-// functions and lines, never chat text. The value may have some, so only its type is
-// shown, unless the runtime made it.
+// Panic returns the error of a recovered panic with the value v. The stack names functions
+// and lines, never chat text. The value may have chat text, so the error shows only its
+// type, unless the runtime made it.
 func Panic(v any) error {
 	value := fmt.Sprintf("%T", v)
 	if e, ok := v.(runtime.Error); ok {

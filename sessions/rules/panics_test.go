@@ -10,8 +10,7 @@ import (
 
 var errSecret = errors.New("secret words")
 
-// A panic's error tells where it was and what the runtime says, and nothing
-// that a person may have written.
+// A panic's error has the place and the runtime's words, and no chat text.
 func TestPanic(t *testing.T) {
 	caught := func(f func()) (err error) {
 		defer func() { err = rules.Panic(recover()) }()

@@ -15,25 +15,25 @@ const (
 	InClosed    = "closed"    // by /stop or /new
 	InDropped   = "dropped"   // by the operator
 	InWithdrawn = "withdrawn" // by its author, or an admin, who deleted it before its turn
-	InEdit      = "edit"      // an edit that went into a waiting row, or a deletion of one; kept as the memory of its id
+	InEdit      = "edit"      // an edit or deletion that changed a waiting row; kept so that its id stays known
 )
 
-// Unsent reports whether a delivery in state is not done.
+// Unsent reports whether a delivery in state is still to be sent.
 func Unsent(state sessions.DeliveryState) bool {
 	return state == sessions.DeliveryQueued || state == sessions.DeliverySending || state == sessions.DeliveryUnknown
 }
 
-// Dedupe is the string under which a message is accepted once. Channel names have
-// no colon, so it is unambiguous.
+// Dedupe is the string by which a message is accepted only once. Channel names have no
+// colon, so it is unambiguous.
 func Dedupe(m channels.Inbound) string { return m.Key.Channel() + ":" + m.ID }
 
-// Hash is the stored form of the dedupe string of a deleted message.
+// Hash is the form in which the dedupe string of a deleted message is stored.
 func Hash(dedupe string) string {
 	sum := sha256.Sum256([]byte(dedupe))
 	return hex.EncodeToString(sum[:])
 }
 
-// Marks are the hashes that remain when the row of m is deleted.
+// Marks returns the hashes that remain when the row of m is deleted.
 func Marks(m channels.Inbound) []string {
 	marks := []string{Hash(Dedupe(m))}
 	if mark, ok := ErasedMark(m); ok {
@@ -42,9 +42,8 @@ func Marks(m channels.Inbound) []string {
 	return marks
 }
 
-// ErasedMark is the hash that remains of the message m, or of the one that m
-// changes: a network may report changes of a deleted message. ok is false for a
-// message without an id.
+// ErasedMark returns the hash that remains of m, or of the message that m changes, because
+// a network may report changes of a deleted message. ok is false for a message without an id.
 func ErasedMark(m channels.Inbound) (hash string, ok bool) {
 	id := m.MessageID
 	if m.Edits != "" {

@@ -1,7 +1,6 @@
-// Package rules has the rules that the engine and all backends share: how text and
-// times are cleaned before they are stored, how values are copied, how generations,
-// pairing codes and marks of deleted messages are written, and what a "word" is in a
-// search.
+// Package rules has the rules that the engine and all backends share: how text and times
+// are cleaned before they are stored, how values are copied, how generations, pairing codes
+// and marks of deleted messages are written, and what counts as a word in a search.
 //
 // Everything here is a pure function. The package starts no goroutines.
 package rules
@@ -19,15 +18,15 @@ import (
 	"dragoman/sessions"
 )
 
-// PartMessages and PartBytes bound how much of a transcript is taken in from
-// memory: more than that is streamed.
+// PartMessages and PartBytes bound the part of a transcript that is in memory at once. A
+// larger transcript is streamed.
 const (
 	PartMessages = 500
 	PartBytes    = 1 << 20
 )
 
-// Text makes s storable: bytes that are not UTF-8 become U+FFFD. All stores do this
-// on the way in, so that a message reads the same from each of them.
+// Text makes s storable: bytes that are not UTF-8 become U+FFFD. The engine does this
+// before it stores, so that all backends return the same text.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Inbound returns a cleaned deep copy of m.
@@ -83,7 +82,7 @@ func Step(s sessions.Step, now time.Time) sessions.Step {
 
 // Clone returns a deep copy of m.
 func Clone(m sessions.Message) sessions.Message {
-	// An empty list and none are one thing; all backends say nil.
+	// Backends read an empty list as nil.
 	if len(m.ToolCalls) == 0 {
 		m.ToolCalls = nil
 	}
@@ -133,8 +132,8 @@ func Day(now time.Time) string { return now.UTC().Format(dayOfID) }
 
 const dayOfID = "20060102"
 
-// Generation is the id of the n-th generation that began on day. Three digits
-// are the least; the thousandth has four.
+// Generation is the id of the n-th generation that began on day. The number has at least
+// three digits.
 func Generation(day string, n int64) string { return fmt.Sprintf("%s_%03d", day, n) }
 
 // Code is the form in which pairing codes are compared.

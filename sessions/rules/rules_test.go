@@ -36,8 +36,7 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// An id that no store gave is not taken for one: its day counts the generations
-// begun on it.
+// ParseGeneration refuses ids that Generation does not make.
 func TestParseGeneration(t *testing.T) {
 	for id, want := range map[string]int64{
 		"20260601_001": 1, "20260601_1000": 1000,
@@ -51,7 +50,7 @@ func TestParseGeneration(t *testing.T) {
 	}
 }
 
-// FuzzWords: a word never holds what means something in a query of SQLite's.
+// FuzzWords: no word has a character with a meaning in SQLite's query language.
 func FuzzWords(f *testing.F) {
 	f.Add("a \"quoted\" AND (b*)")
 	f.Add("\xff\x00東京")

@@ -21,7 +21,7 @@ func Settings(s sessions.Settings) sessions.Settings {
 	return s
 }
 
-// IsZeroSettings reports whether nothing was chosen.
+// IsZeroSettings reports whether s has no choices.
 func IsZeroSettings(s sessions.Settings) bool {
 	return s.Model == "" && s.System == "" && s.Reasoning == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
 }

@@ -2,17 +2,17 @@ package rules
 
 import "time"
 
-// firstMoment and LastMoment bound the times that stores keep: the whole years of
-// which 64 bits hold every nanosecond.
+// firstMoment and LastMoment bound the times that stores keep: the whole years whose
+// nanoseconds fit into 64 bits.
 var (
 	firstMoment = time.Date(1678, 1, 1, 0, 0, 0, 0, time.UTC)
 	LastMoment  = time.Date(2261, 12, 31, 23, 59, 59, 999999999, time.UTC)
 )
 
-// Time makes t storable, and the same in every store. A time before 1678 or
-// after 2261, from a broken clock or another calendar, becomes the nearest that
-// is kept, so that order is kept and "never" is not due at once. The zero time
-// does not change. The monotonic part is dropped; the zone becomes UTC.
+// Time makes t storable, and the same in every store. A time before 1678 or after 2261,
+// from a broken clock or another calendar, becomes the nearest one in range, so that the
+// order is kept and "never" is not due at once. The zero time does not change. The
+// monotonic part is dropped; the zone becomes UTC.
 func Time(t time.Time) time.Time {
 	t = t.UTC().Round(0)
 	switch {
@@ -26,7 +26,7 @@ func Time(t time.Time) time.Time {
 	return t
 }
 
-// Latest is the later of two times.
+// Latest returns the later of two times.
 func Latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -34,7 +34,7 @@ func Latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Earliest is the earlier of two times, of which zero is none.
+// Earliest returns the earlier of two times, of which a zero one does not count.
 func Earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -10,9 +10,9 @@ import (
 // mark belongs to the letter before it, so "José" does not have "Jose", in either
 // spelling. Case matters. No text has the empty word.
 //
-// An erasure finds somebody's quarantined messages with it, so it must not miss any:
-// after a hit inside a longer word it also looks at hits that begin within the first,
-// like the second "ann-ann" of "xann-ann-ann".
+// An erasure finds a person's quarantined messages with it, so it must not miss any. After
+// a hit inside a longer word it also checks hits that overlap the first, like the second
+// "ann-ann" of "xann-ann-ann".
 func HasWord(text, word string) bool {
 	if word == "" {
 		return false

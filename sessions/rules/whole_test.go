@@ -53,7 +53,7 @@ func TestHasWord(t *testing.T) {
 	}
 }
 
-// hasWordSlowly looks at every place of text.
+// hasWordSlowly tries every position of text.
 func hasWordSlowly(text, word string) bool {
 	part := func(r rune) bool { return unicode.In(r, unicode.Letter, unicode.Mark, unicode.Nd) }
 	for i := range len(text) {
@@ -66,8 +66,8 @@ func hasWordSlowly(text, word string) bool {
 	return false
 }
 
-// TestHasWordEverywhere takes every text and every word that can be made of a
-// few pieces, of which most overlap.
+// TestHasWordEverywhere tries every text and every word that can be made of a few pieces,
+// most of which overlap.
 func TestHasWordEverywhere(t *testing.T) {
 	pieces := []string{"a", "aa", "-", " ", "\u0301", "é", "1", "\xff"}
 	var made []string

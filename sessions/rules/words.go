@@ -22,7 +22,7 @@ const SearchBytes = 1 << 20
 // sentence can be found.
 func Words(s string) []string { return slices.Collect(eachWord(s)) }
 
-// eachWord is Words, one after the other.
+// eachWord yields the words of s.
 func eachWord(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start := -1
@@ -54,10 +54,10 @@ func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// Searchable are the words of content that a search looks at. Of a long one they
-// come once each, and up to SearchBytes.
+// Searchable yields the words of content that a search can find. Those of a long content
+// come once each, up to SearchBytes.
 func Searchable(content string) iter.Seq[string] {
-	const short = 4 << 10 // up to here, looking for repeated words does not pay
+	const short = 4 << 10 // up to here, removing repeated words does not pay
 	if len(content) <= short {
 		return eachWord(content)
 	}
@@ -75,9 +75,8 @@ func Searchable(content string) iter.Seq[string] {
 	}
 }
 
-// Searched reports whether a search finds m at all. It does not find the results
-// of the tool that searches the conversation: these copies would soon outrank the
-// messages themselves.
+// Searched reports whether a search can find m. It does not find the results of the tool
+// that searches the conversation, because these copies would soon outrank the messages.
 func Searched(m sessions.Message) bool {
 	return m.Role != sessions.RoleTool || m.Name != sessions.HistoryTool
 }
@@ -89,7 +88,7 @@ func Begins(w string) bool {
 	return unicode.Is(unicode.Hangul, r)
 }
 
-// Query are the distinct words that a person typed, in order.
+// Query returns the distinct words that a person typed, in order.
 func Query(typed string) []string {
 	var q []string
 	for _, w := range Words(typed) {
@@ -97,11 +96,11 @@ func Query(typed string) []string {
 			q = append(q, w)
 		}
 	}
-	// More words than this are a pasted text, not a search.
+	// More words are a pasted text, not a search.
 	return q[:min(len(q), 32)]
 }
 
-// Score is how many words of the query text has.
+// Score counts the words of the query that text has.
 func Score(query []string, text string) int {
 	if len(query) == 0 {
 		return 0
@@ -121,8 +120,8 @@ func Score(query []string, text string) int {
 	return n
 }
 
-// Best returns at most limit of all that score, best first and, between
-// equals, the later first. Items come in from oldest to newest.
+// Best returns at most limit of the items with a score, best first, and the newer of
+// equals first. all is from oldest to newest.
 func Best[T any](query []string, all []T, text func(T) string, limit int) (found []T) {
 	type hit struct{ score, at int }
 	var hits []hit
