@@ -8,28 +8,27 @@ import (
 	"dragoman/channels"
 )
 
-// Lane says which order an item of a key keeps.
+// Lane is one of the queues of a key.
 type Lane uint8
 
 // The lanes of a key.
 const (
-	// Chat items are answered in order: the first one that waits for its time
-	// holds back those after it, or an answer would overtake another.
+	// Chat items are answered in order: while the first is postponed, those after it wait,
+	// so that no answer overtakes another.
 	Chat Lane = iota
-	// Heartbeat items are independent: they neither wait for a chat message nor hold
-	// one back.
+	// Heartbeat items are independent of chat messages and of each other.
 	Heartbeat
-	// Delivery items leave in order, like Chat.
+	// Delivery items are sent in order, like Chat.
 	Delivery
 	lanes
 )
 
-// Item is one thing that a key still has to do.
+// Item is an open row of a key: a message to answer, or a delivery to send.
 type Item struct {
 	Key  channels.Key
 	Seq  int64
 	Lane Lane
-	// Due is when to do it; zero is at once.
+	// Due is when to handle it; zero means at once.
 	Due time.Time
 	// Turn is the turn that an inbox item is bound to, or "".
 	Turn string
@@ -37,21 +36,21 @@ type Item struct {
 	Since time.Time
 	// Uncertain marks a delivery that may have been sent already.
 	Uncertain bool
-	// Body is the row, which the store will need at once, or nil. It is kept only if
-	// no item is before it, and until the item changes, so that a long queue costs no
-	// memory and an old row is never seen.
+	// Body is the row, for the store that will read it next, or nil. Only the first item of
+	// a lane keeps it, and until the item changes, so that a long queue uses little memory
+	// and no stale row is read.
 	Body any
-	// Gone takes the item off the agenda.
+	// Gone removes the item.
 	Gone bool
 }
 
-// agenda are the open items of one key: each lane ordered by Seq.
+// agenda has the open items of one key, each lane sorted by Seq.
 type agenda [lanes][]Item
 
-// put adds, replaces or removes it.
+// put adds, replaces or removes an item.
 func (a *agenda) put(it Item) {
 	lane := &a[it.Lane]
-	// New items are the newest of their key nearly always.
+	// A new item is nearly always the last one.
 	i, found := len(*lane), false
 	if i > 0 && (*lane)[i-1].Seq >= it.Seq {
 		i, found = slices.BinarySearchFunc(*lane, it.Seq, func(x Item, seq int64) int { return cmp.Compare(x.Seq, seq) })
@@ -70,11 +69,11 @@ func (a *agenda) put(it Item) {
 	}
 }
 
-// next is when the key has something to do, and false if it has nothing.
+// next returns when the first item is due. open is false if there is none.
 func (a *agenda) next() (first time.Time, open bool) {
 	for lane, items := range a {
 		if Lane(lane) != Heartbeat && len(items) > 0 {
-			items = items[:1] // it holds back the others
+			items = items[:1] // the others wait for it
 		}
 		for _, it := range items {
 			if !open || it.Due.Before(first) {

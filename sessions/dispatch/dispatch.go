@@ -1,19 +1,17 @@
-// Package dispatch knows what every key still has to do and hands the keys
-// that are due to a handler, one call at a time for one key.
+// Package dispatch keeps the open items of every key in memory, and calls a handler for
+// the keys that are due, with one call at a time for a key.
 //
-// Its promise: no wake-up is lost and no key is worked on twice at once. A
-// store tells it about each change after the change is durable, in the order
-// of its commits ([Dispatcher.Apply]); looking for more work and going to
-// sleep happen under the same lock, so a message that arrives while a handler
-// returns is seen by one or the other. Its memory is a few words for each open
-// item; keys with nothing open cost nothing.
+// The promise: no wake-up is lost, and no key has two calls at once. A store passes each
+// change to [Dispatcher.Apply] after it is durable, in the order of its commits. Looking for
+// more work and going to sleep happen under the same lock, so a message that arrives while a
+// handler returns is seen by one or the other. An open item uses a few words of memory; a
+// key without one uses none.
 //
-// It is not durable itself: a store fills it when it opens. A handler that
-// fails or panics, or returns with work left and nothing changed, is called
-// again after a backoff.
+// Nothing here is durable: a store adds its open rows when it opens. A handler that fails,
+// panics, or returns with due work and no change is called again after a backoff.
 //
-// [Dispatcher.Run] owns all goroutines: one for each key that is being worked
-// on, and it waits for them before it returns.
+// [Dispatcher.Run] owns all goroutines, one for each key whose handler runs, and waits for
+// them before it returns.
 package dispatch
 
 import (
@@ -29,8 +27,8 @@ import (
 )
 
 const (
-	// recheck bounds how long the wall clock can be misjudged: after a step
-	// of the clock or a suspended machine, due items are found this late.
+	// recheck is how late due items are found at most after the clock was set or the
+	// machine was suspended.
 	recheck = 15 * time.Second
 	// firstBackoff doubles with each failure up to lastBackoff.
 	firstBackoff = 100 * time.Millisecond
@@ -39,38 +37,38 @@ const (
 
 // Options adjust a [Dispatcher]. The zero value works.
 type Options struct {
-	// Now is the clock that due times are compared with; time.Now if nil.
+	// Now is the clock for due times; time.Now if nil.
 	Now func() time.Time
 	// Logger logs handlers that failed. Nil discards.
 	Logger *slog.Logger
-	// Epoch is a number that all epochs of this dispatcher are above.
+	// Epoch is below all epochs of this dispatcher.
 	Epoch int64
 }
 
-// Dispatcher is one store's dispatcher. Make it with [New].
+// Dispatcher is the dispatcher of one store. Make it with [New].
 type Dispatcher struct {
 	now func() time.Time
 	log *slog.Logger
 
 	mu    sync.Mutex
-	keys  map[channels.Key]*state // of keys with something open or running
-	start func(*state)            // works on a key; nil when Run is not running
+	keys  map[channels.Key]*state // those with open items or a running handler
+	start func(*state)            // starts work on a key; nil while Run does not run
 	epoch int64
 	ran   bool
 }
 
-// state is the dispatcher's memory of one key.
+// state is the state of one key.
 type state struct {
 	key      channels.Key
 	agenda   agenda
 	changes  uint64 // counts applied items
 	live     int64  // epoch of the live claim, or 0
 	cancel   context.CancelCauseFunc
-	active   bool // a goroutine works on it
+	active   bool // has a goroutine
 	failures int
-	// rest is until when a failing key is left alone, on the real clock.
+	// rest is when a key that failed may run again, on the real clock.
 	rest  time.Time
-	timer *time.Timer // until it has something to do; nil: none runs
+	timer *time.Timer // until the first item is due; may be nil
 }
 
 func (s *state) stop() {
@@ -80,7 +78,7 @@ func (s *state) stop() {
 	}
 }
 
-// New makes a dispatcher with nothing to do.
+// New makes a dispatcher without items.
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{
 		now: o.Now, log: o.Logger, epoch: o.Epoch,
@@ -95,9 +93,8 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// Apply takes over changes that are durable now and ends the claims of fenced
-// keys. Stores call it in the order of their commits and before they answer
-// the caller whose change it was.
+// Apply applies durable changes and ends the claims of fenced keys. Stores call it in the
+// order of their commits, before they answer the caller who made the change.
 func (d *Dispatcher) Apply(changes []Item, fenced []channels.Key) {
 	if len(changes) == 0 && len(fenced) == 0 {
 		return
@@ -140,7 +137,7 @@ func (d *Dispatcher) Check(c sessions.Claim) error {
 	return nil
 }
 
-// Claim is the epoch of the live claim of k, 0 if there is none.
+// Claim returns the epoch of the live claim of k, 0 if there is none.
 func (d *Dispatcher) Claim(k channels.Key) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +147,7 @@ func (d *Dispatcher) Claim(k channels.Key) int64 {
 	return 0
 }
 
-// Items lists those of k in lanes, by Seq.
+// Items lists the items of k in some lanes, sorted by Seq.
 func (d *Dispatcher) Items(k channels.Key, lanes ...Lane) (items []Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,7 +162,7 @@ func (d *Dispatcher) Items(k channels.Key, lanes ...Lane) (items []Item) {
 	return items
 }
 
-// Stats counts open items, but not dead deliveries and quarantined messages.
+// Stats counts open items. It does not set Dead and Quarantined.
 func (d *Dispatcher) Stats() sessions.Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,8 +23,8 @@ func chat(seq int64, due time.Time) dispatch.Item {
 	return dispatch.Item{Key: key, Seq: seq, Lane: dispatch.Chat, Due: due}
 }
 
-// TestWakesAtTheTime looks at the clock of the bubble when handlers are
-// called: at once, at the postponed time to the millisecond, after backoffs.
+// TestWakesAtTheTime: handlers are called at once, or at the postponed time to the
+// millisecond.
 func TestWakesAtTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(dispatch.Options{})
@@ -76,8 +76,8 @@ func TestBackoffGrowsAndIsBounded(t *testing.T) {
 	})
 }
 
-// TestWallClockSteps: postponed things are found soon after the clock has
-// stepped forward, although no timer runs out.
+// TestWallClockSteps: postponed items are found soon after the clock was set forward, though
+// no timer fires.
 func TestWallClockSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

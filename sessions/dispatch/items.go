@@ -6,7 +6,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// In is what there is to do about an inbox row.
+// In is the item of an inbox row.
 func In(r *rows.In) Item {
 	lane := Chat
 	if r.Origin == sessions.OriginHeartbeat {
@@ -15,7 +15,7 @@ func In(r *rows.In) Item {
 	return Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Turn: r.Turn, Since: r.Accepted, Gone: r.State != rules.InWaiting}
 }
 
-// Out is what there is to do about a delivery.
+// Out is the item of a delivery.
 func Out(o *sessions.OutboxRecord) Item {
 	return Item{
 		Key: o.Key, Seq: o.Seq, Lane: Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Leases are the leases of a store that one process owns. A lease is lost only with
-// the process.
+// Leases has the leases of a store that one process owns. A holder keeps its lease until
+// it returns or the process ends.
 type Leases struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // closed when the holder is done
+	held map[string]chan struct{} // closed when the holder has returned
 }
 
 // Hold is [sessions.Leases] within one process.

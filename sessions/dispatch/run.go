@@ -39,7 +39,7 @@ func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
 	return nil
 }
 
-// work calls h for one key as long as it has something to do.
+// work calls h for one key until it has nothing due.
 func (d *Dispatcher) work(ctx context.Context, s *state, h sessions.Handler) {
 	for {
 		claim, hctx, changes := d.claim(ctx, s)
@@ -51,8 +51,8 @@ func (d *Dispatcher) work(ctx context.Context, s *state, h sessions.Handler) {
 	}
 }
 
-// claim begins the next claim of s, or ends its activity and returns no
-// context if there is nothing to do for now.
+// claim begins the next claim of s. If nothing is due it makes s inactive and returns a nil
+// context.
 func (d *Dispatcher) claim(ctx context.Context, s *state) (sessions.Claim, context.Context, uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64
 	stuck := err == nil && open && !next.After(d.now()) && s.changes == changes
 	switch {
 	case fenced || ctx.Err() != nil:
-		// A fence begins afresh; at the end nothing is claimed any more.
+		// A fence has reset the failures; at the end there are no more claims.
 		return
 	case err == nil && !stuck:
 		s.failures = 0
@@ -94,7 +94,7 @@ func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64
 	d.log.Warn("work on a conversation failed; will try again", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
 }
 
-// Backoff is the pause after that many failures in a row, with jitter.
+// Backoff returns the pause after a number of failures in a row, with jitter.
 func Backoff(failures int) time.Duration {
 	pause := lastBackoff
 	if failures < 10 {
@@ -103,8 +103,8 @@ func Backoff(failures int) time.Duration {
 	return pause - rand.N(pause/4)
 }
 
-// Call runs h and turns a panic into an error: one broken conversation must
-// not take the others with it.
+// Call runs h and turns a panic into an error, so that one broken conversation does not end
+// the others.
 func Call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +114,7 @@ func Call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error)
 	return h(ctx, c)
 }
 
-// pause is how long s has nothing to do: 0 if it is due now.
+// pause returns how long s has nothing to do: 0 if it is due now.
 func (d *Dispatcher) pause(s *state) time.Duration {
 	due, open := s.agenda.next()
 	if !open {
@@ -127,18 +127,17 @@ func (d *Dispatcher) pause(s *state) time.Duration {
 	return min(max(wait, 0), recheck)
 }
 
-// schedule has s worked on, now or at its time, or forgets it if nothing is left of
-// it.
+// schedule starts work on s now or when it is due, or removes s if it has no items.
 func (d *Dispatcher) schedule(s *state) {
 	if s.active {
-		return // work looks again when the handler has returned
+		return // work calls claim after the handler returns
 	}
 	s.stop()
 	_, open := s.agenda.next()
 	switch pause := d.pause(s); {
 	case !open:
 		delete(d.keys, s.key)
-	case d.start == nil: // Run will look
+	case d.start == nil: // Run will schedule it
 	case pause > 0:
 		s.timer = time.AfterFunc(pause, func() { d.wake(s) })
 	default:
@@ -147,7 +146,7 @@ func (d *Dispatcher) schedule(s *state) {
 	}
 }
 
-// wake schedules s anew when its time has come.
+// wake schedules s when its timer fires.
 func (d *Dispatcher) wake(s *state) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

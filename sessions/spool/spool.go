@@ -1,13 +1,12 @@
-// Package spool keeps values that may not fit into memory until they are read
-// again: the messages of an import, between the reader of its file and the store.
+// Package spool keeps values that may not fit into memory, such as the messages of an
+// import until they are stored.
 //
-// The promise: At returns added values in any order and any number of times, until
-// Close. The first values stay in memory; those beyond a bound are written as JSON to
-// a file without a name, of which nothing is left when the process ends, however it
-// ends.
+// The promise: At returns added values in any order and any number of times, until Close.
+// The first values, up to a bound, stay in memory. The others are written as JSON to a file
+// without a name, which is gone when the process ends, however it ends.
 //
-// Failures: if the file cannot be made or the disk is full, Add returns the error and
-// the spool cannot be used any more. The package starts no goroutines.
+// Failures: if the file cannot be made or the disk is full, Add returns the error and the
+// spool is useless. The package starts no goroutines.
 package spool
 
 import (
@@ -24,15 +23,15 @@ const Most = 1 << 20
 // Spool holds values of one kind. It is not safe for concurrent use.
 type Spool[T any] struct {
 	dir    string
-	places []place[T]
+	values []located[T]
 	held   int // bytes in memory
 	file   *os.File
 	size   int64
 	buf    bytes.Buffer
 }
 
-// place is where a value is: in memory, or in the file.
-type place[T any] struct {
+// located is a value in memory, or its position in the file.
+type located[T any] struct {
 	held   *T
 	at     int64
 	length int
@@ -42,14 +41,14 @@ type place[T any] struct {
 // folder for temporary files if dir is "".
 func New[T any](dir string) *Spool[T] { return &Spool[T]{dir: dir} }
 
-// Len is how many values were added.
-func (s *Spool[T]) Len() int { return len(s.places) }
+// Len counts the added values.
+func (s *Spool[T]) Len() int { return len(s.values) }
 
-// Add takes v, which has about size bytes, and owns it from then on.
+// Add adds v, which has about size bytes, and owns it from then on.
 func (s *Spool[T]) Add(v T, size int) error {
 	if s.held+size <= Most {
 		s.held += size
-		s.places = append(s.places, place[T]{held: &v})
+		s.values = append(s.values, located[T]{held: &v})
 		return nil
 	}
 	if s.file == nil {
@@ -67,15 +66,14 @@ func (s *Spool[T]) Add(v T, size int) error {
 	if _, err := s.file.WriteAt(s.buf.Bytes(), s.size); err != nil {
 		return fmt.Errorf("spool: write: %w", err)
 	}
-	s.places = append(s.places, place[T]{at: s.size, length: s.buf.Len()})
+	s.values = append(s.values, located[T]{at: s.size, length: s.buf.Len()})
 	s.size += int64(s.buf.Len())
 	return nil
 }
 
-// At returns the i-th value, from 0. The caller must not change anything it refers
-// to.
+// At returns the i-th value, from 0. The caller must not change anything it points to.
 func (s *Spool[T]) At(i int) (v T, err error) {
-	p := s.places[i]
+	p := s.values[i]
 	if p.held != nil {
 		return *p.held, nil
 	}
@@ -91,7 +89,7 @@ func (s *Spool[T]) At(i int) (v T, err error) {
 
 // Close frees everything. The spool must not be used any more.
 func (s *Spool[T]) Close() error {
-	s.places = nil
+	s.values = nil
 	if s.file == nil {
 		return nil
 	}

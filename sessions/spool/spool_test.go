@@ -16,7 +16,7 @@ type value struct {
 	Text string `json:"text"`
 }
 
-// What does not fit into memory comes back from a file that nobody sees.
+// Values that do not fit into memory come back from a file without a name.
 func TestSpool(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -26,7 +26,7 @@ func TestSpool(t *testing.T) {
 	text := strings.Repeat("<ü\u2028>", 100)
 	const many = 20
 	for i := range many {
-		if i == many/2 { // there is nothing in it, and no second file is made
+		if i == many/2 { // it is empty, and no second file is made
 			if err := os.Remove(dir); err != nil {
 				t.Error(err)
 			}
