@@ -1,8 +1,8 @@
-// Package database opens the PostgreSQL database of a store for what is no row of
-// it: files of messages, linked devices. Each is in the schema of the store, or in
-// one beside it that has one owner at a time.
+// Package database opens the PostgreSQL database of a store for other data than its rows:
+// files of messages, and linked devices. They are in the store's schema, or in a part, a
+// schema beside it that can have one owner at a time.
 //
-// The goroutines are those of the connections, which closing the database ends. No
+// The goroutines are those of the connections. They end when the database is closed. No
 // error has the password of a url in it.
 package database
 
@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Open opens the database at url. Its schema is that of the store, which it makes, or
-// if part is not empty one beside it, which may not be there. It has at most conns
-// connections, and few while nothing happens.
+// Open opens the database at url with at most conns connections. They use the store's
+// schema, which Open creates, or if part is not empty the schema of that part, which may not
+// exist. Idle connections are closed after a minute.
 func Open(ctx context.Context, url, part string, conns int) (*sql.DB, error) {
 	config, schema, err := configOf(url, part)
 	if err != nil {
@@ -37,10 +37,9 @@ func Open(ctx context.Context, url, part string, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// Own is Open of a part that one process uses at a time, on one connection:
-// whoever calls it takes the part from whoever did before. Statements of that one
-// fail from then on, and its new connections with the error taken. That holds for
-// a process that was frozen, too.
+// Own is Open for a part that one process uses at a time, on one connection. It takes the
+// part from the former owner: its statements fail from then on, and its new connections with
+// the error taken, even if that process was frozen meanwhile.
 func Own(ctx context.Context, url, part string, taken error) (*sql.DB, error) {
 	config, schema, err := configOf(url, part)
 	if err != nil {
@@ -63,8 +62,8 @@ func Own(ctx context.Context, url, part string, taken error) (*sql.DB, error) {
 	})), nil
 }
 
-// take makes this process the owner. A connection of the one before that was let
-// in before is there to be ended; one that comes later is refused.
+// take makes this process the owner and ends the former owner's connections. Those that it
+// opens later are refused.
 func take(ctx context.Context, db *sql.DB, schema string) (epoch int64, err error) {
 	if err := makeSchema(ctx, db, schema); err != nil {
 		return 0, err
@@ -80,15 +79,15 @@ func take(ctx context.Context, db *sql.DB, schema string) (epoch int64, err erro
 	err = db.QueryRowContext(ctx, `SELECT coalesce(bool_or(NOT pg_terminate_backend(pid, 5000)), false) FROM pg_stat_activity
 		WHERE application_name = current_setting('application_name') AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()`).Scan(&alive)
 	if err == nil && alive {
-		err = errors.New("a connection of the node that had it before does not end")
+		err = errors.New("a connection of the node that owned it before does not end")
 	}
 	return epoch, err
 }
 
-// configOf reads url. Its schema is that of the store, or part beside it.
+// configOf parses url and returns the schema of the store, or of a part.
 func configOf(url, part string) (*pgx.ConnConfig, string, error) {
 	config, err := pgx.ParseConfig(url)
-	if err != nil { // its text may have the password in it
+	if err != nil { // which may have the password in it
 		return nil, "", errors.New("the url cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	schema := cmp.Or(config.RuntimeParams["search_path"], defaultSchema)
@@ -119,8 +118,8 @@ func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
 	return err
 }
 
-// defaultSchema is that of the store, unless the url has a search_path.
+// defaultSchema is the store's, unless the url has a search_path.
 const defaultSchema = "dragoman"
 
-// longestName is how long PostgreSQL lets a name be.
+// longestName is PostgreSQL's limit for a name, in bytes.
 const longestName = 63

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A part has one owner: the last one. The one before is cut off, in the middle of
-// a transaction, too, and cannot come back.
+// The last process that calls Own owns a part. The former owner is cut off, even in the
+// middle of a transaction, and cannot come back.
 func TestOwn(t *testing.T) {
 	url := pgtest.Database(t, "", "")
 	taken := errors.New("taken")
@@ -42,11 +42,11 @@ func TestOwn(t *testing.T) {
 	}
 	defer b.Close()
 	if _, err := tx.Exec(`INSERT INTO keys VALUES ('of a, later')`); err == nil {
-		t.Error("who owned it before goes on in its transaction")
+		t.Error("the former owner's transaction goes on")
 	}
 	_ = tx.Rollback()
 	if _, err := a.Exec(`INSERT INTO keys VALUES ('of a, again')`); !errors.Is(err, taken) {
-		t.Errorf("a statement of who owned it before = %v, want %v", err, taken)
+		t.Errorf("a statement of the former owner = %v, want %v", err, taken)
 	}
 	if _, err := b.Exec(`INSERT INTO keys VALUES ('of b')`); err != nil {
 		t.Error(err)

@@ -1,10 +1,9 @@
-// Package durable holds what several packages need to write to disk: the lock
-// that keeps other processes out, the taking of waiting changes for one commit,
-// and the syncing of folders.
+// Package durable has what several packages need to write to disk: a lock that keeps other
+// processes out, a queue of changes that share commits, and the syncing of folders.
 //
-// The promise: while a process holds a [Lock], no other gets it, and it ends
-// with the process however that ends. [Gather] loses nothing: what was handed
-// in before the end is taken before the end. The package starts no goroutines.
+// The promise: while a process holds a [Lock], no other gets it, and it ends with the
+// process, however that ends. A [Queue] loses nothing: what was queued before Close is
+// committed. The package starts no goroutines.
 package durable
 
 import (
@@ -15,25 +14,24 @@ import (
 	"time"
 )
 
-// ErrLocked: another process has the lock.
+// ErrLocked means that another process has the lock.
 var ErrLocked = errors.New("another process has this store open (a running daemon?)")
 
-// lockTries and lockPause are how long a lock is waited for that another process
-// has: a tenth of a second.
+// lockTries and lockPause are how long Lock waits for another process: a tenth of a second.
 const (
 	lockTries = 5
 	lockPause = 20 * time.Millisecond
 )
 
-// Lock opens the file at path, or makes it, and takes its lock. Closing it
-// gives the lock back. A link is refused: it could name any file.
+// Lock opens or creates the file at path and locks it until it is closed. It refuses a
+// link, which could name any file.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// A program that we start has our files for the moment between fork and exec,
-	// and with them a lock that was given back meanwhile.
+	// A program that we start has our files between fork and exec, and with them a lock
+	// that we released meanwhile.
 	for try := 0; ; try++ {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) || try == lockTries {
 			break
@@ -50,29 +48,8 @@ func Lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Gather waits for one of what is handed in through ops and takes what else
-// waits there, as much as batch has room for. Once closing is closed it waits
-// no more, and returns nothing when nothing is left.
-func Gather[T any](ops <-chan T, closing <-chan struct{}, batch []T) []T {
-	batch = batch[:0]
-	select {
-	case o := <-ops:
-		batch = append(batch, o)
-	case <-closing:
-	}
-	for len(batch) < cap(batch) {
-		select {
-		case o := <-ops:
-			batch = append(batch, o)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-// SyncDir makes the names in a folder durable: those of new, renamed and
-// removed files.
+// SyncDir makes the names in a folder durable: those of new, renamed and removed files. For
+// the path of a file it makes the content durable.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// ErrClosed is what Do returns once the queue is closed.
+// ErrClosed is returned by Do after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Queue hands operations to the one goroutine that commits, which does together
-// what is queued at one time. Make it with [NewQueue].
+// Queue passes operations to one goroutine, which commits all that are queued at one time
+// together. Make it with [NewQueue].
 type Queue[T any] struct {
 	ops     chan *queued[T] // holds one batch; callers wait while it is full
 	closing chan struct{}
@@ -22,15 +22,15 @@ type Queue[T any] struct {
 type queued[T any] struct {
 	op    T
 	taken atomic.Bool // by Run, or by a caller who gives up
-	done  chan error  // holds the one answer
+	done  chan error  // has room for the result
 }
 
-// NewQueue is a queue whose batches have at most that many operations.
+// NewQueue makes a queue whose batches have at most that many operations.
 func NewQueue[T any](most int) *Queue[T] {
 	return &Queue[T]{ops: make(chan *queued[T], most), closing: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// Len is how many operations wait.
+// Len counts the queued operations.
 func (q *Queue[T]) Len() int { return len(q.ops) }
 
 // Closed reports whether Close was called.
@@ -43,8 +43,8 @@ func (q *Queue[T]) Closed() bool {
 	}
 }
 
-// Do has op done and returns how that ended. A caller whose ctx ends gets its
-// error only if op will never be done.
+// Do queues op and returns its result. A caller whose ctx ends gets that error only if op
+// will never run.
 func (q *Queue[T]) Do(ctx context.Context, op T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (q *Queue[T]) Do(ctx context.Context, op T) error {
 			return ctx.Err()
 		}
 	case <-q.ended:
-		// Run took what was queued before it ended; this one came later.
+		// Run has ended; this one was queued too late for it.
 		if !o.taken.Swap(true) {
 			return ErrClosed
 		}
@@ -76,17 +76,17 @@ func (q *Queue[T]) Do(ctx context.Context, op T) error {
 	return <-o.done
 }
 
-// Run hands batches to commit, which says how each operation ended, until Close
-// was called and nothing waits.
+// Run passes batches to commit, which returns the result of each operation. It returns
+// after Close, when the queue is empty.
 func (q *Queue[T]) Run(commit func([]T) []error) {
 	defer close(q.ended)
 	batch := make([]*queued[T], 0, cap(q.ops))
 	ops := make([]T, 0, cap(q.ops))
 	for {
-		if batch = Gather(q.ops, q.closing, batch); len(batch) == 0 {
+		if batch = gather(q.ops, q.closing, batch); len(batch) == 0 {
 			return
 		}
-		live := batch[:0] // those for which somebody waits still
+		live := batch[:0] // those whose callers still wait
 		for _, o := range batch {
 			if !o.taken.Swap(true) {
 				live, ops = append(live, o), append(ops, o.op)
@@ -103,7 +103,27 @@ func (q *Queue[T]) Run(commit func([]T) []error) {
 	}
 }
 
-// Close has Do refuse what comes from now on, and waits until Run has returned.
+// gather waits for an operation and takes what else is queued, up to the capacity of batch.
+// After closing is closed it does not wait, and returns nothing when nothing is left.
+func gather[T any](ops <-chan T, closing <-chan struct{}, batch []T) []T {
+	batch = batch[:0]
+	select {
+	case o := <-ops:
+		batch = append(batch, o)
+	case <-closing:
+	}
+	for len(batch) < cap(batch) {
+		select {
+		case o := <-ops:
+			batch = append(batch, o)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// Close makes Do refuse operations from now on, and waits until Run has returned.
 func (q *Queue[T]) Close() {
 	q.once.Do(func() { close(q.closing) })
 	<-q.ended

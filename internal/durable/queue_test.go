@@ -11,8 +11,8 @@ import (
 	"dragoman/internal/durable"
 )
 
-// TestQueue: what waits at one time is done together, each gets its own answer,
-// and who gave up while it waited is not done.
+// TestQueue: operations that are queued at one time run together, each gets its own result,
+// and one whose caller gave up does not run.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := durable.NewQueue[int](8)
@@ -62,7 +62,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestQueueEnds: what was queued before Close is done.
+// TestQueueEnds: operations that were queued before Close run.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := durable.NewQueue[int](1)

@@ -1,0 +1,4 @@
+package durable
+
+// Gather is gather for numbers.
+var Gather = gather[int]
