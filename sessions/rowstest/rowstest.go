@@ -256,6 +256,9 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 		{rows.Queued{}, []int64{1, 2, 3}},
 		{rows.Queued{Open: true}, []int64{2, 3}},
 		{rows.Queued{Open: true, Light: true}, []int64{2, 3}},
+		{rows.Queued{Open: true, Newest: true}, []int64{3, 2}},
+		{rows.Queued{Open: true, Before: 3}, []int64{2}},
+		{rows.Queued{Open: true, Seq: 3}, []int64{3}},
 		{rows.Queued{Seq: 2}, []int64{2}},
 		{rows.Queued{MessageID: "m1", Newest: true}, []int64{3, 1}},
 		{rows.Queued{Before: 3, Newest: true}, []int64{2, 1}},
@@ -270,6 +273,7 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	same(t, "Outbox", outbox(k1, rows.Queued{Newest: true}), []int64{6, 5, 4})
 	same(t, "open deliveries", outbox(k1, rows.Queued{Open: true}), []int64{5, 6})
 	same(t, "unsent deliveries", outbox(k1, rows.Queued{Unsent: true}), []int64{6})
+	same(t, "unsent deliveries before it", outbox(k1, rows.Queued{Unsent: true, Before: 6}), []int64(nil))
 	all := list(t, b.Outbox(t.Context(), k1, rows.Queued{}), func(o rows.Out) string { return o.ID })
 	if slices.Contains(all, "") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != 3 {
 		t.Errorf("deliveries are called %q", all)

@@ -8,7 +8,6 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// apply makes changes.
 func (t *tx) apply(changes rows.Changes) error {
 	t.wrote, t.fenced = true, append(t.fenced, changes.Fenced...)
 	t.outdate(&changes)
@@ -21,7 +20,7 @@ func (t *tx) apply(changes rows.Changes) error {
 	for _, r := range changes.Records {
 		t.put(r)
 	}
-	for _, ch := range changes.Chats { // after the occurrences that fired their rows
+	for _, ch := range changes.Chats { // after the occurrences that their inbox rows are for
 		t.chat(ch)
 	}
 	t.mark(changes.Marks...)
@@ -30,16 +29,16 @@ func (t *tx) apply(changes rows.Changes) error {
 
 func (t *tx) mark(marks ...string) {
 	for _, mark := range marks {
-		t.hashes = true
+		t.marks = true
 		t.run(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, mark)
 	}
 }
 
-// chat makes the changes of one key.
+// chat applies the change of one key.
 func (t *tx) chat(ch *rows.Chat) {
 	r := t.key(ch.Key)
 	if ch.Gone {
-		t.gone(r)
+		t.deleteKey(r)
 		return
 	}
 	for _, m := range ch.Moves {
@@ -48,83 +47,78 @@ func (t *tx) chat(ch *rows.Chat) {
 	t.prune(r, ch)
 	before := *r
 	if ch.Cleared {
-		before.conv = nil
+		before.Conversation = nil
 	}
-	r.seq, r.msgSeq, r.conv, r.waiting = ch.Seq, ch.MessageSeq, ch.Conversation, int64(ch.Waiting)
+	r.Head = ch.Head
 	t.putQueues(r, ch)
 	t.putTranscript(r, ch)
 	if len(ch.Moves) > 0 {
-		t.openItems(r, false)
+		t.tellOpen(r, false)
 	}
 	t.save(&before, r)
 }
 
-// gone deletes all of r. Its id is not used again.
-func (t *tx) gone(r *keyRow) {
-	t.openItems(r, true)
-	t.dropIn(r, ``)
-	t.clearTranscript(r)
-	delete(t.keys, r.key)
+// deleteKey deletes everything of r. Its id is not used again.
+func (t *tx) deleteKey(r *keyRow) {
+	t.tellOpen(r, true)
+	t.deleteInbox(r, ``)
+	t.deleteTranscript(r)
+	delete(t.keys, r.Key)
 	from, to := span(r.id)
-	t.on([]any{r.id, from, to},
+	t.runAll([]any{r.id, from, to},
 		`DELETE FROM outbox WHERE id BETWEEN ?2 AND ?3`,
 		`DELETE FROM steps WHERE key_id = ?1`,
 		`UPDATE meta SET last_key = max(last_key, ?1)`,
 		`DELETE FROM keys WHERE id = ?1`)
 }
 
-// dropIn deletes inbox rows of r for which a condition holds. That they were
-// there stays known.
-func (t *tx) dropIn(r *keyRow, condition string, args ...any) {
+// deleteInbox deletes the inbox rows of r that a condition holds for, and marks their
+// messages as accepted before.
+func (t *tx) deleteInbox(r *keyRow, condition string, args ...any) {
 	from, to := span(r.id)
-	list, err := collect(t.reader().inbox(context.Background(), r.key, false, `''`, ` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...))
+	list, err := collect(t.reads.inbox(context.Background(), r.Key, false, `''`, ` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...))
 	t.fail(err)
 	for _, row := range list {
-		t.forgetIn(r, &row)
+		id := rowID(r.id, row.Seq)
+		if row.State == rules.InWaiting {
+			row.State = rules.InDropped
+			t.items = append(t.items, dispatch.In(&row))
+		}
+		t.run(`DELETE FROM inbox WHERE id = ?`, id)
+		t.mark(rules.Marks(row.Inbound)...)
+		t.run(`UPDATE occurrences SET inbox_id = 0 WHERE inbox_id = ? AND inbox_id <> 0`, id)
 	}
 }
 
-func (t *tx) forgetIn(r *keyRow, row *rows.In) {
-	id := rowID(r.id, row.Seq)
-	if row.State == rules.InWaiting {
-		gone := *row
-		gone.State = rules.InDropped
-		t.items = append(t.items, dispatch.In(&gone))
-	}
-	t.run(`DELETE FROM inbox WHERE id = ?`, id)
-	t.mark(rules.Marks(row.Inbound)...)
-	t.run(`UPDATE occurrences SET inbox_id = 0 WHERE inbox_id = ? AND inbox_id <> 0`, id)
-}
-
-// clearTranscript deletes the transcript of r. The seqs and the count of the day's
+// deleteTranscript deletes the transcript of r. The seqs and the day's count of
 // generations go on.
-func (t *tx) clearTranscript(r *keyRow) {
+func (t *tx) deleteTranscript(r *keyRow) {
 	from, to := span(r.id)
 	t.unindexed = append(t.unindexed, [2]int64{from, to})
-	t.anew(r)
-	t.on([]any{r.id, from, to}, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM conversations WHERE key_id = ?1`)
+	t.deleteGenerations(r)
+	t.runAll([]any{r.id, from, to}, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM conversations WHERE key_id = ?1`)
 }
 
-// anew deletes the generations and summaries of r.
-func (t *tx) anew(r *keyRow) {
+// deleteGenerations deletes the generations and summaries of r.
+func (t *tx) deleteGenerations(r *keyRow) {
 	from, to := span(r.id)
-	t.on([]any{r.id, from, to}, `DELETE FROM summaries WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM generations WHERE key_id = ?1`)
+	t.runAll([]any{r.id, from, to}, `DELETE FROM summaries WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM generations WHERE key_id = ?1`)
 }
 
 // prune deletes what ch deletes of r.
 func (t *tx) prune(r *keyRow, ch *rows.Chat) {
 	from, to := span(r.id)
 	if ch.Cleared {
-		t.clearTranscript(r)
+		t.deleteTranscript(r)
 	} else if ch.Anew {
-		t.anew(r)
+		t.deleteGenerations(r)
 	}
 	if ch.Settled {
-		t.dropIn(r, ` AND r.state <> 'waiting'`)
+		t.deleteInbox(r, ` AND r.state <> 'waiting'`)
 		t.run(`DELETE FROM outbox WHERE state IN ('sent', 'dead', 'dropped') AND id BETWEEN ? AND ?`, from, to)
 	}
 	for _, seq := range ch.Drop {
-		t.dropIn(r, ` AND r.id = ?`, rowID(r.id, seq))
+		t.deleteInbox(r, ` AND r.id = ?`, rowID(r.id, seq))
 	}
 	for _, covers := range ch.Forget {
 		t.run(`DELETE FROM summaries WHERE id = ?`, rowID(r.id, covers))
@@ -134,28 +128,28 @@ func (t *tx) prune(r *keyRow, ch *rows.Chat) {
 	}
 }
 
-// move takes in the rows of another key, or renumbers those of r.
+// move gives the rows of another key to r, or renumbers those of r.
 func (t *tx) move(r *keyRow, m rows.Move) {
 	f := t.key(m.From)
-	t.openItems(f, true)
+	t.tellOpen(f, true)
 	from, to := span(f.id)
-	// A delivery keeps its name, which was made of the row that it was.
-	t.run(`UPDATE outbox SET did = ? || '-' || (id >> 32) || '-' || (id & 4294967295) WHERE did = '' AND id BETWEEN ? AND ?`, t.store.prefix, from, to)
+	// A delivery keeps its id, which was made of its former row.
+	t.run(`UPDATE outbox SET did = ? || '-' || (id >> 32) || '-' || (id & 4294967295) WHERE did = '' AND id BETWEEN ? AND ?`, t.b.prefix, from, to)
 	if f.id != r.id {
-		t.anew(f)
-		t.on([]any{f.id, r.id},
+		t.deleteGenerations(f)
+		t.runAll([]any{f.id, r.id},
 			`DELETE FROM steps WHERE key_id = ?2 AND turn IN (SELECT turn FROM steps WHERE key_id = ?1)`,
 			`UPDATE steps SET key_id = ?2 WHERE key_id = ?1`)
 	}
-	t.on([]any{(r.id-f.id)<<32 + m.Queues, rowID(f.id, 1), to},
+	t.runAll([]any{(r.id-f.id)<<32 + m.Queues, rowID(f.id, 1), to},
 		`UPDATE inbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
 		`UPDATE outbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
 		`UPDATE occurrences SET inbox_id = inbox_id + ? WHERE inbox_id <> 0 AND inbox_id BETWEEN ? AND ?`)
 	t.moveMessages(r, f, (r.id-f.id)<<32+m.Message)
 }
 
-// moveMessages gives the messages of f to r, and has the search index find them
-// there.
+// moveMessages adds a number to the ids of f's messages, which become r's, and indexes
+// them again.
 func (t *tx) moveMessages(r, f *keyRow, by int64) {
 	from, to := span(f.id)
 	t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, from, to)
@@ -165,7 +159,7 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) {
 	if t.err != nil || last < first {
 		return
 	}
-	for m, err := range t.reader().said(context.Background(), first+by, last+by, rows.Said{}) {
+	for m, err := range t.reads.transcript(context.Background(), first+by, last+by, rows.Said{}) {
 		if t.fail(err); t.err != nil {
 			return
 		}

@@ -28,7 +28,7 @@ func benchEntry(key channels.Key, n int64) sessions.Entry {
 	}}
 }
 
-// over runs f in so many goroutines until b.N calls are made.
+// over calls f b.N times from a number of goroutines.
 func over(b *testing.B, goroutines int, f func(n int64)) {
 	b.Helper()
 	var next atomic.Int64
@@ -64,8 +64,8 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is the whole path: accept, claim, history, commit, sending,
-// sent, with so many messages in flight over 200 chats.
+// BenchmarkTurn is the whole path: accept, claim, history, commit, sending, sent, with a
+// number of messages in flight over 200 chats.
 func BenchmarkTurn(b *testing.B) {
 	for _, flying := range []int{1, 50} {
 		b.Run(fmt.Sprintf("goroutines=%d", flying), func(b *testing.B) {
@@ -127,8 +127,8 @@ func benchTurn(ctx context.Context, s sessions.Store, c sessions.Claim, done cha
 	return nil
 }
 
-// BenchmarkHistory reads the newest 20 messages of a chat that holds 20, and
-// of one that holds 100,000: what is stored must not matter.
+// BenchmarkHistory reads the newest 20 messages of a chat with 20 messages, and of one with
+// 100,000: the number must not matter.
 func BenchmarkHistory(b *testing.B) {
 	s := benchStore(b)
 	for _, stored := range []int{20, 100_000} {
@@ -155,8 +155,8 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// BenchmarkOperator is what the operator's pages and the web chat read, of a
-// short conversation: here a statement that is prepared anew each time shows.
+// BenchmarkOperator reads a short conversation like the operator's pages and the web chat.
+// It shows statements that are prepared again each time.
 func BenchmarkOperator(b *testing.B) {
 	s, k := benchStore(b), channels.MustKey("x:1")
 	for i := range 20 {
@@ -186,8 +186,7 @@ func BenchmarkOperator(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a store that holds 100,000 conversations, with one
-// message that waits.
+// BenchmarkOpen opens a store with 100,000 conversations and one waiting message.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "dragoman.db")
 	s, err := sqlite.Open(b.Context(), path, sqlite.Options{})

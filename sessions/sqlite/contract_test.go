@@ -45,8 +45,8 @@ func openFile(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-// TestStore runs the suite and then looks at how SQLite does every statement
-// that the suite made the store prepare.
+// TestStore runs the suite and then checks SQLite's plan for every statement that the store
+// prepared.
 func TestStore(t *testing.T) {
 	all := queries{}
 	storetest.Run(t, all.open)
@@ -65,8 +65,7 @@ func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
 func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 
-// TestStepsThatRunTwice: a step does nothing but read, so nobody sees that it
-// ran before.
+// TestStepsThatRunTwice: a step only reads, so running it twice changes nothing.
 func TestStepsThatRunTwice(t *testing.T) {
 	twiceAt := func(t *testing.T, now func() time.Time) sessions.Store {
 		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)

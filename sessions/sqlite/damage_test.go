@@ -14,7 +14,7 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// said makes a closed store with some conversations in it.
+// said makes a closed store with a few conversations.
 func said(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "dragoman.db")
@@ -33,8 +33,7 @@ func said(t *testing.T) (path string) {
 	return path
 }
 
-// TestCase42Damage: what is damaged is refused in words, and not a byte of it is
-// changed.
+// TestCase42Damage: a damaged file is refused with a sentence, and no byte of it changes.
 func TestCase42Damage(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm func(t *testing.T, path string)
@@ -84,8 +83,8 @@ func TestCase42Damage(t *testing.T) {
 	}
 }
 
-// TestCase42LeftInTheLog: what says whose the file is, and of which version, may
-// stand in the log beside it alone, where a process that died has left it.
+// TestCase42LeftInTheLog: the program and the version of a file may be in its log alone,
+// where a dead process has left them.
 func TestCase42LeftInTheLog(t *testing.T) {
 	for query, want := range map[string]string{
 		`PRAGMA application_id = 7`: "another program",
@@ -114,8 +113,8 @@ func TestCase42LeftInTheLog(t *testing.T) {
 	}
 }
 
-// leave has a process die that did query, which is in the log alone then. It
-// returns the two files.
+// leave makes the files of a process that ran query and died: the change is in the log
+// alone. It returns both files.
 func leave(t *testing.T, path, query string) (left map[string][]byte) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -141,8 +140,8 @@ func leave(t *testing.T, path, query string) (left map[string][]byte) {
 	return left
 }
 
-// TestCase42DamagedPages: damage that Open cannot see is told by the method that
-// meets it, and other conversations go on.
+// TestCase42DamagedPages: the method that meets damage that Open cannot see returns an
+// error, and other conversations still work.
 func TestCase42DamagedPages(t *testing.T) {
 	path := said(t)
 	data, err := os.ReadFile(path)

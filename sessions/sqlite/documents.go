@@ -9,30 +9,28 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// Backend is the rows alone, for a store that keeps a document of each key
-// beside them. Each commit says, in the same transaction, which keys have rows
-// that their documents do not show yet. So nothing has to be looked for after a
-// crash. Make it with [OpenBackend].
+// Backend is the rows alone, for a store that also writes a document of each key. Each
+// commit marks, in the same transaction, the keys whose documents do not show all rows,
+// so that nothing has to be searched for after a crash. Make it with [OpenBackend].
 type Backend struct{ *backend }
 
-// Document is what is known of the files of a key.
+// Document is the state of the files of a key.
 type Document struct {
-	Key channels.Key // zero: what belongs to no key
-	// Changed counts the commits that changed the key. Of these Whole is the last
-	// that changed or moved messages which were there, Deleted the last that
-	// deleted them, and Written the last that the files show.
+	Key channels.Key // zero: the records, which belong to no key
+	// Changed counts the commits that changed the key. Whole is the last of them that
+	// changed or moved stored messages, Deleted the last that deleted them, and Written
+	// the last that the files show.
 	Changed, Whole, Deleted, Written int64
 
 	Size, Modified int64 // of the document, in bytes and nanoseconds; 0: there is none
-	LastSeq, Bytes int64 // of the archive: its last message, and how much of it counts
+	LastSeq, Bytes int64 // of the archive: its last message, and its valid bytes
 }
 
 // Stale reports whether the files do not show all rows.
 func (d *Document) Stale() bool { return d.Written < d.Changed }
 
 const (
-	documentColumns = `changed, whole, deleted, written, size, modified, last_seq, bytes`
-	documentsTable  = `CREATE TABLE IF NOT EXISTS documents (
+	documentsTable = `CREATE TABLE IF NOT EXISTS documents (
 	key      TEXT    PRIMARY KEY,
 	changed  INTEGER NOT NULL,
 	whole    INTEGER NOT NULL DEFAULT 0,
@@ -66,12 +64,13 @@ func OpenBackend(ctx context.Context, path string, o Options) (*Backend, error) 
 	return &Backend{b}, nil
 }
 
-// outdated says more of a key whose rows changed.
+// outdated has the changes of a key that its document does not show: Document.Whole and
+// Document.Deleted.
 type outdated struct{ whole, deleted bool }
 
-// outdate notes whose documents do not show what a step changes.
+// outdate notes the documents that do not show the changes of a step.
 func (t *tx) outdate(changes *rows.Changes) {
-	if !t.store.documented {
+	if !t.b.documented {
 		return
 	}
 	if t.outdated == nil {
@@ -90,7 +89,7 @@ func (t *tx) outdate(changes *rows.Changes) {
 	}
 }
 
-// markOutdated writes down what outdate noted.
+// markOutdated marks the documents that outdate noted.
 func (t *tx) markOutdated() error {
 	for k, how := range t.outdated {
 		t.run(outdateDocument, k.String(), how.whole, how.deleted)
@@ -100,17 +99,18 @@ func (t *tx) markOutdated() error {
 
 // Documents lists the documents of all keys, or of those that are stale.
 func (b *Backend) Documents(ctx context.Context, stale bool) ([]Document, error) {
-	query := `SELECT key, ` + documentColumns + ` FROM documents`
+	query := `SELECT key, changed, whole, deleted, written, size, modified, last_seq, bytes FROM documents`
 	if stale {
 		query += ` WHERE written < changed`
 	}
-	return all(ctx, &b.reads, func(row scanner) (d Document, err error) {
-		err = row.Scan(named(&d.Key), &d.Changed, &d.Whole, &d.Deleted, &d.Written, &d.Size, &d.Modified, &d.LastSeq, &d.Bytes)
+	return collect(stream(ctx, &b.reads, func(row scanner) (d Document, err error) {
+		err = row.Scan(asKey(&d.Key), &d.Changed, &d.Whole, &d.Deleted, &d.Written, &d.Size, &d.Modified, &d.LastSeq, &d.Bytes)
 		return d, err
-	}, query)
+	}, query))
 }
 
-// Outdate has the documents of keys be written anew, with whole their archives too.
+// Outdate marks the documents of keys to be written again, and with whole their
+// archives too.
 func (b *Backend) Outdate(ctx context.Context, whole bool, keys ...channels.Key) error {
 	if len(keys) == 0 {
 		return nil
@@ -123,8 +123,8 @@ func (b *Backend) Outdate(ctx context.Context, whole bool, keys ...channels.Key)
 	}})
 }
 
-// Written notes what the files are now that show the rows up to Changed. A
-// document without a size is gone, and forgotten with its key.
+// Written stores the state of files that show the rows up to Changed. A document
+// without a size was deleted, and its row with it.
 func (b *Backend) Written(ctx context.Context, list []Document) error {
 	return b.do(ctx, op{run: func(t *tx) error {
 		for _, d := range list {

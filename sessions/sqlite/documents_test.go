@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// Each commit says whose documents do not show it, and how much of them does
-// not count. What is written is noted, and forgotten when it is gone.
+// Each commit marks the documents that do not show it, and how much of them is stale.
+// Written documents are noted, and their rows deleted when they are gone.
 func TestDocuments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.db")
 	open := func() (*sqlite.Backend, *engine.Store) {

@@ -9,10 +9,10 @@ import (
 	"dragoman/sessions"
 )
 
-// without hides a field of an embedded struct that has the same name in JSON.
+// without hides the field of an embedded struct with the same name in JSON.
 type without struct{}
 
-// messageRest is what of a message is not a column of its own.
+// messageRest is a message without the fields that have their own columns.
 type messageRest struct {
 	*sessions.Message
 	Seq     without `json:"seq,omitzero"`
@@ -20,8 +20,8 @@ type messageRest struct {
 	Content without `json:"content,omitzero"`
 }
 
-// inboundRest is what of an inbound message is not a column of its own. Stores
-// need not keep its reaction.
+// inboundRest is an inbound message without the fields that have their own columns, and
+// without its reaction, which stores need not keep.
 type inboundRest struct {
 	*channels.Inbound
 	Key       without `json:"key,omitzero"`
@@ -31,8 +31,8 @@ type inboundRest struct {
 	Reaction  without `json:"reaction,omitzero"`
 }
 
-// encode writes v for a rest column. Our own types do not fail to encode;
-// cleaning has taken care of the times.
+// encode writes v as JSON. It panics if that fails, which cleaned values of our types
+// never do.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -48,8 +48,8 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
-// scanMessages reads id, role, rest and content of rows, one after the other.
-// What it needs for that serves all of them: histories are read in every turn.
+// scanMessages scans the id, role, rest and content of message rows. All rows of a read
+// share the variables, because each turn reads a history.
 func scanMessages() func(scanner) (sessions.Message, error) {
 	var id int64
 	var role, content string

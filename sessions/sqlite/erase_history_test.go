@@ -10,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// An erasure takes away the summary of a conversation that goes on. A turn that
-// begins meanwhile has one or none, but never an empty history.
+// An erasure deletes the summary of a conversation that goes on. A turn that begins
+// meanwhile has a summary or none, but never an empty history.
 func TestHistoryDuringAnErasure(t *testing.T) {
 	s, k := open(t), channels.MustKey("x:1")
 	empty := errors.New("History is empty while a person is erased")

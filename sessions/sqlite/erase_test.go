@@ -16,9 +16,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// traces looks for what of the canaries is in any byte of the files of a
-// store. The search index shares the beginnings of words, so the middle of one
-// is looked for.
+// traces returns the canaries that are in the files of a store. It searches for the middle
+// of a word, because the search index shares their beginnings.
 func traces(t *testing.T, dir string, canaries ...string) (found []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -108,7 +107,7 @@ func TestEraseLeavesNoByte(t *testing.T) {
 	integrity(t, path)
 }
 
-// attached is what a provider put beside a message.
+// attached is data that a provider sent with a message.
 func attached(word string) *sessions.Attached {
 	return &sessions.Attached{By: sessions.Provenance{API: "chat"}, Data: json.RawMessage(`"` + word + `"`)}
 }
@@ -140,12 +139,15 @@ func plantMore(t *testing.T, s *sqlite.Store, k channels.Key) {
 	sqlite.PlantStep(t, s, k, sessions.Step{Kind: sessions.StepNote, Message: &note})
 }
 
-// TestEraseWithAReader: while somebody holds an old state of the file, Erase
-// says that traces are left, and does it all when called again.
+// TestEraseWithAReader: while another program reads an old state of the file, Erase reports
+// that traces are left, and a second call removes them.
 func TestEraseWithAReader(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dragoman.db")
-	s := openFile(t, path, sqlite.Options{BusyTimeout: 1})
+	s := openFile(t, path, sqlite.Options{})
+	if err := sqlite.BeImpatient(s); err != nil {
+		t.Fatal(err)
+	}
 	e := entry("x:1", "1", "zq7rcanaryText02")
 	if _, err := s.Accept(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -167,8 +169,7 @@ func TestEraseWithAReader(t *testing.T) {
 	}
 }
 
-// TestDeleteOverwritesTheQueues: what a deletion takes out of the queues is not
-// left in free pages either.
+// TestDeleteOverwritesTheQueues: deleted rows of the queues are not left in free pages.
 func TestDeleteOverwritesTheQueues(t *testing.T) {
 	dir := t.TempDir()
 	s := openFile(t, filepath.Join(dir, "dragoman.db"), sqlite.Options{})
@@ -195,7 +196,7 @@ func TestDeleteOverwritesTheQueues(t *testing.T) {
 	}
 }
 
-// holdState keeps a reader on what the file holds now until release.
+// holdState has a reader that sees the present state of the file until release.
 func holdState(t *testing.T, path string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")

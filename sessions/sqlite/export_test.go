@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
 	"dragoman/channels"
@@ -17,17 +16,16 @@ import (
 
 var errTest = errors.New("made to fail")
 
-// update has the writer of s do f.
+// update has the writer of s run f.
 func update(s *Store, f func(*tx) error) error {
 	return s.b.do(context.Background(), op{run: f})
 }
 
-// FailHalfDone has an operation fail after it has changed what the writer
-// remembers of k.
+// FailHalfDone has an operation fail after it changed the writer's row of k.
 func FailHalfDone(s *Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
 		r := t.key(k)
-		r.seq += 100
+		r.Seq += 100
 		return errTest
 	})
 }
@@ -43,8 +41,8 @@ func FailAfterWriting(s *Store, k channels.Key) error {
 	})
 }
 
-// FailWithin has a statement of an operation fail between others, to which the
-// operation itself pays no heed.
+// FailWithin has a statement of an operation fail between others. The operation itself
+// ignores that.
 func FailWithin(s *Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
 		r := t.key(k)
@@ -77,6 +75,14 @@ func LoseTransaction(s *Store, notice bool) error {
 	})
 }
 
+// BeImpatient has the writer wait for no other program.
+func BeImpatient(s *Store) error {
+	return update(s, func(t *tx) error {
+		var got int
+		return t.row(context.Background(), `PRAGMA busy_timeout = 1`).Scan(&got)
+	})
+}
+
 // LimitPages bounds the size of the file, as a full disk would.
 func LimitPages(s *Store, pages int) error {
 	return update(s, func(t *tx) error {
@@ -88,7 +94,7 @@ func LimitPages(s *Store, pages int) error {
 // LargestBatch is the most operations that shared a commit so far.
 func LargestBatch(s *Store) int { return int(s.b.largest.Load()) }
 
-// PlantStep puts a step into the journals of k, without a turn at work.
+// PlantStep adds a step to the journal of k without a running turn.
 func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 	t.Helper()
 	err := update(s, func(tx *tx) error {
@@ -104,17 +110,17 @@ func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 func Statements(s *Store) []string {
 	var all []string
 	for _, st := range []*statements{&s.b.reads, &s.b.writer.statements} {
-		st.mu.RLock()
+		st.mu.Lock()
 		for query := range st.byText {
 			all = append(all, query)
 		}
-		st.mu.RUnlock()
+		st.mu.Unlock()
 	}
 	return all
 }
 
-// HoldWriter keeps the writer busy until release, so that what is asked for
-// meanwhile shares a batch. It returns when the writer is held.
+// HoldWriter keeps the writer busy until release, so that operations share a batch. It
+// returns when the writer is busy.
 func HoldWriter(s *Store) (release func() error) {
 	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -131,11 +137,10 @@ func HoldWriter(s *Store) (release func() error) {
 	}
 }
 
-// Queued is how many operations wait for the writer.
+// Queued counts the operations that wait for the writer.
 func Queued(s *Store) int { return s.b.ops.Len() }
 
-// PragmasOf are the named settings of the connection that writes, or of one
-// that reads.
+// PragmasOf returns settings of the writing connection, or of a reading one.
 func PragmasOf(ctx context.Context, s *Store, writer bool, names []string) (map[string]string, error) {
 	got := map[string]string{}
 	if !writer {
@@ -161,49 +166,48 @@ func PragmasOf(ctx context.Context, s *Store, writer bool, names []string) (map[
 	return got, err
 }
 
-// OnSync has f told about each file and folder that is durable now because
-// this package, and not SQLite, said so, until the test ends.
+// OnSync calls f with each file and folder that this package, and not SQLite, has made
+// durable, until the test ends.
 func OnSync(t *testing.T, f func(path string) error) {
-	old := fsync
-	fsync = func(file *os.File) error { return errors.Join(old(file), f(file.Name())) }
-	t.Cleanup(func() { fsync = old })
+	old := syncPath
+	syncPath = func(path string) error { return errors.Join(old(path), f(path)) }
+	t.Cleanup(func() { syncPath = old })
 }
 
-// Sync is what makes a file or the names in a directory durable.
-func Sync(f *os.File) error { return fsync(f) }
+// Sync makes a file, or the names in a folder, durable.
+func Sync(path string) error { return syncPath(path) }
 
-// FromFile is the history of k as the file has it, whatever s remembers.
+// FromFile is the history of k in the file, without the cache of s.
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	other := &backend{now: s.b.now, ops: s.b.ops, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
 	other.reader = reader{&other.reads, other, nil}
-	other.recent.close()
+	other.cache.close()
 	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
 }
 
-// ReadLate reads the history of k, does f, and has s remember only then what
-// was read.
+// ReadLate reads the history of k, calls f, and caches only then what was read.
 func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
-	changes := s.b.recent.now()
+	version := s.b.cache.now()
 	id, err := s.b.keyID(ctx, k)
 	if err != nil {
 		return err
 	}
 	from, to := span(id)
-	rows, err := collect(s.b.said(ctx, from, to, rows.Said{}))
+	rows, err := collect(s.b.transcript(ctx, from, to, rows.Said{}))
 	f()
-	s.b.recent.put(id, rows, changes)
+	s.b.cache.put(id, rows, version)
 	return err
 }
 
-// Changing does f as if rows were changed, committed and not yet told of.
+// Changing calls f as between a commit that changes messages and its end.
 func Changing(s *Store, f func()) {
-	s.b.recent.begin()
-	defer s.b.recent.forget()
+	s.b.cache.beginRewrite()
+	defer s.b.cache.endRewrite()
 	f()
 }
 
-// AtCommit has f called by the writer within each commit from now on: behind
-// the last statement, before anybody can read what was changed.
+// AtCommit has the writer call f within each commit from now on: after the last
+// statement, before any reader can see the change.
 func AtCommit(s *Store, f func()) error {
 	return update(s, func(t *tx) error {
 		return t.conn.Raw(func(conn any) error {
@@ -213,33 +217,33 @@ func AtCommit(s *Store, f func()) error {
 	})
 }
 
-// Remembered is of how many conversations s knows the newest messages, of how
-// many messages in all, and what it says they take; and what they may take.
+// Remembered counts the conversations, the messages and the bytes in the cache, and says
+// how many bytes it may have.
 func Remembered(s *Store) (conversations, messages, size, most int) {
-	s.b.recent.mu.Lock()
-	defer s.b.recent.mu.Unlock()
-	for _, held := range []stretches{s.b.recent.young, s.b.recent.old} {
+	s.b.cache.mu.Lock()
+	defer s.b.cache.mu.Unlock()
+	for _, held := range []tails{s.b.cache.young, s.b.cache.old} {
 		conversations += len(held.byKey)
 		size += held.size
 		for _, one := range held.byKey {
-			messages += len(one.rows)
+			messages += len(one.messages)
 		}
 	}
-	return conversations, messages, size, recentMost
+	return conversations, messages, size, cacheMost
 }
 
-// Aging says that a timer runs that makes s forget.
+// Aging reports whether a timer runs for the cache.
 func Aging(s *Store) bool {
-	s.b.recent.mu.Lock()
-	defer s.b.recent.mu.Unlock()
-	return s.b.recent.timer != nil
+	s.b.cache.mu.Lock()
+	defer s.b.cache.mu.Unlock()
+	return s.b.cache.timer != nil
 }
 
-// Rewrites says of a statement that s forgets what it remembers of messages.
+// Rewrites reports whether a statement clears the cache.
 func Rewrites(query string) bool { return rewrites(query) }
 
-// Caches are the sizes of the page caches of the connection that writes and of
-// one that reads, as SQLite tells them: in KiB, below zero.
+// Caches returns the page cache sizes of the writing connection and of a reading one in
+// SQLite's form: negative KiB.
 func Caches(s *Store) (writer, reader int, err error) {
 	const query = `PRAGMA cache_size`
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })

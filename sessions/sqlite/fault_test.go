@@ -21,8 +21,8 @@ func entry(k, id, text string) sessions.Entry {
 	return sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey(k), ID: id, Text: text}}
 }
 
-// TestHalfMadeFile: a crash while the very first file was made leaves a draft,
-// which is no store and is made again.
+// TestHalfMadeFile: a crash while the first file was made leaves a draft, which is not a
+// store and is made again.
 func TestHalfMadeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	write(t, path+".new", "half")
@@ -47,7 +47,7 @@ func TestOneProcess(t *testing.T) {
 	openFile(t, path, sqlite.Options{})
 }
 
-// A database that others could read is closed to them when it is opened.
+// Opening a database that others can read takes that right from them.
 func TestCase43Permissions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
@@ -159,7 +159,7 @@ func TestCase41FullDisk(t *testing.T) {
 	if st, err := s.Stats(t.Context()); err != nil || st.Waiting != len(stored) {
 		t.Errorf("Stats = %+v, %v", st, err)
 	}
-	// What was refused comes again.
+	// The refused messages come again.
 	for w := range 8 {
 		for i := range 100 {
 			id := fmt.Sprintf("%d-%d", w, i)
@@ -211,8 +211,7 @@ func TestFullTmpfs(t *testing.T) {
 	integrity(t, filepath.Join(dir, "dragoman.db"))
 }
 
-// TestFailedOperationLeavesNoTrace: what the writer remembers follows what is
-// stored.
+// TestFailedOperationLeavesNoTrace: after a failure the writer's rows equal the stored ones.
 func TestFailedOperationLeavesNoTrace(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	for i, k := range []string{"x:1", "x:1", "x:2"} {
@@ -226,8 +225,8 @@ func TestFailedOperationLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestFailedOperationIsRolledBack: what an operation wrote before it failed is
-// gone, though the others of its batch are stored.
+// TestFailedOperationIsRolledBack: the writes of a failed operation are rolled back, and the
+// others of its batch are stored.
 func TestFailedOperationIsRolledBack(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	for round := range 50 {
@@ -256,8 +255,8 @@ func TestFailedOperationIsRolledBack(t *testing.T) {
 	}
 }
 
-// TestFailureWithinAnOperation: one statement that fails is enough, and no later
-// one is run.
+// TestFailureWithinAnOperation: an operation fails with its first failed statement, and
+// runs no later one.
 func TestFailureWithinAnOperation(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	if sqlite.FailWithin(s, channels.MustKey("x:1")) == nil {
@@ -271,8 +270,8 @@ func TestFailureWithinAnOperation(t *testing.T) {
 	}
 }
 
-// TestLostBatch: when a whole batch is lost, each of its operations is done once
-// more for itself, and none is lost with another. Each message has its own key, so that nothing hides behind another.
+// TestLostBatch: when a whole batch fails, each operation is repeated alone, and none is
+// lost because of another. Each message has its own key, so that none hides behind another.
 func TestLostBatch(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	stored := map[string]bool{}
@@ -307,7 +306,7 @@ func TestLostBatch(t *testing.T) {
 	waiting(t, s, stored)
 }
 
-// waiting compares what the store and its dispatcher say is waiting.
+// waiting compares the waiting messages of the store and of its dispatcher.
 func waiting(t *testing.T, s *sqlite.Store, want map[string]bool) {
 	t.Helper()
 	list, err := s.ListQueue(t.Context(), 10_000)
@@ -325,8 +324,7 @@ func waiting(t *testing.T, s *sqlite.Store, want map[string]bool) {
 	}
 }
 
-// TestDeletedWordsAreGone looks into the search index itself: words of a
-// conversation that was deleted must not stay there.
+// TestDeletedWordsAreGone: the search index itself has no words of a deleted conversation.
 func TestDeletedWordsAreGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
@@ -354,7 +352,7 @@ func TestDeletedWordsAreGone(t *testing.T) {
 	}
 }
 
-// TestReadOnly opens a store on a file system that cannot be written.
+// TestReadOnly opens a store on a read-only file system.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if runtime.GOOS != "linux" || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m") != nil {
@@ -379,8 +377,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestOneFailureDoesNotSinkTheBatch sends operations that fail among ones
-// that do not.
+// TestOneFailureDoesNotSinkTheBatch mixes operations that fail with others.
 func TestOneFailureDoesNotSinkTheBatch(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	var all sync.WaitGroup

@@ -12,57 +12,52 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 )
 
-// dsn names the file for the driver with what every connection needs.
-func dsn(path string, busy time.Duration) string {
-	q := url.Values{}
-	q["_pragma"] = []string{
-		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
-		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)",
-		"secure_delete(1)", // what is deleted is overwritten
-		// The WAL shrinks again after a burst.
-		fmt.Sprintf("journal_size_limit(%d)", 32<<20),
+// busyTimeout is how long a connection waits for another program that has the file open,
+// like the sqlite3 shell: five seconds.
+const busyTimeout = "busy_timeout(5000)"
+
+var (
+	pragmas = []string{
+		busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)",
+		"secure_delete(1)",             // deleted content is overwritten
+		"journal_size_limit(33554432)", // the WAL shrinks again after a burst
 	}
-	return uri(path, q)
-}
+	// Each commit makes a reader's page cache invalid, so that SQLite's default of 2 MB for
+	// each reader would be wasted.
+	readerPragmas = append(pragmas[:len(pragmas):len(pragmas)], "query_only(1)", "cache_size(-512)")
+)
 
-// readerPragmas are what connections that only read need beside that. Whatever
-// one of them has kept of the file is void after the next commit, so more than
-// a read or two need would only take memory: SQLite's default is 2 MB each.
-const readerPragmas = "&_pragma=query_only(1)&_pragma=cache_size(-512)"
-
-// connect opens the file for the one connection that may write to it.
-func connect(path string, busy time.Duration) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, busy))
+// connect opens the file at path for conns connections. mode is SQLite's: rwc or ro.
+func connect(path, mode string, conns int, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"mode": {mode}, "_pragma": pragmas}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
 	if err == nil {
-		db.SetMaxOpenConns(1)
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
 	}
 	return db, err
 }
 
-func uri(path string, q url.Values) string {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
-	return u.String()
-}
-
-// ErrForeign: something is at the place that is no store of this package.
+// ErrForeign means that a path has something else than a store of this package.
 var ErrForeign = errors.New("this is not a Dragoman store")
 
-// Look reports whether a store is at path. It only reads, and SQLite does not
-// come near the file: that would leave files beside it. Errors: ErrForeign.
+// Look reports whether a store is at path. It only reads, and without SQLite, which would
+// leave files beside it. Errors: ErrForeign.
 func Look(path string) (found bool, err error) {
 	head, err := look(path)
 	return head != nil, err
 }
 
-// look reads the first bytes of the store at path; nil if there is none.
+// look reads the header of the store at path; nil if there is none.
 func look(path string) (head []byte, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -73,7 +68,7 @@ func look(path string) (head []byte, err error) {
 	case err == nil:
 		head, err = readHeader(path, info.Size())
 	}
-	if err == nil && binary.BigEndian.Uint32(head[68:]) != applicationID { // where an SQLite file says whose it is
+	if err == nil && binary.BigEndian.Uint32(head[68:]) != applicationID {
 		err = fmt.Errorf("%w: it is an SQLite database of another program", ErrForeign)
 	}
 	if err != nil {
@@ -82,20 +77,18 @@ func look(path string) (head []byte, err error) {
 	return head, nil
 }
 
-// Newer says why this version cannot use the store at path: a newer one wrote
-// it. Nil: it can, or nothing is there. It only reads, without SQLite, as Look
-// does; what a newer version that died has left in the files beside is found
-// when the store is opened. Errors: ErrForeign.
+// Newer returns an error if a newer version wrote the store at path, so that this one
+// cannot use it. Like Look, it only reads the file: a change of version that a dead
+// process left in the log is found when the store is opened. Errors: ErrForeign.
 func Newer(path string) error {
 	head, err := look(path)
 	if err != nil || head == nil {
 		return err
 	}
-	err = checkVersion(path, int64(binary.BigEndian.Uint32(head[60:]))) // where an SQLite file has user_version
-	if err != nil {
-		err = fmt.Errorf("sqlite: look at %s: %w", path, err)
+	if err := checkVersion(path, int64(binary.BigEndian.Uint32(head[60:]))); err != nil {
+		return fmt.Errorf("sqlite: look at %s: %w", path, err)
 	}
-	return err
+	return nil
 }
 
 func checkVersion(path string, version int64) error {
@@ -105,13 +98,12 @@ func checkVersion(path string, version int64) error {
 	return nil
 }
 
-// prepareFile makes a new file if there is none. It gets its name only when it is
-// complete, so a file without content is never one of ours that a crash left half
-// made.
-func prepareFile(ctx context.Context, path string, o Options) error {
+// prepareFile creates a new file if there is none. A new file gets its name when it is
+// complete, so an empty one with that name is damage, and not half of a new store.
+func prepareFile(ctx context.Context, path string) error {
 	found, err := Look(path)
 	if err == nil && !found {
-		err = create(ctx, path, o.BusyTimeout)
+		err = create(ctx, path)
 	}
 	if err != nil {
 		return err
@@ -121,18 +113,18 @@ func prepareFile(ctx context.Context, path string, o Options) error {
 			return err
 		}
 	}
-	return checkSchema(ctx, path, o.BusyTimeout)
+	return checkSchema(ctx, path)
 }
 
 // create makes a new store beside path and moves it there.
-func create(ctx context.Context, path string, busy time.Duration) error {
+func create(ctx context.Context, path string) error {
 	draft := path + ".new"
 	for _, name := range []string{draft, draft + "-wal", draft + "-shm"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	db, err := connect(draft, busy)
+	db, err := connect(draft, "rwc", 1, pragmas...)
 	if err != nil {
 		return err
 	}
@@ -150,20 +142,11 @@ func create(ctx context.Context, path string, busy time.Duration) error {
 	return syncPath(filepath.Dir(path))
 }
 
-// fsync is the one way to make a file durable. Tests see each call.
-var fsync = (*os.File).Sync
+// syncPath makes a file, or the names in a folder, durable. Tests watch it.
+var syncPath = durable.SyncDir
 
-// syncPath makes a file or the names in a directory durable.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fsync(f), f.Close())
-}
-
-// readHeader looks at the first bytes of the file before SQLite does: SQLite
-// takes an empty file for a new database and finds a cut one out late.
+// readHeader checks the first bytes of a file before SQLite does, because SQLite takes an
+// empty file for a new database, and notices late that one was cut.
 func readHeader(path string, size int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -181,7 +164,7 @@ func readHeader(path string, size int64) ([]byte, error) {
 		return nil, damaged("it does not begin like an SQLite database")
 	}
 	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
-		return head, nil // the sizes in the header may be those of a moment ago
+		return head, nil // the file may have another size than the header says
 	}
 	page := int64(binary.BigEndian.Uint16(head[16:]))
 	if page == 1 {
@@ -193,15 +176,13 @@ func readHeader(path string, size int64) ([]byte, error) {
 	return head, nil
 }
 
-// checkSchema refuses files of other programs and of other versions, also where
-// only the log beside them says so. It only reads: a connection that may write
-// would move that log into the file.
-func checkSchema(ctx context.Context, path string, busy time.Duration) error {
-	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
+// checkSchema refuses files of other programs and versions, also where only the log says
+// so. It opens the file to read: a connection that may write would move the log into it.
+func checkSchema(ctx context.Context, path string) error {
+	db, err := connect(path, "ro", 1, busyTimeout)
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
 	var app, version, tables int64
 	err = db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'keys', 'inbox', 'outbox', 'messages'))`).Scan(&app, &version, &tables)
@@ -216,21 +197,21 @@ func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	case tables != 5:
 		return damaged("its tables are not complete")
 	case version < schemaVersion:
-		return fmt.Errorf("a development version of Dragoman wrote it (schema %d); this version opens schema %d only: move the file away to begin anew", version, schemaVersion)
+		return fmt.Errorf("a development version of Dragoman wrote it (schema %d); this version opens schema %d only: move the file away to start with an empty store", version, schemaVersion)
 	}
 	return nil
 }
 
 const (
 	damage    = "the database file is damaged"
-	untouched = "; it was left as it is: restore a backup, or move it away to begin anew"
+	untouched = "; it was not changed: restore a backup, or move it away to start with an empty store"
 )
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf(damage+": "+format+untouched, args...)
 }
 
-// causes are for the operator, where that is the one to act.
+// causes are what the operator has to act on, by SQLite's codes.
 var causes = map[int]string{
 	codes.SQLITE_CORRUPT:  damage + untouched,
 	codes.SQLITE_NOTADB:   damage + untouched,
@@ -239,10 +220,10 @@ var causes = map[int]string{
 	codes.SQLITE_CANTOPEN: "the database file or its directory cannot be opened",
 	codes.SQLITE_BUSY:     "another program has the database file open",
 	codes.SQLITE_LOCKED:   "another program has the database file open",
-	codes.SQLITE_IOERR:    "the disk does not read or write",
+	codes.SQLITE_IOERR:    "the disk cannot be read or written",
 }
 
-// explain puts the cause before what SQLite says.
+// explain puts the cause before SQLite's words.
 func explain(err error) error {
 	if e, ok := errors.AsType[*driver.Error](err); ok && causes[e.Code()&0xff] != "" {
 		return fmt.Errorf("%s: %w", causes[e.Code()&0xff], err)

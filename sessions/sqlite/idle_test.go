@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// TestIdleMessagesLeaveMemory: what nobody reads for half an hour goes, some of
-// it after a quarter, whether or not anything else happens, and comes back when it is read.
+// TestIdleMessagesLeaveMemory: messages leave the cache half an hour after the last read,
+// some after a quarter, even if nothing else happens. The next read caches them again.
 func TestIdleMessagesLeaveMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -46,8 +46,7 @@ func TestIdleMessagesLeaveMemory(t *testing.T) {
 		read(one)
 		after(29*time.Minute, 1)
 		after(time.Minute, 0)
-		// What others change makes it go at once; what is read after it has its own
-		// half hour.
+		// A deletion clears the cache; a later read has its own half hour.
 		read(one)
 		after(20*time.Minute, 1)
 		must(t, s.Delete(t.Context(), two))
@@ -58,13 +57,13 @@ func TestIdleMessagesLeaveMemory(t *testing.T) {
 	})
 }
 
-// TestCloseEndsWhatForgets: a store that is closed holds nothing, not even what
-// was being read, no timer runs for it, and Close waits for none.
+// TestCloseEndsWhatForgets: the cache of a closed store is empty, even if a read ends later.
+// It has no timer, and Close waits for none.
 func TestCloseEndsWhatForgets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	synctest.Test(t, func(t *testing.T) {
-		for _, wait := range []time.Duration{0, time.Minute - 1, time.Minute, time.Hour} {
-			s, err := sqlite.Open(t.Context(), path, sqlite.Options{Idle: time.Minute})
+		for _, wait := range []time.Duration{0, 30*time.Minute - 1, 30 * time.Minute, time.Hour} {
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 			must(t, err)
 			k := channels.MustKey("x:1")
 			talk(t, s, k, wait.String(), "hello", "an answer")

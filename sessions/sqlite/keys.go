@@ -15,11 +15,11 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// epoch is how the first moment of 1970 stands in columns, where 0 means no
-// time: no time that stores keep has this number.
+// epoch is the column value of the first moment of 1970, because 0 means no time. No
+// other time that stores keep has this value.
 const epoch = math.MinInt64
 
-// nanos is how times stand in columns.
+// nanos is the column value of a time.
 func nanos(t time.Time) int64 {
 	t = rules.Time(t)
 	if t.IsZero() {
@@ -38,76 +38,65 @@ func timeOf(n int64) time.Time {
 	return time.Unix(0, n).UTC()
 }
 
-// rowID puts a key's id and a seq into one number, see schema.
-func rowID(key, seq int64) int64 { return key<<32 | seq }
+// maxSeq is above every seq that a key can reach.
+const maxSeq = 1<<32 - 1
 
-func seqOf(id int64) int64 { return id & math.MaxUint32 }
+// rowID puts a key's id and a seq into one number, see schema.sql.
+func rowID(key, seq int64) int64 { return key<<32 | min(seq, maxSeq) }
 
-func parseKey(k *channels.Key, s string) error {
-	parsed, err := channels.ParseKey(s)
-	if err != nil {
-		return damaged("a conversation has no valid name (%v)", err)
-	}
-	*k = parsed
-	return nil
-}
+func seqOf(id int64) int64 { return id & maxSeq }
 
-// keyRow is a key and its conversation as the writer knows them.
+// span is the first and the last row id that a key can have.
+func span(key int64) (from, to int64) { return rowID(key, 0), rowID(key, maxSeq) }
+
+// keyRow is the head of a key, and the id of its row.
 type keyRow struct {
-	key     channels.Key
-	id      int64
-	seq     int64
-	msgSeq  int64
-	waiting int64              // inbox rows that wait
-	conv    *rows.Conversation // nil without a transcript
+	rows.Head
+	id int64
 }
 
-// convColumns are those of a conversation.
 const convColumns = `generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures`
 
 func convFields(c *rows.Conversation) []any {
 	return []any{
-		&c.Generation, &c.From, &c.Covers, &c.Title, at(&c.Created), at(&c.Updated), &c.Messages,
-		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, settings(&c.Settings), &c.Erasures,
+		&c.Generation, &c.From, &c.Covers, &c.Title, asTime(&c.Created), asTime(&c.Updated), &c.Messages,
+		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, asSettings(&c.Settings), &c.Erasures,
 	}
 }
 
-// headColumns are a key k and its conversation c, if it has one. headQuery reads
-// those of all keys, talkQuery those with a conversation.
+// headColumns are those of a key k and its conversation c, which may be missing.
+// allHeads reads all keys, talkHeads those with a conversation.
 var (
 	headColumns = `SELECT k.key, k.id, k.seq, k.msg_seq, c.key_id IS NOT NULL, coalesce(c.` +
 		strings.Join(split(convColumns), `, 0), coalesce(c.`) + `, 0)`
-	headQuery = headColumns + ` FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
-	talkQuery = headColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id`
-	saveQuery = upsert("conversations", "key_id, "+convColumns, "key_id", convColumns)
+	allHeads  = headColumns + ` FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
+	talkHeads = headColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id`
+	saveConv  = upsert("conversations", "key_id, "+convColumns, "key_id", convColumns)
 )
 
-// scanKey reads headColumns.
+// scanKey scans headColumns.
 func scanKey(row scanner) (*keyRow, error) {
 	r, c, has := &keyRow{}, &rows.Conversation{}, false
-	err := row.Scan(append([]any{named(&r.key), &r.id, &r.seq, &r.msgSeq, &has}, convFields(c)...)...)
+	err := row.Scan(append([]any{asKey(&r.Key), &r.id, &r.Seq, &r.MessageSeq, &has}, convFields(c)...)...)
 	if has {
-		r.conv = c
+		r.Conversation = c
 	}
 	return r, err
 }
 
-func (r *keyRow) head() rows.Head {
-	return rows.Head{Key: r.key, Seq: r.seq, MessageSeq: r.msgSeq, Waiting: int(r.waiting), Conversation: r.conv}
-}
-
-// find reads the row of k. Errors: sql.ErrNoRows.
+// find returns the row of k. Errors: sql.ErrNoRows.
 func (t *tx) find(k channels.Key) (*keyRow, error) {
 	if r := t.keys[k]; r != nil {
 		return r, nil
 	}
-	if r, ok := t.store.recent.head(k); ok && !t.touched[k] {
+	if r, ok := t.b.cache.head(k); ok && !t.touched[k] {
 		t.keys[k] = &r
 		return &r, nil
 	}
-	r, err := scanKey(t.row(context.Background(), headQuery+` WHERE k.key = ?`, k.String()))
+	r, err := scanKey(t.row(context.Background(), allHeads+` WHERE k.key = ?`, k.String()))
 	if err == nil {
-		err = t.row(context.Background(), `SELECT count(*) FROM inbox WHERE state = 'waiting' AND id BETWEEN ? AND ?`, rowID(r.id, 0), rowID(r.id, maxSeq)).Scan(&r.waiting)
+		from, to := span(r.id)
+		err = t.row(context.Background(), `SELECT count(*) FROM inbox WHERE state = 'waiting' AND id BETWEEN ? AND ?`, from, to).Scan(&r.Waiting)
 	}
 	if err != nil {
 		return nil, err
@@ -116,11 +105,12 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 	return r, nil
 }
 
-// key finds the row of k, making it if there is none.
+// key is find for a key that the transaction changes. It inserts the row if there is
+// none.
 func (t *tx) key(k channels.Key) *keyRow {
 	r, err := t.find(k)
 	if errors.Is(err, sql.ErrNoRows) {
-		r, t.wrote, err = &keyRow{key: k}, true, nil
+		r, t.wrote, err = &keyRow{Head: rows.Head{Key: k}}, true, nil
 		t.scan([]any{&r.id}, `INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String())
 	}
 	if err == nil && r.id >= 1<<31 {
@@ -128,24 +118,18 @@ func (t *tx) key(k channels.Key) *keyRow {
 	}
 	if err != nil {
 		t.fail(err)
-		return &keyRow{key: k}
+		return &keyRow{Head: rows.Head{Key: k}}
 	}
 	t.keys[k], t.touched[k] = r, true
 	return r
 }
 
-// save writes what changed of a key, and of its conversation if it has one.
+// save writes the head of a key where it changed.
 func (t *tx) save(before, r *keyRow) {
-	if before.seq != r.seq || before.msgSeq != r.msgSeq {
-		t.run(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.seq, r.msgSeq, r.id)
+	if before.Seq != r.Seq || before.MessageSeq != r.MessageSeq {
+		t.run(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.Seq, r.MessageSeq, r.id)
 	}
-	if r.conv != nil && !reflect.DeepEqual(before.conv, r.conv) {
-		t.run(saveQuery, append([]any{r.id}, convFields(r.conv)...)...)
+	if r.Conversation != nil && !reflect.DeepEqual(before.Conversation, r.Conversation) {
+		t.run(saveConv, append([]any{r.id}, convFields(r.Conversation)...)...)
 	}
 }
-
-// maxSeq is above every seq that a key can reach.
-const maxSeq = 1<<32 - 1
-
-// span are the ids of the rows of a key.
-func span(key int64) (from, to int64) { return rowID(key, 0), rowID(key, maxSeq) }

@@ -15,8 +15,8 @@ func openChild(ctx context.Context, path string) (sessions.Store, error) {
 	return sqlite.Open(ctx, path, sqlite.Options{})
 }
 
-// TestCase40Kill kills a process at random moments of its writing, and looks
-// at what it left: all that was acknowledged, and nothing by halves.
+// TestCase40Kill kills a process at random moments while it writes. The file must have all
+// acknowledged changes, and none by halves.
 func TestCase40Kill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	storetest.RunKills(t, path, func(t *testing.T) { integrity(t, path) }, func(t *testing.T) sessions.Store {

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// A message that shares a commit with Expire keeps its conversation: the
-// dispatcher does not know of it yet.
+// A message that shares a commit with Expire keeps its conversation, though the dispatcher
+// does not have it yet.
 func TestExpireWithAMessageInTheSameBatch(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	k, old := channels.MustKey("x:1"), channels.MustKey("x:2")

@@ -11,32 +11,32 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Messages: see rows.Reader. The newest ones of a conversation that was read
-// lately come from memory.
+// Messages is of rows.Reader. The newest messages of a conversation that was read
+// recently come from the cache.
 func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
-	changes := r.b.recent.now() // before anything is read
+	version := r.b.cache.now() // before anything is read
 	key, err := r.keyID(ctx, k)
 	if err != nil {
-		return none[sessions.Message](err)
+		return given[sessions.Message](nil, err)
 	}
 	from, to := between(key, q)
-	if r.pooled() && q.Newest && q.Again {
-		return r.newest(ctx, key, seqOf(from), seqOf(to), changes)
+	if r.committed() && q.Newest && q.Again {
+		return r.newest(ctx, key, seqOf(from), seqOf(to), version)
 	}
-	return r.said(ctx, from, to, q)
+	return r.transcript(ctx, from, to, q)
 }
 
-// between are the ids of the messages of a key that q chooses.
+// between is the first and the last row id of the messages that q chooses.
 func between(key int64, q rows.Said) (from, to int64) {
 	from, to = rowID(key, max(q.After, 0)+1), rowID(key, maxSeq)
 	if q.Before > 0 {
-		to = rowID(key, min(q.Before-1, maxSeq))
+		to = rowID(key, q.Before-1)
 	}
 	return from, to
 }
 
-// said reads the messages with ids from one to another from the file.
-func (r reader) said(ctx context.Context, from, to int64, q rows.Said) iter.Seq2[sessions.Message, error] {
+// transcript reads the messages between two row ids from the file.
+func (r reader) transcript(ctx context.Context, from, to int64, q rows.Said) iter.Seq2[sessions.Message, error] {
 	columns := `SELECT id, role, rest, content`
 	if q.Light {
 		columns = `SELECT id, role, rest, ''`
@@ -44,29 +44,27 @@ func (r reader) said(ctx context.Context, from, to int64, q rows.Said) iter.Seq2
 	return stream(ctx, r.src, scanMessages(), columns+` FROM messages WHERE id BETWEEN ? AND ?`+orderBy(`id`, q.Newest), from, to)
 }
 
-// newest yields messages from the newest on: those that came since the last read
-// of the same conversation, then those that are known from it, then the rest.
-// What was yielded is known to the next one.
-func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64) iter.Seq2[sessions.Message, error] {
+// newest yields messages from the newest on: those that came after the cached ones, the
+// cached ones, and the older ones. It caches what it yielded.
+func (r reader) newest(ctx context.Context, key, first, last int64, version uint64) iter.Seq2[sessions.Message, error] {
 	return func(yield func(sessions.Message, error) bool) {
-		known := r.b.recent.messages(key)
-		for len(known) > 0 && known[len(known)-1].Seq > last {
-			known = known[:len(known)-1]
+		cached := r.b.cache.messages(key)
+		for len(cached) > 0 && cached[len(cached)-1].Seq > last {
+			cached = cached[:len(cached)-1]
 		}
 		more, failed := true, false
 		read := func(first, last int64) (list []sessions.Message) {
 			if !more || first > last {
 				return nil
 			}
-			for m, err := range r.said(ctx, rowID(key, first), rowID(key, last), rows.Said{Newest: true}) {
-				if failed = err != nil; failed {
+			for m, err := range r.transcript(ctx, rowID(key, first), rowID(key, last), rows.Said{Newest: true}) {
+				if err != nil {
+					failed, more = true, false
 					yield(m, err)
-					more = false
-				} else {
-					list = append(list, m)
-					more = yield(rules.Clone(m), nil)
+					return nil
 				}
-				if !more {
+				list = append(list, m)
+				if more = yield(rules.Clone(m), nil); !more {
 					break
 				}
 			}
@@ -74,22 +72,24 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 			return list
 		}
 		after, before := first, first-1
-		if n := len(known); n > 0 {
-			after, before = max(first, known[n-1].Seq+1), known[0].Seq-1
+		if n := len(cached); n > 0 {
+			after, before = max(first, cached[n-1].Seq+1), cached[0].Seq-1
 		}
 		newer := read(after, last)
-		from := len(known)
-		for more && from > 0 && known[from-1].Seq >= first {
+		from := len(cached)
+		for more && from > 0 && cached[from-1].Seq >= first {
 			from--
-			more = yield(rules.Clone(known[from]), nil)
+			more = yield(rules.Clone(cached[from]), nil)
 		}
 		older := read(first, before)
-		used := known[from:]
+		used := cached[from:]
 		if len(newer)+len(older) > 0 {
 			used = slices.Concat(older, used, newer)
+		} else if from == 0 {
+			return // the cache has it so
 		}
-		if !failed && (len(newer)+len(older) > 0 || from > 0) {
-			r.b.recent.put(key, used, changes)
+		if !failed {
+			r.b.cache.put(key, used, version)
 		}
 	}
 }

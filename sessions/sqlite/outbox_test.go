@@ -14,8 +14,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// TestUnsentReadsWhatItRemembers: a delivery that was just committed is
-// handed out from memory, and must be what the file says.
+// TestUnsentReadsWhatItRemembers: a delivery that was just committed is read from memory,
+// and must equal the one in the file.
 func TestUnsentReadsWhatItRemembers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	k := channels.MustKey("x:1")
@@ -71,7 +71,7 @@ func unsent(t *testing.T, s *sqlite.Store, c sessions.Claim) []sessions.Delivery
 	return ds
 }
 
-// claimOnce runs s until f was called with a claim of k.
+// claimOnce runs s until f has been called with a claim of k.
 func claimOnce(t *testing.T, s *sqlite.Store, k channels.Key, f func(sessions.Claim)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

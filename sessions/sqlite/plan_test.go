@@ -26,16 +26,16 @@ func (q queries) open(t *testing.T) sessions.Store {
 	return s
 }
 
-// wholeTables are statements, by how they begin, that read a table or sort it
-// on purpose: the operator's tables, and what is done once.
+// wholeTables are the beginnings of statements that read or sort a table on purpose: the
+// operator's tables, and statements that run once.
 var wholeTables = []string{
-	// Who goes through conversations stops where they have enough.
+	// Their callers stop early.
 	"SELECT k.key, k.id, k.seq, k.msg_seq,",
 	"SELECT day, begun FROM days ORDER BY day", // copies
 	// People and jobs are few.
 	"SELECT channel, person",
 	"SELECT job, due",
-	// A handful that waits is sorted, never what is done.
+	// There are only a few.
 	"SELECT channel, msg_id, at, dropped, why, raw FROM aside",
 	"SELECT hash FROM erased ORDER BY",                       // copies
 	"SELECT name, coalesce((SELECT seq FROM sqlite_sequence", // a row or two
@@ -45,7 +45,7 @@ var wholeTables = []string{
 	"SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages", // the LIMIT is inside
 }
 
-// plan is how SQLite does query, a step a line.
+// plan returns SQLite's plan for query, a step a line.
 func plan(t *testing.T, db *sql.DB, query string) []string {
 	t.Helper()
 	args := make([]any, 32) // more than any query has
@@ -89,10 +89,9 @@ func parameters(query string) int {
 	return n
 }
 
-// slow finds the step that makes a plan cost what is stored: a table or an
-// index read from one end to the other, unless the order of an index is what
-// the query asks for and it stops when it has enough, or an index that SQLite
-// makes for this one query.
+// slow returns the step of a plan whose time grows with the store: a scan of a table or an
+// index, unless the query has a limit and the index has its order, or an index that SQLite
+// makes for this query alone.
 func slow(query string, steps []string) string {
 	sorted := false
 	for _, step := range steps {
@@ -113,10 +112,10 @@ func slow(query string, steps []string) string {
 	return ""
 }
 
-// changesMessages finds what changes or removes rows of a transcript.
+// changesMessages matches statements that change or remove messages.
 var changesMessages = regexp.MustCompile(`(?is)\b(update(\s+or\s+\w+)?|delete\s+from|replace\s+into|insert\s+or\s+replace\s+into)\s+messages\b`)
 
-// checkPlans looks at the plan of every statement.
+// checkPlans checks the plan of every statement.
 func checkPlans(t *testing.T, all queries) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	openFile(t, path, sqlite.Options{})
@@ -154,7 +153,7 @@ statements:
 	}
 }
 
-// TestSlow: the check of plans finds what it is for.
+// TestSlow: the check finds slow plans.
 func TestSlow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	openFile(t, path, sqlite.Options{})

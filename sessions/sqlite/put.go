@@ -11,7 +11,14 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// putQueues puts rows and journals.
+var (
+	insertIn  = upsert("inbox", inLight+", "+inMessage, "id", "rev, state, turn, attempts, due, why, rest, text")
+	insertOut = insert("outbox", outState+", "+outRest)
+
+	insertMessage = insert("messages", "id, role, bytes, rest, content")
+	insertSummary = insert("summaries", "id, generation, model, at, text, fields")
+)
+
 func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 	for _, p := range ch.In {
 		t.putIn(r, p)
@@ -24,15 +31,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 	}
 }
 
-var (
-	insertIn  = upsert("inbox", inLight+", "+inSaid, "id", "rev, state, turn, attempts, due, why, rest, text")
-	insertOut = insert("outbox", outState+", "+outRest)
-
-	insertMessage = insert("messages", "id, role, bytes, rest, content")
-)
-
 func (t *tx) putIn(r *keyRow, p *rows.InPut) {
-	p.Inbound.Key = r.key
+	p.Inbound.Key = r.Key
 	item := dispatch.In(&p.In)
 	defer func() { t.items = append(t.items, item) }()
 	fields := inLightFields(&r.id, &p.In)
@@ -45,31 +45,31 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 	if p.Job != "" {
 		t.run(`UPDATE occurrences SET inbox_id = ? WHERE job = ? AND due = ?`, rowID(r.id, p.Seq), p.Job, nanos(p.JobDue))
 	} else {
-		own := p.In
-		own.Inbound.Reaction = "" // as it will be read
-		remember(&item, &own, len(m.Text)+len(rest))
+		body := p.In
+		body.Inbound.Reaction = "" // as the row has it
+		setBody(&item, &body, len(m.Text)+len(rest))
 	}
-	t.run(insertIn, append(fields, inSaidFields(&m, &rest)...)...)
+	t.run(insertIn, append(fields, inMessageFields(&m, &rest)...)...)
 }
 
-// remember hands a row to who asks for it next, unless it is long: with a full
-// queue there is one for each key.
-func remember(item *dispatch.Item, body any, size int) {
+// setBody gives a row to the dispatcher, for the reader that needs it next. A long row is
+// read again instead: every key may have one.
+func setBody(item *dispatch.Item, row any, size int) {
 	if size <= 4<<10 {
-		item.Body = body
+		item.Body = row
 	}
 }
 
 func (t *tx) putOut(r *keyRow, o *rows.Out) {
 	id, did := rowID(r.id, o.Seq), o.ID
-	name := t.store.deliveryID(id)
-	if did == name {
+	made := t.b.deliveryID(id)
+	if did == made {
 		did = ""
 	}
-	o.Key, o.ID = r.key, cmp.Or(o.ID, name)
-	item, own := dispatch.Out(&o.OutboxRecord), *o
-	own.Fresh = false
-	remember(&item, &own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
+	o.Key, o.ID = r.Key, cmp.Or(o.ID, made)
+	item, body := dispatch.Out(&o.OutboxRecord), *o
+	body.Fresh = false
+	setBody(&item, &body, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 	t.items = append(t.items, item)
 	fields := outFields(&r.id, o, &did)
 	if o.Fresh {
@@ -79,15 +79,14 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) {
 	t.run(`UPDATE outbox SET state = ?2, uncertain = ?3, attempts = ?4, due = ?5, message_id = ?6, why = ?7 WHERE id = ?1`, fields[:7]...)
 }
 
-// putTranscript adds to the transcript of r, or rewrites messages of it.
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 	for list, err := range ch.Added() {
 		if t.fail(err); t.err != nil {
-			break // nothing more would be written
+			break
 		}
 		t.addMessages(r, list)
 		if ch.Large != nil { // too many for memory
-			t.said = nil
+			t.added = nil
 			t.index()
 		}
 	}
@@ -95,7 +94,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 		id := rowID(r.id, m.Seq)
 		t.run(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, rules.Bytes(m), encode(messageRest{Message: &m}), m.Content, id)
 		t.run(`DELETE FROM words WHERE rowid = ?`, id)
-		t.addWords(id, m)
+		t.indexLater(id, m)
 	}
 	for _, g := range ch.Begun {
 		day, n, err := rules.ParseGeneration(g.ID)
@@ -105,7 +104,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 		t.run(`INSERT INTO generations (key_id, day, number, from_seq, began) VALUES (?, ?, ?, ?, ?)`, r.id, day, n, g.FirstSeq-1, nanos(g.Began))
 	}
 	for _, s := range ch.Summaries {
-		t.run(insert("summaries", "id, generation, model, at, text, fields"), summaryFields(&r.id, &s)...)
+		t.run(insertSummary, summaryFields(&r.id, &s)...)
 	}
 }
 
@@ -113,21 +112,21 @@ func (t *tx) addMessages(r *keyRow, list []sessions.Message) {
 	for _, m := range list {
 		id := rowID(r.id, m.Seq)
 		t.run(insertMessage, id, string(m.Role), rules.Bytes(m), encode(messageRest{Message: &m}), m.Content)
-		t.addWords(id, m)
-		t.said = append(t.said, saidRow{r.id, m})
+		t.indexLater(id, m)
+		t.added = append(t.added, addedMessage{r.id, m})
 	}
 }
 
-// addWords has the search index find a message.
-func (t *tx) addWords(id int64, m sessions.Message) {
+// indexLater adds a message to the search index at the end of the transaction.
+func (t *tx) indexLater(id int64, m sessions.Message) {
 	if words := searchable(m); words != "" {
-		t.words = append(t.words, wordsRow{id, words})
+		t.indexed = append(t.indexed, indexEntry{id, words})
 	}
 }
 
-// openItems tells the dispatcher what r has to do, or that it is gone.
-func (t *tx) openItems(r *keyRow, gone bool) {
-	items, err := t.reader().open(r.key)
+// tellOpen has the dispatcher add the open rows of r, or forget them.
+func (t *tx) tellOpen(r *keyRow, gone bool) {
+	items, err := t.reads.open(r.Key)
 	t.fail(err)
 	for _, it := range items {
 		it.Gone = gone
@@ -135,7 +134,7 @@ func (t *tx) openItems(r *keyRow, gone bool) {
 	}
 }
 
-// open is what k has to do, or if that is zero, what all keys have.
+// open reads the open rows of k, or of all keys if k is zero.
 func (r reader) open(k channels.Key) (items []dispatch.Item, err error) {
 	for row, err := range r.Inbox(context.Background(), k, rows.Queued{Open: true, Light: true}) {
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,30 +14,30 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// The columns of the queues. Those of inLight tell of an inbox row without what
-// was said, inSaid what was; the first ones of outState change.
+// The columns of the queues. inLight has those of an inbox row without the message, and
+// inMessage those of the message. Of an outbox row, outState has those that change.
 const (
-	inLight  = `id, origin, state, rev, attempts, due, accepted, turn, why`
-	inSaid   = `dedupe, message_id, rest, text`
-	outState = `id, state, uncertain, attempts, due, message_id, why`
-	outRest  = `created, reply_to, edit, text, did`
-	keyOfRow = `(SELECT key FROM keys WHERE id = r.id >> 32)`
-	// inFired is the occurrence that an inbox row r was made for, and fired finds it.
-	inFired = `coalesce(job, ''), coalesce(job_due, 0)`
-	fired   = ` LEFT JOIN (SELECT job, due AS job_due, inbox_id FROM occurrences WHERE inbox_id <> 0) ON r.origin = 'heartbeat' AND inbox_id = r.id`
+	inLight   = `id, origin, state, rev, attempts, due, accepted, turn, why`
+	inMessage = `dedupe, message_id, rest, text`
+	outState  = `id, state, uncertain, attempts, due, message_id, why`
+	outRest   = `created, reply_to, edit, text, did`
+	keyOfRow  = `(SELECT key FROM keys WHERE id = r.id >> 32)`
+	// inFired is the occurrence that the inbox row r was made for; joinFired finds it.
+	inFired   = `coalesce(job, ''), coalesce(job_due, 0)`
+	joinFired = ` LEFT JOIN (SELECT job, due AS job_due, inbox_id FROM occurrences WHERE inbox_id <> 0) ON r.origin = 'heartbeat' AND inbox_id = r.id`
 
 	waiting = ` AND r.state = 'waiting'`
 	unsent  = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
 	notSent = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
 )
 
-// inLightFields are those of a row of the key with that id.
+// inLightFields are the fields of inLight. key is the id of the row's key.
 func inLightFields(key *int64, r *rows.In) []any {
-	return []any{place{key, &r.Seq}, &r.Origin, &r.State, &r.Rev, &r.Attempts, at(&r.Due), at(&r.Accepted), &r.Turn, &r.Why}
+	return []any{asRowID{key, &r.Seq}, &r.Origin, &r.State, &r.Rev, &r.Attempts, asTime(&r.Due), asTime(&r.Accepted), &r.Turn, &r.Why}
 }
 
-// inSaidFields are the others. rest is JSON.
-func inSaidFields(m *channels.Inbound, rest *[]byte) []any {
+// inMessageFields are the fields of inMessage. rest is JSON.
+func inMessageFields(m *channels.Inbound, rest *[]byte) []any {
 	dedupe := column{
 		write: func() any { return rules.Dedupe(*m) },
 		read: func(v any) error {
@@ -48,19 +49,19 @@ func inSaidFields(m *channels.Inbound, rest *[]byte) []any {
 	return []any{dedupe, &m.MessageID, rest, &m.Text}
 }
 
-// outFields are those of a delivery, of which did is the id if its row does not
-// tell it.
+// outFields are the fields of outState and outRest. key is the id of the row's key, did
+// the id of the delivery if it is not made of the row's.
 func outFields(key *int64, o *rows.Out, did *string) []any {
 	return []any{
-		place{key, &o.Seq},
-		&o.State, &o.Uncertain, &o.Attempts, at(&o.NotBefore), &o.MessageID, &o.Error,
-		at(&o.Created), &o.ReplyTo, &o.Edit, &o.Text, did,
+		asRowID{key, &o.Seq},
+		&o.State, &o.Uncertain, &o.Attempts, asTime(&o.NotBefore), &o.MessageID, &o.Error,
+		asTime(&o.Created), &o.ReplyTo, &o.Edit, &o.Text, did,
 	}
 }
 
-// where is what chooses rows of k with q, and the column with their key, which
-// is not read where it is known. A zero k stands for all.
-func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, conditions string, args []any, err error) {
+// where returns the condition for rows of k with q, and the column that has their key, which is
+// empty where the caller knows it. A zero k chooses all rows.
+func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, condition string, args []any, err error) {
 	if k.IsZero() {
 		return keyOfRow, ` WHERE TRUE`, nil, nil
 	}
@@ -75,6 +76,7 @@ func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, 
 	return `''`, ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}, err
 }
 
+// order sorts the rows of one key.
 func order(k channels.Key, newest bool) string {
 	if k.IsZero() {
 		return ``
@@ -89,16 +91,16 @@ func orderBy(column string, newest bool) string {
 	return ` ORDER BY ` + column
 }
 
-// Inbox: see rows.Reader. What is open and short is in memory.
+// Inbox is of rows.Reader. Short open rows come from memory.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if q.Open && !k.IsZero() && r.current(k) {
-		if list, ok := remembered[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
-			return given(list)
+	if q == (rows.Queued{Open: true, Light: q.Light}) && !k.IsZero() && r.sameAsMemory(k) {
+		if list, ok := bodies[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
+			return given(list, nil)
 		}
 	}
 	key, where, args, err := r.where(ctx, k, q)
 	if err != nil {
-		return none[rows.In](err)
+		return given[rows.In](nil, err)
 	}
 	switch {
 	case q.MessageID != "":
@@ -111,7 +113,7 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 
 // inbox reads rows of k, or of the key in the column.
 func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, where string, args ...any) iter.Seq2[rows.In, error] {
-	query := `SELECT ` + key + `, ` + inLight + `, ` + inSaid + `, ` + inFired + ` FROM inbox r` + fired
+	query := `SELECT ` + key + `, ` + inLight + `, ` + inMessage + `, ` + inFired + ` FROM inbox r` + joinFired
 	if light {
 		query = `SELECT ` + key + `, ` + inLight + ` FROM inbox r`
 	}
@@ -119,12 +121,12 @@ func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, wher
 		var rest []byte
 		m := &in.Inbound
 		m.Key = k
-		fields := append([]any{named(&m.Key)}, inLightFields(new(int64), &in)...)
+		fields := append([]any{asKey(&m.Key)}, inLightFields(new(int64), &in)...)
 		if light {
 			err = row.Scan(fields...)
 			return in, err
 		}
-		fields = append(append(fields, inSaidFields(m, &rest)...), &in.Job, at(&in.JobDue))
+		fields = append(append(fields, inMessageFields(m, &rest)...), &in.Job, asTime(&in.JobDue))
 		if err = row.Scan(fields...); err == nil {
 			err = decode(rest, &inboundRest{Inbound: m})
 		}
@@ -132,19 +134,19 @@ func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, wher
 	}, query+where, args...)
 }
 
-// Outbox: see rows.Reader. What is open and short is in memory.
+// Outbox is of rows.Reader. Short unsent rows come from memory.
 func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
 	if q.ID != "" {
-		return r.delivery(ctx, k, q.ID)
+		return given(r.delivery(ctx, k, q.ID))
 	}
-	if q.Unsent && !k.IsZero() && r.current(k) {
-		if list, ok := remembered[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
-			return given(list)
+	if q == (rows.Queued{Unsent: true}) && !k.IsZero() && r.sameAsMemory(k) {
+		if list, ok := bodies[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
+			return given(list, nil)
 		}
 	}
 	key, where, args, err := r.where(ctx, k, q)
 	if err != nil {
-		return none[rows.Out](err)
+		return given[rows.Out](nil, err)
 	}
 	switch {
 	case q.Unsent:
@@ -160,47 +162,35 @@ func (r reader) outbox(ctx context.Context, k channels.Key, key, where string, a
 	return stream(ctx, r.src, func(row scanner) (o rows.Out, err error) {
 		o.Key = k
 		var id int64
-		if err = row.Scan(append([]any{named(&o.Key)}, outFields(&id, &o, &o.ID)...)...); err == nil && o.ID == "" {
+		if err = row.Scan(append([]any{asKey(&o.Key)}, outFields(&id, &o, &o.ID)...)...); err == nil && o.ID == "" {
 			o.ID = r.b.deliveryID(rowID(id, o.Seq))
 		}
 		return o, err
 	}, `SELECT `+key+`, `+outState+`, `+outRest+` FROM outbox r`+where, args...)
 }
 
-// delivery reads the delivery called id, of k unless that is zero. Its name tells
-// its row, unless it came from elsewhere or was moved.
-func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Seq2[rows.Out, error] {
-	if !k.IsZero() && r.current(k) {
+// delivery reads the delivery called id, of any key if k is zero. The id is made of the
+// row's, unless it was imported or the row has moved.
+func (r reader) delivery(ctx context.Context, k channels.Key, id string) ([]rows.Out, error) {
+	if !k.IsZero() && r.sameAsMemory(k) {
 		for _, it := range r.b.work.Items(k, dispatch.Delivery) {
 			if o, ok := it.Body.(*rows.Out); ok && o.ID == id {
-				return given([]rows.Out{*o})
+				return []rows.Out{*o}, nil
 			}
 		}
 	}
-	row, _ := r.b.rowOf(id)
-	return func(yield func(rows.Out, error) bool) {
-		for o, err := range r.outbox(ctx, channels.Key{}, keyOfRow, ` WHERE r.id = ? AND r.did = '' OR r.did = ? AND r.did <> ''`, row, id) {
-			if err != nil || k.IsZero() || o.Key == k {
-				yield(o, err)
-			}
-			return
-		}
-	}
+	list, err := collect(r.outbox(ctx, channels.Key{}, keyOfRow, ` WHERE r.id = ? AND r.did = '' OR r.did = ? AND r.did <> ''`, r.b.deliveryRow(id), id))
+	return slices.DeleteFunc(list, func(o rows.Out) bool { return !k.IsZero() && o.Key != k }), err
 }
 
-// current reports whether what the dispatcher remembers of k is what r would
-// read: everything that is durable, and inside of an update everything but what
-// earlier steps of the same commit changed.
-func (r reader) current(k channels.Key) bool {
-	return r.pooled() || r.t != nil && !r.t.touched[k]
+// sameAsMemory reports whether r would read the open rows of k as the dispatcher has
+// them: r sees what is durable, and this commit has not changed k.
+func (r reader) sameAsMemory(k channels.Key) bool {
+	return r.committed() || r.t != nil && !r.t.touched[k]
 }
 
-// pooled reports whether r reads what is durable, one row or another.
-func (r reader) pooled() bool { return r.src == &r.b.reads }
-
-// remembered are the rows of items, by their seqs, unless one of them has to be
-// read.
-func remembered[T any](items []dispatch.Item) (list []T, ok bool) {
+// bodies are the rows of items. ok is false if one of them has to be read.
+func bodies[T any](items []dispatch.Item) (list []T, ok bool) {
 	for _, it := range items {
 		row, ok := it.Body.(*T)
 		if !ok {
@@ -211,27 +201,18 @@ func remembered[T any](items []dispatch.Item) (list []T, ok bool) {
 	return list, true
 }
 
-func given[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range list {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
+// deliveryID is the id of a delivery for networks that deduplicate. It begins with the
+// store's random name, so that a new store does not repeat the ids of a former one.
+func (b *backend) deliveryID(id int64) string {
+	return b.prefix + "-" + strconv.FormatInt(id>>32, 10) + "-" + strconv.FormatInt(seqOf(id), 10)
 }
 
-// deliveryID names a row of the outbox to networks that deduplicate: it holds
-// the store's random name, so that a store that was begun anew does not repeat
-// the ids of the one before.
-func (s *backend) deliveryID(id int64) string {
-	return s.prefix + "-" + strconv.FormatInt(id>>32, 10) + "-" + strconv.FormatInt(seqOf(id), 10)
-}
-
-// rowOf is the row that an id was made of, if it was made here.
-func (s *backend) rowOf(id string) (row int64, ok bool) {
+// deliveryRow is the inverse of deliveryID, 0 for an id from elsewhere.
+func (b *backend) deliveryRow(id string) int64 {
 	var key, seq int64
-	_, err := fmt.Sscanf(id, s.prefix+"-%d-%d", &key, &seq)
-	row = rowID(key, seq)
-	return row, err == nil && s.deliveryID(row) == id
+	_, err := fmt.Sscanf(id, b.prefix+"-%d-%d", &key, &seq)
+	if row := rowID(key, seq); err == nil && b.deliveryID(row) == id {
+		return row
+	}
+	return 0
 }

@@ -11,43 +11,43 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// kind is how records of one kind stand in their table.
+// kind maps the records of one kind to their table.
 type kind struct {
 	table string
-	// names are the columns that name a record, unique which of them differ
-	// between any two, rest the others. fields are those of all, in this order.
+	// Columns: names identify a record, those in unique are enough for that, rest are the
+	// others. fields are the fields of names and rest.
 	names, unique, rest string
 	fields              func(*rows.Record) []any
 }
 
 var (
 	facts = &kind{"facts", "scope, id", "id", "at, text", func(r *rows.Record) []any {
-		f := made(&r.Fact)
-		return []any{&f.Scope, &f.ID, at(&f.At), &f.Text}
+		f := orNew(&r.Fact)
+		return []any{&f.Scope, &f.ID, asTime(&f.At), &f.Text}
 	}}
 	people = &kind{"people", "channel, person", "channel, person", "name, code, compare, expires, approved", func(r *rows.Record) []any {
-		p := made(&r.Pairing)
+		p := orNew(&r.Pairing)
 		compare := column{write: func() any { return rules.Code(p.Code) }}
-		return []any{&p.Channel, &p.PersonID, &p.Name, &p.Code, compare, at(&p.Expires), at(&p.Approved)}
+		return []any{&p.Channel, &p.PersonID, &p.Name, &p.Code, compare, asTime(&p.Expires), asTime(&p.Approved)}
 	}}
 	jobs = &kind{"jobs", "job", "job", "due", func(r *rows.Record) []any {
-		j := made(&r.Job)
-		return []any{&j.Job, at(&j.Due)}
+		j := orNew(&r.Job)
+		return []any{&j.Job, asTime(&j.Due)}
 	}}
 	occurrences = &kind{"occurrences", "job, due", "job, due", "outcome, why, at", func(r *rows.Record) []any {
-		o := made(&r.Occurrence)
-		return []any{&o.Job, at(&o.Due), &o.Outcome, &o.Why, at(&o.At)}
+		o := orNew(&r.Occurrence)
+		return []any{&o.Job, asTime(&o.Due), &o.Outcome, &o.Why, asTime(&o.At)}
 	}}
 	aside = &kind{"aside", "channel, msg_id", "channel, msg_id", "at, dropped, why, raw", func(r *rows.Record) []any {
-		a := made(&r.Quarantined)
+		a := orNew(&r.Quarantined)
 		if a.Raw == nil {
-			a.Raw = []byte{} // which is not NULL
+			a.Raw = []byte{} // nil would be NULL
 		}
-		return []any{&a.Channel, &a.ID, at(&a.At), &a.Dropped, &a.Why, &a.Raw}
+		return []any{&a.Channel, &a.ID, asTime(&a.At), &a.Dropped, &a.Why, &a.Raw}
 	}}
 )
 
-func made[T any](p **T) *T {
+func orNew[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
 	}
@@ -68,11 +68,11 @@ func kindOf(r rows.Record) *kind {
 	return aside
 }
 
-// like are the conditions that records have the names of an example. Numbers
-// that are zero do not bound, and empty texts only if exact is set.
+// like is the condition that a record has the name of an example. Zero numbers match
+// any; so do empty texts, unless exact is set.
 func (k *kind) like(example rows.Record, exact bool) (where string, args []any) {
 	names, fields := split(k.names), k.fields(&example)
-	plain(fields)
+	columnValues(fields)
 	for i, name := range names {
 		if v := fields[i]; v != int64(0) && (v != "" || exact) {
 			where, args = where+` AND `+name+` = ?`, append(args, v)
@@ -84,7 +84,6 @@ func (k *kind) like(example rows.Record, exact bool) (where string, args []any) 
 	return strings.Replace(where, ` AND `, ` WHERE `, 1), args
 }
 
-// Records: see rows.Reader.
 func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows.Record, error] {
 	switch {
 	case example.Store != nil:
@@ -94,7 +93,7 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 	case example.Summary != nil:
 		return r.summaries(ctx, example.Summary.Key)
 	case example.Mark != nil:
-		return r.marks(ctx, *example.Mark)
+		return r.erased(ctx, *example.Mark)
 	}
 	k := kindOf(example)
 	where, args := k.like(example, false)
@@ -104,7 +103,7 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 	}, `SELECT `+k.names+`, `+k.rest+` FROM `+k.table+where+` ORDER BY `+k.names, args...)
 }
 
-// put stores one record in the place of the one with the same name.
+// put replaces the record with the same name.
 func (t *tx) put(r rows.Record) {
 	if r.Store != nil {
 		for day, n := range r.Store.Days {
@@ -120,7 +119,7 @@ func (t *tx) put(r rows.Record) {
 	t.run(upsert(k.table, k.names+", "+k.rest, k.unique, replaced), k.fields(&r)...)
 }
 
-// remove deletes one record, or all facts of a scope.
+// remove deletes a record, or all facts of a scope.
 func (t *tx) remove(r rows.Record) {
 	k := kindOf(r)
 	where, args := k.like(r, true)
@@ -130,7 +129,7 @@ func (t *tx) remove(r rows.Record) {
 const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
 	JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`
 
-// summaryFields are those of a summary of the key with that id.
+// summaryFields are the fields of insertSummary. key is the id of the row's key.
 func summaryFields(key *int64, s *sessions.Summary) []any {
 	fields := column{
 		write: func() any { return string(s.Fields) },
@@ -140,7 +139,7 @@ func summaryFields(key *int64, s *sessions.Summary) []any {
 			return nil
 		},
 	}
-	return []any{place{key, &s.CoversSeq}, &s.Generation, &s.Model, at(&s.At), &s.Text, fields}
+	return []any{asRowID{key, &s.CoversSeq}, &s.Generation, &s.Model, asTime(&s.At), &s.Text, fields}
 }
 
 func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Record, error] {
@@ -151,7 +150,7 @@ func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Re
 	}, summariesQuery, k.String())
 }
 
-// generations reads those of a key, or the one of an ID.
+// generations reads those of a key, or the one with an ID.
 func (r reader) generations(ctx context.Context, g *rows.Generation) iter.Seq2[rows.Record, error] {
 	query, args := `SELECT k.key, g.day, g.number, g.from_seq, g.began FROM generations g JOIN keys k ON k.id = g.key_id WHERE TRUE`, []any(nil)
 	if !g.Key.IsZero() {
@@ -160,7 +159,7 @@ func (r reader) generations(ctx context.Context, g *rows.Generation) iter.Seq2[r
 	if g.ID != "" {
 		day, n, err := rules.ParseGeneration(g.ID)
 		if err != nil {
-			return none[rows.Record](nil)
+			return given[rows.Record](nil, nil)
 		}
 		query, args = query+` AND g.day = ? AND g.number = ?`, append(args, day, n)
 	}
@@ -168,16 +167,16 @@ func (r reader) generations(ctx context.Context, g *rows.Generation) iter.Seq2[r
 		g := &rows.Generation{}
 		var day string
 		var number, from int64
-		err := row.Scan(named(&g.Key), &day, &number, &from, at(&g.Began))
+		err := row.Scan(asKey(&g.Key), &day, &number, &from, asTime(&g.Began))
 		g.ID, g.FirstSeq = rules.Generation(day, number), from+1
 		return rows.Record{Generation: g}, err
 	}, query+` ORDER BY k.key, g.id`, args...)
 }
 
-// marks reads one, or all. Most stores have none.
-func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, error] {
-	if r.t != nil && !r.t.hashes {
-		return none[rows.Record](nil)
+// erased reads one mark, or all. Most stores have none.
+func (r reader) erased(ctx context.Context, mark string) iter.Seq2[rows.Record, error] {
+	if r.t != nil && !r.t.marks {
+		return given[rows.Record](nil, nil)
 	}
 	query, args := `SELECT hash FROM erased`, []any(nil)
 	if mark != "" {
@@ -206,5 +205,5 @@ func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq
 	if err == nil {
 		err = decode(counted, &rec.Days)
 	}
-	return func(yield func(rows.Record, error) bool) { yield(rows.Record{Store: rec}, explain(err)) }
+	return given([]rows.Record{{Store: rec}}, err)
 }

@@ -120,9 +120,8 @@ func inFile(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// TestHiddenByAFormerVersion: large conversations were once hidden under an id
-// without a key and deleted in parts. What a crash left of one is deleted when the
-// file is opened, and its messages stay known.
+// TestHiddenByAFormerVersion: a former version hid large conversations under an id without a
+// key and deleted them in parts. Opening the file deletes the rest, and marks the messages.
 func TestHiddenByAFormerVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})

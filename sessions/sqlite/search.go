@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// searchable is m as the search index takes it.
+// searchable is the text of m for the search index.
 func searchable(m sessions.Message) string {
 	if !rules.Searched(m) {
 		return ""
@@ -29,7 +29,7 @@ func searchable(m sessions.Message) string {
 	return b.String()
 }
 
-// quoted are the words of a query in the language of the index.
+// quoted writes the words of a query for the index.
 func quoted(query []string) []string {
 	list := make([]string, len(query))
 	for i, w := range query {
@@ -41,22 +41,21 @@ func quoted(query []string) []string {
 	return list
 }
 
-// Ids of messages that an expression of the index finds, or some of a JSON list of
-// expressions, and how many of them do.
+// The ids of messages that match an expression, or one or more of a JSON list of
+// expressions, and how many of the list they match.
 const (
 	allWords  = `(SELECT rowid AS id, 0 AS n FROM words WHERE said MATCH ? AND rowid BETWEEN ? AND ?)`
 	someWords = `(SELECT w.rowid AS id, count(*) AS n FROM json_each(?) q CROSS JOIN words w
 		WHERE w.said MATCH q.value AND w.rowid BETWEEN ? AND ? GROUP BY w.rowid)`
 )
 
-// Search: see rows.Reader. Of each message the time is read, and not what it
-// says.
+// Search is of rows.Reader. It reads the time of each message, and not its text.
 func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
 	from, to, order := int64(math.MinInt64), int64(math.MaxInt64), ``
 	if !w.Key.IsZero() {
 		id, err := r.keyID(ctx, w.Key)
 		if err != nil {
-			return none[sessions.Found](err)
+			return given[sessions.Found](nil, err)
 		}
 		from, to = between(id, w.Said)
 		order = orderBy(`h.id`, w.Newest)
@@ -69,14 +68,14 @@ func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Fou
 		JOIN conversations c ON c.key_id = h.id >> 32 JOIN keys k ON k.id = h.id >> 32` + order
 	return stream(ctx, r.src, func(row scanner) (f sessions.Found, err error) {
 		var rest []byte
-		err = row.Scan(place{new(int64), &f.Message.Seq}, &f.Words, named(&f.Key), &rest)
+		err = row.Scan(asRowID{new(int64), &f.Message.Seq}, &f.Words, asKey(&f.Key), &rest)
 		if w.All {
 			f.Words = len(w.Query)
 		}
 		if err == nil {
-			var said struct{ At time.Time }
-			err = cmp.Or(decode(rest, &said), ctx.Err())
-			f.Message.At = said.At
+			var m struct{ At time.Time }
+			err = cmp.Or(decode(rest, &m), ctx.Err())
+			f.Message.At = m.At
 		}
 		return f, err
 	}, query, words, from, to)

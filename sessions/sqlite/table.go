@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"strings"
 	"time"
 
@@ -10,33 +9,27 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// The fields of a row are written in the order of its columns, once: as pointers,
-// into which the columns are read and from which they are written. Fields that
-// do not stand in their columns as they are have one of the types below.
+// Each table has one list of pointers to fields, in the order of its columns. Rows are
+// scanned into it and written from it. A field whose column has another form is wrapped
+// in one of the types below.
 
-// moment is a time in a column: Unix nanoseconds, 0 for none.
-type moment time.Time
+// timeColumn is a time as Unix nanoseconds, 0 for none.
+type timeColumn time.Time
 
-func at(t *time.Time) *moment { return (*moment)(t) }
+func asTime(t *time.Time) *timeColumn { return (*timeColumn)(t) }
 
-// Scan is sql.Scanner's.
-func (m *moment) Scan(v any) error {
+func (c *timeColumn) Scan(v any) error {
 	n, _ := v.(int64)
-	*m = moment(timeOf(n))
+	*c = timeColumn(timeOf(n))
 	return nil
 }
 
-// Value is driver.Valuer's.
-func (m *moment) Value() (driver.Value, error) { return nanos(time.Time(*m)), nil }
-
-// column is a field with a way of its own to be read and written. Without one of
-// them it is not.
+// column converts a field with functions. A nil read skips the column.
 type column struct {
 	write func() any
 	read  func(v any) error
 }
 
-// Scan is sql.Scanner's.
 func (c column) Scan(v any) error {
 	if c.read == nil {
 		return nil
@@ -44,31 +37,29 @@ func (c column) Scan(v any) error {
 	return c.read(v)
 }
 
-// Value is driver.Valuer's.
-func (c column) Value() (driver.Value, error) { return c.write(), nil }
-
-// named is a key by its name. An empty one leaves it as it is.
-func named(k *channels.Key) column {
-	return column{read: func(v any) error {
+// asKey reads a key from its name. An empty name leaves k unchanged.
+func asKey(k *channels.Key) column {
+	return column{read: func(v any) (err error) {
 		if name, _ := v.(string); name != "" {
-			return parseKey(k, name)
+			if *k, err = channels.ParseKey(name); err != nil {
+				err = damaged("a conversation has no valid name (%v)", err)
+			}
 		}
-		return nil
+		return err
 	}}
 }
 
-// place is the id of a row, which is made of the id of its key and a seq.
-type place struct{ key, seq *int64 }
+// asRowID is a row id, made of the id of a key and a seq.
+type asRowID struct{ key, seq *int64 }
 
-// Scan is sql.Scanner's.
-func (p place) Scan(v any) error {
+func (c asRowID) Scan(v any) error {
 	id, _ := v.(int64)
-	*p.key, *p.seq = id>>32, seqOf(id)
+	*c.key, *c.seq = id>>32, seqOf(id)
 	return nil
 }
 
-// settings are JSON, or nothing.
-func settings(s *sessions.Settings) column {
+// asSettings is JSON, or empty.
+func asSettings(s *sessions.Settings) column {
 	return column{
 		write: func() any {
 			if rules.IsZeroSettings(*s) {
@@ -85,9 +76,9 @@ func settings(s *sessions.Settings) column {
 	}
 }
 
-// plain replaces fields by what they are in their columns. The driver would do
-// it as well, with reflection, which costs a few percent of a turn.
-func plain(args []any) {
+// columnValues replaces pointers to fields by the values of their columns, in place.
+// Reflection in database/sql could do it, and costs a few percent of a turn.
+func columnValues(args []any) {
 	for i, a := range args {
 		switch p := a.(type) {
 		case *string:
@@ -104,9 +95,9 @@ func plain(args []any) {
 			args[i] = int64(*p)
 		case *bool:
 			args[i] = *p
-		case place:
+		case asRowID:
 			args[i] = rowID(*p.key, *p.seq)
-		case *moment:
+		case *timeColumn:
 			args[i] = nanos(time.Time(*p))
 		case column:
 			args[i] = p.write()
@@ -114,16 +105,16 @@ func plain(args []any) {
 	}
 }
 
-// split are the names of columns.
+// split cuts a list of column names.
 func split(columns string) []string { return strings.Split(columns, ", ") }
 
-// insert puts a row into a table.
+// insert is the statement that adds a row.
 func insert(table, columns string) string {
 	return `INSERT INTO ` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(`, ?`, len(split(columns))-1) + `)`
 }
 
-// upsert puts a row into a table, or some columns of it in the place of those
-// of the row with the same key.
+// upsert is the statement that adds a row, or sets the replaced columns of the row with
+// the same key.
 func upsert(table, columns, key, replaced string) string {
 	var set []string
 	for _, c := range split(replaced) {

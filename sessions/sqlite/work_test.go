@@ -14,8 +14,8 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// TestPendingReadsWhatItRemembers: a message that was just accepted is handed
-// out from memory, and must be what the file says, also after each change.
+// TestPendingReadsWhatItRemembers: a message that was just accepted is read from memory, and
+// must equal the one in the file, also after each change.
 func TestPendingReadsWhatItRemembers(t *testing.T) {
 	full := channels.Inbound{
 		ID: "1\xff", Text: "hi\xff \x00", Prefix: "Ann: ", Private: true, Addressed: true, MessageID: "m1", Reaction: "+", Album: "a",
@@ -62,7 +62,7 @@ func TestPendingReadsWhatItRemembers(t *testing.T) {
 				for _, f := range test.changes {
 					f(t, s, c)
 				}
-				// Whoever gets a message may do with it what he likes.
+				// The caller may change a message that it gets.
 				first, err := s.Pending(t.Context(), c, 5)
 				must(t, err)
 				clear(first.Messages[0].Inbound.Sender.IDs)

@@ -3,53 +3,107 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
+	"strings"
+
+	driver "modernc.org/sqlite"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rules"
 )
 
-// batchMost is how many operations share a commit at most.
+// batchMost is how many operations can share a commit.
 const batchMost = 256
 
-// op is one atomic change on its way through the writer.
+// op is one atomic change.
 type op struct {
 	run   func(*tx) error
-	after func() error // what to do once it is durable, before the caller is told
+	after func() error // runs after the commit, before the caller gets its answer; may be nil
 }
 
-// do has the writer do o, atomically, and returns when that is durable or has
-// failed. A caller whose ctx ends gets its error only if o will never be run.
-func (s *backend) do(ctx context.Context, o op) error { return explain(s.ops.Do(ctx, o)) }
+// writer is the connection that writes.
+type writer struct {
+	statements
+	conn    *sql.Conn
+	marks   bool // messages may be marked as erased
+	wrote   bool // the running operation has begun to write
+	rewrote bool // the transaction changed, moved or removed messages
+	ended   bool // SQLite rolled the transaction back by itself: the disk is full
 
-// commit does a batch in one transaction and says how each operation ended. If
-// that fails, each gets a transaction for itself: it may be one of them that
-// the file does not take.
-func (s *backend) commit(batch []op) []error {
-	s.largest.Store(max(s.largest.Load(), int64(len(batch))))
-	t := &tx{writer: s.writer, store: s}
+	keys    map[channels.Key]*keyRow // that the transaction looked at
+	touched map[channels.Key]bool    // those that it changed
+}
+
+func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
+	return w, conn.Raw(func(c any) error {
+		c.(driver.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
+		return nil
+	})
+}
+
+// Close closes the statements too, because they keep the file open. An error of theirs
+// comes again from the connection.
+func (w *writer) Close() error {
+	for _, stmt := range w.byText {
+		_ = stmt.Close()
+	}
+	return w.conn.Close()
+}
+
+// exec runs a statement.
+func (w *writer) exec(query string, args ...any) error {
+	w.wrote = true
+	w.rewrote = w.rewrote || rewrites(query)
+	stmt, err := w.get(context.Background(), query)
+	if err == nil {
+		columnValues(args)
+		_, err = stmt.ExecContext(context.Background(), args...)
+	}
+	return err
+}
+
+// rewrites reports whether a statement changes, moves or removes stored messages.
+func rewrites(query string) bool {
+	return strings.HasPrefix(query, `UPDATE messages`) || strings.HasPrefix(query, `DELETE FROM messages`)
+}
+
+// do has the writer run o, and returns when o is durable or has failed. A caller whose
+// ctx ends gets that error only if o will never run.
+func (b *backend) do(ctx context.Context, o op) error { return explain(b.ops.Do(ctx, o)) }
+
+// commit runs a batch in one transaction and returns the result of each operation. If the
+// transaction fails, each operation gets its own, so that a bad one does not fail the others.
+func (b *backend) commit(batch []op) []error {
+	b.largest.Store(max(b.largest.Load(), int64(len(batch))))
+	t := &tx{writer: b.writer, b: b}
+	t.reads = reader{&t.statements, b, t}
 	clear(t.keys)
 	clear(t.touched)
-	t.rows = t.reader()
-	errs, err := t.all(batch)
-	if s.writer.rewrote { // nobody is told before what is known of it is gone
-		s.writer.rewrote = false
-		s.recent.forget()
+	errs, err := t.commit(batch)
+	if t.rewrote { // clear the cache before any caller learns of the commit
+		t.rewrote = false
+		b.cache.endRewrite()
 	}
-	s.fenced = nil
 	if err != nil {
 		if len(batch) == 1 {
 			return []error{err}
 		}
 		for i := range batch {
-			errs[i] = s.commit(batch[i : i+1])[0]
+			errs[i] = b.commit(batch[i : i+1])[0]
 		}
 		return errs
 	}
-	s.recent.putHeads(t.touched, t.keys)
-	s.recent.extend(t.said)
-	s.work.Apply(t.items, t.fenced)
+	b.cache.putHeads(t.touched, t.keys)
+	b.cache.extend(t.added)
+	b.work.Apply(t.items, t.fenced)
 	for i, o := range batch {
 		if o.after != nil && errs[i] == nil {
 			errs[i] = o.after()
@@ -58,77 +112,80 @@ func (s *backend) commit(batch []op) []error {
 	return errs
 }
 
-// tx is the transaction of a batch, and what it means for the dispatcher once
-// it is durable.
+// tx is the transaction of a batch.
 type tx struct {
 	*writer
-	store     *backend
-	rows      reader // for steps
-	err       error  // the first of the operation at work, which ends its changes
-	items     []dispatch.Item
-	fenced    []channels.Key
-	words     []wordsRow                // to add to the search index
-	said      []saidRow                 // to add to what is held in memory
-	unindexed [][2]int64                // ranges of message ids to take out of it, after that
-	outdated  map[channels.Key]outdated // whose documents do not show this commit
+	b     *backend
+	reads reader // reads what the transaction has changed so far
+	err   error  // the first one of the running operation
+
+	// For the dispatcher and the cache, after the commit.
+	items  []dispatch.Item
+	fenced []channels.Key
+	added  []addedMessage
+
+	// For the end of the transaction.
+	indexed   []indexEntry              // to add to the search index
+	unindexed [][2]int64                // ranges of ids to remove from it after that
+	outdated  map[channels.Key]outdated // documents to mark
 }
 
-// reader reads what the transaction has changed so far.
-func (t *tx) reader() reader { return reader{&t.statements, t.store, t} }
+// addedMessage is a new message of the key with an id.
+type addedMessage struct {
+	key int64
+	m   sessions.Message
+}
 
-// run runs a statement of a change, and says how many rows it changed. After an
-// error nothing more is run: code that changes rows does not look at each error,
-// because t.one looks at the first.
-func (t *tx) run(query string, args ...any) (n int64) {
+// indexEntry is a message in the search index.
+type indexEntry struct {
+	id    int64
+	words string
+}
+
+// run runs a statement of an operation, unless an earlier one failed. So the code that
+// writes rows needs no error checks: runOne looks at t.err at the end.
+func (t *tx) run(query string, args ...any) {
 	if t.err == nil {
-		n, t.err = t.changed(query, args...)
+		t.err = t.exec(query, args...)
 	}
-	return n
 }
 
-// scan reads the one row that a query of a change finds.
+// runAll runs statements with the same arguments.
+func (t *tx) runAll(args []any, queries ...string) {
+	for _, query := range queries {
+		t.run(query, args...)
+	}
+}
+
+// scan is run for a query that returns one row.
 func (t *tx) scan(dest []any, query string, args ...any) {
 	if t.err == nil {
 		t.err = t.row(context.Background(), query, args...).Scan(dest...)
 	}
 }
 
-// on runs statements with the same arguments.
-func (t *tx) on(args []any, queries ...string) {
-	for _, query := range queries {
-		t.run(query, args...)
-	}
-}
-
-// fail keeps an error of a change, if it is the first.
+// fail keeps the first error of an operation.
 func (t *tx) fail(err error) {
 	if t.err == nil {
 		t.err = err
 	}
 }
 
-// wordsRow is a message for the search index.
-type wordsRow struct {
-	id    int64
-	words string
-}
-
-// index writes the search index, once for each batch: FTS5 flushes at each
-// savepoint.
+// index writes the search index, once a batch, because FTS5 flushes at each savepoint.
 func (t *tx) index() error {
-	for _, w := range t.words {
-		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words)
+	for _, e := range t.indexed {
+		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, e.id, e.words)
 	}
 	for _, r := range t.unindexed {
 		t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1])
 	}
-	t.words, t.unindexed = nil, nil
+	t.indexed, t.unindexed = nil, nil
 	return t.err
 }
 
-// all runs the operations and commits those that succeed. Its error is one of
-// the whole transaction: nothing of it is stored.
-func (t *tx) all(ops []op) (errs []error, err error) {
+// commit runs operations and commits those that succeed. err is set if the whole
+// transaction failed and nothing is stored.
+func (t *tx) commit(ops []op) (errs []error, err error) {
 	errs = make([]error, len(ops))
 	if err := t.exec(`BEGIN IMMEDIATE`); err != nil {
 		return errs, err
@@ -137,47 +194,45 @@ func (t *tx) all(ops []op) (errs []error, err error) {
 	some := false
 	for i, o := range ops {
 		if err == nil {
-			errs[i], err = t.one(o)
+			errs[i], err = t.runOne(o)
 			some = some || errs[i] == nil
 		}
 	}
 	if err == nil && some {
 		if t.rewrote {
-			t.store.recent.begin()
+			t.b.cache.beginRewrite()
 		}
 		if err = cmp.Or(t.index(), t.markOutdated()); err == nil {
 			err = t.exec(`COMMIT`)
 		}
 	}
 	if err != nil || !some {
-		// It fails if SQLite has rolled back on its own, which is as good.
-		_ = t.exec(`ROLLBACK`)
+		_ = t.exec(`ROLLBACK`) // fails if SQLite has rolled back already
 	}
 	return errs, err
 }
 
-// one runs o. An operation reads first and then writes: what fails while it
-// reads is its own error, and what fails later is one of the transaction.
-func (t *tx) one(o op) (own, whole error) {
+// runOne runs an operation. It first reads and then writes: an error while it reads is
+// its own, a later one fails the whole transaction.
+func (t *tx) runOne(o op) (own, whole error) {
 	t.wrote = false
-	err := guard(func() error { return cmp.Or(o.run(t), t.err) })
+	err := recovered(func() error { return cmp.Or(o.run(t), t.err) })
 	t.err = nil
 	if err == nil && t.ended {
 		err = errors.New("the database took back what was written")
 	}
 	if err == nil {
-		t.store.fenced = t.fenced // for what comes later in the batch
 		return nil, nil
 	}
-	clear(t.keys) // it may have changed them
 	if t.wrote {
 		return nil, err
 	}
+	clear(t.keys) // o may have changed them
 	return err, nil
 }
 
-// guard turns a panic of f's into its error: the writer must live on.
-func guard(f func() error) (err error) {
+// recovered turns a panic of f into an error, because the writer must live on.
+func recovered(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = rules.Panic(p)

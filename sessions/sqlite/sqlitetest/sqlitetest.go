@@ -1,7 +1,6 @@
-// Package sqlitetest makes stores for the tests of what uses a store. They are
-// real SQLite stores in a folder of the test's own, and are closed with the
-// test. They never call fsync, which would take most of the time, and begin as
-// copies of one empty file.
+// Package sqlitetest makes stores for tests of packages that use a store. They are real
+// SQLite stores in a temporary folder, and are closed with the test. They never call fsync,
+// which would take most of the time, and begin as copies of one empty file.
 package sqlitetest
 
 import (
@@ -21,7 +20,7 @@ import (
 // Store is what [Open] returns.
 type Store = sqlite.Store
 
-// fileName is that of these stores, and of no others.
+// fileName is the name of these stores, and of no others.
 const fileName = "sqlitetest.db"
 
 func init() {

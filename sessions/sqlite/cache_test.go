@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// talk puts messages of person 7 and of the model into the transcript of k.
+// talk adds messages of person 7 and of the model to the transcript of k.
 func talk(t *testing.T, s sessions.Store, k channels.Key, id string, texts ...string) {
 	t.Helper()
 	e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "/x"}, Answered: true}
@@ -38,8 +38,8 @@ func talk(t *testing.T, s sessions.Store, k channels.Key, id string, texts ...st
 	must(t, err)
 }
 
-// TestHistoryIsWhatTheFileSays does at random what can happen to
-// conversations, and reads them between: from memory, and from the file.
+// TestHistoryIsWhatTheFileSays changes conversations at random, and compares the cache with
+// the file after each change.
 func TestHistoryIsWhatTheFileSays(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestHistoryIsWhatTheFileSays(t *testing.T) {
 	}
 }
 
-// happen does one thing to k. Most of the time somebody says something.
+// happen makes one change to k, most of the time a new message.
 func happen(t *testing.T, s *sqlite.Store, r *rand.Rand, k channels.Key, n int) {
 	t.Helper()
 	var err error
@@ -102,8 +102,8 @@ func happen(t *testing.T, s *sqlite.Store, r *rand.Rand, k channels.Key, n int) 
 	must(t, err)
 }
 
-// TestErasedWordsAreNotRemembered: once an erasure has returned, nobody reads
-// what it took away, however many read while it was made.
+// TestErasedWordsAreNotRemembered: after an erasure has returned, no reader sees an erased
+// message, however many readers there are meanwhile.
 func TestErasedWordsAreNotRemembered(t *testing.T) {
 	const secret = "a word that is to go"
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
@@ -142,7 +142,7 @@ func TestErasedWordsAreNotRemembered(t *testing.T) {
 		reading.Wait()
 		must(t, err)
 	}
-	// One that read before an erasure and comes to its end after it.
+	// A reader that began before an erasure and ends after it.
 	talk(t, s, k, "late", secret)
 	must(t, sqlite.ReadLate(t.Context(), s, k, func() {
 		_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
@@ -153,8 +153,8 @@ func TestErasedWordsAreNotRemembered(t *testing.T) {
 	}
 }
 
-// TestNothingIsRememberedWhileRowsChange: what is read between a commit that
-// changes rows and its end may mix old ones with new, and is not kept.
+// TestNothingIsRememberedWhileRowsChange: a read between a commit that changes messages and
+// its end may mix old ones with new, and is not cached.
 func TestNothingIsRememberedWhileRowsChange(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	k := channels.MustKey("x:1")
@@ -172,8 +172,8 @@ func TestNothingIsRememberedWhileRowsChange(t *testing.T) {
 	read("after", 2)
 }
 
-// TestForgottenBeforeTheCommit: a change to rows makes the writer forget them
-// before it commits, and take none meanwhile; what only adds rows does not.
+// TestForgottenBeforeTheCommit: the writer clears the cache before it commits a change of
+// stored messages, and not before it only adds rows.
 func TestForgottenBeforeTheCommit(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	k := channels.MustKey("x:1")
@@ -210,7 +210,7 @@ func TestForgottenBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// TestHistoryIsItsCallers: whoever changes a history changes no other.
+// TestHistoryIsItsCallers: a caller who changes a history changes no other one.
 func TestHistoryIsItsCallers(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	k := channels.MustKey("x:1")
@@ -236,8 +236,8 @@ func TestHistoryIsItsCallers(t *testing.T) {
 	}
 }
 
-// TestRememberedIsBounded: many conversations do not take more memory than
-// they may, and a huge one none.
+// TestRememberedIsBounded: many conversations stay within the bound of the cache, and a huge
+// one is not cached.
 func TestRememberedIsBounded(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	read := func(k channels.Key) {
@@ -267,7 +267,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	if now, _, _, _ := sqlite.Remembered(s); now != 1 {
 		t.Errorf("%d conversations are remembered after one was deleted, want the one that was read", now)
 	}
-	// A summary lets go of what it stands for.
+	// Summarised messages leave the cache.
 	k = channels.MustKey("x:39")
 	h, err := s.History(t.Context(), k, sessions.HistoryLimit{})
 	must(t, err)
@@ -280,8 +280,8 @@ func TestRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// What readers keep of the file is void after each commit, so it must not take
-// as much memory as the writer's, which is not.
+// Each commit makes the readers' page caches invalid, so they must be smaller than the
+// writer's.
 func TestCachesOfReaders(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
 	writer, reader, err := sqlite.Caches(s)
