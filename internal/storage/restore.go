@@ -107,19 +107,20 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 
 // commitRestore puts all drafts in place, or none.
 func commitRestore(ctx context.Context, moves []*move, database restoring) (kept string, err error) {
-	var done []*move
 	for _, m := range moves {
-		if err = m.putInPlace(); err != nil {
-			break
+		if err == nil {
+			err = m.putInPlace()
 		}
-		done = append(done, m)
 	}
 	if err == nil && database != nil {
 		kept, err = database.putInPlace(ctx)
 	}
-	if err != nil {
-		for _, m := range done {
+	for _, m := range moves {
+		if err != nil {
 			err = errors.Join(err, m.undo())
+		} else if !m.full {
+			_ = os.RemoveAll(m.kept)
+			m.kept = ""
 		}
 	}
 	return kept, err
@@ -275,21 +276,17 @@ func (m *move) putInPlace() error {
 	}
 	kept := m.to + keptInfix + time.Now().UTC().Format("20060102-150405")
 	err := os.Rename(m.to, kept)
+	if err == nil {
+		m.kept = kept
+	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		if err = os.Rename(m.draft.Path, m.to); err != nil {
-			err = errors.Join(err, os.Rename(kept, m.to))
-		}
+		err = os.Rename(m.draft.Path, m.to)
 	}
 	if err != nil {
 		return fmt.Errorf("storage: put the restored state in place: %w", plainPathError(err))
 	}
 	_ = m.draft.lock.Close()
 	m.draft = nil
-	if m.full {
-		m.kept = kept
-	} else {
-		_ = os.RemoveAll(kept)
-	}
 	return durable.SyncDir(filepath.Dir(m.to))
 }
 
@@ -307,13 +304,12 @@ func restoreLeftovers(path string) (all []string) {
 	return all
 }
 
-// undo puts the old folder back, because another move failed.
-func (m *move) undo() error {
-	if m.kept == "" {
-		return nil
+// undo puts the old folder back, because this or another move failed.
+func (m *move) undo() (err error) {
+	if m.draft == nil {
+		err = os.RemoveAll(m.to)
 	}
-	err := os.RemoveAll(m.to)
-	if err == nil {
+	if err == nil && m.kept != "" {
 		err = os.Rename(m.kept, m.to)
 	}
 	return err
