@@ -1,14 +1,14 @@
-// Package backup is the form of a backup: one tar file, packed by gzip, with
-// the records of a store and the files beside it.
+// Package backup is the format of a backup: a tar file, compressed by gzip, with the
+// records of a store and other files.
 //
-//	dragoman-backup.json   which form this is, who wrote it and when
+//	dragoman-backup.json   format, version of the program, and time
 //	records/000001.jsonl   the store's records, one a line, in the order of its dump
 //	state/…, workspace/…   files
-//	end.json               how much came before
+//	end.json               how much the backup has
 //
-// The promise: [Read] returns nil only for a backup that is whole. One that was
-// cut off has no end, one that was damaged fails gzip's checksum, and names that
-// lead out of their folder are refused.
+// The promise: [Read] returns nil only for a complete backup. One that was cut off has
+// no end.json, and a damaged one fails gzip's checksum. Names that lead out of their
+// folder are refused.
 //
 // The package starts no goroutines.
 package backup
@@ -31,8 +31,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Format is the newest form that this package reads and the one it writes.
-const Format = 1
+// format is the format that this package writes, and the newest one that it reads.
+const format = 1
 
 const (
 	headName, endName = "dragoman-backup.json", "end.json"
@@ -40,14 +40,14 @@ const (
 	chunkBytes        = 4 << 20
 )
 
-// Head is the beginning of a backup.
+// Head is the first entry of a backup.
 type Head struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"` // of the program
 	Created time.Time `json:"created"`
 }
 
-// End is how much a backup holds.
+// End is the last entry of a backup: how much it has.
 type End struct {
 	Records       int   `json:"records"`
 	Conversations int   `json:"conversations"`
@@ -73,18 +73,18 @@ type Writer struct {
 	created time.Time
 	end     End
 	chunks  int
-	// Tell, if not nil, is called often with how much was written.
+	// Tell, if not nil, is called often with how much has been written.
 	Tell func(End)
 }
 
-// NewWriter begins a backup on w.
+// NewWriter starts a backup on w.
 func NewWriter(w io.Writer, version string, now time.Time) (*Writer, error) {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return nil, fmt.Errorf("backup: %w", err)
 	}
 	b := &Writer{zip: zip, tar: tar.NewWriter(zip), created: now}
-	return b, b.json(headName, Head{Format, version, now.UTC()})
+	return b, b.json(headName, Head{format, version, now.UTC()})
 }
 
 func (w *Writer) json(name string, v any) error {
@@ -106,13 +106,13 @@ func (w *Writer) bytes(name string, text []byte) error {
 	return nil
 }
 
-func (w *Writer) told() {
+func (w *Writer) progress() {
 	if w.Tell != nil {
 		w.Tell(w.end)
 	}
 }
 
-// Records writes all that dump emits.
+// Records writes the records that dump emits.
 func (w *Writer) Records(dump func(emit func(sessions.Record) error) error) error {
 	var chunk bytes.Buffer
 	enc := json.NewEncoder(&chunk)
@@ -121,7 +121,7 @@ func (w *Writer) Records(dump func(emit func(sessions.Record) error) error) erro
 		w.chunks++
 		err := w.bytes(fmt.Sprintf("%s/%06d.jsonl", recordsDir, w.chunks), chunk.Bytes())
 		chunk.Reset()
-		w.told()
+		w.progress()
 		return err
 	}
 	err := dump(func(r sessions.Record) error {
@@ -137,9 +137,9 @@ func (w *Writer) Records(dump func(emit func(sessions.Record) error) error) erro
 	return err
 }
 
-// Tree writes the file or folder at dir, with all below it, under name. What is
-// not there is not written, and neither is what skip names, relative to dir,
-// nor anything that is no file, folder or link.
+// Tree writes the file or folder at dir, with everything below it, under name. If dir
+// does not exist it writes nothing. It leaves out paths, relative to dir, for which skip
+// returns true, and anything that is not a file, folder or link.
 func (w *Writer) Tree(ctx context.Context, name, dir string, skip func(rel string) bool) error {
 	return filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, at) // it is below
@@ -156,13 +156,13 @@ func (w *Writer) Tree(ctx context.Context, name, dir string, skip func(rel strin
 			err = w.entry(path.Join(name, filepath.ToSlash(rel)), at, d)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went meanwhile
+			return nil // deleted meanwhile
 		}
 		return err
 	})
 }
 
-// entry writes a file as long as it is now, a folder or a link.
+// entry writes a folder, a link, or a file with its present size.
 func (w *Writer) entry(name, at string, d fs.DirEntry) error {
 	info, err := d.Info()
 	if err != nil {
@@ -195,7 +195,7 @@ func (w *Writer) entry(name, at string, d fs.DirEntry) error {
 	return nil
 }
 
-// File writes a file of that size, which from gives.
+// File writes a file of that size from a reader.
 func (w *Writer) File(name string, mode fs.FileMode, at time.Time, size int64, from io.Reader) error {
 	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size, ModTime: at})
 	if err == nil {
@@ -209,11 +209,11 @@ func (w *Writer) File(name string, mode fs.FileMode, at time.Time, size int64, f
 	}
 	w.end.Files++
 	w.end.Bytes += size
-	w.told()
+	w.progress()
 	return nil
 }
 
-// Close writes the end. It does not close what the backup is written to.
+// Close writes the end. It does not close the underlying writer.
 func (w *Writer) Close() (End, error) {
 	err := w.json(endName, w.end)
 	if err = errors.Join(err, w.tar.Close(), w.zip.Close()); err != nil {

@@ -18,23 +18,23 @@ import (
 
 // Errors of [Read].
 var (
-	// ErrForeign: this is no backup of ours.
+	// ErrForeign: another kind of file.
 	ErrForeign = errors.New("this is not a Dragoman backup")
-	// ErrDamaged: it was cut off or changed.
+	// ErrDamaged: the backup was cut off or changed.
 	ErrDamaged = errors.New("the backup is damaged or was cut off")
 )
 
-// Target is where the contents of a backup go.
+// Target receives the contents of a backup.
 type Target struct {
-	// Record gets the store's records, in order.
+	// Record, if not nil, gets the store's records, in order.
 	Record func(sessions.Record) error
-	// Roots are folders by the first part of a name. What none is for is read
-	// and goes nowhere.
+	// Roots are folders by the first part of a name. Files without a root are read
+	// and discarded.
 	Roots map[string]*os.Root
 }
 
-// Read reads a backup to its end and hands its contents to t. Nothing that t
-// got counts before Read returns nil. Errors: ErrForeign, ErrDamaged.
+// Read reads a backup to its end and writes its contents to t. Trust them only when
+// Read returns nil. Errors: ErrForeign, ErrDamaged.
 func Read(from io.Reader, t Target) (Head, End, error) {
 	zip, err := gzip.NewReader(from)
 	if err != nil {
@@ -48,7 +48,7 @@ func Read(from io.Reader, t Target) (Head, End, error) {
 		err = r.next()
 	}
 	if err == nil {
-		// The checksum is behind all of it.
+		// The checksum comes last.
 		if _, err = r.tar.Next(); err == io.EOF {
 			_, err = io.Copy(io.Discard, zip)
 		} else if err == nil {
@@ -86,8 +86,8 @@ func (r *reader) head() error {
 	if err := r.decode(&r.first); err != nil {
 		return ErrDamaged
 	}
-	if r.first.Format > Format {
-		return fmt.Errorf("it was written by version %s, which is newer than this one: use that", r.first.Version)
+	if r.first.Format > format {
+		return fmt.Errorf("it was written by version %s, which is newer than this one: use that version", r.first.Version)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (r *reader) records() error {
 	}
 }
 
-// put makes what h is, below root: names and links cannot lead out of it.
+// put creates the file, folder or link of h below root. Its name cannot lead out of root.
 func (r *reader) put(root *os.Root, name string, h *tar.Header) error {
 	mode := fs.FileMode(h.Mode).Perm()
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
