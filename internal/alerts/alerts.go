@@ -1,12 +1,12 @@
-// Package alerts tells an operator, in a conversation, that something does not
-// work, and again that it does.
+// Package alerts tells an operator, in a conversation, when something fails and when it
+// works again.
 //
-// The promise: what fails for [Options.After] is told once, in one message with
-// everything else that fails at that time, and told once more when it is well
-// again. What only flickers is not told. A message that cannot be stored or
-// whose channel fails is tried again until it is told; meanwhile it grows with
-// the news. What was told is memory only: after a restart a trouble that is
-// still there is told again, and one that is over is not mentioned.
+// The promise: what fails for [Options.After] is reported once, in one message with
+// everything else that fails at that time, and once more when it works again. Short
+// failures are not reported. If a message cannot be stored or its channel fails, the
+// watcher tries again until it succeeds, and adds the news of the meantime. It remembers
+// reports in memory only: after a restart it reports a failure that continues again, and
+// does not mention one that is over.
 //
 // [Watcher.Run] starts no goroutines.
 package alerts
@@ -22,13 +22,13 @@ import (
 	"time"
 )
 
-// Trouble is one thing that does not work now.
+// Trouble is one thing that fails now.
 type Trouble struct {
-	// ID is the same for as long as it is the same trouble: "channel irc".
+	// ID identifies the trouble for as long as it lasts: "channel irc".
 	ID string
 	// Name begins a sentence about it: "Channel irc has not worked".
 	Name string
-	// Well is the sentence when that is over: "Channel irc works again".
+	// Well is a sentence for its end: "Channel irc works again".
 	Well string
 	// Why is a sentence about the cause, or empty.
 	Why string
@@ -36,49 +36,47 @@ type Trouble struct {
 
 // Options are what a watcher needs.
 type Options struct {
-	// After is how long something must fail before it is told.
+	// After is how long something must fail before it is reported.
 	After time.Duration
-	// Look lists what does not work now. Its context has a deadline.
+	// Look lists what fails now. Its context has a deadline.
 	Look func(ctx context.Context) []Trouble
-	// Reachable reports whether the conversation that is told can be reached
-	// now. Nil: nobody is told, only Changed is called.
+	// Reachable reports whether the operator's conversation can be reached now. Nil:
+	// there is none, and only Changed is called.
 	Reachable func() bool
-	// Tell says text there. After an error it is called again with the same id,
-	// maybe with more text.
+	// Tell sends text to the conversation. After an error it is called again with the
+	// same id, perhaps with more text.
 	Tell func(ctx context.Context, id, text string) error
-	// Changed is called when t has failed for After, and when it is well again.
+	// Changed is called when t has failed for After, and when it works again.
 	Changed func(t Trouble, failed bool)
 	Logger  *slog.Logger
 }
 
-// Watcher looks and tells. Its fields belong to Run.
+// Watcher looks for troubles and reports them. Only Run uses its fields.
 type Watcher struct {
-	opts  Options
-	cases map[string]*trouble
-	id    string // of the message that is told next
+	opts     Options
+	troubles map[string]*trouble // by ID
+	id       string              // of the next message
 }
 
-// trouble is what is known of one trouble.
+// trouble is a trouble over time.
 type trouble struct {
 	Trouble
-	since, well time.Time // when it began to fail, and to be well; well is zero while it fails
-	calm        time.Duration
-	counted     bool // it has failed for After
-	told        bool // the conversation knows that
-	over        bool // it is well, and the conversation is to know that
+	since, well time.Time     // when it began to fail and to work; well is zero while it fails
+	calm        time.Duration // how long it must work before it counts as over
+	failed      bool          // it has failed for After, and is not over
+	reported    bool          // the operator knows that it failed
+	over        bool          // the operator should hear that it is over
 }
 
 const (
-	// lookMost is the longest time between two looks, lookWithin how long one
-	// may take.
-	lookMost   = 30 * time.Second
-	lookWithin = 10 * time.Second
-	// settles is how long something must be well before a failure that was not
-	// told is forgotten: a channel that is up for a second in each minute fails.
-	settles = time.Minute
-	// calmMost: who fails again soon after it was told to be well must be well
-	// for longer each time before that is told again, at most for so long.
-	calmMost = 2 * time.Hour
+	// maxPause is the longest time between two looks, and lookTimeout bounds one look.
+	maxPause    = 30 * time.Second
+	lookTimeout = 10 * time.Second
+	// minWell is how long something must work before a failure that was not reported
+	// is forgotten. A channel that is up for a second in each minute fails.
+	minWell = time.Minute
+	// maxCalm bounds calm, which doubles each time that a trouble is over.
+	maxCalm = 2 * time.Hour
 )
 
 // New makes a watcher. Nothing starts before Run.
@@ -89,12 +87,12 @@ func New(o Options) *Watcher {
 	if o.Changed == nil {
 		o.Changed = func(Trouble, bool) {}
 	}
-	return &Watcher{opts: o, cases: map[string]*trouble{}, id: rand.Text()}
+	return &Watcher{opts: o, troubles: map[string]*trouble{}, id: rand.Text()}
 }
 
 // Run looks until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
-	tick := time.NewTicker(min(lookMost, max(w.opts.After/5, 100*time.Millisecond)))
+	tick := time.NewTicker(min(maxPause, max(w.opts.After/5, 100*time.Millisecond)))
 	defer tick.Stop()
 	for {
 		select {
@@ -102,65 +100,65 @@ func (w *Watcher) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		look, cancel := context.WithTimeout(ctx, lookWithin)
-		now := w.opts.Look(look)
+		look, cancel := context.WithTimeout(ctx, lookTimeout)
+		failing := w.opts.Look(look)
 		cancel()
 		if ctx.Err() != nil {
-			return // an end is no trouble
+			return // Look may have failed because of that
 		}
-		w.see(now, time.Now())
-		w.tell(ctx)
+		w.update(failing, time.Now())
+		w.report(ctx)
 	}
 }
 
-// see takes in what fails now.
-func (w *Watcher) see(failing []Trouble, now time.Time) {
+// update updates the troubles with those that were found now.
+func (w *Watcher) update(failing []Trouble, now time.Time) {
 	for _, t := range failing {
-		c := w.cases[t.ID]
+		c := w.troubles[t.ID]
 		if c == nil {
 			c = &trouble{since: now, calm: w.opts.After}
-			w.cases[t.ID] = c
-		} else if !c.counted && !c.well.IsZero() && now.Sub(c.well) >= min(settles, w.opts.After) {
-			c.since = now // another failure than the one that was seen before
+			w.troubles[t.ID] = c
+		} else if !c.failed && !c.well.IsZero() && now.Sub(c.well) >= min(minWell, w.opts.After) {
+			c.since = now // a new failure
 		}
 		c.Trouble, c.well = t, time.Time{}
 	}
 	due := false
-	for id, c := range w.cases {
+	for id, c := range w.troubles {
 		if c.well.IsZero() && !slices.ContainsFunc(failing, func(t Trouble) bool { return t.ID == id }) {
 			c.well = now
 		}
-		due = due || w.fails(c, now, w.opts.After)
+		due = due || c.newFor(w.opts.After, now)
 	}
-	for id, c := range w.cases {
+	for id, c := range w.troubles {
 		switch {
-		case due && w.fails(c, now, w.opts.After/2): // in one message with what is due
-			c.counted, c.over = true, false
+		case due && c.newFor(w.opts.After/2, now): // in one message with the due ones
+			c.failed, c.over = true, false
 			w.opts.Changed(c.Trouble, true)
-		case c.counted && !c.well.IsZero() && now.Sub(c.well) >= c.calm:
-			c.counted, c.over = false, true
-			c.calm = min(2*c.calm, max(calmMost, w.opts.After))
+		case c.failed && !c.well.IsZero() && now.Sub(c.well) >= c.calm:
+			c.failed, c.over = false, true
+			c.calm = min(2*c.calm, max(maxCalm, w.opts.After))
 			w.opts.Changed(c.Trouble, false)
-		case !c.counted && !c.over && !c.well.IsZero() && now.Sub(c.well) >= max(settles, 2*c.calm):
-			delete(w.cases, id)
+		case !c.failed && !c.over && !c.well.IsZero() && now.Sub(c.well) >= max(minWell, 2*c.calm):
+			delete(w.troubles, id)
 		}
 	}
 }
 
-// fails reports whether c is not counted and has failed for so long.
-func (w *Watcher) fails(c *trouble, now time.Time, long time.Duration) bool {
-	return !c.counted && c.well.IsZero() && now.Sub(c.since) >= long
+// newFor reports whether c is new and has lasted for that long.
+func (c *trouble) newFor(long time.Duration, now time.Time) bool {
+	return !c.failed && c.well.IsZero() && now.Sub(c.since) >= long
 }
 
-// tell says what the conversation does not know yet.
-func (w *Watcher) tell(ctx context.Context) {
+// report sends what the operator does not know yet.
+func (w *Watcher) report(ctx context.Context) {
 	if w.opts.Reachable == nil || !w.opts.Reachable() {
 		return
 	}
 	var bad, good []*trouble
-	for _, c := range w.cases {
+	for _, c := range w.troubles {
 		switch {
-		case c.counted && !c.told:
+		case c.failed && !c.reported:
 			bad = append(bad, c)
 		case c.over && !c.well.IsZero():
 			good = append(good, c)
@@ -175,14 +173,14 @@ func (w *Watcher) tell(ctx context.Context) {
 	}
 	w.id = rand.Text()
 	for _, c := range bad {
-		c.told = true
+		c.reported = true
 	}
 	for _, c := range good {
-		c.over, c.told = false, false
+		c.over, c.reported = false, false
 	}
 }
 
-// text is the message.
+// text returns the message.
 func text(bad, good []*trouble) string {
 	var b strings.Builder
 	list := func(title string, all []*trouble, line func(*trouble) string) {
@@ -199,17 +197,17 @@ func text(bad, good []*trouble) string {
 		}
 	}
 	list("Something is wrong:", bad, func(c *trouble) string {
-		said := fmt.Sprintf("%s since %s", c.Name, clock(c.since))
+		line := fmt.Sprintf("%s since %s", c.Name, clock(c.since))
 		if why := strings.TrimRight(strings.TrimSpace(c.Why), "."); why != "" {
-			said += ": " + why
+			line += ": " + why
 		}
-		return said + "."
+		return line + "."
 	})
-	list("Well again:", good, func(c *trouble) string {
+	list("Working again:", good, func(c *trouble) string {
 		return fmt.Sprintf("%s. The trouble lasted from %s to %s.", c.Well, clock(c.since), clock(c.well))
 	})
 	return b.String()
 }
 
-// clock is a time as people of this machine read it.
+// clock returns a time in this machine's time zone.
 func clock(t time.Time) string { return t.Local().Format("Jan 2 15:04") }

@@ -14,7 +14,7 @@ import (
 	"dragoman/internal/alerts"
 )
 
-// world is what a watcher looks at, and what it did.
+// world is what a watcher sees and what it does.
 type world struct {
 	fails   map[string]bool
 	away    bool  // the conversation cannot be reached
@@ -23,8 +23,8 @@ type world struct {
 	events  []string
 }
 
-// turn is whose the world is: a test's between two calls of pass, the
-// watcher's within one. Time that passes is no order for the race detector.
+// turn guards the world. Only the test uses it between two calls of pass, and only the
+// watcher within one, but the race detector does not know that.
 var turn sync.Mutex
 
 // watch runs a watcher with After of 5 minutes for the time of a test.
@@ -68,7 +68,7 @@ func watch(t *testing.T) *world {
 	return w
 }
 
-// pass lets d pass; the state of w may be changed after that.
+// pass lets d pass. Afterwards the test may change w.
 func pass(d time.Duration) {
 	func() {
 		turn.Lock()
@@ -78,7 +78,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// words are the told messages without their times.
+// words returns the sent messages without their times.
 func (w *world) words() (all []string) {
 	for _, text := range w.told {
 		var lines []string
@@ -95,7 +95,7 @@ func (w *world) words() (all []string) {
 }
 
 func TestWatcher(t *testing.T) {
-	const bad, good = "Something is wrong: ", "Well again: "
+	const bad, good = "Something is wrong: ", "Working again: "
 	for name, test := range map[string]struct {
 		story        func(w *world)
 		told, events []string
@@ -187,7 +187,7 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
-// Whoever fails and comes back all day is told of less and less.
+// Something that fails and recovers all day is reported less and less often.
 func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t)
@@ -216,7 +216,7 @@ func TestText(t *testing.T) {
 		pass(30 * time.Minute)
 		want := []string{
 			"Something is wrong:\n\n- irc fails since " + at(30*time.Second) + ": it is broken.",
-			"Well again:\n\n- irc works. The trouble lasted from " + at(30*time.Second) + " to " + at(10*time.Minute) + ".",
+			"Working again:\n\n- irc works. The trouble lasted from " + at(30*time.Second) + " to " + at(10*time.Minute) + ".",
 		}
 		if diff := cmp.Diff(want, w.told); diff != "" {
 			t.Error(diff)
