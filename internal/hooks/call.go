@@ -18,7 +18,7 @@ import (
 	"dragoman/internal/event"
 )
 
-// call hands e to the hook.
+// call calls the hook with e.
 func (w *worker) call(ctx context.Context, e event.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -35,29 +35,29 @@ func (w *worker) call(ctx context.Context, e event.Event) (err error) {
 	return w.run(ctx, body)
 }
 
-// killedWithin is how long a killed program may keep its pipe open.
-const killedWithin = time.Second
+// killDelay is how long a killed program may keep its pipe open.
+const killDelay = time.Second
 
-// run starts the program. What it prints goes nowhere: a program that wants a
-// log keeps its own.
+// run runs the program. Its output is discarded: a program that needs a log must write
+// one itself.
 func (w *worker) run(ctx context.Context, body []byte) error {
 	cmd := exec.CommandContext(ctx, w.Command[0], w.Command[1:]...)
 	cmd.Stdin = bytes.NewReader(append(body, '\n'))
 	cmd.Env = environment()
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// The whole group: what the program started would outlive it otherwise.
+	// Kill the whole group: otherwise children of the program would outlive it.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = killedWithin
+	cmd.WaitDelay = killDelay
 	err := cmd.Run()
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // it ended well without reading what happened
+		return nil // it succeeded without reading the event
 	}
 	return err
 }
 
-// environment is what a program needs to find others, and nothing of ours:
-// keys and tokens often stand in the daemon's own.
+// environment returns the few variables that a program needs. The daemon's environment
+// often has keys and tokens.
 func environment() []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
@@ -68,8 +68,8 @@ func environment() []string {
 	return env
 }
 
-// post sends the event. Any answer but 2xx is a failure; its body is not read
-// further than needed to use the connection again.
+// post sends the event. Any answer but 2xx is a failure. It reads the body only so that
+// the connection can be used again.
 func (w *worker) post(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *worker) post(ctx context.Context, body []byte) error {
 	}
 	resp, err := w.http.Do(req)
 	if err != nil {
-		var failed *url.Error // prints the whole URL, which may hold a secret
+		var failed *url.Error // its text has the whole URL, which may contain a secret
 		if errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -107,7 +107,7 @@ func newClient() *http.Client {
 	}
 }
 
-// hostOf is the part of a URL that may stand in a log.
+// hostOf returns the host of a URL, the only part that may be logged.
 func hostOf(s string) string {
 	if u, err := url.Parse(s); err == nil {
 		return u.Host

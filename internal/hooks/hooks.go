@@ -1,20 +1,19 @@
-// Package hooks tells programs of the operator's what happens: as a command
-// that reads one JSON event on its standard input, or as an HTTP POST.
+// Package hooks sends events to programs of the operator: to a command, as one line of
+// JSON on its standard input, or to a URL, as an HTTP POST.
 //
-// The promise: a hook harms nothing. [Hooks.Emit] never blocks; a hook that
-// fails, hangs, crashes or answers 500 is counted, and logged once an hour, and the next
-// event goes to it all the same. Every hook has its own bounded queue and gets
-// its events in order, one at a time; what does not fit is dropped and counted.
-// An event is told at most once and may be lost in a crash: hooks are for
-// notification, not for bookkeeping.
+// The promise: a hook cannot harm the daemon. [Hooks.Emit] never blocks. A hook that
+// fails, hangs, crashes or answers 500 is counted, logged once an hour, and still gets
+// the next event. Every hook has its own bounded queue and gets its events in order, one
+// at a time; an event that does not fit is dropped and counted. An event is sent at most
+// once and may be lost in a crash: hooks are for notification, not for bookkeeping.
 //
-// A command is started without a shell, with an environment that holds none of
-// the daemon's secrets, in a process group that is killed whole when its time
-// is up. Requests follow no redirect, so that a secret goes nowhere else.
+// A command runs without a shell, with an environment without the daemon's secrets, in a
+// process group that is killed as a whole when its time is up. Requests follow no
+// redirect, so that a secret reaches no other server.
 //
-// Goroutines: [Hooks.Run] owns one per hook. When its context ends it tells
-// what is queued, within [Options.DrainLimit], and returns with none left.
-// [Hooks.Replace] changes which hooks there are meanwhile.
+// Goroutines: [Hooks.Run] owns one for each hook. When its context ends it sends the
+// queued events, within [Options.DrainLimit], and waits for all goroutines.
+// [Hooks.Replace] may change the hooks meanwhile.
 package hooks
 
 import (
@@ -32,26 +31,26 @@ import (
 	"dragoman/internal/event"
 )
 
-// Hook is one program or address. Exactly one of Command and URL is set. The
-// configuration has checked both: no shell, and no event over an open network.
+// Hook is one program or URL. Exactly one of Command and URL is set. The configuration
+// has checked both.
 type Hook struct {
 	On      []event.Name
 	Command []string // the program's path and its arguments
 	URL     string   // http on loopback, or https
 	// Secret is sent as "Authorization: Bearer …" if it is not empty.
 	Secret  string
-	Timeout time.Duration // of one event; 10 seconds
+	Timeout time.Duration // for one event; 0: 10 seconds
 }
 
 // Options tune hooks. The zero value works.
 type Options struct {
-	Queue      int           // events waiting for one hook; 256
-	DrainLimit time.Duration // at the end; 5 seconds
-	// Count is told the outcome of every event: ok, failed, timeout, dropped.
-	// It must not block. Nil: nobody counts.
+	Queue      int           // how many events may wait for one hook; 0: 256
+	DrainLimit time.Duration // for the queued events at the end; 0: 5 seconds
+	// Count, if not nil, is called with the outcome of every event: ok, failed,
+	// timeout, dropped. It must not block.
 	Count  func(event, outcome string)
 	Logger *slog.Logger
-	Now    func() time.Time // for how often the log tells of a hook that is down; time.Now
+	Now    func() time.Time // the clock for the hourly log; nil: time.Now
 }
 
 func (o *Options) setDefaults() {
@@ -76,23 +75,22 @@ func (o *Options) setDefaults() {
 type Hooks struct {
 	opts Options
 
-	mu      sync.Mutex // guards all below, so that nothing enters a queue that is closed
-	workers []*worker
-	left    []*worker     // replaced before Run began
-	start   func(*worker) // set when Run begins
-	shut    bool
+	mu       sync.Mutex // guards the fields below, so that no event enters a closed queue
+	workers  []*worker
+	replaced []*worker     // before Run began
+	start    func(*worker) // set when Run begins
+	closed   bool
 }
 
 type worker struct {
 	Hook
-	// name is for the log: the program or the host. Not the path of a URL, which
-	// may be secret; number, its place in the configuration, tells hooks on one
-	// host apart.
+	// name is for the log: the program or the host. The path of a URL may be secret.
+	// number, the index in the configuration, distinguishes hooks on one host.
 	name     string
 	number   atomic.Int32
 	queue    chan event.Event // closed when the hook is replaced, and at the end
 	http     *http.Client
-	failing  outage // belongs to the goroutine that tells it events
+	failing  outage // used by the goroutine of serve only
 	dropping outage // guarded by Hooks.mu
 }
 
@@ -104,25 +102,24 @@ func New(hooks []Hook, opts Options) *Hooks {
 	return h
 }
 
-// Replace puts these hooks in the place of those there are. One that is the
-// same as before goes on with what is queued for it; another one is told what
-// is queued, and then no more.
+// Replace replaces all hooks. A hook that is the same as before keeps its queue. A hook
+// that is gone still gets its queued events.
 func (h *Hooks) Replace(hooks []Hook) {
-	now := make([]*worker, len(hooks))
+	next := make([]*worker, len(hooks))
 	for i, hook := range hooks {
-		now[i] = newWorker(hook, i, h.opts.Queue)
+		next[i] = newWorker(hook, i, h.opts.Queue)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.shut {
+	if h.closed {
 		return
 	}
 	old := h.workers
-	for i, w := range now {
+	for i, w := range next {
 		same := slices.IndexFunc(old, func(o *worker) bool { return reflect.DeepEqual(o.Hook, w.Hook) })
 		if same >= 0 {
-			now[i] = old[same]
-			now[i].number.Store(int32(i))
+			next[i] = old[same]
+			next[i].number.Store(int32(i))
 			old = slices.Delete(slices.Clone(old), same, same+1)
 		} else if h.start != nil {
 			h.start(w)
@@ -131,10 +128,10 @@ func (h *Hooks) Replace(hooks []Hook) {
 	for _, w := range old {
 		close(w.queue)
 		if h.start == nil {
-			h.left = append(h.left, w)
+			h.replaced = append(h.replaced, w)
 		}
 	}
-	h.workers = now
+	h.workers = next
 }
 
 func newWorker(hook Hook, number, queue int) *worker {
@@ -151,7 +148,7 @@ func newWorker(hook Hook, number, queue int) *worker {
 	return w
 }
 
-// label names w in the log as the configuration does.
+// label is the name of w in the log.
 func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Load(), w.name) }
 
 // Emit queues e for the hooks that want it. It never blocks.
@@ -162,7 +159,7 @@ func (h *Hooks) Emit(e event.Event) {
 		if !slices.Contains(w.On, e.Event) {
 			continue
 		}
-		if h.shut {
+		if h.closed {
 			h.drop(w, e)
 			continue
 		}
@@ -174,7 +171,7 @@ func (h *Hooks) Emit(e event.Event) {
 	}
 }
 
-// Waiting is how many events wait for each hook, by its name in the log.
+// Waiting returns how many events wait for each hook, by its name in the log.
 func (h *Hooks) Waiting() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,7 +182,7 @@ func (h *Hooks) Waiting() map[string]int {
 	return n
 }
 
-// drop counts an event that nobody will hear of.
+// drop counts an event that is not sent.
 func (h *Hooks) drop(w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), "dropped")
 	if w.dropping.note(h.opts.Now()) {
@@ -193,20 +190,20 @@ func (h *Hooks) drop(w *worker, e event.Event) {
 	}
 }
 
-// Run tells events until ctx ends, then what is queued, and returns nil.
+// Run sends events until ctx ends, then the queued ones, and returns nil.
 func (h *Hooks) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var wg sync.WaitGroup
 	h.mu.Lock()
 	h.start = func(w *worker) { wg.Go(func() { h.serve(life, w) }) }
-	for _, w := range slices.Concat(h.left, h.workers) {
+	for _, w := range slices.Concat(h.replaced, h.workers) {
 		h.start(w)
 	}
 	h.mu.Unlock()
 	<-ctx.Done()
 	h.mu.Lock()
-	h.shut = true // nothing is queued and nobody is started any more
+	h.closed = true // no more events and no more hooks
 	for _, w := range h.workers {
 		close(w.queue)
 	}
@@ -217,18 +214,18 @@ func (h *Hooks) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve works off one hook's queue until that is closed; calls end with life.
+// serve sends the events of one hook until its queue is closed. Calls end with life.
 func (h *Hooks) serve(life context.Context, w *worker) {
 	if w.http != nil {
 		defer w.http.CloseIdleConnections()
 	}
 	for e := range w.queue {
-		h.tell(life, w, e)
+		h.send(life, w, e)
 	}
 }
 
-// tell makes one attempt. Its error is for the log only.
-func (h *Hooks) tell(life context.Context, w *worker, e event.Event) {
+// send sends an event, once.
+func (h *Hooks) send(life context.Context, w *worker, e event.Event) {
 	if life.Err() != nil {
 		h.opts.Count(string(e.Event), "dropped")
 		return
@@ -239,7 +236,7 @@ func (h *Hooks) tell(life context.Context, w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), h.outcome(ctx, w, e, err))
 }
 
-// outcome names what came of telling e to w, and logs it if it is news.
+// outcome returns the outcome of sending e to w, and logs changes.
 func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error) string {
 	if err == nil {
 		if n := w.failing.count; n > 0 {
@@ -250,7 +247,7 @@ func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error
 	}
 	outcome := "failed"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		outcome, err = "timeout", fmt.Errorf("not done within %s", w.Timeout)
+		outcome, err = "timeout", fmt.Errorf("did not finish within %s", w.Timeout)
 	}
 	if w.failing.note(h.opts.Now()) {
 		h.opts.Logger.Warn("hook failed", "hook", w.label(), "event", string(e.Event), "key", e.Key.String(), "failures", w.failing.count, "err", err)

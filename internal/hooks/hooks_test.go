@@ -116,7 +116,7 @@ func TestCommandGetsTheEvent(t *testing.T) {
 	}
 }
 
-// What fails is logged and counted, and the next event comes all the same.
+// A failure is logged and counted, and the next event is still sent.
 func TestFailingHooksHarmNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"fails":             "exit 3",
@@ -142,7 +142,7 @@ func TestFailingHooksHarmNothing(t *testing.T) {
 	}
 }
 
-// A program that hangs is killed together with what it started.
+// A program that hangs is killed together with its children.
 func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	w := start(t, hooks.Options{}, hooks.Hook{
@@ -203,8 +203,8 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// A full queue drops and counts; Emit does not wait, and another hook is not
-// held up.
+// A full queue drops and counts events; Emit does not wait, and other hooks are not
+// delayed.
 func TestFullQueueDrops(t *testing.T) {
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func TestFullQueueDrops(t *testing.T) {
 	testkit.Eventually(t, "the other hook", func() bool { return w.seen.get("session_save ok") == 1 })
 }
 
-// At the end what is queued is told; what is emitted later is dropped.
+// At the end queued events are sent, and later ones are dropped.
 func TestDrain(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	w := start(t, hooks.Options{DrainLimit: time.Minute}, hooks.Hook{
@@ -251,7 +251,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A hook that hangs holds the end up no longer than the limit.
+// A hook that hangs delays the end by no more than the limit.
 func TestDrainLimit(t *testing.T) {
 	w := start(t, hooks.Options{DrainLimit: 50 * time.Millisecond}, hooks.Hook{
 		On: []event.Name{event.TurnDone}, Command: script(t, "sleep 600"), Timeout: time.Hour,
@@ -269,8 +269,8 @@ func TestDrainLimit(t *testing.T) {
 	}
 }
 
-// Hooks are replaced while they run: the old one is told what was queued for
-// it, the one that stays misses nothing, the new one hears what comes.
+// Hooks are replaced while they run: the old hook gets its queued events, the hook that
+// stays misses nothing, and the new one gets later events.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	out := func(name string) string { return filepath.Join(dir, name) }
@@ -310,8 +310,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Hooks on one host are told apart in the log by their places in the
-// configuration, also after a reload; the path may be secret and is not there.
+// The log distinguishes hooks on one host by their index in the configuration, even
+// after a reload. It does not have the path, which may be secret.
 func TestHooksOfOneHostInTheLog(t *testing.T) {
 	var works atomic.Bool
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

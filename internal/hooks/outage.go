@@ -2,22 +2,22 @@ package hooks
 
 import "time"
 
-// sayEvery is how often the log tells of a hook that is down. It is down for
-// every event, and a day of that would fill the log.
-const sayEvery = time.Hour
+// logEvery is how often the failures of one hook are logged. A line for every event
+// would fill the log.
+const logEvery = time.Hour
 
-// outage counts what goes wrong with a hook.
+// outage counts the failures of a hook.
 type outage struct {
-	count int
-	said  time.Time
+	count  int
+	logged time.Time
 }
 
-// note counts one more and reports whether the log is to tell of it.
+// note counts a failure and reports whether to log it.
 func (o *outage) note(now time.Time) bool {
 	o.count++
-	if o.count > 1 && now.Sub(o.said) < sayEvery {
+	if o.count > 1 && now.Sub(o.logged) < logEvery {
 		return false
 	}
-	o.said = now
+	o.logged = now
 	return true
 }
