@@ -1,10 +1,9 @@
-// Package event says what can happen to conversations, deliveries and what they
-// depend on, in the words of those who want to hear of it.
+// Package event defines the events about conversations and deliveries, and about the
+// channels, models and disks that they need.
 //
-// The promise: an event carries names, keys and counts, and never a word of
-// what somebody wrote. It is told after the thing it tells of is durable. It
-// may be lost (a crash, a full queue) and is never told twice. The package
-// starts no goroutines and cannot fail.
+// The promise: an event has names, keys and counts, and never text from a conversation.
+// It is emitted after its change is durable. It may be lost (a crash, a full queue) and
+// is never emitted twice. The package starts no goroutines and cannot fail.
 package event
 
 import (
@@ -21,8 +20,8 @@ const (
 	SessionCreate    Name = "session_create"    // the first turn of a conversation or of a new generation
 	SessionSave      Name = "session_save"      // a turn was stored
 	SessionDelete    Name = "session_delete"    // deleted, expired, erased or joined into another
-	ContextCompacted Name = "context_compacted" // a summary took the place of older messages
-	TurnDone         Name = "turn_done"         // a turn ended, however it ended
+	ContextCompacted Name = "context_compacted" // a summary replaced older messages in the context
+	TurnDone         Name = "turn_done"         // a turn ended, with any outcome
 	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
 	ChannelFailed    Name = "channel_failed"    // a channel has not worked for a while
 	ChannelBack      Name = "channel_back"      // it works again
@@ -39,17 +38,16 @@ func Names() []Name {
 	}
 }
 
-// Event is one thing that happened. Fields that say nothing about it are left
-// out of its JSON.
+// Event is one event. Its JSON leaves out fields that do not apply.
 type Event struct {
 	Event Name      `json:"event"`
 	At    time.Time `json:"at"`
-	// Key is the conversation; zero where the event is about none.
+	// Key is the conversation; zero if the event is not about one.
 	Key channels.Key `json:"key,omitzero"`
-	// Channel and Model name what failed or is back.
+	// Channel and Model name what failed or works again.
 	Channel string `json:"channel,omitempty"`
 	Model   string `json:"model,omitempty"`
-	// Generation is the id of the stretch of the conversation, where known.
+	// Generation is the id of the conversation's generation, if known.
 	Generation string `json:"generation,omitempty"`
 	// Turn is the turn's id, Outcome how it ended: answered, failed, postponed,
 	// interrupted, cancelled, refused.
@@ -57,28 +55,27 @@ type Event struct {
 	Outcome string `json:"outcome,omitempty"`
 	Steps   int    `json:"steps,omitempty"` // model calls
 	TookMS  int64  `json:"took_ms,omitempty"`
-	// Messages counts what was stored, or what there was before a summary.
+	// Messages counts the stored messages, or those before a summary.
 	Messages int `json:"messages,omitempty"`
-	// The tokens that the turn took, as the provider counts them.
+	// The tokens that the turn used, as the provider counts them.
 	InputTokens  int     `json:"input_tokens,omitempty"`
 	OutputTokens int     `json:"output_tokens,omitempty"`
 	CachedTokens int     `json:"cached_tokens,omitempty"`
 	Cost         float64 `json:"cost,omitempty"`
-	// CoversSeq is the last message that a summary stands for, Covered how many
-	// messages that are.
+	// CoversSeq is the last message that a summary covers, Covered how many it covers.
 	CoversSeq int64 `json:"covers_seq,omitempty"`
 	Covered   int   `json:"covered,omitempty"`
-	// OldTokens is what the conversation took in a request before a summary,
-	// NewTokens what it takes with it, both as estimated and without the system
-	// prompt; SavingsPercent is the difference, less than 0 if it grew.
+	// OldTokens and NewTokens are how many tokens of a request the conversation used
+	// before a summary and uses with it, both estimated and without the system prompt.
+	// SavingsPercent is the difference, less than 0 if it grew.
 	OldTokens      int `json:"old_tokens,omitempty"`
 	NewTokens      int `json:"new_tokens,omitempty"`
 	SavingsPercent int `json:"savings_percent,omitempty"`
-	// Delivery is the id of a delivery, as networks are told it; dragoman queue
-	// takes it for the id that its list shows.
+	// Delivery is the id of a delivery, as networks get it. The verbs of dragoman queue
+	// accept it, although the list of dragoman queue shows another id.
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
-	// Why is one word: of session_delete deleted, expired, erased or joined; of
-	// disk_full disk (nothing can be stored) or almost_full.
+	// Why is one word. For session_delete: deleted, expired, erased or joined. For
+	// disk_full: disk (nothing can be stored) or almost_full.
 	Why string `json:"why,omitempty"`
 }

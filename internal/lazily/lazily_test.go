@@ -23,8 +23,8 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
-// TestAllCanBeCompiled: an expression with a mistake would panic only when it
-// is first used, which no other test may do.
+// TestAllCanBeCompiled: an invalid expression panics only on first use, and perhaps no
+// other test uses it.
 func TestAllCanBeCompiled(t *testing.T) {
 	count, files := 0, token.NewFileSet()
 	look := func(n ast.Node) bool {

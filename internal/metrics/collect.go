@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// statsWithin bounds reading the queues for one scrape.
-const statsWithin = 2 * time.Second
+// readTimeout bounds reading from the store for one scrape.
+const readTimeout = 2 * time.Second
 
-// fromStore registers a look at the store, which is bounded. If it fails its
-// metrics are left out of that scrape.
+// fromStore registers metrics that look reads from the store. If it fails, a scrape
+// leaves them out.
 func (s *Set) fromStore(look func(ctx context.Context, ch chan<- prometheus.Metric) error, descs ...*prometheus.Desc) {
 	s.registry.MustRegister(collector{descs, func(ch chan<- prometheus.Metric) {
-		ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
 		if err := look(ctx, ch); err != nil {
 			s.collectErrors.Inc()
@@ -26,10 +26,9 @@ func (s *Set) fromStore(look func(ctx context.Context, ch chan<- prometheus.Metr
 	}})
 }
 
-// The methods that follow show what is read at each scrape. Call each at most
-// once.
+// The methods below add metrics that are read at each scrape. Call each at most once.
 
-// WatchQueues shows the depth of the queues.
+// WatchQueues adds the depth of the queues.
 func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 	s.fromStore(func(ctx context.Context, ch chan<- prometheus.Metric) error {
 		st, err := stats(ctx)
@@ -37,7 +36,7 @@ func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 			return err
 		}
 		for desc, n := range map[*prometheus.Desc]int{
-			inboxDesc: st.Waiting, postponedDesc: st.Postponed, unsentDesc: st.Unsent, unknownDesc: st.Unknown, deadDesc: st.Dead, asideDesc: st.Quarantined,
+			inboxDesc: st.Waiting, postponedDesc: st.Postponed, unsentDesc: st.Unsent, unknownDesc: st.Unknown, deadDesc: st.Dead, quarantinedDesc: st.Quarantined,
 		} {
 			gauge(ch, desc, float64(n))
 		}
@@ -45,10 +44,10 @@ func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 		gauge(ch, inboxAgeDesc, age(now, st.Oldest))
 		gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
 		return nil
-	}, inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc)
+	}, inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, quarantinedDesc, inboxAgeDesc, outboxAgeDesc)
 }
 
-// WatchNodes shows how many nodes share the store.
+// WatchNodes adds how many nodes share the store.
 func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
 	s.fromStore(func(ctx context.Context, ch chan<- prometheus.Metric) error {
 		nodes, err := list(ctx)
@@ -59,7 +58,7 @@ func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
 	}, nodesDesc)
 }
 
-// WatchChannels shows the state of each channel.
+// WatchChannels adds the state of each channel.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 	s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, func(ch chan<- prometheus.Metric) {
 		now := time.Now()
@@ -76,7 +75,7 @@ func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 	}})
 }
 
-// WatchTurns shows how many turns run and how old the oldest is.
+// WatchTurns adds how many turns run and how old the oldest is.
 func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	s.own.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -88,15 +87,15 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	)
 }
 
-// WatchDisk shows how much room is left for the state directory.
+// WatchDisk adds the free space on the disk of the state directory.
 func (s *Set) WatchDisk(bytes func() float64) {
 	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "disk_free_bytes", Help: "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.",
 	}, bytes))
 }
 
-// WatchSizes shows what the conversations and the files of messages take on
-// disk. What sizes does not know is negative, and left out.
+// WatchSizes adds the size on disk of the conversations and of the files of messages. A
+// negative size is unknown and left out.
 func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 	s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
 		store, media := sizes()
@@ -109,7 +108,7 @@ func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 	}})
 }
 
-// WatchHooks shows how many events wait for each hook, by its name in the log.
+// WatchHooks adds how many events wait for each hook, by its name in the log.
 func (s *Set) WatchHooks(waiting func() map[string]int) {
 	s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
 		for name, n := range waiting() {
@@ -118,7 +117,7 @@ func (s *Set) WatchHooks(waiting func() map[string]int) {
 	}})
 }
 
-// collector is a function that is asked at each scrape.
+// collector calls a function at each scrape.
 type collector struct {
 	descs   []*prometheus.Desc
 	collect func(chan<- prometheus.Metric)
@@ -142,23 +141,24 @@ var (
 	unsentDesc      = desc("outbox_unsent", "Answers that are not delivered yet.")
 	unknownDesc     = desc("outbox_unknown", "Answers of those that may have been delivered.")
 	deadDesc        = desc("outbox_dead", "Answers that were given up.")
-	asideDesc       = desc("aside", "Things set aside because a channel could not understand them.")
+	quarantinedDesc = desc("aside", "Messages in quarantine because a channel could not understand them.")
 	inboxAgeDesc    = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
 	outboxAgeDesc   = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
-	nodesDesc       = desc("nodes", "Nodes that share the store and live.")
+	nodesDesc       = desc("nodes", "Live nodes that share the store.")
 	channelUpDesc   = desc("channel_up", "1 while a channel is connected.", "channel")
-	channelIsDesc   = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
-	storeBytesDesc  = desc("store_bytes", "What the conversations take on disk, copies of the store beside it included.")
-	mediaBytesDesc  = desc("media_bytes", "What the files of messages take on disk.")
+	channelIsDesc   = desc("channel_state", "1 for the state of a channel, or for the reason why it is not connected, if it has a word for that.", "channel", "state")
+	storeBytesDesc  = desc("store_bytes", "Size of the conversations on disk, including copies of the store beside it.")
+	mediaBytesDesc  = desc("media_bytes", "Size of the files of messages on disk.")
 	hookWaitingDesc = desc("hook_waiting", "Events that wait for a hook.", "hook")
-	channelForDesc  = desc("channel_state_seconds", "How long a channel has been in the state that channel_state has.", "channel", "state")
+	channelForDesc  = desc("channel_state_seconds", "How long a channel has been in the state that channel_state shows.", "channel", "state")
 )
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-// age is 0 for a time that is not set, and never negative: clocks jump.
+// age returns the seconds since t, 0 if t is not set. It is never negative, although
+// clocks jump.
 func age(now, t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -1,17 +1,17 @@
 // Package metrics counts what the daemon does, for Prometheus.
 //
-// Every name begins with dragoman_. The promise: counting never blocks, never
-// fails and never panics, whatever the labels hold. Label values come from the configuration
-// or from short fixed lists; where they could come from a model or a network,
-// no more than 100 are kept apart and the rest is counted as "other". No label
-// holds a chat, a person or a text.
+// Every name begins with dragoman_. The promise: counting never blocks, fails or panics,
+// whatever the labels are. Label values come from the configuration or from short fixed
+// lists. Where a model or a network could choose them, only 100 are distinguished and
+// the others count as "other". No label names a chat or a person, or has text from a
+// conversation.
 //
-// Where several nodes share a store, what a node says of itself has the label
-// "node"; what it reads from the store is the same on each, and has none.
+// Where several nodes share a store, a node's own metrics have the label "node". Metrics
+// that it reads from the store are the same on each node, and lack the label.
 //
-// The package starts no goroutines. Queue depths and channel states are read
-// when somebody asks, within a deadline; if that fails they are left out of
-// that answer and dragoman_collect_errors_total grows.
+// The package starts no goroutines. Queue depths and channel states are read at each
+// scrape, within a deadline. If that fails they are left out, and
+// dragoman_collect_errors_total grows.
 package metrics
 
 import (
@@ -30,18 +30,18 @@ type Set struct {
 	registry *prometheus.Registry
 	own      prometheus.Registerer // adds the label of this node
 
-	accepted   counter
-	setAside   counter
-	turns      counter
-	turnTime   prometheus.Histogram
-	delivered  counter
-	repeats    counter
-	summaries  counter
-	silentCuts counter
-	missing    counter
-	heartbeats counter
-	hooks      counter
-	logins     counter
+	accepted    counter
+	quarantined counter
+	turns       counter
+	turnTime    prometheus.Histogram
+	delivered   counter
+	repeats     counter
+	summaries   counter
+	silentCuts  counter
+	unaccounted counter
+	heartbeats  counter
+	hooks       counter
+	logins      counter
 
 	modelCalls  counter
 	modelTime   *prometheus.HistogramVec
@@ -59,7 +59,7 @@ var (
 	toolBuckets = []float64{.001, .005, .025, .1, .5, 1, 5, 15, 60}
 )
 
-// New makes an empty set. version is shown by dragoman_build_info. node is this
+// New makes an empty set. dragoman_build_info shows version. node identifies this
 // process among those that share a store; "": it has no peers.
 func New(version, node string) *Set {
 	s := &Set{registry: prometheus.NewRegistry()}
@@ -68,20 +68,20 @@ func New(version, node string) *Set {
 		s.own = prometheus.WrapRegistererWith(prometheus.Labels{"node": strings.ToValidUTF8(node, "?")}, s.registry)
 	}
 	s.accepted = s.counter("messages_accepted_total", "Messages handed in by channels, by outcome.", "channel", "outcome")
-	s.setAside = s.counter("messages_set_aside_total", "Things that a channel could not understand.", "channel")
+	s.quarantined = s.counter("messages_set_aside_total", "Messages that a channel could not understand.", "channel")
 	s.turns = s.counter("turns_total", "Runs of the agent, by outcome.", "outcome")
 	s.turnTime = s.histogram("turn_seconds", "How long a turn took, from its start to its commit.", turnBuckets)
 	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by outcome.", "channel", "outcome")
-	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
+	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier attempt may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
 	s.silentCuts = s.counter("model_silent_cuts_total", "Times that a model's server cut a request without saying so.", "model")
-	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
-	s.missing.add(0, yesNo(true))
-	s.missing.add(0, yesNo(false))
+	s.unaccounted = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
+	s.unaccounted.add(0, yesNo(true))
+	s.unaccounted.add(0, yesNo(false))
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome: ran, silent, failed, skipped, missed.", "job", "outcome")
 	s.hooks = s.counter("hook_events_total", "Events for hooks, by outcome: ok, failed, timeout, dropped.", "event", "outcome")
-	s.logins = s.counter("login_failures_total", "Wrong tokens for the page. wrong_token: refused. too_many: refused for a while, whatever the token.", "reason")
-	for _, reason := range wrongTokens {
+	s.logins = s.counter("login_failures_total", "Wrong tokens for the page. wrong_token: refused. too_many: for a while every token is refused.", "reason")
+	for _, reason := range loginFailures {
 		s.logins.add(0, reason)
 	}
 	s.modelCalls = s.counter("model_calls_total", "Calls to models, by outcome: ok or the kind of error.", "model", "outcome")
@@ -109,7 +109,7 @@ const namespace = "dragoman"
 // Handler serves the text format.
 func (s *Set) Handler() http.Handler {
 	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
-		// One collector that fails must not hide the others.
+		// A failing collector must not hide the others.
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	})
 }
@@ -119,9 +119,9 @@ func (s *Set) Accepted(channel, outcome string) {
 	s.accepted.add(1, channel, outcome)
 }
 
-// Quarantined counts something that a channel could not understand.
+// Quarantined counts a message that a channel could not understand.
 func (s *Set) Quarantined(channel string) {
-	s.setAside.add(1, channel)
+	s.quarantined.add(1, channel)
 }
 
 // TurnEnded counts a turn.
@@ -130,17 +130,17 @@ func (s *Set) TurnEnded(outcome string, took time.Duration) {
 	s.turnTime.Observe(took.Seconds())
 }
 
-// Delivered counts what became of one attempt to deliver.
+// Delivered counts an attempt to deliver.
 func (s *Set) Delivered(channel, outcome string) {
 	s.delivered.add(1, channel, outcome)
 }
 
-// Repeated counts a message that was sent again in the uncertain window.
+// Repeated counts a message that was sent again although it may have arrived.
 func (s *Set) Repeated(channel string) {
 	s.repeats.add(1, channel)
 }
 
-// SilentCut counts that a model's server was seen to cut requests.
+// SilentCut counts a request that a model's server cut without an error.
 func (s *Set) SilentCut(model string) {
 	s.silentCuts.add(1, model)
 }
@@ -150,10 +150,10 @@ func (s *Set) Summarized(outcome string) {
 	s.summaries.add(1, outcome)
 }
 
-// Unaccounted counts messages that a request neither showed nor had a summary
-// of. said: it says how many it leaves out.
+// Unaccounted counts messages that a request neither showed nor had a summary of. said:
+// the request says how many it leaves out.
 func (s *Set) Unaccounted(n int, said bool) {
-	s.missing.add(float64(n), yesNo(said))
+	s.unaccounted.add(float64(n), yesNo(said))
 }
 
 func yesNo(b bool) string {
@@ -172,21 +172,21 @@ func (s *Set) Heartbeats(job, outcome string, n int) {
 	s.heartbeats.add(float64(n), job, outcome)
 }
 
-// LoginFailed counts a wrong token for the page. tooMany: tokens are refused for a
-// while, whatever they are.
+// LoginFailed counts a wrong token for the page. tooMany: for a while every token is
+// refused.
 func (s *Set) LoginFailed(tooMany bool) {
-	s.logins.add(1, wrongTokens[tooMany])
+	s.logins.add(1, loginFailures[tooMany])
 }
 
-var wrongTokens = map[bool]string{false: "wrong_token", true: "too_many"}
+var loginFailures = map[bool]string{false: "wrong_token", true: "too_many"}
 
-// Hook counts what became of an event that a hook should be told.
+// Hook counts an event for a hook.
 func (s *Set) Hook(event, outcome string) {
 	s.hooks.add(1, event, outcome)
 }
 
-// ModelCall counts one call to model; outcome is "ok" or the kind of
-// error. The tokens are what the provider said, 0 if it said nothing.
+// ModelCall counts one call to model; outcome is "ok" or the kind of error. The tokens
+// are the provider's counts, 0 if it gave none.
 func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output, cached int) {
 	model = s.modelCalls.add(1, model, outcome)[0]
 	s.modelTime.WithLabelValues(model).Observe(took.Seconds())
@@ -195,7 +195,7 @@ func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output
 	}
 }
 
-// Cost counts what a call came to. 0 means that nobody knows.
+// Cost adds the cost of a call; 0: unknown.
 func (s *Set) Cost(model string, cost float64) {
 	if cost > 0 {
 		s.modelCost.add(cost, model)
@@ -220,23 +220,23 @@ func (s *Set) counter(name, help string, labels ...string) counter {
 	return counter{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
 }
 
-// counter is a CounterVec that no label value can harm.
+// counter is a CounterVec that accepts any label value.
 type counter struct {
 	vec  *prometheus.CounterVec
 	seen *values
 }
 
-// add returns the labels as they are kept.
+// add returns the labels that it used.
 func (c counter) add(n float64, labels ...string) []string {
 	labels = c.seen.bound(labels)
-	c.vec.WithLabelValues(labels...).Add(max(n, 0)) // what a provider counts may be anything
+	c.vec.WithLabelValues(labels...).Add(max(n, 0)) // a provider may count anything
 	return labels
 }
 
-// mostValues bounds the different values of one label.
-const mostValues = 100
+// maxValues bounds the different values of one label.
+const maxValues = 100
 
-// values remembers which values of each label are kept apart.
+// values remembers the values of each label.
 type values struct {
 	mu sync.Mutex
 	m  []map[string]bool
@@ -250,7 +250,7 @@ func (v *values) bound(labels []string) []string {
 		if v.m[i] == nil {
 			v.m[i] = map[string]bool{}
 		}
-		if !v.m[i][label] && len(v.m[i]) >= mostValues {
+		if !v.m[i][label] && len(v.m[i]) >= maxValues {
 			label = "other"
 		}
 		v.m[i][label] = true

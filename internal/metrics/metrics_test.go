@@ -113,7 +113,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	documented(t, got)
 }
 
-// What a node says of itself has its name, what the store says has not.
+// A node's own metrics have its name; metrics of the store do not.
 func TestNodes(t *testing.T) {
 	s := metrics.New("v1", "here:/var/lib/dragoman")
 	s.TurnEnded("done", time.Second)
