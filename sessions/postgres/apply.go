@@ -12,14 +12,14 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// apply has changes sent.
+// apply queues changes.
 func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 	if err := t.lockAll(ctx, c); err != nil {
 		return err
 	}
 	for _, k := range c.Fenced {
 		if r := t.keys[k]; r.known {
-			t.tellHolder(r, note{Kind: isFence, Key: k, Epoch: r.live})
+			t.notifyHolder(r, note{Kind: isFence, Key: k, Epoch: r.live})
 			t.queue(`UPDATE keys SET live = 0, rest = 0, failures = 0 WHERE id = $1`, r.id)
 			r.rest = 0
 		}
@@ -29,29 +29,29 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 			return err
 		}
 	}
-	for _, ch := range c.Chats { // when all rows are where they belong
+	for _, ch := range c.Chats { // after all moves: a head's due time depends on its rows
 		if !ch.Gone {
 			if !slices.Contains(c.Fenced, ch.Key) {
-				t.tellHolder(t.keys[ch.Key], changeOf(ch.Key))
+				t.notifyHolder(t.keys[ch.Key], changeOf(ch.Key))
 			}
 			t.save(ch)
 		}
 	}
-	t.records(&c)
+	t.putRecords(&c)
 	if ids := t.placeholders(); len(ids) > 0 {
 		t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, ids)
 	}
 	return nil
 }
 
-// tellHolder tells another node what becomes of a key that it has claimed.
-func (t *tx) tellHolder(r *keyRow, n note) {
+// notifyHolder sends n to the node that has claimed a key, if that is another one.
+func (t *tx) notifyHolder(r *keyRow, n note) {
 	if n.From = t.b.id; r.live != 0 && r.node != n.From {
-		t.queue(notifyQuery, channelOf(r.node), n.parts(n.Data))
+		t.queue(notifyQuery, nodeChannel(r.node), n.parts(n.Data))
 	}
 }
 
-// lockAll locks what c changes and its step has not read, in order.
+// lockAll locks, in order, the keys that c changes and its step did not read.
 func (t *tx) lockAll(ctx context.Context, c rows.Changes) error {
 	list := slices.Clone(c.Fenced)
 	for _, ch := range c.Chats {
@@ -62,14 +62,14 @@ func (t *tx) lockAll(ctx context.Context, c rows.Changes) error {
 	}
 	slices.SortFunc(list, compareKeys)
 	for _, k := range slices.Compact(list) {
-		if _, err := t.key(ctx, k); err != nil {
+		if _, err := t.lockKey(ctx, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// placeholders are the rows that were made to lock a key.
+// placeholders returns the rows that were inserted only to lock a key.
 func (t *tx) placeholders() (ids []int64) {
 	for _, r := range t.keys {
 		if !r.known {
@@ -84,8 +84,8 @@ func (t *tx) queue(query string, args ...any) *pgx.QueuedQuery { return t.batch.
 
 // flush sends the batch.
 func (t *tx) flush(ctx context.Context) error {
-	if t.known != nil {
-		return errUnknown
+	if t.cache != nil {
+		return errNotCached
 	}
 	if t.batch.Len() == 0 {
 		return nil
@@ -95,12 +95,12 @@ func (t *tx) flush(ctx context.Context) error {
 	return t.conn.SendBatch(ctx, &batch).Close()
 }
 
-// chat makes the changes of one key, but for its head.
+// chat queues the changes of one key, except its head.
 func (t *tx) chat(ctx context.Context, ch *rows.Chat) error {
 	r := t.keys[ch.Key]
 	if ch.Gone {
-		t.dropIn(r, `key_id = $1`)
-		t.forget(r.id)
+		t.deleteInbox(r, `key_id = $1`)
+		t.deleteTranscript(r.id)
 		for _, table := range []string{"outbox", "steps"} {
 			t.queue(`DELETE FROM `+table+` WHERE key_id = $1`, r.id)
 		}
@@ -112,16 +112,16 @@ func (t *tx) chat(ctx context.Context, ch *rows.Chat) error {
 		t.move(r, t.keys[m.From], m)
 	}
 	if ch.Settled {
-		t.dropIn(r, `key_id = $1 AND state <> 'waiting'`)
+		t.deleteInbox(r, `key_id = $1 AND state <> 'waiting'`)
 		t.queue(`DELETE FROM outbox WHERE key_id = $1 AND state IN ('sent', 'dead', 'dropped')`, r.id)
 	}
 	if ch.Cleared {
-		t.forget(r.id)
+		t.deleteTranscript(r.id)
 	} else if ch.Anew {
-		t.anew(r.id)
+		t.deleteGenerations(r.id)
 	}
 	if len(ch.Drop) > 0 {
-		t.dropIn(r, `key_id = $1 AND seq = ANY($3)`, ch.Drop)
+		t.deleteInbox(r, `key_id = $1 AND seq = ANY($3)`, ch.Drop)
 	}
 	if len(ch.Forget) > 0 {
 		t.queue(`DELETE FROM summaries WHERE key_id = $1 AND covers = ANY($2)`, r.id, ch.Forget)
@@ -133,30 +133,29 @@ func (t *tx) chat(ctx context.Context, ch *rows.Chat) error {
 	return t.putTranscript(ctx, r, ch)
 }
 
-// forget deletes the transcript of a key.
-func (t *tx) forget(key int64) {
+func (t *tx) deleteTranscript(key int64) {
 	t.queue(`DELETE FROM messages WHERE key_id = $1`, key)
-	t.anew(key)
+	t.deleteGenerations(key)
 }
 
-func (t *tx) anew(key int64) {
+// deleteGenerations deletes the generations of a key and their summaries.
+func (t *tx) deleteGenerations(key int64) {
 	t.queue(`DELETE FROM summaries WHERE key_id = $1`, key)
 	t.queue(`DELETE FROM generations WHERE key_id = $1`, key)
 }
 
-// dropIn deletes inbox rows of r. That they were there stays known, by the
-// hashes of rules.Marks.
-func (t *tx) dropIn(r *keyRow, where string, args ...any) {
+// deleteInbox deletes inbox rows of r and keeps their hashes: see rules.Marks.
+func (t *tx) deleteInbox(r *keyRow, where string, args ...any) {
 	t.queue(`WITH gone AS (DELETE FROM inbox WHERE `+where+` RETURNING dedupe, about)
 		INSERT INTO marks (hash) SELECT dedupe FROM gone
 		UNION SELECT encode(sha256('\x00'::bytea || $2::bytea || '\x00'::bytea || about), 'hex') FROM gone WHERE about <> '' ON CONFLICT DO NOTHING`,
 		append([]any{r.id, []byte(r.head.Key.String())}, args...)...)
 }
 
-// move takes in the rows of another key, or renumbers those of r.
+// move gives the rows of another key to r, or renumbers those of r.
 func (t *tx) move(r, from *keyRow, m rows.Move) {
 	if from != r {
-		t.anew(from.id)
+		t.deleteGenerations(from.id)
 		t.queue(`DELETE FROM steps WHERE key_id = $2 AND turn IN (SELECT turn FROM steps WHERE key_id = $1)`, from.id, r.id)
 		t.queue(`UPDATE steps SET key_id = $2 WHERE key_id = $1`, from.id, r.id)
 	}
@@ -227,14 +226,14 @@ func (t *tx) putTranscript(ctx context.Context, r *keyRow, ch *rows.Chat) error 
 	return nil
 }
 
-// putMessages runs query for each of list.
+// putMessages queues query for each message, and sends the batch when it is large.
 func (t *tx) putMessages(ctx context.Context, r *keyRow, list []sessions.Message, query string) error {
 	for _, m := range list {
 		content, words := encode(m.Content), searchable(m)
 		m.Content = ""
 		t.queue(query, r.id, m.Seq, string(m.Role), nanos(m.At), words, encode(m), content)
 		t.size += len(content)
-		if t.batch.Len() >= batchMost || t.size >= rules.PartBytes {
+		if t.batch.Len() >= maxBatch || t.size >= rules.PartBytes {
 			t.size = 0
 			if err := t.flush(ctx); err != nil {
 				return err
@@ -244,33 +243,32 @@ func (t *tx) putMessages(ctx context.Context, r *keyRow, list []sessions.Message
 	return nil
 }
 
-// dueQuery finds when a key has something to do: its first waiting message of
-// people, whichever heartbeat is first, or its first delivery.
+// dueQuery computes when a key has work: the first message that people sent, the
+// earliest heartbeat, or the first delivery.
 const dueQuery = `SELECT least(
 	(SELECT i.due FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND NOT i.beat ORDER BY i.seq LIMIT 1),
 	(SELECT min(i.due) FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND i.beat),
 	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
 
-// How the head of a key is set. wakeQuery is for one that has no wake-up on its way: it
-// also sets when the key has something to do, and if that is now the node
-// $8 claims it, if that lives, or River gets a job. heldQuery is for the others:
-// whoever works on the key looks for more to do before it lets go.
+// These write the head of a key. wakeQuery is for a key without a pending wake-up. It
+// also sets when the key has work; if that is now, the node $8 claims the key, or
+// River gets a job if $8 is empty or dead. heldQuery is for other keys: the node that
+// works on one checks for more work before it releases the key.
 const (
 	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = `
 	nextQuery = `SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1`
 	heldQuery = headQuery + `$7 WHERE id = $1 RETURNING due, wake, live, version`
-	// guessQuery fails, with everything that goes with it, if the row is another.
-	guessQuery = `WITH u AS (` + headQuery + `$7 WHERE id = $1 AND version = $8 AND live = $9 RETURNING due, wake, live, version) SELECT max(due), max(wake), max(live), max(version) * (1 / count(*)) FROM u`
-	wakeQuery  = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
+	// unlockedQuery divides by zero, and so fails the whole batch, if the version differs.
+	unlockedQuery = `WITH u AS (` + headQuery + `$7 WHERE id = $1 AND version = $8 AND live = $9 RETURNING due, wake, live, version) SELECT max(due), max(wake), max(live), max(version) * (1 / count(*)) FROM u`
+	wakeQuery     = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
 		u AS (` + headQuery + `n.due, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
 			rest = CASE WHEN mine AND n.wake > 0 THEN 0 ELSE rest END FROM n WHERE keys.id = n.id RETURNING keys.id AS key, n.due, keys.wake, live, version),
 		` + jobQuery + ` SELECT due, wake, live, version FROM u`
-	// jobQuery hands the wake-ups in u to River as River itself does, but with the
-	// statement that makes them.
+	// jobQuery inserts River jobs for the wake-ups in u, in the statement that makes them.
 	jobQuery = `j AS (INSERT INTO river_job (kind, args, max_attempts) SELECT 'wake_up', jsonb_build_object('key', key, 'wake', wake), 25 FROM u WHERE wake > 0 AND live = 0)`
 )
 
-// save writes the head of a key, and has it woken or claimed if it is due.
+// save queues the head of a key, which wakes or claims the key if it is due.
 func (t *tx) save(ch *rows.Chat) {
 	r := t.keys[ch.Key]
 	var updated *int64
@@ -281,13 +279,13 @@ func (t *tx) save(ch *rows.Chat) {
 	}
 	r.known = true
 	now := t.b.now()
-	query, args := heldQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, int64(never)}
+	query, args := heldQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, int64(noTime)}
 	switch {
-	case t.known != nil:
-		query, args = guessQuery, append(args, r.version, r.live)
+	case t.cache != nil:
+		query, args = unlockedQuery, append(args, r.version, r.live)
 	case r.wake == 0:
 		if t.run == nil {
-			t.run = t.b.enter()
+			t.run = t.b.reserve()
 		}
 		node := ""
 		if t.run != nil {
@@ -302,10 +300,10 @@ func (t *tx) save(ch *rows.Chat) {
 		if err := row.Scan(&due, &wake, &live, &version); err != nil {
 			return err
 		}
-		t.saved[ch.Key] = version
+		t.versions[ch.Key] = version
 		switch {
 		case wake != r.wake && live > 0:
-			t.claims = append(t.claims, t.b.begin(t.run.ctx, wakeUp{r.id, wake}, sessions.Claim{Key: ch.Key, Epoch: live}, version))
+			t.claims = append(t.claims, t.b.addClaim(t.run.ctx, wakeUp{r.id, wake}, sessions.Claim{Key: ch.Key, Epoch: live}, version))
 		case wake != r.wake:
 			t.woken = true
 		case due != nil && *due > nanos(now) && (t.due.IsZero() || *due < nanos(t.due)):

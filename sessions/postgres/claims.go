@@ -15,25 +15,25 @@ import (
 	"dragoman/sessions/dispatch"
 )
 
-// claim is one of this process.
+// claim is a claim of this process.
 type claim struct {
 	sessions.Claim
-	job            wakeUp // by which it came
-	began, version int64  // of the row when it began, and as this process knows it
-	known          *known
+	job            wakeUp // that led to it
+	began, version int64  // the version of the row when it began, and the last known one
+	cache          *keyCache
 	ctx            context.Context //nolint:containedctx // of the handler
 	cancel         context.CancelCauseFunc
 }
 
-// changed is told of each commit: whose claims it ended, and when it left
-// something to do, if that is later.
-func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
+// committed updates the claims of this process after the commit of t. fenced are the
+// keys whose claims it ended, and due is when it left work for later, if it did.
+func (b *backend) committed(t *tx, fenced []channels.Key, due time.Time) {
 	for _, k := range fenced {
 		b.fence(k, t.keys[k].live)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for k, version := range t.saved {
+	for k, version := range t.versions {
 		if c := b.claims[k]; c != nil {
 			c.version = max(c.version, version)
 		}
@@ -41,7 +41,7 @@ func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
 	if b.run != nil && !due.IsZero() {
 		select {
 		case b.run.kick <- struct{}{}:
-		default: // it looks soon
+		default: // it will look soon anyway
 		}
 	}
 }
@@ -56,15 +56,15 @@ func (b *backend) fence(k channels.Key, epoch int64) {
 	}
 }
 
-// claimed are the keys that this process has claimed.
-func (b *backend) claimed() []channels.Key {
+// claimedKeys returns the keys that this process has claimed.
+func (b *backend) claimedKeys() []channels.Key {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.claims))
 }
 
-// Live checks a claim of this process. What another node fenced is refused when
-// it is written, if its notice was not there before.
+// Live checks a claim of this process. If another node has fenced it and the notice
+// is still on its way, the next write is refused.
 func (b *backend) Live(c sessions.Claim) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,10 +74,10 @@ func (b *backend) Live(c sessions.Claim) error {
 	return nil
 }
 
-// letGo ends a claim whose handler succeeded, if nothing is left to do. It sees
-// every change of the key: one that came after those of this process has given the
-// row another version.
-func (r *running) letGo(last *claim) bool {
+// release ends a claim whose handler succeeded, with one statement, if the key has no
+// work left. It reports false if nextClaim has to decide: there may be work left, the
+// handler changed nothing, or another process changed the row.
+func (r *running) release(last *claim) bool {
 	b := r.b
 	b.mu.Lock()
 	version := last.version
@@ -90,33 +90,33 @@ func (r *running) letGo(last *claim) bool {
 	if err != nil || tag.RowsAffected() == 0 {
 		return false
 	}
-	b.forget(last)
+	b.dropClaim(last)
 	return true
 }
 
-// turn ends the claim before, if there was one, which ended with an error or
-// nil, and begins the next one, if the key has something to do now. If not, the
-// wake-up is over: all in one transaction, under the lock of the key.
-func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, err error) {
+// nextClaim ends the last claim, if there was one, whose handler returned failed. If
+// the key has work now it begins the next claim, otherwise it ends the wake-up. It
+// does all this in one transaction, under the lock of the key.
+func (r *running) nextClaim(job wakeUp, last *claim, failed error) (next *claim, err error) {
 	err = r.b.change(context.WithoutCancel(r.ctx), nil, func(ctx context.Context, t *tx) (func(), error) {
-		r.b.forget(next) // of a try that failed
+		r.b.dropClaim(next) // of a failed try
 		next = nil
 		var found []*keyRow
-		gather(t, &found, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key)
-		// A statement sees what was committed before it: this one begins under the lock.
-		due, err := ask(ctx, t, pgx.RowTo[*int64], `SELECT due FROM (`+nextQuery+`) n`, job.Key)
+		batchAll(t, &found, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key)
+		// A statement sees what was committed before it began. This one begins under the lock.
+		due, err := batchOne(ctx, t, pgx.RowTo[*int64], `SELECT due FROM (`+nextQuery+`) n`, job.Key)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && found[0].wake != job.Wake {
-			r.b.forget(last)
-			return nil, nil // an old one
+			r.b.dropClaim(last)
+			return nil, nil // an old wake-up
 		}
 		if err != nil {
 			return nil, err
 		}
 		row := found[0]
 		row.due = due
-		s, epoch := r.judge(row, last, failed), int64(0)
+		s, epoch := r.decide(row, last, failed), int64(0)
 		if s.now {
-			// A node that was frozen may have taken a job before it finds out.
+			// A frozen node may take a job before it finds out that it is dead.
 			epoch, err = value[int64](ctx, t, `UPDATE keys SET live = nextval('epochs'), node = $2, rest = 0, failures = $3
 				WHERE id = $1 AND EXISTS (SELECT 1 FROM nodes WHERE id = $2 AND expires > clock_timestamp()) RETURNING live`, row.id, r.b.id, s.failures)
 			if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -124,8 +124,8 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, err 
 			}
 		}
 		if epoch != 0 {
-			next = r.b.begin(r.ctx, job, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
-			return func() { r.b.forget(last) }, nil
+			next = r.b.addClaim(r.ctx, job, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
+			return func() { r.b.dropClaim(last) }, nil
 		}
 		var later time.Time
 		if row.due != nil {
@@ -134,32 +134,32 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, err 
 		}
 		t.queue(`UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = $4 WHERE id = $1`, row.id, s.rest, s.failures, row.due)
 		return func() {
-			r.b.forget(last)
-			r.b.changed(t, nil, later)
+			r.b.dropClaim(last)
+			r.b.committed(t, nil, later)
 		}, nil
 	})
 	if err != nil {
-		r.b.forget(next)
+		r.b.dropClaim(next)
 		return nil, err
 	}
 	return next, nil
 }
 
-// verdict is what comes of a key when its claim ends.
+// verdict is what happens to a key when its claim ends.
 type verdict struct {
-	now            bool // it is claimed again
+	now            bool // claim it again
 	rest, failures int64
 }
 
-// judge decides whether a key is claimed now, or rests because its handler
-// failed. A fence begins afresh.
-func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
+// decide decides whether to claim a key now, or to let it rest because its handler
+// failed. After a fence the failures do not count.
+func (r *running) decide(row *keyRow, last *claim, failed error) verdict {
 	now := r.b.now()
 	due := row.due != nil && *row.due <= nanos(now)
 	select {
-	case <-r.left: // another node
+	case <-r.left: // another node goes on
 		return verdict{false, row.rest, row.failures}
-	case <-r.ctx.Done(): // the same, or the next life
+	case <-r.ctx.Done(): // another node goes on, or this one after its restart
 		return verdict{false, row.rest, row.failures}
 	default:
 	}
@@ -177,9 +177,9 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 	return verdict{false, nanos(now.Add(pause)), row.failures + 1}
 }
 
-// begin notes a claim of this process before it is committed: a fence may come
-// right after.
-func (b *backend) begin(ctx context.Context, job wakeUp, c sessions.Claim, version int64) *claim {
+// addClaim adds a claim of this process. Call it before the commit, because a fence
+// may follow right after.
+func (b *backend) addClaim(ctx context.Context, job wakeUp, c sessions.Claim, version int64) *claim {
 	mine := &claim{Claim: c, job: job, began: version, version: version}
 	mine.ctx, mine.cancel = context.WithCancelCause(ctx)
 	b.mu.Lock()
@@ -188,8 +188,8 @@ func (b *backend) begin(ctx context.Context, job wakeUp, c sessions.Claim, versi
 	return mine
 }
 
-// forget ends a claim of this process.
-func (b *backend) forget(c *claim) {
+// dropClaim ends a claim of this process; nil is none.
+func (b *backend) dropClaim(c *claim) {
 	if c == nil {
 		return
 	}
@@ -201,4 +201,4 @@ func (b *backend) forget(c *claim) {
 	}
 }
 
-var errLost = fmt.Errorf("%w: this node could not renew its row in time; its work is another's now", sessions.ErrFenced)
+var errLost = fmt.Errorf("%w: this node could not renew its row in time, so other nodes take over its work", sessions.ErrFenced)

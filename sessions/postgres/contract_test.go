@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// clean empties the tables. To truncate them takes longer, unless there is much
-// in them.
+// clean empties the tables. DELETE is faster than TRUNCATE for small tables.
 const clean = `SET search_path = dragoman; UPDATE meta SET facts = 0; DO $$
 	DECLARE name text;
 	BEGIN
@@ -71,7 +70,7 @@ func openAt(t testing.TB, url string, o postgres.Options) *postgres.Store {
 	return s
 }
 
-// failing has every third commit of s end in a serialization failure.
+// failing makes every third commit of s end in a serialization failure.
 func failing(s *postgres.Store) *postgres.Store {
 	var commits atomic.Int64
 	postgres.Fault(s, func() error {
@@ -96,7 +95,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestStore runs the suite on a database that refuses one commit in three.
+// TestStore runs the suite while one commit in three fails.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) sessions.Store { return failing(openAt(t, database(t), postgres.Options{})) })
 }
@@ -139,7 +138,7 @@ func openChild(ctx context.Context, url string) (sessions.Store, error) {
 	return postgres.Open(ctx, url, postgres.Quick(postgres.Options{Host: "child"}))
 }
 
-// TestKills kills processes that work in one place, one after the other.
+// TestKills kills processes with the same Host, one after the other.
 func TestKills(t *testing.T) {
 	url := database(t)
 	storetest.RunKills(t, url, func(*testing.T) {}, func(t *testing.T) sessions.Store {

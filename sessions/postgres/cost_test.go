@@ -60,7 +60,7 @@ func TestCost(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// turning runs s, and returns what has one message answered and delivered.
+// turning runs s, and returns a function that has one message answered and delivered.
 func turning(t *testing.T, s *postgres.Store) func() {
 	t.Helper()
 	done := make(chan error)

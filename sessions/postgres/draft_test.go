@@ -9,8 +9,8 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// TestDraft: a draft takes the place of a store whole, or leaves it as it was, and
-// never that of a store that a daemon works on.
+// TestDraft: a draft replaces a store completely or not at all, and never replaces a
+// store that a daemon works on.
 func TestDraft(t *testing.T) {
 	url := pgtest.Database(t, "", "")
 	waiting := func(s *postgres.Store, want int) {

@@ -13,25 +13,25 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// never is how the zero time stands in columns.
-const never = math.MinInt64
+// noTime is the zero time in a column.
+const noTime = math.MinInt64
 
-// nanos is how times stand in columns.
+// nanos is t as a column has it.
 func nanos(t time.Time) int64 {
 	if t = rules.Time(t); t.IsZero() {
-		return never
+		return noTime
 	}
 	return t.UnixNano()
 }
 
 func timeOf(n int64) time.Time {
-	if n == never {
+	if n == noTime {
 		return time.Time{}
 	}
 	return time.Unix(0, n).UTC()
 }
 
-// encode writes v for a column. Our own types do not fail to encode.
+// encode returns v as JSON for a column. Encoding our own types cannot fail.
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -47,8 +47,7 @@ func decode(text string, v any) error {
 	return nil
 }
 
-// conversation is rows.Conversation in a column. Its key knows when it was
-// updated.
+// conversation is the JSON form of a rows.Conversation in a column.
 type conversation struct {
 	Generation string            `json:"generation,omitempty"`
 	From       int64             `json:"from,omitempty"`
@@ -68,25 +67,16 @@ type outData struct {
 	Node string `json:"node,omitempty"` // that sends it
 }
 
-// without hides a field of an embedded struct that has the same name in JSON.
-type without struct{}
+// hidden leaves the field of that JSON name out of an embedded struct.
+type hidden struct{}
 
-// inData is what changes of an inbox row and is not a column of its own.
+// inData has the fields of an inbox row that may change and have no column.
 type inData struct {
 	*rows.In
-	Seq     without `json:"seq,omitzero"`
-	Inbound without `json:"inbound,omitzero"`
-	State   without `json:"state,omitzero"`
+	Seq     hidden `json:"seq,omitzero"`
+	Inbound hidden `json:"inbound,omitzero"`
+	State   hidden `json:"state,omitzero"`
 }
 
-// aboutOf is the id by which an erased m stays known: see rules.ErasedMark.
+// aboutOf returns the id by which an erased m is still recognised: see rules.ErasedMark.
 func aboutOf(m channels.Inbound) []byte { return []byte(cmp.Or(m.Edits, m.MessageID)) }
-
-// messageOf is the message of a row.
-func messageOf(seq int64, data, content string) (m sessions.Message, err error) {
-	if err = decode(data, &m); err == nil && content != "" {
-		err = decode(content, &m.Content)
-	}
-	m.Seq = seq
-	return m, err
-}

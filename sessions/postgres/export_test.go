@@ -12,38 +12,38 @@ import (
 // Backend is the backend of s.
 func Backend(s *Store) rows.Backend { return s.b }
 
-// Fault has f called before each commit.
+// Fault makes s call f before each commit.
 func Fault(s *Store, f func() error) { s.b.fault = f }
 
-// Quick has River hand out jobs without a pause. With several nodes under load
-// that is slower. A busy machine makes no node a dead one.
+// Quick makes River hand out jobs without a pause, which is slower with several nodes
+// under load. Its long TTL keeps a node alive on a busy machine.
 func Quick(o Options) Options {
 	o.cooldown, o.TTL = 5*time.Millisecond, cmp.Or(o.TTL, time.Minute)
 	return o
 }
 
-// KeptQueries are the statements in what Kept says.
+// KeptQueries are the statements that Kept recommends.
 func KeptQueries() []string {
 	return append([]string{rewriteQuery}, strings.Split(removeQueries, "; ")...)
 }
 
-// Everybody is what all nodes listen on.
-func Everybody(s *Store) string { return s.b.everybody() }
+// AllNodes is the notification channel of all nodes.
+func AllNodes(s *Store) string { return s.b.allNodes() }
 
-// FindTakers has s look now who takes turns.
-func FindTakers(ctx context.Context, s *Store) error { return s.b.findTakers(ctx) }
+// RefreshPeers makes s read the load of its peers now.
+func RefreshPeers(ctx context.Context, s *Store) error { return s.b.refreshPeers(ctx) }
 
-// Freeze has s not renew its node any more, as if its process stood still. All
-// else of it goes on.
+// Freeze makes s stop renewing its node, as if its process were frozen. Everything else
+// goes on.
 func Freeze(s *Store) {
 	n := &s.b.node
-	n.mu.Lock() // it may just join
+	n.mu.Lock() // it may be joining
 	defer n.mu.Unlock()
 	n.stop()
 	n.renewal.Wait()
 }
 
-// Ended waits until River has stopped. A lost node does not wait for that.
+// Ended waits until River has stopped. Run of a lost node does not wait for that.
 func Ended(s *Store) {
 	if s.b.run == nil {
 		return
@@ -54,7 +54,7 @@ func Ended(s *Store) {
 	}
 }
 
-// Stale has s count as frozen since an hour.
+// Stale makes s look frozen for an hour.
 func Stale(s *Store) {
 	ago := time.Now().Add(-time.Hour)
 	s.b.node.renewed.Store(&ago)

@@ -12,8 +12,7 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// TestKept: what an operator is told to do about deleted rows leaves nothing of them
-// in PostgreSQL's files.
+// TestKept: the queries that Kept recommends remove deleted rows from PostgreSQL's files.
 func TestKept(t *testing.T) {
 	const secret = "9f3c1b-something-to-forget"
 	server := pgtest.New(t, pgtest.Options{})
@@ -29,7 +28,7 @@ func TestKept(t *testing.T) {
 	for _, query := range postgres.KeptQueries() {
 		must(t, pgtest.Do(context.Background(), server.URL("postgres"), query))
 	}
-	// A checkpoint removes files after it has ended.
+	// A checkpoint removes files only after it has ended.
 	if !testkit.Poll(time.Minute, func() bool { return len(server.Files(t, secret)) == 0 }) {
 		t.Errorf("%v still has what was said", server.Files(t, secret))
 	}

@@ -23,14 +23,14 @@ var (
 	aboutLeases string
 )
 
-// migrations make the tables of each version from those of the one before.
+// migrations lead from each version of the tables to the next.
 var migrations = []string{tables, aboutNodes, aboutLeases}
 
-// migrate makes the tables, ours and River's. Nodes that start at once wait for
-// each other: a transaction that does nothing else holds a lock meanwhile, since
-// River takes one for each of its steps.
+// migrate brings our tables and River's up to date. Nodes that start at the same time
+// wait for each other: a separate transaction holds a lock meanwhile, because River
+// uses a transaction for each of its steps.
 func (b *backend) migrate(ctx context.Context) error {
-	rivers, err := b.rivers()
+	rivers, err := b.riverMigrator()
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (b *backend) migrate(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, b.pool, func(t pgx.Tx) error {
-		for _, query := range []string{anyIdle, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d, hashtext('migrate'))`, lockClass)} {
+		for _, query := range []string{noIdleTimeout, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d, hashtext('migrate'))`, lockClass)} {
 			if _, err := t.Exec(ctx, query); err != nil {
 				return err
 			}
@@ -51,12 +51,11 @@ func (b *backend) migrate(ctx context.Context) error {
 	})
 }
 
-// rivers makes River's tables.
-func (b *backend) rivers() (*rivermigrate.Migrator[pgx.Tx], error) {
+func (b *backend) riverMigrator() (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: silent})
 }
 
-// makeTables makes ours.
+// makeTables brings our tables up to date.
 func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
 	for _, query := range []string{
 		`CREATE SCHEMA IF NOT EXISTS ` + quoted(schema),
@@ -81,8 +80,8 @@ func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
 	return nil
 }
 
-// migrated reports whether the tables are as they have to be. Those of a newer
-// version are refused.
+// migrated reports whether the tables are up to date. It refuses those of a newer
+// version.
 func (b *backend) migrated(ctx context.Context, rivers *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
 	version, err := value[int](ctx, b.pool, `SELECT coalesce(max(version), 0) FROM versions`)
 	var pg *pgconn.PgError

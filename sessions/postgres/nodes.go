@@ -14,19 +14,19 @@ import (
 	"dragoman/channels"
 )
 
-// node is this process among those that share the database.
+// node is this process as one of those that share the database.
 type node struct {
 	mu      sync.Mutex
 	joined  bool
 	stop    context.CancelFunc
 	renewal sync.WaitGroup
-	lost    context.Context //nolint:containedctx // it ends when this node may not work any more
+	lost    context.Context //nolint:containedctx // ends when this node must stop working
 	lose    context.CancelFunc
 	renewed atomic.Pointer[time.Time]
 }
 
-// join makes this process a node, once. What was left by one before it in the
-// same place is taken over at once.
+// join makes this process a node, once. It takes over at once from an earlier process
+// with the same host.
 func (b *backend) join(ctx context.Context) (err error) {
 	n := &b.node
 	n.mu.Lock()
@@ -34,13 +34,13 @@ func (b *backend) join(ctx context.Context) (err error) {
 	if n.joined {
 		return nil
 	}
-	ear, err := b.ear(ctx) // before others can call this node
+	conn, err := b.listen(ctx) // before others can call this node
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if !n.joined {
-			_ = ear.Close(ctx)
+			_ = conn.Close(ctx)
 		}
 	}()
 	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, expires) VALUES ($1, $2, $3, $4, clock_timestamp() + $5)`, b.id, b.host, b.version, b.roles, b.ttl); err != nil {
@@ -56,8 +56,8 @@ func (b *backend) join(ctx context.Context) (err error) {
 	now := time.Now()
 	n.renewed.Store(&now)
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
-	n.renewal.Go(func() { b.live(ctx, ear) })
-	n.renewal.Go(func() { b.watch(ctx) })
+	n.renewal.Go(func() { b.keepAlive(ctx, conn) })
+	n.renewal.Go(func() { b.watchPeers(ctx) })
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (s *Store) Busy(ctx context.Context) (bool, error) {
 	return value[bool](ctx, s.b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE expires > clock_timestamp())`)
 }
 
-// leave ends what join began. Others may go on at once.
+// leave undoes join. Other nodes take over at once.
 func (b *backend) leave() {
 	n := &b.node
 	n.mu.Lock()
@@ -79,24 +79,24 @@ func (b *backend) leave() {
 	n.renewal.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), b.ttl)
 	defer cancel()
-	// If this fails the node is dead when its time is over.
+	// If this fails the node counts as dead when its row expires.
 	_, _ = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE id = $1`, b.id)
 	_ = b.takeOver(ctx)
 }
 
-// live keeps this node alive and does what others tell it, until ctx ends or the node is
-// lost: on a connection of its own, since those of the pool may all be in use or
-// broken. It gives up well before its peers take over from it.
-func (b *backend) live(ctx context.Context, conn *pgx.Conn) {
+// keepAlive renews this node and handles the notes of others, until ctx ends or the
+// node is lost. It uses a connection outside the pool, whose connections may all be in
+// use or broken. It gives up well before peers take over from this node.
+func (b *backend) keepAlive(ctx context.Context, conn *pgx.Conn) {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	defer b.wire.deaf()
-	b.wire.hears()
+	defer b.wire.down()
+	b.wire.up()
 	failing := false
 	for renewed, pause := time.Now(), b.ttl/4; ; {
 		if conn.IsClosed() {
 			channels.Sleep(ctx, pause)
 		} else {
-			b.hearAll(ctx, conn, pause)
+			b.receive(ctx, conn, pause)
 		}
 		began := time.Now()
 		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, max(b.grace()-time.Since(renewed), b.ttl/12)))
@@ -116,7 +116,7 @@ func (b *backend) live(ctx context.Context, conn *pgx.Conn) {
 			failing, pause = true, b.ttl/20
 			continue
 		case err == nil:
-			b.log.Error("the other nodes have taken this one for dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
+			b.log.Error("the other nodes consider this one dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
 		default:
 			b.log.Error("the database could not be reached in time, so this node stops before others take over its work", "for", time.Since(renewed).Round(time.Millisecond), "err", b.explain(err))
 		}
@@ -125,38 +125,39 @@ func (b *backend) live(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// grace is how long a node works that cannot renew its row.
+// grace is how long a node goes on working after its last renewal.
 func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
 
-// renew reports whether this node is believed to live. A connection that is broken is
-// replaced: what others said meanwhile is lost, so every claim of this node may have
-// changed.
+// renew renews this node's row. alive is false if peers count it as dead. It replaces a
+// broken connection. The notes sent meanwhile are lost, so the handler must check
+// every claim of this node again.
 func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err error) {
 	if (*conn).IsClosed() {
-		b.wire.deaf()
-		fresh, err := b.ear(ctx)
+		b.wire.down()
+		fresh, err := b.listen(ctx)
 		if err != nil {
 			return false, err
 		}
 		*conn = fresh
-		b.wire.hears()
-		for _, k := range b.claimed() {
-			b.changedElsewhere(k)
+		b.wire.up()
+		for _, k := range b.claimedKeys() {
+			b.wire.do(func() { b.startCall(changeOf(k)) })
 		}
 	}
 	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
-// stale reports whether this process has not renewed its node for so long that
-// others do not believe in it, as when it was frozen.
+// stale reports whether this process last renewed its node so long ago that others
+// count it as dead, for example because it was frozen.
 func (b *backend) stale() bool {
 	renewed := b.node.renewed.Load()
 	return renewed == nil || time.Since(*renewed) > b.ttl
 }
 
-// watch looks after the nodes, until ctx ends.
-func (b *backend) watch(ctx context.Context) {
+// watchPeers takes over from dead nodes, and keeps the list of peers fresh, until ctx
+// ends.
+func (b *backend) watchPeers(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -167,7 +168,7 @@ func (b *backend) watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		err := errors.Join(b.takeOver(ctx), b.findTakers(ctx))
+		err := errors.Join(b.takeOver(ctx), b.refreshPeers(ctx))
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("could not check the other nodes; will try again", "err", b.explain(err))
 		}
@@ -175,8 +176,8 @@ func (b *backend) watch(ctx context.Context) {
 	}
 }
 
-// untilDead is how long to wait until a node may be dead, by a query that says how
-// long it still lives.
+// untilDead returns how long to wait until a node may be dead. query returns how long
+// the node's row is still valid.
 func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Duration {
 	bound, cancel := context.WithTimeout(ctx, b.ttl/4)
 	defer cancel()
@@ -187,12 +188,11 @@ func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Dur
 	return min(max(*left, 0)+10*time.Millisecond, b.ttl/4)
 }
 
-// takeOver hands out again what nodes were at that are dead: keys that they had
-// claimed, jobs that they had taken and not begun, leases. So it does with jobs
-// and keys that this node took without hearing of it, because the connection broke.
-// River has no call for that; this is the one place where its table is written by hand.
+// takeOver frees the keys, jobs and leases of dead nodes for others. It does the same
+// with keys and jobs that this node got without knowing, because a connection broke.
+// River has no call for this, so it writes River's table directly.
 func (b *backend) takeOver(ctx context.Context) error {
-	at, unheard, err := b.unheardOf(ctx)
+	working, lost, err := b.lostWakes(ctx)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (b *backend) takeOver(ctx context.Context) error {
 				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND (args->>'wake')::bigint <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
 			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5)
-			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, at, b.ttl/4, unheard)
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, working, b.ttl/4, lost)
 		if err != nil || len(dead) == 0 && len(ids) == 0 {
 			return nil, err
 		}
@@ -215,42 +215,44 @@ func (b *backend) takeOver(ctx context.Context) error {
 		}
 		_, err = t.Exec(ctx, `DELETE FROM leases WHERE node NOT IN (SELECT id FROM nodes)`)
 		return func() {
-			for _, host := range slices.DeleteFunc(dead, func(host string) bool { return host == "" }) { // it has left
-				b.log.Warn("a node is dead or cannot reach the database; others take over its work", "node", host)
+			for _, host := range dead {
+				if host != "" { // "": it left in order
+					b.log.Warn("a node is dead or cannot reach the database; others take over its work", "node", host)
+				}
 			}
 			if len(ids) > 0 {
-				b.log.Info("took over conversations that nobody works on", "conversations", len(ids))
+				b.log.Info("took over conversations that no node works on", "conversations", len(ids))
 			}
-			b.changed(t, nil, b.now())
+			b.committed(t, nil, b.now())
 		}, err
 	})
 }
 
-// unheardOf returns the wake-ups that this node is at, and those that the rows say
-// are its own of which it has known nothing for a while: the commit that made the claim
-// was done, and its connection broke.
-func (b *backend) unheardOf(ctx context.Context) (at, unheard []int64, err error) {
+// lostWakes returns the wake-ups that this node works on, and those that the rows have
+// assigned to it for a while without its knowledge: the commit of the claim succeeded,
+// but its connection broke.
+func (b *backend) lostWakes(ctx context.Context) (working, lost []int64, err error) {
 	b.mu.Lock()
-	at = slices.AppendSeq([]int64{}, maps.Keys(b.at)) // not NULL
+	working = slices.AppendSeq([]int64{}, maps.Keys(b.working)) // nil would be NULL
 	b.mu.Unlock()
-	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT wake FROM keys WHERE node = $1 AND wake <> ALL($2)`, b.id, at)
+	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT wake FROM keys WHERE node = $1 AND wake <> ALL($2)`, b.id, working)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before := b.doubted
-	b.doubted = map[int64]time.Time{}
+	before := b.unknownWakes
+	b.unknownWakes = map[int64]time.Time{}
 	for _, wake := range list {
 		since, again := before[wake]
 		if !again {
 			since = time.Now()
 		}
-		if b.doubted[wake] = since; time.Since(since) > b.ttl/4 {
-			unheard = append(unheard, wake)
+		if b.unknownWakes[wake] = since; time.Since(since) > b.ttl/4 {
+			lost = append(lost, wake)
 		}
 	}
-	return at, unheard, err
+	return working, lost, err
 }
 
-// Hold is sessions.Leases's. A lease lasts as long as its node lives.
+// Hold holds a lease while this node lives: see sessions.Leases.
 func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	if err := b.join(ctx); err != nil {
 		return err
@@ -266,14 +268,14 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.ttl)
 		defer done()
 		// If this fails the lease lasts until the node is dead.
-		if _, gone := b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id); gone == nil {
-			_ = b.tell(b.everybody(), b.note(isFree), nil) // else they find out
+		if _, failed := b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id); failed == nil {
+			_ = b.notify(b.allNodes(), b.note(isLeaseFree), nil) // if this fails the waiting nodes look again later
 		}
 		return err
 	})
 }
 
-// lease waits for the lease called name.
+// lease waits until this node has the lease called name.
 func (b *backend) lease(ctx context.Context, name string) error {
 	for {
 		b.mu.Lock()

@@ -17,23 +17,23 @@ import (
 
 var _ sessions.Peers = (*Store)(nil)
 
-// callQuery finds the node that is meant, by what, and calls it. Nobody waits for the
-// disk.
-func callQuery(to sessions.Peer) (query, what string) {
+// callQuery returns a query that sends a call to the node that to names, and the
+// argument $2 by which it finds that node. It does not wait for the disk.
+func callQuery(to sessions.Peer) (query, name string) {
 	id := `$2`
 	switch {
 	case to.Lease != "":
-		id, what = `(SELECT node FROM leases WHERE name = $2)`, to.Lease
+		id, name = `(SELECT node FROM leases WHERE name = $2)`, to.Lease
 	case !to.Key.IsZero():
-		id, what = `(SELECT node FROM keys WHERE key = $2 AND live <> 0)`, to.Key.String()
+		id, name = `(SELECT node FROM keys WHERE key = $2 AND live <> 0)`, to.Key.String()
 	default:
-		what = to.Node
+		name = to.Node
 	}
 	return `SELECT id, pg_notify($3 || id, p) FROM nodes, unnest($4::text[]) p, set_config('synchronous_commit', 'off', true)
-		WHERE expires > clock_timestamp() AND id <> $1 AND id = ` + id, what
+		WHERE expires > clock_timestamp() AND id <> $1 AND id = ` + id, name
 }
 
-// Call is sessions.Peers's. The first one makes this process a node.
+// Call calls other nodes: see sessions.Peers. The first call makes this process a node.
 func (s *Store) Call(ctx context.Context, to sessions.Peer, method string, args []byte) ([]byte, error) {
 	b := s.b
 	if len(args) > sessions.MaxAnswer {
@@ -43,7 +43,7 @@ func (s *Store) Call(ctx context.Context, to sessions.Peer, method string, args 
 	n.ID, n.Method = rand.Text(), method
 	if to.All {
 		n.Quiet = true
-		_, err := b.pool.Exec(ctx, tellQuery, b.everybody(), n.parts(args))
+		_, err := b.pool.Exec(ctx, notifyNowQuery, b.allNodes(), n.parts(args))
 		return nil, err
 	}
 	data, err := b.call(ctx, to, n, args)
@@ -60,12 +60,12 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	if deadline, has := ctx.Deadline(); has {
 		n.Left = time.Until(deadline)
 	}
-	w, a := &b.wire, &asked{answer: make(chan result, 1)}
+	w, a := &b.wire, &pendingCall{answer: make(chan result, 1)}
 	var ready chan struct{}
-	w.do(func() { ready, w.asked[n.ID] = w.ready, a })
-	defer w.do(func() { delete(w.asked, n.ID) })
+	w.do(func() { ready, w.pending[n.ID] = w.ready, a })
+	defer w.do(func() { delete(w.pending, n.ID) })
 	select {
-	case <-ready: // the answer can be heard
+	case <-ready: // this node can receive the answer
 	case <-ctx.Done():
 		return nil, &channels.NotSent{Err: ctx.Err()}
 	}
@@ -73,16 +73,16 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	if err != nil {
 		return nil, &channels.NotSent{Err: err}
 	}
-	query, what := callQuery(to)
+	query, name := callQuery(to)
 	called, err := all(ctx, conn, func(row pgx.CollectableRow) (id string, err error) {
 		return id, row.Scan(&id, nil)
-	}, query, b.id, what, channelOf(""), n.parts(args))
+	}, query, b.id, name, nodeChannel(""), n.parts(args))
 	conn.Release()
 	switch {
 	case errors.As(err, new(*pgconn.PgError)) || pgconn.SafeToRetry(err):
-		return nil, &channels.NotSent{Err: err} // nothing of it happened
+		return nil, &channels.NotSent{Err: err} // nothing was sent
 	case err != nil:
-		b.giveUp(n.ID, b.everybody()) // somebody may have heard
+		b.giveUp(n.ID, b.allNodes()) // a node may have received it
 		return nil, err
 	case len(called) == 0:
 		return nil, sessions.ErrNoPeer
@@ -91,8 +91,8 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	return b.await(ctx, n.ID, a)
 }
 
-// await waits for the answer, as long as the other node lives.
-func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error) {
+// await waits for the answer while the other node lives.
+func (b *backend) await(ctx context.Context, id string, a *pendingCall) ([]byte, error) {
 	ticker := time.NewTicker(b.ttl / 4)
 	defer ticker.Stop()
 	for {
@@ -100,28 +100,28 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 		case r := <-a.answer:
 			return r.data, r.err
 		case <-ctx.Done():
-			b.giveUp(id, channelOf(a.node))
+			b.giveUp(id, nodeChannel(a.node))
 			return nil, context.Cause(ctx)
 		case <-b.node.lost.Done():
 			return nil, errLost
 		case <-ticker.C:
 			lives, err := value[bool](ctx, b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND expires > clock_timestamp())`, a.node)
 			if err == nil && !lives {
-				return nil, errors.New("the node that was called died")
+				return nil, errors.New("the other node died during the call")
 			}
 		}
 	}
 }
 
-// giveUp tells a node, or everybody, that nobody waits for the answer any more, or it
-// works in vain.
+// giveUp tells a node, or all of them, to stop working on a call.
 func (b *backend) giveUp(id, channel string) {
 	n := b.note(isGiveUp)
 	n.ID = id
-	_ = b.tell(channel, n, nil)
+	_ = b.notify(channel, n, nil)
 }
 
-// Serve is sessions.Peers's. It makes this process a node.
+// Serve answers the calls of other nodes: see sessions.Peers. It makes this process a
+// node.
 func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error {
 	b := s.b
 	if err := b.join(ctx); err != nil {
@@ -154,20 +154,15 @@ func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method st
 	}
 }
 
-// begins begins the call n of another node. A node that was frozen does not begin
-// what was asked of it before. The lock of the wire is held.
-func (b *backend) begins(n note) {
+// startCall starts the call n of another node. A node that was frozen refuses it, since
+// it may be old. The caller holds wire.mu.
+func (b *backend) startCall(n note) {
 	w := &b.wire
 	if w.serve == nil || b.stale() {
 		b.node.renewal.Go(func() { b.reply(n, nil, sessions.ErrNoPeer) })
 		return
 	}
 	w.calls[[2]string{n.From, n.ID}] = w.serve(n)
-}
-
-// changedElsewhere has this node look at a claim of its own.
-func (b *backend) changedElsewhere(k channels.Key) {
-	b.wire.do(func() { b.begins(changeOf(k)) })
 }
 
 // answer serves one call.
@@ -180,12 +175,12 @@ func (b *backend) answer(ctx context.Context, n note, f func(context.Context, st
 	data, err := guard(func() ([]byte, error) { return f(ctx, n.Method, n.Data) })
 	b.wire.do(func() { delete(b.wire.calls, [2]string{n.From, n.ID}) })
 	if n.Quiet && err != nil {
-		b.log.Warn("what another node told this one failed", "method", n.Method, "err", err)
+		b.log.Warn("a call of another node failed", "method", n.Method, "err", err)
 	}
 	b.reply(n, data, err)
 }
 
-// reply tells a caller how its call ended, if it waits.
+// reply sends a caller the result of its call, if it waits for one.
 func (b *backend) reply(to note, data []byte, err error) {
 	if to.Quiet {
 		return
@@ -196,14 +191,14 @@ func (b *backend) reply(to note, data []byte, err error) {
 		err = fmt.Errorf("the answer has %d bytes, which are too many", len(data))
 	}
 	if err != nil {
-		n.Kind, data = isFailure, failureOf(err)
+		n.Kind, data = isFailure, encodeError(err)
 	}
-	if err := b.tell(channelOf(to.From), n, data); err != nil {
+	if err := b.notify(nodeChannel(to.From), n, data); err != nil {
 		b.log.Warn("cannot answer another node", "method", to.Method, "err", err)
 	}
 }
 
-// Nodes is sessions.Peers's.
+// Nodes lists the nodes: see sessions.Peers.
 func (s *Store) Nodes(ctx context.Context) ([]sessions.Node, error) {
 	list, err := all(ctx, s.b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
 		var lag float64

@@ -106,8 +106,7 @@ func TestCallByEachName(t *testing.T) {
 	}
 }
 
-// TestLargeCalls: what is larger than a notification goes through in parts, up to a
-// limit.
+// TestLargeCalls: data larger than a notification is sent in parts, up to a limit.
 func TestLargeCalls(t *testing.T) {
 	a, b := two(t, func(_ context.Context, _ string, args []byte) ([]byte, error) {
 		return bytes.Repeat(args, 2), nil
@@ -125,7 +124,7 @@ func TestLargeCalls(t *testing.T) {
 	}
 }
 
-// TestErrorsOfCalls keep their text and what callers branch on.
+// TestErrorsOfCalls: errors keep their text and the classes that callers branch on.
 func TestErrorsOfCalls(t *testing.T) {
 	list := map[string]error{
 		"found":     fmt.Errorf("look: %w", sessions.ErrNotFound),
@@ -166,7 +165,7 @@ func TestErrorsOfCalls(t *testing.T) {
 	}
 }
 
-// TestCallIsGivenUp: the end of a caller's patience ends the call.
+// TestCallIsGivenUp: a call ends when its caller stops waiting.
 func TestCallIsGivenUp(t *testing.T) {
 	began, over := make(chan struct{}), make(chan struct{})
 	a, b := two(t, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
@@ -207,9 +206,9 @@ func TestCalledNodeDies(t *testing.T) {
 	}
 }
 
-// TestToldElsewhere: a node learns at once that another has changed what it has
-// claimed, or has ended its claim.
-func TestToldElsewhere(t *testing.T) {
+// TestHolderIsNotified: a node learns at once that another has changed a key that it
+// has claimed, or has ended its claim.
+func TestHolderIsNotified(t *testing.T) {
 	changed := make(chan string, 10)
 	a, b := two(t, func(_ context.Context, method string, args []byte) ([]byte, error) {
 		changed <- method + " " + string(args)
@@ -253,12 +252,12 @@ func TestToldElsewhere(t *testing.T) {
 	}
 }
 
-// TestToldAll: everybody else is told, and nobody is waited for.
-func TestToldAll(t *testing.T) {
+// TestCallAll: a call to all reaches every other node, and waits for no answer.
+func TestCallAll(t *testing.T) {
 	told := make(chan string, 10)
 	hears := func(_ context.Context, method string, _ []byte) ([]byte, error) {
 		told <- method
-		return nil, errors.New("nobody hears of it")
+		return nil, errors.New("the caller does not get this")
 	}
 	a, _ := two(t, hears)
 	answers(t, a, hears)
@@ -272,9 +271,9 @@ func TestToldAll(t *testing.T) {
 	}
 }
 
-// TestDeaf: a node whose connection broke tells those who wait for it, and looks at
-// its claims again.
-func TestDeaf(t *testing.T) {
+// TestLostNotifications: a node whose connection broke ends the calls that wait for it,
+// and checks its claims again.
+func TestLostNotifications(t *testing.T) {
 	began, changed := make(chan struct{}), make(chan struct{}, 10)
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{TTL: time.Hour}), openAt(t, url, postgres.Options{TTL: time.Hour})
@@ -302,15 +301,15 @@ func TestDeaf(t *testing.T) {
 	}
 	await(t, changed)
 	close(h.leave)
-	// A call that is made before a hears that b was deaf is lost, too.
+	// A call that a makes before it receives b's reset is lost, too.
 	testkit.Eventually(t, "an answer", func() bool {
 		got, err := a.Call(within(t), to, "again", nil)
 		return err == nil && string(got) == "here"
 	})
 }
 
-// TestFrozenNodeIsCalled: it does not begin what it was asked before it was frozen:
-// others have given it up.
+// TestFrozenNodeIsCalled: a frozen node that wakes refuses calls, because their callers
+// may have given up.
 func TestFrozenNodeIsCalled(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})

@@ -1,39 +1,38 @@
-// Package postgres keeps everything in a PostgreSQL database, which several
-// nodes can share. River, in the same database, hands keys from one node to others.
+// Package postgres is a store in a PostgreSQL database, which several nodes can
+// share. River, in the same database, hands keys from one node to another.
 //
-// Its promise is that of package sessions: a method that returned nil has
-// committed, and what is committed survives kill -9 and the failover to a
-// synchronous standby. Every change locks the rows of its keys, in order, for as
-// long as its transaction runs, or names the version of the one row that it is
-// about (guess.go). One that meets another (a serialization failure,
-// a deadlock, the same message accepted twice at once) is run again.
+// Its promise is that of package sessions: once a method returns nil its change is
+// committed, and survives kill -9 and the failover to a synchronous standby. A
+// transaction locks the rows of its keys, in order, until it ends, or names the
+// version of the one row that it changes (optimistic.go). If it conflicts with
+// another (a serialization failure, a deadlock, the same message accepted twice at
+// once) it runs again.
 //
-// Keys are woken by rows. A change that leaves a key with something to do takes a
-// number for a wake-up, writes it into the key's row and claims the key for this
-// node or hands River a job with it (spread.go says when), all in its own
-// transaction. Whoever works on the job claims the key, which
-// raises its epoch, and lets go of it in a transaction that looks under the lock
-// of the row whether there is more to do, and clears the number if there is not.
-// So no message comes between the last look and that, and a job whose number is
-// not the row's is an old one that does nothing. What is due later has no job:
-// each node looks for keys whose time has come.
+// A row wakes its key. A change that leaves a key with work takes a number for a
+// wake-up, writes it into the key's row, and claims the key for this node or gives
+// River a job with the number (spread.go says when), all in its own transaction.
+// The node that runs the job claims the key, which raises the key's epoch. It
+// releases the key in a transaction that locks the row, checks for more work, and
+// clears the number if there is none. So no message slips in between the check and
+// the release, and a job whose number is not in the row is an old one and does
+// nothing. Work that is due later has no job: each node polls for due keys.
 //
-// A node that works renews a row. When it fails to, it stops all that it does,
-// and its peers take over its keys and leases once the row is out of date. A node
-// that was only frozen is refused by the epoch: see rows.Head.
+// A working node renews its row in nodes. If it cannot, it stops, and its peers take
+// over its keys and leases once the row has expired. If it was only frozen, the
+// epoch refuses its writes: see rows.Head.
 //
-// What can fail, and how:
+// Failures:
 //
-//   - The database cannot be reached, or it refuses: methods return the error. An
-//     error of a commit whose connection broke does not tell whether it was
-//     done; a repeat finds out.
+//   - The database cannot be reached, or refuses: methods return the error. If the
+//     connection breaks during a commit, the error does not tell whether the change
+//     was committed; a repeat finds out.
 //   - A pooler hands out another server connection for each transaction: Open
-//     says so. A node listens on a connection of its own.
-//   - A newer version changed the tables: Open says so.
+//     refuses it. A node listens for notifications outside the pool.
+//   - A newer version changed the tables: Open refuses them.
 //
-// The goroutines are those of the pool of connections and, from Run or Hold on,
-// those that keep this node alive and look after others, both of which
-// Close ends, those of River in Run, and one for each call in Serve.
+// Goroutines: the connection pool has its own, and from Run or Hold on two renew
+// this node and watch the others; Close ends both kinds. Run owns River's, and
+// Serve one for each call.
 package postgres
 
 import (
@@ -68,23 +67,22 @@ var (
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger is told about failing handlers and about nodes. Nil discards.
+	// Logger gets failing handlers and news of nodes. Nil discards.
 	Logger *slog.Logger
-	// Host names the place where this node runs, of which the caller knows that
-	// there is only one at a time. What a process that died there was at is taken
-	// over at once. "" is a place of its own.
+	// Host identifies where this node runs; only one process at a time may have it.
+	// This node takes over at once from a process with the same Host that died.
+	// "" is unique.
 	Host string
 	// MaxConns bounds the connections to the database. 0 is 16.
 	MaxConns int
-	// TTL is how long a node is believed to live that does not renew its row. 0 is
-	// six seconds.
+	// TTL is how long after its last renewal a node counts as alive. 0 is six seconds.
 	TTL time.Duration
-	// Version and Roles are what sessions.Node says of this process.
+	// Version and Roles describe this process in sessions.Node.
 	Version string
 	Roles   []string
-	// schema is where the tables are; "" is what the url says, or defaultSchema.
+	// schema has the tables; "": the one in the url, or defaultSchema.
 	schema string
-	// cooldown is River's FetchCooldown; 0 is its own.
+	// cooldown is River's FetchCooldown; 0: River's default.
 	cooldown time.Duration
 }
 
@@ -106,28 +104,29 @@ type backend struct {
 	schema string
 	ttl    time.Duration
 	prefix string       // of delivery ids
-	fault  func() error // a test's, before each commit
+	fault  func() error // called before each commit; only tests set it
 
 	version string
 	roles   []string
 	leases  dispatch.Leases
 	node    node
 	wire    wire
-	// jobsCame has River ask for jobs.
-	jobsCame chan struct{}
+	// nudges makes River fetch jobs.
+	nudges chan struct{}
 
-	mu     sync.Mutex
-	run    *running
-	claims map[channels.Key]*claim // of this process
-	at     map[int64]bool          // the wake-ups that this process works on
-	// doubted are wake-ups of which this process knows nothing, since when: see unheardOf.
-	doubted map[int64]time.Time
-	spread  spread
-	free    chan struct{} // closed when another node has given a lease back
+	mu      sync.Mutex
+	run     *running
+	claims  map[channels.Key]*claim // of this process
+	working map[int64]bool          // the wake-ups that this process works on
+	// unknownWakes are wake-ups that the rows assign to this process and it does not
+	// know, with the time when it first saw each: see lostWakes.
+	unknownWakes map[int64]time.Time
+	spread       spread
+	free         chan struct{} // closed when another node has released a lease
 }
 
-// Open opens the store in the database at url, making its tables if there are
-// none. No error has the password of url in it.
+// Open opens the store in the database at url, and creates the tables if they are
+// missing. Its errors never contain the password of url.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	b, err := open(ctx, url, o)
 	if err != nil {
@@ -136,7 +135,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return &Store{engine.New(b, "postgres", b.now), b}, nil
 }
 
-// defaultSchema is where the tables are, unless the url has a search_path.
+// defaultSchema has the tables, unless the url has a search_path.
 const defaultSchema = "dragoman"
 
 func open(ctx context.Context, url string, o Options) (*backend, error) {
@@ -157,7 +156,7 @@ func open(ctx context.Context, url string, o Options) (*backend, error) {
 	return b, nil
 }
 
-// connect makes the pool of connections to a server that the store can work with.
+// connect makes the connection pool and checks the server.
 func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, errors.New("the url must begin with postgres://")
@@ -169,27 +168,27 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if err != nil && strings.Contains(err.Error(), "sslmode is invalid") {
 		return nil, errors.New("the url has an unknown sslmode; use verify-full, or disable within a network of your own")
 	}
-	if err != nil { // its text may have the password in it
+	if err != nil { // its text may contain the password
 		return nil, errors.New("the url cannot be understood; write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	most := cmp.Or(o.MaxConns, 16)
 	if most < 5 {
 		return nil, fmt.Errorf("%d connections are too few; at least five are needed", most)
 	}
-	config.MaxConns = int32(most - 1) // one keeps the node alive
-	// A machine that has lost its power refuses nothing: the next of the url's is tried.
+	config.MaxConns = int32(most - 1) // one renews the node
+	// A machine without power does not refuse a connection. Then try the url's next host.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
 	params := config.ConnConfig.RuntimeParams
 	schema, ttl := cmp.Or(o.schema, params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
-	delete(params, "search_path") // PgBouncer takes no connection that begins with it
+	delete(params, "search_path") // PgBouncer refuses it as a startup parameter
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(schema), max(ttl, leastIdle).Milliseconds())).Close()
+		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(schema), max(ttl, minIdleTimeout).Milliseconds())).Close()
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
-		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, at: map[int64]bool{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: wire{ready: make(chan struct{}), asked: map[string]*asked{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
-		jobsCame: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
+		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, working: map[int64]bool{},
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
+		nudges: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	if b.now == nil {
 		b.now = time.Now
@@ -199,35 +198,35 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	b.host = cmp.Or(b.host, b.id)
 	b.node.lost, b.node.lose = context.WithCancel(context.Background())
-	config.ConnConfig.DialFunc = ending(b.node.lost, config.ConnConfig.DialFunc)
+	config.ConnConfig.DialFunc = dialUntil(b.node.lost, config.ConnConfig.DialFunc)
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
 	b.reader = reader{b.pool, nil}
-	if err = b.look(ctx); err != nil {
+	if err = b.checkServer(ctx); err != nil {
 		b.pool.Close()
 		return nil, b.explain(err)
 	}
 	return b, nil
 }
 
-// Snapshot runs f in one transaction that reads: see rows.Backend.
+// Snapshot runs f in one read-only transaction: see rows.Backend.
 func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error {
 	return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, anyIdle); err != nil {
+		if _, err := t.Exec(ctx, noIdleTimeout); err != nil {
 			return err
 		}
 		return f(reader{t, nil})
 	})
 }
 
-// Stats is sessions.Store's.
+// Stats counts the queues: see sessions.Store.
 func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	var oldest, oldestSend int64
 	err = b.pool.QueryRow(ctx, `SELECT w.n, w.late, coalesce(w.oldest, $2), o.n, o.unknown, coalesce(o.oldest, $2), o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
 		(SELECT count(*) AS n, count(*) FILTER (WHERE due > $1) AS late, min(accepted) AS oldest FROM inbox WHERE state = 'waiting') w,
 		(SELECT count(*) FILTER (WHERE state <> 'dead') AS n, count(*) FILTER (WHERE state <> 'dead' AND uncertain) AS unknown,
-		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+undone+`) o`, nanos(b.now()), int64(never)).
+		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+andOpen+`) o`, nanos(b.now()), int64(noTime)).
 		Scan(&st.Waiting, &st.Postponed, &oldest, &st.Unsent, &st.Unknown, &oldestSend, &st.Dead, &st.Quarantined)
 	if err == nil {
 		st.Oldest, st.OldestSend = timeOf(oldest), timeOf(oldestSend)
@@ -235,22 +234,22 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	return st, err
 }
 
-// Check proves that the database can be written: it commits a change.
+// Check commits a change, to prove that the database can be written.
 func (b *backend) Check(ctx context.Context) error {
 	_, err := b.pool.Exec(ctx, `UPDATE meta SET checked = $1`, nanos(b.now()))
 	return err
 }
 
-// What rewrites all tables of a database, without the rows that were deleted, and
-// what removes the write-ahead log that is not needed any more, instead of using its
-// files again. Each is run by itself.
+// rewriteQuery rewrites all tables of a database without their deleted rows.
+// removeQueries remove the old files of the write-ahead log instead of recycling
+// them; each must be run by itself.
 const (
 	rewriteQuery  = `VACUUM (FULL)`
 	removeQueries = `ALTER SYSTEM SET wal_recycle = off; SELECT pg_reload_conf(); CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT; ALTER SYSTEM RESET wal_recycle; SELECT pg_reload_conf()`
 )
 
-// Kept is what PostgreSQL itself keeps of rows that were deleted, and what an
-// operator does about it.
+// Kept says where PostgreSQL still keeps deleted rows, and how an operator removes
+// them.
 func (s *Store) Kept() []string {
 	return []string{
 		"PostgreSQL keeps deleted rows in its files until the tables are rewritten. To do that now, stop the daemons and run in psql, as the owner of the database: " + rewriteQuery + ";",
@@ -260,8 +259,8 @@ func (s *Store) Kept() []string {
 	}
 }
 
-// Close is sessions.Store's. It ends Run, whose connections the pool would wait
-// for.
+// Close closes the store. It ends Run first: closing the pool would wait for Run's
+// connections.
 func (b *backend) Close() error {
 	b.mu.Lock()
 	run := b.run

@@ -11,30 +11,25 @@ import (
 	"dragoman/sessions/rules"
 )
 
+// andOpen chooses open deliveries, andUnsent those that are not dead. They are written
+// so that PostgreSQL uses the index of open deliveries.
 const (
-	// unsent is the condition of deliveries that are to be worked on, and undone
-	// that of those that are not done. Both are written so that the index of open
-	// ones is used.
-	undone = ` AND state IN ('queued', 'sending', 'unknown', 'dead')`
-	unsent = undone + ` AND state <> 'dead'`
+	andOpen   = ` AND state IN ('queued', 'sending', 'unknown', 'dead')`
+	andUnsent = andOpen + ` AND state <> 'dead'`
 )
 
-// queued is the span of q.
-func queued(q rows.Queued) span {
-	s := span{0, maxSeq, q.Newest}
-	if q.Before > 0 {
-		s.to = q.Before - 1
-	}
+// queueSpan returns the seqs that q chooses.
+func queueSpan(q rows.Queued) span {
 	if q.Seq > 0 {
-		s.from, s.to = q.Seq, q.Seq
+		return span{q.Seq, q.Seq, q.Newest}
 	}
-	return s
+	return spanOf(-1, q.Before, q.Newest)
 }
 
 // Inbox: see rows.Reader.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if r.t != nil && r.t.known != nil {
-		return r.t.known.inbox(k, q)
+	if r.t != nil && r.t.cache != nil {
+		return r.t.cache.inbox(k, q)
 	}
 	inbound := `inbound`
 	if q.Light {
@@ -50,11 +45,11 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 	if q.Open {
 		where += ` AND state = 'waiting'`
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT '', seq, state, data, `+inbound+` FROM inbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanIn,
+	return bySeq(ctx, r, k, queueSpan(q), `SELECT '', seq, state, data, `+inbound+` FROM inbox WHERE key_id = `+idOfKey+` AND seq BETWEEN $2 AND $3`+where, args, scanIn,
 		func(row rows.In) int64 { return row.Seq })
 }
 
-// scanIn reads a row: the name of its key, or ” for k, and its columns.
+// scanIn scans an inbox row. Its first column is the name of its key; empty: k.
 func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 	var name, data, inbound string
 	if err = row.Scan(&name, &in.Seq, &in.State, &data, &inbound); err == nil {
@@ -71,25 +66,25 @@ func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 
 // Outbox: see rows.Reader.
 func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
-	if r.t != nil && r.t.known != nil {
-		return r.t.known.outbox(k, q)
+	if r.t != nil && r.t.cache != nil {
+		return r.t.cache.outbox(k, q)
 	}
 	where, args := ``, []any(nil)
 	switch {
 	case q.Unsent:
-		where = unsent
+		where = andUnsent
 	case q.Open:
-		where = undone
+		where = andOpen
 	}
 	switch {
 	case k.IsZero() && q.ID == "":
-		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+undone, scanOut)
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+andOpen, scanOut)
 	case k.IsZero():
 		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.id = $1`, scanOut, rules.Hash(q.ID))
 	case q.ID != "":
 		where, args = where+` AND id = $5`, []any{rules.Hash(q.ID)}
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT '', seq, data FROM outbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
+	return bySeq(ctx, r, k, queueSpan(q), `SELECT '', seq, data FROM outbox WHERE key_id = `+idOfKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
 		func(o rows.Out) int64 { return o.Seq })
 }
 
@@ -111,5 +106,5 @@ func scanOut(k channels.Key, row pgx.CollectableRow) (o rows.Out, err error) {
 
 // anyKey yields rows of all keys.
 func anyKey[T any](ctx context.Context, r reader, query string, scan func(channels.Key, pgx.CollectableRow) (T, error), args ...any) iter.Seq2[T, error] {
-	return given(all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(channels.Key{}, row) }, query, args...))
+	return yieldAll(all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(channels.Key{}, row) }, query, args...))
 }

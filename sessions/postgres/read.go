@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -14,8 +15,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// reader reads rows. t is set inside of an update: then each key that it is asked
-// for is locked first, so that what it reads stays so.
+// reader reads rows. t is set within an update. Then it locks each key before it reads
+// it, so that the rows cannot change before the commit.
 type reader struct {
 	q querier
 	t *tx
@@ -23,10 +24,10 @@ type reader struct {
 
 var _ rows.Reader = reader{}
 
-// key finds the row of a key; nil if nothing is stored of it.
+// key returns the row of k, or nil if k was never stored.
 func (r reader) key(ctx context.Context, k channels.Key) (row *keyRow, err error) {
 	if r.t != nil {
-		row, err = r.t.key(ctx, k)
+		row, err = r.t.lockKey(ctx, k)
 	} else {
 		row, err = one(ctx, r.q, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`, k.String())
 	}
@@ -39,20 +40,20 @@ func (r reader) key(ctx context.Context, k channels.Key) (row *keyRow, err error
 	return row, nil
 }
 
-// pageFirst and pageMost are how many rows are read at once: few at first, since
-// most callers stop soon. No row is open while the caller looks at one.
+// Rows are read in pages: small ones at first, since most callers stop soon. No query
+// is open while the caller looks at a row.
 const (
-	pageFirst = 64
-	pageMost  = 1024
+	firstPage = 64
+	maxPage   = 1024
 )
 
-// pages yields what read finds, page after page; next is where the one after v
-// goes on.
+// pages yields the rows of read, page after page, from the position at on. next returns
+// the position after v.
 func pages[T, C any](at C, read func(at C, most int) ([]T, error), next func(v T) C) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for most := pageFirst; ; most = min(4*most, pageMost) {
+		for most := firstPage; ; most = min(4*most, maxPage) {
 			list, err := read(at, most)
-			for v, err := range given(list, err) {
+			for v, err := range yieldAll(list, err) {
 				if !yield(v, err) {
 					return
 				}
@@ -61,6 +62,22 @@ func pages[T, C any](at C, read func(at C, most int) ([]T, error), next func(v T
 				return
 			}
 			at = next(list[len(list)-1])
+		}
+	}
+}
+
+// yieldAll yields a list, or the error with which reading it failed.
+func yieldAll[T any](list []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
 		}
 	}
 }
@@ -111,13 +128,20 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 	})
 }
 
-// span are the seqs that a read is about.
+// span is a range of seqs, both ends inclusive.
 type span struct {
-	from, to int64 // both inclusive
+	from, to int64
 	newest   bool
 }
 
-const maxSeq = 1<<63 - 1
+// spanOf returns the seqs between after and before, both exclusive. A before of 0 does
+// not bound them.
+func spanOf(after, before int64, newest bool) span {
+	if before <= 0 {
+		return span{after + 1, math.MaxInt64, newest}
+	}
+	return span{after + 1, before - 1, newest}
+}
 
 func (s span) order() string {
 	if s.newest {
@@ -126,8 +150,8 @@ func (s span) order() string {
 	return ` ORDER BY seq LIMIT $4`
 }
 
-// after is what is left of s behind seq.
-func (s span) after(seq int64) span {
+// rest returns the part of s that follows seq.
+func (s span) rest(seq int64) span {
 	if s.newest {
 		s.to = seq - 1
 	} else {
@@ -136,12 +160,11 @@ func (s span) after(seq int64) span {
 	return s
 }
 
-// theKey is a key's id in queries: the row is locked, and its id known, in updates
-// only.
-const theKey = `(SELECT id FROM keys WHERE key = $1 AND known)`
+// idOfKey is the id of the key $1 in a query outside an update. Within one the row is
+// locked and its id known.
+const idOfKey = `(SELECT id FROM keys WHERE key = $1 AND known)`
 
-// bySeq yields rows of k in pages, by a query for those of theKey. scan reads a
-// row of the key that it is told.
+// bySeq yields rows of k in pages. query has idOfKey, and scan gets k.
 func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query string, args []any, scan func(channels.Key, pgx.CollectableRow) (T, error), seq func(T) int64) iter.Seq2[T, error] {
 	return pages(s, func(at span, most int) ([]T, error) {
 		if at.from > at.to {
@@ -153,11 +176,11 @@ func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query s
 			if key == nil {
 				return nil, err
 			}
-			query, id = strings.Replace(query, theKey, `$1`, 1), key.id
+			query, id = strings.Replace(query, idOfKey, `$1`, 1), key.id
 		}
 		return all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(k, row) },
 			query+at.order(), append([]any{id, at.from, at.to, most}, args...)...)
-	}, func(v T) span { return s.after(seq(v)) })
+	}, func(v T) span { return s.rest(seq(v)) })
 }
 
 // Messages: see rows.Reader.
@@ -166,29 +189,24 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 	if q.Light {
 		content = `''`
 	}
-	return bySeq(ctx, r, k, said(q), `SELECT seq, data, `+content+` FROM messages WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`, nil,
-		func(_ channels.Key, row pgx.CollectableRow) (sessions.Message, error) { return scanMessage(row) },
-		func(m sessions.Message) int64 { return m.Seq })
+	return bySeq(ctx, r, k, spanOf(q.After, q.Before, q.Newest), `SELECT seq, data, `+content+` FROM messages WHERE key_id = `+idOfKey+` AND seq BETWEEN $2 AND $3`, nil,
+		scanMessage, func(m sessions.Message) int64 { return m.Seq })
 }
 
-func said(q rows.Said) span {
-	s := span{q.After + 1, maxSeq, q.Newest}
-	if q.Before > 0 {
-		s.to = q.Before - 1
-	}
-	return s
-}
-
-func scanMessage(row pgx.CollectableRow) (m sessions.Message, err error) {
+func scanMessage(_ channels.Key, row pgx.CollectableRow) (m sessions.Message, err error) {
 	var seq int64
 	var data, content string
-	if err = row.Scan(&seq, &data, &content); err != nil {
-		return m, err
+	if err = row.Scan(&seq, &data, &content); err == nil {
+		err = decode(data, &m)
 	}
-	return messageOf(seq, data, content)
+	if err == nil && content != "" {
+		err = decode(content, &m.Content)
+	}
+	m.Seq = seq
+	return m, err
 }
 
-// scanJSON reads a column that is JSON.
+// scanJSON scans a row of one column that has JSON.
 func scanJSON[T any](row pgx.CollectableRow) (v T, err error) {
 	var text string
 	if err = row.Scan(&text); err == nil {

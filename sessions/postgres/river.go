@@ -11,14 +11,14 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// wakeUp is the job by which River hands out a key. It names the key by a number,
-// since River keeps its jobs for a while.
+// wakeUp is the job with which River hands out a key. It has the key's id and not its
+// name, because River keeps finished jobs for a while.
 type wakeUp struct {
 	Key  int64 `json:"key"`
-	Wake int64 `json:"wake"` // its number
+	Wake int64 `json:"wake"` // the number of the wake-up
 }
 
-// Kind is how River calls it.
+// Kind is River's name for it.
 func (wakeUp) Kind() string { return "wake_up" }
 
 // worker works on wake-ups.
@@ -27,11 +27,11 @@ type worker struct {
 	b *backend
 }
 
-// Timeout is none: a dead node's jobs are handed out again by its peers, and a
-// turn may take long.
+// Timeout is none: a turn may take long, and peers take over the jobs of a dead node.
 func (worker) Timeout(*river.Job[wakeUp]) time.Duration { return -1 }
 
-// Work never fails: what is left to do is in the row of the key.
+// Work runs a job. It does not need River's retries: the key's row says what is left
+// to do.
 func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 	w.b.mu.Lock()
 	run := w.b.run
@@ -42,34 +42,34 @@ func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {
 	all := river.NewWorkers()
 	river.AddWorker(all, &worker{b: b})
-	return river.NewClient(driver{riverpgxv5.New(b.pool), b.jobsCame}, &river.Config{
+	return river.NewClient(driver{riverpgxv5.New(b.pool), b.nudges}, &river.Config{
 		ID: b.id, Logger: silent, Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
 	})
 }
 
-// silent is the logger for River: what it cannot do this package cannot do either, and says
-// so in a sentence.
+// silent discards River's log: when River fails this package fails too, and says so in
+// one sentence.
 var silent = slog.New(slog.DiscardHandler)
 
-// driver is River's, but for the way in which this node is told of jobs: it has an
-// ear already.
+// driver is River's, except that jobs are announced through nudges: this node
+// already has a connection that listens.
 type driver struct {
 	*riverpgxv5.Driver
 	nudges chan struct{}
 }
 
-// GetListener is riverdriver.Driver's.
+// GetListener implements riverdriver.Driver.
 func (d driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
 	return listener(d.nudges)
 }
 
-// listener hears of jobs, and nothing else.
+// listener announces jobs, and nothing else.
 type listener chan struct{}
 
 var _ riverdriver.Listener = listener(nil)
 
-// WaitForNotification is riverdriver.Listener's, as are those that do nothing.
+// WaitForNotification implements riverdriver.Listener, as do the empty methods below.
 func (l listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
 	select {
 	case <-l:

@@ -2,12 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -16,23 +12,23 @@ import (
 )
 
 const (
-	// wordMost is how many bytes of a word the index takes; of a longer one it has
-	// these and a hash. PostgreSQL takes words of 2 kB.
-	wordMost = 500
-	// wordsMost is how many bytes PostgreSQL takes of all words of one message:
-	// one less than rules.SearchBytes.
-	wordsMost = rules.SearchBytes - 1
+	// maxWord is how many bytes of a word are indexed; a longer word is cut and gets
+	// a hash. PostgreSQL allows 2 kB.
+	maxWord = 500
+	// maxWords is how many bytes PostgreSQL allows for all words of a message: one
+	// less than rules.SearchBytes.
+	maxWords = rules.SearchBytes - 1
 )
 
-// lexeme is how a word stands in the index.
+// lexeme returns a word as the index has it.
 func lexeme(w string) string {
-	if len(w) <= wordMost {
+	if len(w) <= maxWord {
 		return w
 	}
-	return strings.ToValidUTF8(w[:wordMost], "") + rules.Hash(w)
+	return strings.ToValidUTF8(w[:maxWord], "") + rules.Hash(w)
 }
 
-// searchable are the words of m in the index; nil if no search finds m.
+// searchable returns the words of m for the index; nil if no search finds m.
 func searchable(m sessions.Message) []string {
 	if !rules.Searched(m) {
 		return nil
@@ -40,7 +36,7 @@ func searchable(m sessions.Message) []string {
 	words, size := []string{}, 0
 	for w := range rules.Searchable(m.Content) {
 		w = lexeme(w)
-		if size += len(w); size > wordsMost {
+		if size += len(w); size > maxWords {
 			break
 		}
 		words = append(words, w)
@@ -48,8 +44,8 @@ func searchable(m sessions.Message) []string {
 	return words
 }
 
-// queries are the words of a search, each as a query of the index. A word holds
-// no quotes: it is letters, digits and marks.
+// queries returns the words of a search, each as a tsquery. A word has no quotes, only
+// letters, digits and marks.
 func queries(words []string) []string {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -61,15 +57,14 @@ func queries(words []string) []string {
 	return list
 }
 
-// searchQuery finds messages, and counts the queries of an array that find each.
+// searchQuery finds messages, and counts how many queries of $2 match each.
 const searchQuery = `SELECT k.key, m.seq, m.at, (SELECT count(*) FROM unnest($2::text[]) q WHERE m.words @@ q::tsquery)
 	FROM messages m JOIN keys k ON k.id = m.key_id
 	WHERE m.words @@ $1::text::tsquery AND ($3 = '' OR k.key = $3) AND m.seq BETWEEN $4 AND $5 ORDER BY m.seq`
 
-// Search: see rows.Reader. Of each message the time is read, and not what it
-// says.
+// Search: see rows.Reader. It does not read what the messages say.
 func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
-	words, s, query, how := queries(w.Query), said(w.Said), searchQuery, " | "
+	words, s, query, how := queries(w.Query), spanOf(w.After, w.Before, w.Newest), searchQuery, " | "
 	if w.Newest {
 		query += ` DESC`
 	}
@@ -78,26 +73,25 @@ func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Fou
 	}
 	return func(yield func(sessions.Found, error) bool) {
 		list, err := r.q.Query(ctx, query, strings.Join(words, how), words, w.Key.String(), s.from, s.to)
-		if err == nil {
+		if err != nil {
+			yield(sessions.Found{}, err)
+			return
+		}
+		defer list.Close()
+		for list.Next() {
 			var name string
 			var f sessions.Found
 			var at int64
-			_, err = pgx.ForEachRow(list, []any{&name, &f.Message.Seq, &at, &f.Words}, func() (err error) {
-				if f.Key, err = channels.ParseKey(name); err != nil {
-					return fmt.Errorf("a conversation has no valid name: %w", err)
-				}
-				f.Message.At = timeOf(at)
-				if !yield(f, nil) {
-					return errEnough
-				}
-				return nil
-			})
+			if err = list.Scan(&name, &f.Message.Seq, &at, &f.Words); err == nil {
+				f.Key, err = channels.ParseKey(name)
+			}
+			f.Message.At = timeOf(at)
+			if !yield(f, err) || err != nil {
+				return
+			}
 		}
-		if err != nil && !errors.Is(err, errEnough) {
+		if err := list.Err(); err != nil {
 			yield(sessions.Found{}, err)
 		}
 	}
 }
-
-// errEnough ends a loop over rows early.
-var errEnough = errors.New("enough")

@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// TestPooler: a PgBouncer that shares connections between clients is refused, in
-// whatever order it hands them out, and one that does not is used.
+// TestPooler: a PgBouncer that shares connections between clients is refused, whatever
+// the order in which it hands them out. One that does not share them works.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]string{
@@ -46,7 +46,7 @@ func TestPooler(t *testing.T) {
 	})
 }
 
-// threeConnections has a pooler connect to the server three times.
+// threeConnections makes a pooler connect to the server three times.
 func threeConnections(t *testing.T, url string) {
 	t.Helper()
 	for range 3 {

@@ -7,22 +7,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// socket is a connection to a server, which ends when this node is lost: of a server
-// that fell silent no answer comes, and those that wait for it would wait for the
-// network to give up.
+// socket is a connection to a server that closes when this node is lost. Otherwise
+// calls to a silent server would wait until the network gives up.
 type socket struct {
 	net.Conn
-	forget func() bool
+	stop func() bool
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (s socket) Close() error {
-	s.forget()
+	s.stop()
 	return s.Conn.Close()
 }
 
-// ending is dial, for connections that end with life.
-func ending(life context.Context, dial pgconn.DialFunc) pgconn.DialFunc {
+// dialUntil wraps dial: its connections close when life ends.
+func dialUntil(life context.Context, dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {

@@ -12,58 +12,57 @@ import (
 	"dragoman/sessions"
 )
 
-// Who works on a key that is woken. Whichever node asks River first gets all jobs
-// that there are, and of idle nodes that is always the same one. So the node that
-// wakes a key, which mostly holds its channel, too, says who it is. If it is itself,
-// it claims the key in the same transaction, and River hears nothing of it: that costs
-// least. If it works on many more keys than another, there is a job, and that one
-// is told to ask for it. All others ask now and then, so that nothing waits for a
-// node that does not answer.
+// Which node works on a woken key? The first node that asks River gets all jobs, and
+// among idle nodes that is always the same one. So the node that wakes a key decides;
+// usually it also holds the key's channel. If it keeps the key, it claims it in the
+// same transaction, without a River job. That is the cheapest way. If it works on many
+// more keys than another node, it makes a job and nudges that node to fetch it. All
+// nodes also poll, so a job never depends on the nudged node.
 
 const (
-	// pollEvery is how often River asks for jobs without being told.
+	// pollEvery is how often River polls for jobs.
 	pollEvery = 200 * time.Millisecond
-	// nudgeEvery is how often one node is told at most: PostgreSQL has one lock
-	// for all commits that notify.
+	// nudgeEvery is the shortest time between two nudges of a node. PostgreSQL has
+	// one lock for all commits that notify.
 	nudgeEvery = 100 * time.Millisecond
-	// keeps is how many keys a node works on before it looks at what others have.
-	keeps = 16
+	// keepAlways is how many keys a node works on before the load of others counts.
+	keepAlways = 16
 )
 
-// spread is what a node knows of those that take turns.
+// spread is what this node knows about the nodes that answer messages.
 type spread struct {
-	takes  bool                 // this one does
-	others []*taker             // that live
-	nudged map[string]time.Time // when each was last told of jobs
+	answers bool                 // this node is one of them
+	others  []*load              // the other ones that live
+	nudged  map[string]time.Time // when each was last nudged, by notification channel
 }
 
-// taker is another node, and how many keys it works on: as many as it had when
-// somebody looked, and those that it was given since.
-type taker struct {
+// load is how many keys another node works on: those that it had at the last
+// refreshPeers, and one for each nudge since.
+type load struct {
 	ID   string
 	Keys int
 }
 
-// findTakers looks who takes turns.
-func (b *backend) findTakers(ctx context.Context) error {
-	list, err := all(ctx, b.pool, pgx.RowToAddrOfStructByPos[taker], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id) FROM nodes n
+// refreshPeers reads which nodes answer messages, and their load.
+func (b *backend) refreshPeers(ctx context.Context) error {
+	list, err := all(ctx, b.pool, pgx.RowToAddrOfStructByPos[load], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id) FROM nodes n
 		WHERE expires > clock_timestamp() AND (roles = '{}' OR 'turns' = ANY(roles)) ORDER BY random()`)
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.spread.others = slices.DeleteFunc(list, func(n *taker) bool { return n.ID == b.id })
-		b.spread.takes = len(b.spread.others) < len(list)
+		b.spread.others = slices.DeleteFunc(list, func(n *load) bool { return n.ID == b.id })
+		b.spread.answers = len(b.spread.others) < len(list)
 	}
 	return err
 }
 
-// idlest is the other node that has least to do; nil: there is none. The caller holds
-// the lock.
-func (s *spread) idlest() *taker {
+// idlest returns the other node with the fewest keys; nil: there is none. The caller
+// holds backend.mu.
+func (s *spread) idlest() *load {
 	if len(s.others) == 0 {
 		return nil
 	}
-	return slices.MinFunc(s.others, func(a, b *taker) int { return a.Keys - b.Keys })
+	return slices.MinFunc(s.others, func(a, b *load) int { return a.Keys - b.Keys })
 }
 
 // Leave implements [sessions.Peers].
@@ -77,39 +76,39 @@ func (s *Store) Leave(ctx context.Context) error {
 		close(b.run.left)
 	}
 	b.mu.Unlock()
-	return b.findTakers(ctx)
+	return b.refreshPeers(ctx)
 }
 
-// enter reserves a place in this node's Run for keys that a transaction wakes, if
-// they are for this node. Whoever gets one leaves it, after he has begun to work.
-func (b *backend) enter() *running {
+// reserve returns this node's Run if a transaction may claim the keys that it wakes for
+// this node, else nil. Run does not return before the caller calls local.Done.
+func (b *backend) reserve() *running {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	run, mine := b.run, len(b.claims)
-	if run == nil || run.over || run.ctx.Err() != nil || mine >= workers || !b.spread.takes {
+	if run == nil || run.closed || run.ctx.Err() != nil || mine >= workers || !b.spread.answers {
 		return nil
 	}
-	if other := b.spread.idlest(); other != nil && mine >= keeps+2*other.Keys {
+	if other := b.spread.idlest(); other != nil && mine >= keepAlways+2*other.Keys {
 		return nil
 	}
-	run.own.Add(1)
+	run.local.Add(1)
 	return run
 }
 
-// nudge tells another node that River has jobs.
+// nudge makes the idlest other node fetch jobs, or all nodes if no other is known.
 func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 	b.mu.Lock()
-	to, now := b.everybody(), time.Now()
+	to, now := b.allNodes(), time.Now()
 	if other := b.spread.idlest(); other != nil {
 		other.Keys++
-		to = channelOf(other.ID)
+		to = nodeChannel(other.ID)
 	}
-	quick := now.Sub(b.spread.nudged[to]) < nudgeEvery
-	if !quick {
+	tooSoon := now.Sub(b.spread.nudged[to]) < nudgeEvery
+	if !tooSoon {
 		b.spread.nudged[to] = now
 	}
 	b.mu.Unlock()
-	if !quick {
-		_, _ = conn.Exec(ctx, tellQuery, to, b.note(isJobs).parts(nil))
+	if !tooSoon {
+		_, _ = conn.Exec(ctx, notifyNowQuery, to, b.note(isJobs).parts(nil))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// TestSpread: a node keeps what comes in at it until it has much more to do than the
-// others, which then get their share.
+// TestSpread: a node keeps the messages that it accepts until it works on many more keys
+// than the others, which then get their share.
 func TestSpread(t *testing.T) {
 	url := database(t)
 	begun, finish := make(chan int), make(chan struct{})
@@ -49,7 +49,7 @@ func TestSpread(t *testing.T) {
 	const few, many = 10, 120
 	share := [3]int{}
 	for n := range many {
-		must(t, postgres.FindTakers(t.Context(), stores[0]))
+		must(t, postgres.RefreshPeers(t.Context(), stores[0]))
 		_, err := stores[0].Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey(fmt.Sprint("x:", n)), ID: fmt.Sprint(n), Text: "hi"}})
 		must(t, err)
 		if share[<-begun]++; n == few && share[0] != n+1 {
@@ -61,8 +61,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestLeave: a node that leaves begins with no key any more, and what it has not done
-// of the one that it works on is another node's when its handler returns.
+// TestLeave: a node that leaves starts no more keys. When the handler of its last key
+// returns, another node does the rest.
 func TestLeave(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{Roles: []string{"turns"}}), openAt(t, url, postgres.Options{Roles: []string{"turns"}})

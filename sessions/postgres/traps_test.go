@@ -18,9 +18,9 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// The traps that were found before this package was written, each with what
-// keeps us out of it. Another, that a message is stranded which comes while its
-// key's job ends, is storetest's Run/EveryMessageWakesItsKey.
+// Traps that were found before this package was written. Another one, a message that is
+// stranded because it comes while its key's job ends, is in storetest:
+// Run/EveryMessageWakesItsKey.
 
 const ttl = 1500 * time.Millisecond
 
@@ -75,13 +75,13 @@ func next(t *testing.T, claims chan held) held {
 	}
 }
 
-// await waits for c to be closed, but not for ever: a busy machine may lose a node.
+// await waits until c is closed, but at most a minute: a busy machine may lose a node.
 func await(t *testing.T, c chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
 	case <-time.After(time.Minute):
-		t.Fatal("nothing came")
+		t.Fatal("nothing happened")
 	}
 }
 
@@ -96,9 +96,9 @@ func answer(s *postgres.Store, c sessions.Claim, seq int64) error {
 	return s.CommitTurn(context.Background(), c, sessions.Turn{ID: "t", Answers: []sessions.Answered{{Seq: seq}}})
 }
 
-// TestSlowRescue: River hands out the jobs of a dead client after an hour. Its
-// peers do so once it is out of date, and what the dead one wrote later is
-// refused, even when it wakes and goes on.
+// TestSlowRescue: River hands out the jobs of a dead client after an hour. Its peers
+// take them over once its row has expired. If the dead node was only frozen, its later
+// writes are refused.
 func TestSlowRescue(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
@@ -131,8 +131,8 @@ func TestSlowRescue(t *testing.T) {
 	}
 }
 
-// TestFrozenBeforeSending: a node stands still while it waits for the row that says
-// that it sends. When it wakes, another one has sent.
+// TestFrozenBeforeSending: a node freezes while it marks a delivery as sending. When it
+// wakes, another node has sent it.
 func TestFrozenBeforeSending(t *testing.T) {
 	s := openAt(t, database(t), postgres.Options{TTL: ttl})
 	claims, _ := serve(t, s)
@@ -149,9 +149,8 @@ func TestFrozenBeforeSending(t *testing.T) {
 	}
 }
 
-// TestStoppedAndDead: the claim of a node is ended by a command, and the node dies
-// before it begins anew. River knows nothing of a key that a node claimed when it
-// woke it.
+// TestStoppedAndDead: a command ends the claim of a node, and the node dies before it
+// claims the key again. River has no job for a key that a node claimed when it woke it.
 func TestStoppedAndDead(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
@@ -168,7 +167,7 @@ func TestStoppedAndDead(t *testing.T) {
 			return nil
 		})
 	})
-	testkit.Eventually(t, "the node", func() bool { return idOf(t, a) != "" && postgres.FindTakers(t.Context(), a) == nil })
+	testkit.Eventually(t, "the node", func() bool { return idOf(t, a) != "" && postgres.RefreshPeers(t.Context(), a) == nil })
 	_, err := a.Accept(t.Context(), one)
 	must(t, err)
 	await(t, begun)
@@ -213,9 +212,8 @@ func TestDeadNodeClaimsNothing(t *testing.T) {
 	})
 }
 
-// TestTakenUnheard: a job that this node took, and whose row was lost with the
-// connection that should have brought it.
-func TestTakenUnheard(t *testing.T) {
+// TestLostJob: this node fetched a job, but the result was lost with the connection.
+func TestLostJob(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{TTL: ttl})
 	joined := make(chan struct{})
@@ -240,7 +238,7 @@ func TestTakenUnheard(t *testing.T) {
 	}
 }
 
-// TestTakenAndNotBegun: a job that a client took whose process died at once.
+// TestTakenAndNotBegun: a client fetched a job, and its process died at once.
 func TestTakenAndNotBegun(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{TTL: ttl})
@@ -253,7 +251,7 @@ func TestTakenAndNotBegun(t *testing.T) {
 	}
 }
 
-// TestOwnRestart: who comes back in the same place waits for nobody.
+// TestOwnRestart: a process with the Host of a dead one takes over at once.
 func TestOwnRestart(t *testing.T) {
 	url, o := database(t), postgres.Options{Host: "here", TTL: time.Hour}
 	a := openAt(t, url, o)
@@ -268,7 +266,7 @@ func TestOwnRestart(t *testing.T) {
 	}
 }
 
-// TestLost: a node that others count as dead ends what it does.
+// TestLost: a node that others count as dead stops working.
 func TestLost(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{TTL: ttl})
@@ -301,7 +299,7 @@ func TestCutAndCutAgain(t *testing.T) {
 	must(t, err)
 	next(t, claims)
 	for range 6 {
-		var busy sync.WaitGroup // so that the pool has connections that it takes for good ones
+		var busy sync.WaitGroup // so that the pool has connections that it believes to work
 		for range 10 {
 			busy.Go(func() { _, _ = s.Stats(t.Context()) })
 		}
@@ -336,8 +334,8 @@ func TestLeasePassesOn(t *testing.T) {
 	both.Wait()
 }
 
-// TestLeaseGivenBack: who waits for a lease hears that it was given back, and does
-// not wait until the next look.
+// TestLeaseGivenBack: a node that waits for a lease is notified when another releases
+// it, and does not wait for its next poll.
 func TestLeaseGivenBack(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{TTL: time.Hour}), openAt(t, url, postgres.Options{TTL: time.Hour})
@@ -356,12 +354,12 @@ func TestLeaseGivenBack(t *testing.T) {
 	case err := <-got:
 		must(t, err)
 	case <-time.After(time.Minute):
-		t.Fatal("nobody told the node that waits")
+		t.Fatal("the waiting node was not notified")
 	}
 	both.Wait()
 }
 
-// TestAllConnectionsInUse: a node whose connections are all in use lives on.
+// TestAllConnectionsInUse: a node whose connections are all in use stays alive.
 func TestAllConnectionsInUse(t *testing.T) {
 	s := openAt(t, database(t), postgres.Options{TTL: ttl, MaxConns: 5})
 	_, ended := serve(t, s)
@@ -381,8 +379,7 @@ func TestAllConnectionsInUse(t *testing.T) {
 	}))
 }
 
-// TestNoTickIsDropped: of many nodes that look at a job's time, one fires each
-// occurrence, and none is left out.
+// TestNoTickIsDropped: if many nodes check a job, exactly one fires each occurrence.
 func TestNoTickIsDropped(t *testing.T) {
 	url := database(t)
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -415,9 +412,9 @@ func TestNoTickIsDropped(t *testing.T) {
 	}
 }
 
-// TestClaimUnheardOf: a commit whose connection breaks may have claimed a key for a
-// node that does not hear of it. The node finds it, and works on it.
-func TestClaimUnheardOf(t *testing.T) {
+// TestLostClaim: if the connection breaks during a commit, the node may have claimed a
+// key without knowing. It finds the claim, and works on the key.
+func TestLostClaim(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{TTL: ttl})
 	_, err := s.Accept(t.Context(), one)
@@ -436,8 +433,8 @@ func TestClaimUnheardOf(t *testing.T) {
 	}
 }
 
-// TestFewNotifications: PostgreSQL has one lock for all commits that notify, so
-// they must not be as many as messages.
+// TestFewNotifications: PostgreSQL has one lock for all commits that notify, so there
+// must be far fewer of them than messages.
 func TestFewNotifications(t *testing.T) {
 	url := database(t)
 	s, err := postgres.Open(t.Context(), url, postgres.Options{})
@@ -446,7 +443,7 @@ func TestFewNotifications(t *testing.T) {
 	listener, err := pgx.Connect(t.Context(), url+"&search_path=dragoman")
 	must(t, err)
 	defer listener.Close(context.Background())
-	_, err = listener.Exec(t.Context(), `LISTEN "`+postgres.Everybody(s)+`"`)
+	_, err = listener.Exec(t.Context(), `LISTEN "`+postgres.AllNodes(s)+`"`)
 	must(t, err)
 	began := time.Now()
 	const senders, each = 10, 30
@@ -463,7 +460,7 @@ func TestFewNotifications(t *testing.T) {
 	}
 	all.Wait()
 	most := int(time.Since(began)/(100*time.Millisecond)) + 2
-	_, err = listener.Exec(t.Context(), `SELECT pg_notify($1, 'end')`, postgres.Everybody(s))
+	_, err = listener.Exec(t.Context(), `SELECT pg_notify($1, 'end')`, postgres.AllNodes(s))
 	must(t, err)
 	for n := 0; ; n++ {
 		got, err := listener.WaitForNotification(t.Context())
@@ -478,8 +475,7 @@ func TestFewNotifications(t *testing.T) {
 	}
 }
 
-// TestLocksInOrder: steps that ask for the same keys in different orders do not
-// wait for each other in a circle.
+// TestLocksInOrder: steps that read the same keys in different orders do not deadlock.
 func TestLocksInOrder(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{})
@@ -525,8 +521,8 @@ func TestLocksInOrder(t *testing.T) {
 	})
 }
 
-// TestFrozenWithLocks: a node that stands still in the middle of a transaction does
-// not hold up the others for longer than it is believed to live.
+// TestFrozenWithLocks: a node that freezes in the middle of a transaction blocks the
+// others only until its TTL ends.
 func TestFrozenWithLocks(t *testing.T) {
 	url := database(t)
 	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{})
@@ -549,7 +545,7 @@ func TestFrozenWithLocks(t *testing.T) {
 	}
 }
 
-// TestNewerTables: those of a later version are left alone.
+// TestNewerTables: Open refuses the tables of a later version.
 func TestNewerTables(t *testing.T) {
 	url := pgtest.Database(t, "", "")
 	s, err := postgres.Open(t.Context(), url, postgres.Options{})
@@ -562,7 +558,7 @@ func TestNewerTables(t *testing.T) {
 	}
 }
 
-// TestCloseEndsRun: a store that is closed while it works on a key lets go of it.
+// TestCloseEndsRun: a store that is closed while it works on a key releases the key.
 func TestCloseEndsRun(t *testing.T) {
 	s := openAt(t, database(t), postgres.Options{})
 	began := make(chan struct{})

@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	// mostTries is how often a step is run at most; after a few of them it is not
-	// a race any more that makes it fail.
-	mostTries = 30
-	// patience bounds a transaction. Large imports take minutes.
-	patience = 15 * time.Minute
-	// batchMost is how many statements are sent at once.
-	batchMost = 500
+	// maxTries bounds how often a step runs. A step that fails so often does not
+	// fail because of a race.
+	maxTries = 30
+	// txTimeout bounds a transaction. Large imports take minutes.
+	txTimeout = 15 * time.Minute
+	// maxBatch is how many statements are sent at once.
+	maxBatch = 500
 )
 
-// PostgreSQL ends a transaction that nobody goes on with: a node that was frozen
-// would hold the locks of its keys until it wakes.
+// PostgreSQL ends an idle transaction; otherwise a frozen node would hold the locks
+// of its keys until it wakes.
 const (
-	leastIdle = 5 * time.Second // a busy machine may pause
-	anyIdle   = `SET LOCAL idle_in_transaction_session_timeout = 0`
+	minIdleTimeout = 5 * time.Second // a busy machine may pause
+	noIdleTimeout  = `SET LOCAL idle_in_transaction_session_timeout = 0`
 )
 
-// again reports whether a transaction that ended with err may do better when it
-// is run once more: it met another one.
-func again(err error) bool {
+// retryable reports whether a transaction failed because of a concurrent one, so that
+// another try may succeed.
+func retryable(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return false
 	}
 	switch pg.Code {
 	case "40001", "40P01", // serialization failure, deadlock
-		"55P03", // a lock that would be taken out of order is not free
-		"23505": // somebody else was first to store the same message, delivery or generation
+		"55P03", // a lock out of order is not free
+		"23505": // another transaction stored the same message, delivery or generation first
 		return true
 	}
 	return false
 }
 
-// keyRow is the row of a key as its transaction found it, and locked it.
+// keyRow is the row of a key as its transaction read it under the lock.
 type keyRow struct {
 	id                   int64
 	known, gone          bool
@@ -61,8 +61,8 @@ type keyRow struct {
 	node                 string
 }
 
-// tx is one try of a change. What it sends waits in a batch, as does that it
-// begins and commits, until something has to be known.
+// tx is one try of a change. Its statements, BEGIN and COMMIT included, wait in a
+// batch until a result is needed.
 type tx struct {
 	conn  *pgxpool.Conn
 	b     *backend
@@ -71,27 +71,25 @@ type tx struct {
 	kinds map[string]bool          // locked kinds of records
 	batch pgx.Batch
 	size  int // of the messages in it
-	// unmarked is a hash of which it is known that there is no mark.
+	// unmarked is a hash that has no mark, as Accepted found out.
 	unmarked string
-	// What the statements of the batch came to, once it was sent: the first moment
-	// in the future at which a key has something to do, and whether River has a
-	// new job.
-	due   time.Time
-	woken bool
-	saved map[channels.Key]int64 // the versions of the rows that it changed
-	// known, if not nil, is all that may be read: see guess.
-	known *known
-	// run is where it may claim keys that it wakes, and claims are those.
+	// The statements of the batch set these once it was sent: the next time in the
+	// future at which a key has work, and whether River has a new job.
+	due      time.Time
+	woken    bool
+	versions map[channels.Key]int64 // of the rows that it changed
+	// cache, if not nil, has all that the step may read: see tryUnlocked.
+	cache *keyCache
+	// run, if not nil, lets it claim the keys that it wakes; claims are those.
 	run    *running
 	claims []*claim
 }
 
-// Update runs a step: see rows.Backend. Its keys are locked as it reads them. A
-// key that comes out of order is locked only if that takes no waiting; else the
-// step is run again, and all keys that it has asked for are locked in order
-// first. Thus two steps never wait for each other in a circle.
+// Update runs a step: see rows.Backend. It locks each key when the step reads it. If
+// a key comes out of order and its lock is not free, the step runs again with all its
+// keys locked in order first. So two steps never deadlock.
 //
-// If this node stood still for so long that others took over its work, Update returns
+// If this node was frozen for so long that others took over its work, Update returns
 // an error although the change is committed: the caller may be about to send something.
 func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) (err error) {
 	defer func() {
@@ -100,7 +98,7 @@ func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.R
 		}
 	}()
 	if len(keys) == 1 {
-		if done, err := b.guess(ctx, keys[0], f); done {
+		if done, err := b.tryUnlocked(ctx, keys[0], f); done {
 			return err
 		}
 	}
@@ -109,12 +107,12 @@ func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.R
 		if err != nil || changes.Empty() {
 			return nil, err
 		}
-		return func() { b.changed(t, changes.Fenced, t.due) }, t.apply(ctx, changes)
+		return func() { b.committed(t, changes.Fenced, t.due) }, t.apply(ctx, changes)
 	})
 }
 
-// change commits what f does, in one transaction, and calls after once that is
-// durable. Without after nothing is committed. It runs f again if its transaction meets another.
+// change commits what f does, in one transaction, and then calls after. If after is
+// nil it commits nothing. It runs f again if the transaction conflicts with another.
 func (b *backend) change(ctx context.Context, keys []channels.Key, f func(context.Context, *tx) (after func(), err error)) error {
 	want := map[channels.Key]bool{}
 	for _, k := range keys {
@@ -124,7 +122,7 @@ func (b *backend) change(ctx context.Context, keys []channels.Key, f func(contex
 	}
 	for try := 1; ; try++ {
 		err := b.try(ctx, want, f)
-		if !again(err) || try == mostTries {
+		if !retryable(err) || try == maxTries {
 			return err
 		}
 		timer := time.NewTimer(rand.N(time.Duration(try) * 5 * time.Millisecond))
@@ -137,7 +135,7 @@ func (b *backend) change(ctx context.Context, keys []channels.Key, f func(contex
 	}
 }
 
-// guard turns a panic of f's into its error.
+// guard turns a panic of f into an error.
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -153,14 +151,14 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 		return err
 	}
 	defer conn.Release()
-	// From here on nobody leaves: a commit that is given up may have happened.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	// The caller can no longer cancel: a canceled commit may have happened.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, saved: map[channels.Key]int64{}}
+	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, versions: map[channels.Key]int64{}}
 	t.queue(`BEGIN`)
-	defer t.leave(ctx, want)
+	defer t.finish(ctx, want)
 	for _, k := range slices.SortedFunc(maps.Keys(want), compareKeys) {
-		if _, err := t.key(ctx, k); err != nil {
+		if _, err := t.lockKey(ctx, k); err != nil {
 			return err
 		}
 	}
@@ -176,13 +174,13 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	}
 	after()
 	for _, c := range t.claims {
-		t.run.own.Go(func() { _ = t.run.work(c.job, c) })
+		t.run.local.Go(func() { _ = t.run.work(c.job, c) })
 	}
 	t.claims = nil
 	return nil
 }
 
-// commit sends what is left, and that it is to last.
+// commit sends the rest of the batch and COMMIT.
 func (t *tx) commit(ctx context.Context) error {
 	if t.b.fault != nil {
 		if err := errors.Join(t.flush(ctx), t.b.fault()); err != nil {
@@ -198,19 +196,19 @@ func (t *tx) commit(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// leave ends what was not committed, and notes which keys it asked for.
-func (t *tx) leave(ctx context.Context, want map[channels.Key]bool) {
+// finish rolls back an uncommitted transaction, and adds its keys to want.
+func (t *tx) finish(ctx context.Context, want map[channels.Key]bool) {
 	for k := range t.keys {
 		want[k] = true
 	}
 	if t.conn.Conn().PgConn().TxStatus() != 'I' {
-		_, _ = t.conn.Exec(ctx, `ROLLBACK`) // or the pool ends the connection
+		_, _ = t.conn.Exec(ctx, `ROLLBACK`) // if this fails the pool closes the connection
 	}
 	for _, c := range t.claims {
-		t.b.forget(c)
+		t.b.dropClaim(c)
 	}
 	if t.run != nil {
-		t.run.own.Done()
+		t.run.local.Done()
 	}
 }
 
@@ -241,13 +239,14 @@ func scanKey(row pgx.CollectableRow) (*keyRow, error) {
 	}
 	var c conversation
 	err = decode(text, &c)
-	own := rows.Conversation(c)
-	r.head.Conversation = &own
+	head := rows.Conversation(c)
+	r.head.Conversation = &head
 	return r, err
 }
 
-// key locks k and reads its row, making one that is not known if there is none.
-func (t *tx) key(ctx context.Context, k channels.Key) (*keyRow, error) {
+// lockKey locks k and reads its row. It inserts a row that is not known if there is
+// none.
+func (t *tx) lockKey(ctx context.Context, k channels.Key) (*keyRow, error) {
 	if r := t.keys[k]; r != nil {
 		return r, nil
 	}
@@ -257,19 +256,19 @@ func (t *tx) key(ctx context.Context, k channels.Key) (*keyRow, error) {
 		lock = ` FOR UPDATE NOWAIT`
 	}
 	for {
-		r, err := ask(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`+lock, name)
+		r, err := batchOne(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`+lock, name)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows) && name < t.last:
-			t.keys[k] = nil // made in order the next time
+			t.keys[k] = nil // inserted in order by the next try
 			return nil, &pgconn.PgError{Severity: "ERROR", Code: "55P03", Message: "a key comes out of order"}
 		case errors.Is(err, pgx.ErrNoRows):
-			// Somebody who makes the same one now is waited for.
+			// This waits for a transaction that inserts the same row.
 			if _, err = t.Exec(ctx, `INSERT INTO keys (key) VALUES ($1) ON CONFLICT DO NOTHING`, name); err == nil {
 				continue
 			}
 			return nil, err
 		case err != nil:
-			t.keys[k] = nil // locked first the next time
+			t.keys[k] = nil // locked first by the next try
 			return nil, err
 		}
 		t.keys[k], t.last = r, max(t.last, name)
@@ -277,17 +276,7 @@ func (t *tx) key(ctx context.Context, k channels.Key) (*keyRow, error) {
 	}
 }
 
-// kind locks the records of a kind.
-func (t *tx) kind(ctx context.Context, kind string) error {
-	if t.kinds[kind] {
-		return nil
-	}
-	t.kinds[kind] = true
-	_, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, lockClass, kind)
-	return err
-}
-
-// Query and Exec send what waits first.
+// Query sends the batch first, as does Exec.
 func (t *tx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
 	if err := t.flush(ctx); err != nil {
 		return nil, err
@@ -302,18 +291,18 @@ func (t *tx) Exec(ctx context.Context, query string, args ...any) (pgconn.Comman
 	return t.conn.Exec(ctx, query, args...)
 }
 
-// gather adds a query to the batch, whose rows go into list.
-func gather[T any](t *tx, list *[]T, scan func(pgx.CollectableRow) (T, error), query string, args ...any) {
+// batchAll adds a query to the batch. Its rows go into list.
+func batchAll[T any](t *tx, list *[]T, scan func(pgx.CollectableRow) (T, error), query string, args ...any) {
 	t.queue(query, args...).Query(func(got pgx.Rows) (err error) {
 		*list, err = pgx.CollectRows(got, scan)
 		return err
 	})
 }
 
-// ask is one that goes with what waits.
-func ask[T any](ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (v T, err error) {
+// batchOne is [one], sent with the batch.
+func batchOne[T any](ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (v T, err error) {
 	var list []T
-	gather(t, &list, scan, query, args...)
+	batchAll(t, &list, scan, query, args...)
 	if err = t.flush(ctx); err == nil && len(list) == 0 {
 		err = pgx.ErrNoRows
 	}
@@ -331,7 +320,7 @@ type querier interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 }
 
-// connection is one beside those of the pool. Whoever asks for it closes it.
+// connection opens a connection outside the pool. The caller closes it.
 func (b *backend) connection(ctx context.Context) (*pgx.Conn, error) {
 	c := b.pool.Config()
 	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
@@ -343,7 +332,7 @@ func (b *backend) connection(ctx context.Context) (*pgx.Conn, error) {
 	return conn, err
 }
 
-// all collects what scan makes of each row of a query.
+// all runs a query and scans its rows.
 func all[T any](ctx context.Context, q querier, scan func(pgx.CollectableRow) (T, error), query string, args ...any) ([]T, error) {
 	list, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -352,7 +341,7 @@ func all[T any](ctx context.Context, q querier, scan func(pgx.CollectableRow) (T
 	return pgx.CollectRows(list, scan)
 }
 
-// one is all for a query with one row. Errors: pgx.ErrNoRows.
+// one is [all] for one row. It returns pgx.ErrNoRows if there is none.
 func one[T any](ctx context.Context, q querier, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (T, error) {
 	list, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -362,7 +351,7 @@ func one[T any](ctx context.Context, q querier, scan func(pgx.CollectableRow) (T
 	return pgx.CollectOneRow(list, scan)
 }
 
-// value reads one value.
+// value runs a query that returns one value.
 func value[T any](ctx context.Context, q querier, query string, args ...any) (T, error) {
 	return one(ctx, q, pgx.RowTo[T], query, args...)
 }

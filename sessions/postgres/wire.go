@@ -15,50 +15,50 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// note is a part of what one node tells another, as the JSON of a notification.
-// Those of one message are sent in one transaction, so they come in order, and
-// nothing between them.
+// note is a message from one node to another, or a part of one, as the JSON of a
+// notification. All parts are sent in one transaction, so they arrive in order with
+// nothing in between.
 type note struct {
 	Kind kind   `json:"k"`
 	From string `json:"f"`           // the node that sends it
 	ID   string `json:"i,omitempty"` // of the call
-	// More is how many parts follow. Of two notifications that are the same
-	// PostgreSQL sends one.
+	// More is how many parts follow. It also makes parts differ: PostgreSQL drops a
+	// notification that equals another in its transaction.
 	More int `json:"more,omitempty"`
-	// Method and Left, the time that the caller waits, are those of a call.
+	// Method and Left, how long the caller still waits, belong to a call.
 	Method string        `json:"m,omitempty"`
 	Left   time.Duration `json:"l,omitempty"`
-	Quiet  bool          `json:"q,omitempty"` // nobody waits for an answer
-	// Key and Epoch are the claim of a fence.
+	Quiet  bool          `json:"q,omitempty"` // the caller does not wait for an answer
+	// Key and Epoch name the claim of a fence.
 	Key   channels.Key `json:"key,omitzero"`
 	Epoch int64        `json:"e,omitempty"`
 	Data  []byte       `json:"d,omitempty"`
 }
 
-// kind says what a note is.
+// kind is the kind of a note.
 type kind string
 
 const (
-	isCall    kind = "call"
-	isAnswer  kind = "answer"
-	isFailure kind = "failure" // the answer to a call that failed
-	isGiveUp  kind = "give up" // the caller does not wait any more
-	isFence   kind = "fence"   // the claim of Key with Epoch is over
-	isJobs    kind = "jobs"    // River has some
-	isFree    kind = "free"    // a lease is
-	isDeaf    kind = "deaf"    // the sender missed what it was told; calls to it are lost
+	isCall      kind = "call"
+	isAnswer    kind = "answer"
+	isFailure   kind = "failure" // the answer to a call that failed
+	isGiveUp    kind = "give up" // the caller no longer waits
+	isFence     kind = "fence"   // the claim of Key with Epoch is over
+	isJobs      kind = "jobs"    // River has jobs
+	isLeaseFree kind = "free"
+	isReset     kind = "deaf" // the sender missed notes; calls to it are lost
 )
 
-// partMost is how many bytes of data fit into a notification, of which
-// PostgreSQL takes 7,999 bytes, beside the rest of a note.
-const partMost = 5400
+// maxPart is how many bytes of data fit into a notification with the rest of a note.
+// PostgreSQL allows 7,999 bytes.
+const maxPart = 5400
 
-// parts are the payloads of a note with data.
+// parts returns the payloads of a note with data.
 func (n note) parts(data []byte) (list []string) {
 	for {
-		part := data[:min(len(data), partMost)]
+		part := data[:min(len(data), maxPart)]
 		data = data[len(part):]
-		n.Data, n.More = part, (len(data)+partMost-1)/partMost
+		n.Data, n.More = part, (len(data)+maxPart-1)/maxPart
 		list = append(list, encode(n))
 		if n.More == 0 {
 			return list
@@ -66,48 +66,49 @@ func (n note) parts(data []byte) (list []string) {
 	}
 }
 
-// channelOf is what the node called id listens on, and everybody that everybody
-// on this schema does. The name of a schema may be too long for a part of it.
-func channelOf(id string) string { return "dragoman_" + id }
+// nodeChannel is the notification channel of a node.
+func nodeChannel(id string) string { return "dragoman_" + id }
 
-func (b *backend) everybody() string { return channelOf("all_" + rules.Hash(b.schema)[:32]) }
+// allNodes is the notification channel of all nodes on this schema, by a hash: the
+// schema's name may be too long for a channel.
+func (b *backend) allNodes() string { return nodeChannel("all_" + rules.Hash(b.schema)[:32]) }
 
 func (b *backend) note(k kind) note { return note{Kind: k, From: b.id} }
 
-// changeOf tells a node that k, which it has claimed, was changed.
+// changeOf tells a node that k, which it has claimed, has changed.
 func changeOf(k channels.Key) note {
 	return note{Kind: isCall, Method: sessions.MethodChanged, Quiet: true, Data: []byte(k.String())}
 }
 
-// tellQuery is notifyQuery by itself: no disk is waited for. Nothing of it would be
-// left after a crash of the database anyway.
+// notifyQuery notifies as part of a transaction. notifyNowQuery is a transaction by
+// itself and does not wait for the disk: notifications do not survive a crash anyway.
 const (
-	notifyQuery = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p`
-	tellQuery   = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p, set_config('synchronous_commit', 'off', true)`
+	notifyQuery    = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p`
+	notifyNowQuery = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p, set_config('synchronous_commit', 'off', true)`
 )
 
-// tell tells one channel something, on which nothing depends.
-func (b *backend) tell(channel string, n note, data []byte) error {
+// notify sends a note that may be lost.
+func (b *backend) notify(channel string, n note, data []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), b.ttl)
 	defer cancel()
-	_, err := b.pool.Exec(ctx, tellQuery, channel, n.parts(data))
+	_, err := b.pool.Exec(ctx, notifyNowQuery, channel, n.parts(data))
 	return err
 }
 
 // wire is this node's end of the calls between nodes.
 type wire struct {
-	mu    sync.Mutex
-	ready chan struct{}           // closed while this node listens
-	asked map[string]*asked       // calls of this node, by id
-	parts map[[2]string][]byte    // of what has come in part, by sender and id
-	calls map[[2]string]func()    // of others: each ends its context
-	serve func(note) (end func()) // begins a call; nil: nothing does
+	mu      sync.Mutex
+	ready   chan struct{}           // closed while this node listens
+	pending map[string]*pendingCall // calls of this node, by id
+	parts   map[[2]string][]byte    // data of incomplete messages, by sender and id
+	calls   map[[2]string]func()    // calls of others, by sender and id: cancel functions
+	serve   func(note) (end func()) // starts a call; nil: this node serves none
 }
 
-// asked is a call of this node that waits for its answer.
-type asked struct {
+// pendingCall is a call of this node that waits for its answer.
+type pendingCall struct {
 	node   string
-	answer chan result // holds one
+	answer chan result // has room for one
 }
 
 type result struct {
@@ -115,26 +116,26 @@ type result struct {
 	err  error
 }
 
-// end gives the call its answer. The first one counts.
-func (a *asked) end(data []byte, err error) {
+// finish gives the call its answer. Only the first one counts.
+func (a *pendingCall) finish(data []byte, err error) {
 	select {
 	case a.answer <- result{data, err}:
 	default:
 	}
 }
 
-// errDeaf: what was asked of a node was lost, or its answer.
-var errDeaf = errors.New("a connection between two nodes and the database broke; the call is lost")
+// errCallLost: a call to a node was lost, or its answer.
+var errCallLost = errors.New("the connection of a node to the database broke, so its call to another node is lost")
 
-// ear is a connection on which this node hears what others tell it. They are told that
-// it heard nothing before.
-func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
+// listen opens a connection on which this node receives notes. It tells the others that
+// earlier notes to this node are lost.
+func (b *backend) listen(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := b.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
 	err = conn.PgConn().Exec(ctx, fmt.Sprintf(`LISTEN %s; LISTEN %s; SELECT pg_notify('%s', '%s'), set_config('synchronous_commit', 'off', true)`,
-		quoted(b.everybody()), quoted(channelOf(b.id)), b.everybody(), encode(b.note(isDeaf)))).Close()
+		quoted(b.allNodes()), quoted(nodeChannel(b.id)), b.allNodes(), encode(b.note(isReset)))).Close()
 	if err != nil {
 		_ = conn.Close(ctx)
 		return nil, err
@@ -142,9 +143,9 @@ func (b *backend) ear(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// hearAll does what others say, for so long or until the connection breaks.
-func (b *backend) hearAll(ctx context.Context, conn *pgx.Conn, long time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, long)
+// receive handles the notes that arrive within limit, or until the connection breaks.
+func (b *backend) receive(ctx context.Context, conn *pgx.Conn, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		got, err := conn.WaitForNotification(ctx)
@@ -153,9 +154,9 @@ func (b *backend) hearAll(ctx context.Context, conn *pgx.Conn, long time.Duratio
 		}
 		var n note
 		if err := json.Unmarshal([]byte(got.Payload), &n); err != nil {
-			b.log.Warn("cannot read what another node says", "err", err)
+			b.log.Warn("cannot read a note of another node", "err", err)
 		} else if n.From != b.id {
-			b.hear(n)
+			b.handle(n)
 		}
 	}
 }
@@ -167,11 +168,11 @@ func (w *wire) do(f func()) {
 	f()
 }
 
-// hears opens the way for calls.
-func (w *wire) hears() { w.do(func() { close(w.ready) }) }
+// up lets this node make calls.
+func (w *wire) up() { w.do(func() { close(w.ready) }) }
 
-// deaf ends the calls whose answers will not be heard.
-func (w *wire) deaf() {
+// down fails the pending calls, whose answers are lost, and makes new ones wait for up.
+func (w *wire) down() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
@@ -180,14 +181,14 @@ func (w *wire) deaf() {
 	default:
 	}
 	clear(w.parts)
-	for _, a := range w.asked {
-		a.end(nil, errDeaf)
+	for _, a := range w.pending {
+		a.finish(nil, errCallLost)
 	}
 }
 
-// whole puts n together with what came of it before. It reports whether n is the
-// last part, and drops what grows too large. The lock is held.
-func (w *wire) whole(n *note) bool {
+// assemble puts the earlier parts of n before its data, and reports whether n is the
+// last part. It drops messages that are too large. The caller holds mu.
+func (w *wire) assemble(n *note) bool {
 	at := [2]string{n.From, n.ID}
 	before, begun := w.parts[at]
 	delete(w.parts, at)
@@ -200,48 +201,47 @@ func (w *wire) whole(n *note) bool {
 	return n.More == 0
 }
 
-// hear does what a note says.
-func (b *backend) hear(n note) {
+func (b *backend) handle(n note) {
 	w := &b.wire
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.whole(&n) {
+	if !w.assemble(&n) {
 		return
 	}
 	switch n.Kind {
 	case isCall:
-		b.begins(n)
+		b.startCall(n)
 	case isGiveUp:
 		if end := w.calls[[2]string{n.From, n.ID}]; end != nil {
 			end()
 		}
 	case isAnswer:
-		if a := w.asked[n.ID]; a != nil {
-			a.end(n.Data, nil)
+		if a := w.pending[n.ID]; a != nil {
+			a.finish(n.Data, nil)
 		}
 	case isFailure:
-		if a := w.asked[n.ID]; a != nil {
-			a.end(nil, failure(n.Data))
+		if a := w.pending[n.ID]; a != nil {
+			a.finish(nil, decodeError(n.Data))
 		}
-	case isDeaf:
-		for _, a := range w.asked {
+	case isReset:
+		for _, a := range w.pending {
 			if a.node == n.From {
-				a.end(nil, errDeaf)
+				a.finish(nil, errCallLost)
 			}
 		}
 	case isFence:
 		b.fence(n.Key, n.Epoch)
 	case isJobs:
 		select {
-		case b.jobsCame <- struct{}{}:
-		default: // it will ask
+		case b.nudges <- struct{}{}:
+		default: // it will fetch anyway
 		}
-	case isFree:
+	case isLeaseFree:
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		close(b.free)
 		b.free = make(chan struct{})
 	default:
-		b.log.Warn("another node says what this version does not know", "kind", string(n.Kind))
+		b.log.Warn("another node sent a note of a kind that this version does not know", "kind", string(n.Kind))
 	}
 }

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// workers is how many keys one node works on at once. The gateway has its own
-	// bound.
+	// workers is how many keys one node works on at once. The gateway has a lower
+	// limit.
 	workers = 2000
-	// dueEvery is how often a node looks for keys whose time has come, beside the
-	// times that it knows of.
+	// dueEvery is how often a node polls for due keys. It also does so at each due
+	// time that it knows.
 	dueEvery = time.Second
-	// dueMost is how many keys it wakes at once.
-	dueMost = 200
+	// maxDue is how many keys it wakes at once.
+	maxDue = 200
 )
 
-// running is the one Run of a backend.
+// running is the one call of Run.
 type running struct {
 	b       *backend
 	ctx     context.Context //nolint:containedctx // River calls back without it
 	handler sessions.Handler
-	kick    chan struct{} // has the loop look at once
+	kick    chan struct{} // makes wakeLoop look at once
 	left    chan struct{} // closed by Leave
 	stop    context.CancelFunc
 	ended   chan struct{}  // closed when Run returns
-	own     sync.WaitGroup // keys that River knows nothing of, and who may begin with one
-	over    bool           // nobody may; under the lock of b
+	local   sync.WaitGroup // keys claimed without River, and reservations for more
+	closed  bool           // no more reservations; guarded by backend.mu
 }
 
-// Run is sessions.Work's.
+// Run works on keys until ctx ends: see sessions.Work.
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,11 +60,11 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 		return err
 	}
 	var looking sync.WaitGroup
-	looking.Go(func() { run.look() })
+	looking.Go(func() { run.wakeLoop() })
 	looking.Go(func() {
 		select {
 		case <-run.left:
-			_ = b.river.Stop(ctx) // it takes no more; what ends it is below
+			_ = b.river.Stop(ctx) // it fetches no more jobs; StopAndCancel below ends it
 		case <-ctx.Done():
 		}
 	})
@@ -73,7 +73,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	case <-ctx.Done():
 	case <-b.node.lost.Done():
 		err = errLost
-		// What River does to end in order is in vain.
+		// The node is lost, so do not wait long for River's orderly end.
 		var done context.CancelFunc
 		outside, done = context.WithTimeout(outside, b.ttl/4)
 		defer done()
@@ -82,14 +82,14 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	looking.Wait()
 	err = errors.Join(err, b.river.StopAndCancel(outside))
 	b.mu.Lock()
-	run.over = true
+	run.closed = true
 	b.mu.Unlock()
-	run.own.Wait()
+	run.local.Wait()
 	return err
 }
 
-// look wakes keys whose time has come, until Run ends.
-func (r *running) look() {
+// wakeLoop wakes due keys until Run ends.
+func (r *running) wakeLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -111,18 +111,17 @@ func (r *running) look() {
 	}
 }
 
-// wakeDue wakes keys whose time has come, and returns when that of the next one
-// comes, if there is one.
+// wakeDue wakes keys that are due, and returns when the next one is; zero: none.
 func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 	now := b.now()
 	err = b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
-		n, err := ask(ctx, t, pgx.RowTo[int], `WITH u AS (UPDATE keys SET wake = nextval('epochs')
-			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake, live), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), dueMost)
+		n, err := batchOne(ctx, t, pgx.RowTo[int], `WITH u AS (UPDATE keys SET wake = nextval('epochs')
+			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake, live), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), maxDue)
 		if err != nil {
 			return nil, err
 		}
-		if n == dueMost {
-			next = now // there are more
+		if n == maxDue {
+			next = now // there may be more
 		} else if at, err := value[*int64](ctx, t, `SELECT min(due) FROM keys WHERE due > $1 AND wake = 0`, nanos(now)); err != nil {
 			return nil, err
 		} else if at != nil {
@@ -137,31 +136,31 @@ func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 	return next, err
 }
 
-// work claims the key of a job, unless that is done, and calls the handler as long
-// as there is something to do. mine, if not nil, is the claim that came with the job.
+// work claims the key of a job, unless the job is an old one, and calls the handler
+// until the key has no work left. mine, if not nil, is the claim that came with the job.
 func (r *running) work(job wakeUp, mine *claim) (err error) {
 	b := r.b
 	b.mu.Lock()
-	b.at[job.Wake] = true
+	b.working[job.Wake] = true
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.at, job.Wake)
+		delete(b.working, job.Wake)
 	}()
 	var failed error
 	for {
 		last := mine
 		if last != nil {
-			if failed = dispatch.Call(last.ctx, r.handler, last.Claim); failed == nil && r.letGo(last) {
+			if failed = dispatch.Call(last.ctx, r.handler, last.Claim); failed == nil && r.release(last) {
 				return nil
 			}
 		}
 		for {
-			if mine, err = r.turn(job, last, failed); err == nil {
+			if mine, err = r.nextClaim(job, last, failed); err == nil {
 				break
 			}
-			// Nobody else may begin before this is written, or the node is dead.
+			// Until this is written or the node is dead, no other node can claim the key.
 			b.log.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
 			if channels.Sleep(b.node.lost, time.Second); b.node.lost.Err() != nil {
 				return err

@@ -1,7 +1,7 @@
--- Times are Unix nanoseconds; the smallest number is "no time", which sorts
--- before all. What programs alone read is JSON in columns of type text: jsonb
--- cannot hold a NUL, and people send them. What is looked up by equality and may
--- hold one is kept as a hash or as bytea.
+-- Times are Unix nanoseconds; the smallest number is "no time" and sorts first.
+-- Data that no query looks into is JSON in columns of type text: jsonb cannot hold
+-- a NUL, and people send them. Text that is looked up by equality and may hold one
+-- is stored as a hash or as bytea.
 
 CREATE TABLE meta (
 	one     integer PRIMARY KEY CHECK (one = 1),
@@ -12,11 +12,11 @@ CREATE TABLE meta (
 );
 INSERT INTO meta (one, name, prefix) SELECT 1, r, r FROM substr(md5(gen_random_uuid()::text), 1, 8) r;
 
--- Epochs of claims and numbers of wake-ups. None is ever used twice.
+-- Epochs of claims and numbers of wake-ups; each is used once.
 CREATE SEQUENCE epochs;
 
--- A row is locked for every change of its key. A row that is not known holds
--- the place of a key while its first change is on its way.
+-- A row is locked for every change of its key. A row that is not known exists only
+-- to lock a key during its first change.
 CREATE TABLE keys (
 	id           bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	key          text    COLLATE "C" NOT NULL UNIQUE,
@@ -27,10 +27,10 @@ CREATE TABLE keys (
 	updated      bigint,                      -- NULL without a transcript
 	conversation text    NOT NULL DEFAULT '',
 	version      bigint  NOT NULL DEFAULT 0,  -- counts changes
-	due          bigint,                      -- when there is something to do; NULL: never
-	rest         bigint  NOT NULL DEFAULT 0,  -- until when a key whose handler failed is left alone
+	due          bigint,                      -- when the key has work; NULL: never
+	rest         bigint  NOT NULL DEFAULT 0,  -- until when a key rests whose handler failed
 	failures     integer NOT NULL DEFAULT 0,
-	wake         bigint  NOT NULL DEFAULT 0,  -- the wake-up on its way; 0: none
+	wake         bigint  NOT NULL DEFAULT 0,  -- number of the pending wake-up; 0: none
 	live         bigint  NOT NULL DEFAULT 0,  -- epoch of the live claim; 0: none
 	node         text    NOT NULL DEFAULT ''  -- that has it
 ) WITH (fillfactor = 80);
@@ -47,9 +47,9 @@ CREATE TABLE inbox (
 	accepted   bigint  NOT NULL,
 	dedupe     text    NOT NULL UNIQUE,  -- hash
 	message_id text    NOT NULL,         -- hash, or ''
-	about      bytea   NOT NULL,         -- the network's id of the message that it is or changes
-	data       text    NOT NULL,         -- what changes
-	inbound    text    NOT NULL,         -- what was said
+	about      bytea   NOT NULL,         -- the network's id of the message, or of the one that it edits
+	data       text    NOT NULL,         -- the fields that may change
+	inbound    text    NOT NULL,         -- the message
 	PRIMARY KEY (key_id, seq)
 );
 CREATE INDEX inbox_waiting ON inbox (key_id, seq) WHERE state = 'waiting';
@@ -104,12 +104,12 @@ CREATE TABLE summaries (
 	PRIMARY KEY (key_id, covers)
 );
 
--- Hashes of what was accepted once and is gone.
+-- Hashes of messages that were accepted and then deleted.
 CREATE TABLE marks (hash text COLLATE "C" PRIMARY KEY);
 
 CREATE TABLE days (day text PRIMARY KEY, begun bigint NOT NULL);
 
--- What belongs to no key: its name is a, b and n.
+-- Records that belong to no key. a, b and n are the name.
 CREATE TABLE records (
 	kind text    NOT NULL,
 	a    bytea   NOT NULL,
@@ -121,15 +121,15 @@ CREATE TABLE records (
 );
 CREATE INDEX records_quarantined ON records (kind) WHERE kind = 'quarantined' AND kept;
 
--- The processes that work on keys or hold leases, and until when they are
--- believed to live. The clock is the database's.
+-- The processes that work on keys or hold leases, and until when each counts as
+-- alive, by the clock of the database.
 CREATE TABLE nodes (
 	id      text        PRIMARY KEY,
 	host    text        NOT NULL,
 	expires timestamptz NOT NULL
 );
 
--- Things that exist once over all nodes. A lease is valid while its node lives.
+-- A lease is for something that only one node may have. It is valid while its node lives.
 CREATE TABLE leases (
 	name text PRIMARY KEY,
 	node text NOT NULL

@@ -1,4 +1,4 @@
--- What each node tells the others of itself.
+-- What nodes show of themselves.
 ALTER TABLE nodes
 	ADD COLUMN version text        NOT NULL DEFAULT '',
 	ADD COLUMN roles   text[]      NOT NULL DEFAULT '{}',

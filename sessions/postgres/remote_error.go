@@ -10,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// classes are the errors that stay what they are on the way from one node to
-// another, by what they are called there.
+// classes are the errors that keep their identity between nodes, by their name in a
+// note.
 var classes = map[string]error{
 	"not found": sessions.ErrNotFound, "conflict": sessions.ErrConflict, "fenced": sessions.ErrFenced, "full": sessions.ErrFull,
 	"too many": sessions.ErrTooMany, "no peer": sessions.ErrNoPeer,
@@ -19,18 +19,17 @@ var classes = map[string]error{
 	"deadline": context.DeadlineExceeded, "canceled": context.Canceled,
 }
 
-// failed is an error of another node.
-type failed struct {
+// remoteError is an error of another node.
+type remoteError struct {
 	Text    string         `json:"text"`
 	Classes []string       `json:"classes,omitempty"`
 	Retry   *time.Duration `json:"retry,omitempty"` // of a channels.Retry
 	NotSent bool           `json:"not_sent,omitempty"`
 }
 
-// failureOf is err for the wire.
-func failureOf(err error) []byte {
-	f := failed{Text: err.Error()}
-	f.Text = f.Text[:min(len(f.Text), partMost/2)]
+func encodeError(err error) []byte {
+	f := remoteError{Text: err.Error()}
+	f.Text = f.Text[:min(len(f.Text), maxPart/2)]
 	for name, class := range classes {
 		if errors.Is(err, class) {
 			f.Classes = append(f.Classes, name)
@@ -43,19 +42,18 @@ func failureOf(err error) []byte {
 	return []byte(encode(f))
 }
 
-// failure is what came over the wire.
-func failure(data []byte) error {
-	f := &failed{}
+func decodeError(data []byte) error {
+	f := &remoteError{}
 	if err := json.Unmarshal(data, f); err != nil {
 		return errors.New("another node's error cannot be read")
 	}
 	return f
 }
 
-func (f *failed) Error() string { return f.Text }
+func (f *remoteError) Error() string { return f.Text }
 
-// Unwrap returns the classes.
-func (f *failed) Unwrap() (list []error) {
+// Unwrap returns an error of each class.
+func (f *remoteError) Unwrap() (list []error) {
 	for _, name := range f.Classes {
 		if class := classes[name]; class != nil {
 			list = append(list, class)

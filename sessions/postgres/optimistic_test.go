@@ -9,9 +9,9 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// TestStaleGuess: what another node changed since this one looked at a key that it
-// has claimed is not overlooked, though its steps take no lock at first.
-func TestStaleGuess(t *testing.T) {
+// TestStaleCache: a step without a lock notices that another node changed the key since
+// this one cached it.
+func TestStaleCache(t *testing.T) {
 	for name, c := range map[string]struct {
 		other sessions.Entry // what comes in at the other node
 		wants error          // of the commit of the turn

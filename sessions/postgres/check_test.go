@@ -28,8 +28,8 @@ import (
 	"dragoman/sessions/postgres"
 )
 
-// refused asserts that the database at url is opened by nobody, that the check
-// says the same, and that it is one sentence without the password.
+// refused asserts that Open and Check refuse the database at url with the same error,
+// in one sentence without the password.
 func refused(t *testing.T, url, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -48,7 +48,7 @@ func refused(t *testing.T, url, want string) {
 	}
 }
 
-// TestTrouble: whatever is wrong with a database is said in one sentence.
+// TestTrouble: each problem of a database is described in one sentence.
 func TestTrouble(t *testing.T) {
 	url := pgtest.Database(t, "", "")
 	at := func(part, instead string) string { return strings.Replace(url, part, instead, 1) }
@@ -65,9 +65,9 @@ func TestTrouble(t *testing.T) {
 	refused(t, "postgres://dragoman:"+pgtest.Password+"@127.0.0.1:1/x?sslmode=disable", "PostgreSQL at 127.0.0.1:1 cannot be reached: connect: connection refused")
 	refused(t, at("sslmode=disable", "sslmode=verify-ful"), "the url has an unknown sslmode")
 	refused(t, at("/"+name, "/nowhere"), `has no database "nowhere": create it`)
-	refused(t, at("/"+name, "/ascii"), "the database is encoded in SQL_ASCII; it takes one in UTF8")
+	refused(t, at("/"+name, "/ascii"), "the database is encoded in SQL_ASCII; Dragoman needs one in UTF8")
 	refused(t, at("dragoman:", "poor:"), `the user "poor" may not create a schema in the database "`+name+`": run GRANT CREATE ON DATABASE`)
-	refused(t, at("dragoman:", "reader:"), "the database can only be read: default_transaction_read_only is on")
+	refused(t, at("dragoman:", "reader:"), "the database is read-only: default_transaction_read_only is on")
 	refused(t, at("dragoman:", "narrow:"), "has no connection left")
 	refused(t, at("sslmode=disable", "sslmode=require"), "does not speak TLS")
 	refused(t, at("sslmode=disable", "sslmode=verify-full&sslrootcert=/nowhere/ca.pem"), "the url names a file that cannot be read: open /nowhere/ca.pem")
@@ -86,11 +86,10 @@ func TestTooOld(t *testing.T) {
 	if os.Getenv("DRAGOMAN_PG") != "13" {
 		t.Skip("this is no PostgreSQL 13: make test-postgres-versions")
 	}
-	refused(t, pgtest.Database(t, "", ""), "the server is PostgreSQL 13; it takes 14 or newer")
+	refused(t, pgtest.Database(t, "", ""), "the server is PostgreSQL 13; Dragoman needs 14 or newer")
 }
 
-// TestStandby: one that can only be read is refused, and what it has is not
-// changed.
+// TestStandby: Open refuses a read-only standby and does not change it.
 func TestStandby(t *testing.T) {
 	server := pgtest.New(t, pgtest.Options{})
 	url := server.URL("postgres")
@@ -98,12 +97,12 @@ func TestStandby(t *testing.T) {
 	must(t, err)
 	must(t, s.Close())
 	server.Restart(t, map[string]string{"standby.signal": ""})
-	refused(t, url, "the server is a standby, which can only be read: name the primary")
-	refused(t, url+"&target_session_attrs=read-write", "none of the servers can be written")
+	refused(t, url, "the server is a read-only standby: name the primary")
+	refused(t, url+"&target_session_attrs=read-write", "all servers are read-only standbys")
 }
 
-// TestTLS: with verify-full the server has to prove its name, and a password that
-// is wrong is said.
+// TestTLS: with verify-full the server must prove its name. A wrong password has its own
+// error.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca, key, cert := certificates(t)
@@ -166,8 +165,8 @@ func certificates(t *testing.T) (ca, key, cert string) {
 	return text("CERTIFICATE", caDER), text("EC PRIVATE KEY", keyDER), text("CERTIFICATE", der)
 }
 
-// TestMaxConns: fifty keys at work, and those who accept for them, share as many
-// connections as are allowed.
+// TestMaxConns: fifty busy keys, and the callers that accept messages for them, share
+// the allowed connections.
 func TestMaxConns(t *testing.T) {
 	const most, chats, each = 6, 50, 4
 	url := database(t)

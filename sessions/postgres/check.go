@@ -13,15 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Check tells why no store can be opened in the database at url. It changes
-// nothing, so a daemon may run.
+// Check returns why no store can be opened in the database at url, or nil. It changes
+// nothing, so a daemon may run meanwhile.
 func Check(ctx context.Context, url string) error {
 	b, err := connect(ctx, url, Options{})
 	if err != nil {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	defer b.pool.Close()
-	rivers, err := b.rivers()
+	rivers, err := b.riverMigrator()
 	if err == nil {
 		_, err = b.migrated(ctx, rivers)
 	}
@@ -31,13 +31,13 @@ func Check(ctx context.Context, url string) error {
 	return nil
 }
 
-// errPooler is why Open refuses a server.
-var errPooler = errors.New("there is a pooler in front of PostgreSQL that hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
+var errPooler = errors.New("a pooler in front of PostgreSQL hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
 
-// look refuses servers that this package cannot work with. A connection stays with
-// one server process, and two have two, unless a pooler shares them. That one
-// would fail at a prepared statement before it could be found out.
-func (b *backend) look(ctx context.Context) error {
+// checkServer refuses servers that this package cannot work with. To find a pooler
+// that shares connections, it compares server processes: without such a pooler a
+// connection keeps its process, and two connections have two. Its query is not
+// prepared, because that would fail behind such a pooler.
+func (b *backend) checkServer(ctx context.Context) error {
 	var pids []int
 	for range 2 {
 		conn, err := b.pool.Acquire(ctx)
@@ -55,13 +55,13 @@ func (b *backend) look(ctx context.Context) error {
 			case err != nil:
 				return err
 			case version < 140000:
-				return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
+				return fmt.Errorf("the server is PostgreSQL %d; Dragoman needs 14 or newer", version/10000)
 			case encoding != "UTF8":
-				return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
+				return fmt.Errorf("the database is encoded in %s; Dragoman needs one in UTF8", encoding)
 			case standby:
-				return errors.New("the server is a standby, which can only be read: name the primary in store.url, or all servers with target_session_attrs=read-write")
+				return errors.New("the server is a read-only standby: name the primary in store.url, or all servers with target_session_attrs=read-write")
 			case readOnly:
-				return errors.New("the database can only be read: default_transaction_read_only is on")
+				return errors.New("the database is read-only: default_transaction_read_only is on")
 			}
 			pids = append(pids, pid)
 		}
@@ -69,13 +69,13 @@ func (b *backend) look(ctx context.Context) error {
 	if pids[0] != pids[1] || pids[0] == pids[2] {
 		return errPooler
 	}
-	return b.allowed(ctx)
+	return b.checkRights(ctx)
 }
 
-// allowed refuses a user who lacks a right.
-func (b *backend) allowed(ctx context.Context) error {
+// checkRights refuses a user who lacks a right.
+func (b *backend) checkRights(ctx context.Context) error {
 	var user, database string
-	var create, use, all pgtype.Bool // not valid: there is no such schema
+	var create, use, all pgtype.Bool // use is not valid without the schema, all without tables
 	err := b.pool.QueryRow(ctx, `SELECT current_user, current_database(), CASE WHEN s IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(s, 'CREATE') END,
 		has_schema_privilege(s, 'USAGE'), (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
 		FROM pg_class WHERE relnamespace = s AND relkind = 'r') FROM to_regnamespace($1) s`, quoted(b.schema)).Scan(&user, &database, &create, &use, &all)
@@ -92,7 +92,7 @@ func (b *backend) allowed(ctx context.Context) error {
 	return nil
 }
 
-// problem is an error with a sentence for operators instead of its own words.
+// problem replaces the text of an error by a sentence for operators.
 type problem struct {
 	sentence string
 	error
@@ -101,8 +101,8 @@ type problem struct {
 func (p *problem) Error() string { return p.sentence }
 func (p *problem) Unwrap() error { return p.error }
 
-// explain says in one sentence what is wrong with the database, as far as err is
-// known. The driver's own words repeat themselves for each address that it tried.
+// explain gives the usual errors of a database one sentence for operators. The driver
+// repeats its text for each address that it tried.
 func (b *backend) explain(err error) error {
 	c := b.pool.Config().ConnConfig
 	where := net.JoinHostPort(c.Host, fmt.Sprint(c.Port))
@@ -121,7 +121,7 @@ func (b *backend) explain(err error) error {
 		case "53300":
 			return say("PostgreSQL at %s has no connection left (%s): lower store.max_conns, or raise max_connections on the server", where, pg.Message)
 		case "57P01", "57P03":
-			return say("PostgreSQL at %s starts or stops (%s): try again", where, pg.Message)
+			return say("PostgreSQL at %s is starting or stopping (%s): try again", where, pg.Message)
 		}
 		return err
 	}
@@ -140,7 +140,7 @@ func (b *backend) explain(err error) error {
 		return say("PostgreSQL at %s does not speak TLS, which sslmode asks for in store.url: turn ssl on there", where)
 	}
 	if strings.Contains(text, "read only connection") {
-		return say("PostgreSQL at %s: none of the servers can be written; they are standbys", where)
+		return say("PostgreSQL at %s: all servers are read-only standbys", where)
 	}
 	var cause error = connecting
 	if op, ok := errors.AsType[*net.OpError](err); ok {
