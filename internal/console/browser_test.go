@@ -77,6 +77,7 @@ func (g *gateway) up(l net.Listener) {
 	ch.SetCommands([]channels.Command{
 		{Name: "help", Help: "what the commands do"},
 		{Name: "new", Help: "begin a new conversation"},
+		{Name: "compact", Help: "summarise the older part of the conversation (all of it is kept)"},
 		{Name: "stop", Help: "stop the answer that is being written"},
 		{Name: "status", Help: "what is going on"},
 	})

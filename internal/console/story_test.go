@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,7 +274,11 @@ func TestCommandsAndKeys(t *testing.T) {
 	v.until(connected)
 	v.until(`document.querySelector("#room").textContent === "work"`)
 	v.keys("/")
-	v.until(`document.querySelectorAll("#commands li").length === 4`)
+	v.until(`document.querySelectorAll("#commands li").length === 5`)
+	const lines = `[...document.querySelectorAll("#commands b")].map((b) => { const r = document.createRange(); r.selectNodeContents(b); return r.getClientRects().length; })`
+	if got := js[[]int](v, lines); slices.Max(got) > 1 {
+		t.Errorf("the commands' names take %d lines, want one each", got)
+	}
 	v.picture("commands")
 	v.keys("st")
 	v.until(`document.querySelectorAll("#commands li").length === 2`)
