@@ -171,16 +171,26 @@ func (b *backend) removeDrafts() error {
 
 func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }
 
-// documentPath is the path of k's document. The zero key has store.json.
-func (b *backend) documentPath(k channels.Key) string {
+// documentName is the folder and the name of k's document. The zero key has store.json.
+func documentName(k channels.Key) (dir, name string) {
 	if k.IsZero() {
-		return filepath.Join(b.dir, commonName)
+		return ".", commonName
 	}
-	return filepath.Join(b.dir, folder(k, documentDir), fileName(k)+".json")
+	return folder(k, documentDir), fileName(k) + ".json"
+}
+
+func archiveName(k channels.Key) (dir, name string) {
+	return folder(k, archiveDir), fileName(k) + ".jsonl"
+}
+
+func (b *backend) documentPath(k channels.Key) string {
+	dir, name := documentName(k)
+	return filepath.Join(b.dir, dir, name)
 }
 
 func (b *backend) archivePath(k channels.Key) string {
-	return filepath.Join(b.dir, folder(k, archiveDir), fileName(k)+".jsonl")
+	dir, name := archiveName(k)
+	return filepath.Join(b.dir, dir, name)
 }
 
 // folder is usual, or for a scheduled job, which has a queue and no conversation,

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sync"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -22,109 +24,124 @@ import (
 // reconcile makes rows and documents agree. It reads only documents that changed
 // since they were written. converting is that of [Options].
 func (s *Store) reconcile(ctx context.Context, converting func(backup string)) error {
-	docs, err := s.b.Documents(ctx, false)
-	if err != nil {
+	b := s.b
+	var files listing
+	var unlisted error
+	var lister sync.WaitGroup
+	lister.Go(func() { files, unlisted = b.list() })
+	docs, err := b.Documents(ctx, false)
+	lister.Wait()
+	if err = errors.Join(err, unlisted); err != nil {
 		return err
 	}
-	known := make(map[string]sqlite.Document, len(docs))
-	for _, doc := range docs {
-		known[s.b.documentPath(doc.Key)] = doc
-	}
-	// rebuild marks its end here.
-	if known[s.b.documentPath(channels.Key{})].Written == 0 {
+	// rebuild marks its end in the document of the zero key.
+	if !slices.ContainsFunc(docs, func(doc sqlite.Document) bool { return doc.Key.IsZero() && doc.Written > 0 }) {
 		return s.rebuild(ctx, docs, converting)
 	}
-	if err := s.b.removeFormat2(); err != nil {
+	if err := b.removeFormat2(); err != nil {
 		return err
 	}
-	files, err := s.b.files()
-	if err != nil {
-		return err
-	}
-	changed, err := s.b.changed(files, known)
-	for _, path := range changed {
-		if err == nil {
-			err = refuseNewer(path)
+	d := b.compare(files, docs)
+	paths := slices.Sorted(maps.Keys(d.changed))
+	for _, path := range paths {
+		if err := refuseNewer(path); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = s.b.outdateMissing(ctx, files, docs)
+	for _, k := range d.odd {
+		if err := b.renameDamagedArchive(k); err != nil {
+			return err
+		}
 	}
-	for _, path := range changed {
+	err = errors.Join(b.Outdate(ctx, false, d.documents...), b.Outdate(ctx, true, append(d.archives, d.odd...)...))
+	for _, path := range paths {
 		if err == nil {
-			err = s.apply(ctx, path, known[path])
+			err = s.apply(ctx, path, d.changed[path])
 		}
 	}
 	return err
 }
 
-// files returns the entries of all folders of the store, by path.
-func (b *backend) files() (map[string]fs.DirEntry, error) {
-	all := map[string]fs.DirEntry{}
-	for _, sub := range storeDirs {
-		entries, err := os.ReadDir(filepath.Join(b.dir, sub))
+// listing is the files of the store, by folder and name.
+type listing map[string]map[string]fs.DirEntry
+
+// list lists the files. It also reads the FileInfo of documents, but not of archives,
+// which may be many.
+func (b *backend) list() (listing, error) {
+	all := listing{}
+	for _, dir := range storeDirs {
+		entries, err := os.ReadDir(filepath.Join(b.dir, dir))
 		if err != nil {
 			return nil, err
 		}
+		all[dir] = make(map[string]fs.DirEntry, len(entries))
 		for _, e := range entries {
-			all[filepath.Join(b.dir, sub, e.Name())] = e
+			if filepath.Ext(e.Name()) == ".json" {
+				info, err := e.Info()
+				if err != nil {
+					return nil, err
+				}
+				e = fs.FileInfoToDirEntry(info)
+			}
+			all[dir][e.Name()] = e
 		}
 	}
 	return all, nil
 }
 
-// changed returns the paths of documents that are new or not as they were written. It
-// takes a document's permissions away from other users, whom an editor or a restored
-// backup may have given some.
-func (b *backend) changed(files map[string]fs.DirEntry, known map[string]sqlite.Document) (changed []string, err error) {
-	for path, e := range files {
-		doc, ours := known[path]
-		if sub := filepath.Base(filepath.Dir(path)); !ours && (filepath.Ext(path) != ".json" || sub != documentDir && sub != jobDir) {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil {
-			return nil, err
-		}
-		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-			_ = os.Chmod(path, 0o600) // fails if the file is another user's
-		}
-		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
-			changed = append(changed, path)
-		}
-	}
-	slices.Sort(changed)
-	return changed, nil
+// differences are the files that do not agree with the rows.
+type differences struct {
+	changed   map[string]sqlite.Document // documents that are new or not as noted, by path
+	documents []channels.Key             // whose documents are missing
+	archives  []channels.Key             // whose archives are missing
+	odd       []channels.Key             // whose archives are no files
 }
 
-// outdateMissing has documents and archives written anew that are missing, and
-// archives that are no files. It checks only the names of archives, since there may
-// be many: appendArchive notices one that was cut.
-func (b *backend) outdateMissing(ctx context.Context, files map[string]fs.DirEntry, docs []sqlite.Document) error {
-	var documents, archives []channels.Key
-	for _, doc := range docs {
-		warn := func(msg, path string) {
-			if !doc.Stale() { // else a crash may have come before the file was written
-				b.log.Warn(msg, "key", doc.Key.String(), "file", filepath.Base(path))
-			}
+// compare compares the files with what is noted of them. An archive that was cut is
+// noticed by appendArchive. compare makes documents private, since an editor or a
+// restored backup may have changed their permissions.
+func (b *backend) compare(files listing, docs []sqlite.Document) differences {
+	d := differences{changed: map[string]sqlite.Document{}}
+	compare := func(dir, name string, doc sqlite.Document) {
+		info, _ := files[dir][name].Info() // list has read it
+		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			_ = os.Chmod(filepath.Join(b.dir, dir, name), 0o600) // fails if the file is another user's
 		}
-		if path := b.documentPath(doc.Key); doc.Size > 0 && files[path] == nil {
-			warn("the document of a conversation is gone; it is written anew", path)
-			documents = append(documents, doc.Key)
-		}
-		path := b.archivePath(doc.Key)
-		switch e := files[path]; {
-		case e == nil && doc.Bytes > 0:
-			warn("the archive of a conversation is gone; it is written anew", path)
-			archives = append(archives, doc.Key)
-		case e != nil && !e.Type().IsRegular() && !doc.Key.IsZero():
-			if err := b.renameDamagedArchive(doc.Key); err != nil {
-				return err
-			}
-			archives = append(archives, doc.Key)
+		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
+			d.changed[filepath.Join(b.dir, dir, name)] = doc
 		}
 	}
-	return errors.Join(b.Outdate(ctx, false, documents...), b.Outdate(ctx, true, archives...))
+	for _, doc := range docs {
+		warn := func(msg, file string) {
+			if !doc.Stale() { // else a crash may have come before the file was written
+				b.log.Warn(msg, "key", doc.Key.String(), "file", file)
+			}
+		}
+		dir, name := documentName(doc.Key)
+		if files[dir][name] != nil {
+			compare(dir, name, doc)
+			delete(files[dir], name)
+		} else if doc.Size > 0 {
+			warn("the document of a conversation is gone; it is written anew", name)
+			d.documents = append(d.documents, doc.Key)
+		}
+		dir, name = archiveName(doc.Key)
+		switch e := files[dir][name]; {
+		case e == nil && doc.Bytes > 0:
+			warn("the archive of a conversation is gone; it is written anew", name)
+			d.archives = append(d.archives, doc.Key)
+		case e != nil && !e.Type().IsRegular() && !doc.Key.IsZero():
+			d.odd = append(d.odd, doc.Key)
+		}
+	}
+	for _, dir := range []string{documentDir, jobDir} {
+		for name := range files[dir] {
+			if filepath.Ext(name) == ".json" {
+				compare(dir, name, sqlite.Document{})
+			}
+		}
+	}
+	return d
 }
 
 func (b *backend) renameDamagedArchive(k channels.Key) error {
