@@ -27,6 +27,9 @@ type Queued struct {
 	Newest bool
 	// Light: the caller reads only the Key of Inbound.
 	Light bool
+	// Writers: the caller reads only the Key, Sender and Private of Inbound. Rows that
+	// repeat those of another may be left out.
+	Writers bool
 }
 
 // Said chooses messages of a transcript. After and Before are exclusive. A zero field
@@ -40,6 +43,9 @@ type Said struct {
 	Again bool
 	// Light: the caller does not read Content.
 	Light bool
+	// Writers: the caller reads only the Role, Sender and Name of user messages. Other
+	// messages, and those that repeat another, may be left out.
+	Writers bool
 }
 
 // Order is the order of a list of heads.

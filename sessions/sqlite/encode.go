@@ -48,6 +48,16 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
+// restWith is the rest column with only some of its fields. JSON that SQLite cannot parse,
+// because it is nested too deep, stays whole.
+func restWith(names ...string) string {
+	fields := ``
+	for _, name := range names {
+		fields += `, '` + name + `', CAST(rest AS TEXT) -> '$.` + name + `'`
+	}
+	return `CASE WHEN json_valid(CAST(rest AS TEXT)) THEN json_object(` + fields[2:] + `) ELSE rest END`
+}
+
 // scanMessages scans the id, role, rest and content of message rows. All rows of a read
 // share the variables, because each turn reads a history.
 func scanMessages() func(scanner) (sessions.Message, error) {

@@ -41,7 +41,11 @@ func (r reader) transcript(ctx context.Context, from, to int64, q rows.Said) ite
 	if q.Light {
 		columns = `SELECT id, role, rest, ''`
 	}
-	return stream(ctx, r.src, scanMessages(), columns+` FROM messages WHERE id BETWEEN ? AND ?`+orderBy(`id`, q.Newest), from, to)
+	condition := orderBy(`id`, q.Newest)
+	if q.Writers {
+		columns, condition = `SELECT DISTINCT 0, role, `+restWith("sender", "name")+`, ''`, ` AND role = 'user'`
+	}
+	return stream(ctx, r.src, scanMessages(), columns+` FROM messages WHERE id BETWEEN ? AND ?`+condition, from, to)
 }
 
 // newest yields messages from the newest on: those that came after the cached ones, the

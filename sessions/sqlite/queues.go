@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"iter"
 	"slices"
@@ -107,8 +108,22 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 		where, args = ` WHERE r.id >> 32 = ? >> 32 AND r.message_id = ? AND r.message_id <> ''`, []any{args[0], q.MessageID}
 	case q.Open:
 		where += waiting
+	case q.Writers:
+		return r.writers(ctx, k, where, args...)
 	}
 	return r.inbox(ctx, k, q.Light, key, where+order(k, q.Newest), args...)
+}
+
+// writers reads who wrote the rows of k, each once.
+func (r reader) writers(ctx context.Context, k channels.Key, where string, args ...any) iter.Seq2[rows.In, error] {
+	return stream(ctx, r.src, func(row scanner) (in rows.In, err error) {
+		var rest sql.RawBytes
+		if err = row.Scan(&rest); err == nil {
+			err = decode(rest, &inboundRest{Inbound: &in.Inbound})
+		}
+		in.Inbound.Key = k
+		return in, err
+	}, `SELECT DISTINCT `+restWith("sender", "private")+` FROM inbox r`+where, args...)
 }
 
 // inbox reads rows of k, or of the key in the column.

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -163,4 +164,20 @@ func count(t *testing.T, path, table string) (n int) {
 	defer db.Close()
 	must(t, db.QueryRow(`SELECT count(*) FROM `+table).Scan(&n))
 	return n
+}
+
+// TestWritersOfDeepMessages: SQLite cannot parse JSON as deep as the stores keep.
+func TestWritersOfDeepMessages(t *testing.T) {
+	s := open(t)
+	e := entry("x:1", "1", "hello")
+	e.Answered, e.Append = true, []sessions.Message{{
+		Role: sessions.RoleUser, Content: "hello", Sender: "8", Name: "deep",
+		Extra: map[string]json.RawMessage{"deep": json.RawMessage(strings.Repeat("[", 1000) + strings.Repeat("]", 1000))},
+	}}
+	_, err := s.Accept(t.Context(), e)
+	must(t, err)
+	list, err := s.Writers(t.Context(), "x")
+	if err != nil || !slices.ContainsFunc(list, func(w sessions.Writer) bool { return w.Name == "deep" && slices.Equal(w.IDs, []string{"8"}) }) {
+		t.Errorf("Writers = %+v, %v", list, err)
+	}
 }
