@@ -14,8 +14,7 @@ import (
 	"dragoman/sessions/exchange"
 )
 
-// daemon is what commands call of other packages and what their tests replace.
-// What stands here is explained there.
+// daemon has the functions of other packages that the tests of commands replace.
 type daemon struct {
 	load        func(config.Options) (*config.Config, config.Source, error)
 	serve       func(context.Context, *config.Config, app.Options) error
@@ -27,8 +26,8 @@ type daemon struct {
 
 var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}
 
-// caller is this program as others see it that want the state directory, and
-// where it tells a person what it waits for.
+// caller names this program to others that want to use the state directory, and
+// prints what it waits for.
 func (e *env) caller() storage.Caller {
 	return storage.Caller{Version: programVersion(), Verb: e.verb, Tell: func(sentence string) {
 		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", sessions.Printable(sentence))
@@ -41,8 +40,8 @@ func (e *env) load(path string) (*config.Config, error) {
 	return cfg, err
 }
 
-// loadWithoutSecrets is load for what logs in nowhere: secrets that are not
-// there are empty.
+// loadWithoutSecrets is load for commands that log in nowhere. Missing secrets
+// are empty instead of an error.
 func (e *env) loadWithoutSecrets(path string) (*config.Config, error) {
 	cfg, _, err := e.daemon.load(config.Options{Path: path, NoSecrets: true})
 	return cfg, err

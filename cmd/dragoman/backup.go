@@ -31,9 +31,9 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) {
-		return tell(nil, "there is nothing to back up: no daemon has run with %s yet (its state would be in %s); to use another configuration, add --config", cfg.Source(), cfg.StateDir)
+		return plainErrorf(nil, "there is nothing to back up: no daemon has run with %s yet (its state would be in %s); to use another configuration, add --config", cfg.Source(), cfg.StateDir)
 	}
-	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete an incomplete file
 	defer stop()
 	p := &progress{e: e}
 	defer p.end()
@@ -60,13 +60,13 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 	return nil
 }
 
-// holds says what is in a backup.
+// holds describes the contents of a backup.
 func holds(end backup.End) string {
 	return fmt.Sprintf("%s, %s, %s (%d MB)", count(end.Conversations, "conversation", "conversations"),
 		count(end.Messages, "message", "messages"), count(end.Files, "file", "files"), (end.Bytes+1<<19)>>20)
 }
 
-// backup shows how far a backup has come.
+// backup shows the progress of a backup.
 func (p *progress) backup(now backup.End) {
 	if p.e.plain || p.e.now().Sub(p.shown) < showEvery {
 		return
@@ -84,7 +84,6 @@ func (*restoreCmd) Help() string {
 	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place; conversations in PostgreSQL are built in a separate schema. The configuration decides the type of the store."
 }
 
-// Run restores.
 func (k *restoreCmd) Run(e *env, c *cli) error {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
@@ -92,13 +91,13 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	}
 	f, err := os.Open(k.File)
 	if err != nil {
-		return tell(cause(err), "%s cannot be read", k.File)
+		return plainErrorf(cause(err), "%s cannot be read", k.File)
 	}
 	defer f.Close()
-	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete an incomplete state
 	defer stop()
 	p := &progress{e: e}
-	r, err := storage.Restore(ctx, cfg, e.caller(), f, k.Yes, p.tell)
+	r, err := storage.Restore(ctx, cfg, e.caller(), f, k.Yes, p.update)
 	p.end()
 	if full := (*storage.NotEmptyError)(nil); errors.As(err, &full) {
 		return &usageError{fmt.Sprintf("%v; add --yes to replace it with the backup (the old state is kept under another name)", full)}

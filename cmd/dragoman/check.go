@@ -75,7 +75,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	return unusable
 }
 
-// sayDamage tells of files of the store that were set aside.
+// sayDamage warns of damaged files that the store has set aside.
 func (e *env) sayDamage(cfg *config.Config) {
 	for _, text := range storage.DamageWarnings(cfg) {
 		e.say("warning: %s", sessions.Printable(text))

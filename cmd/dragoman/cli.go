@@ -35,7 +35,7 @@ type cli struct {
 	Help       helpCmd       `cmd:"" help:"Explain a command."`
 }
 
-// keyArg and jsonFlag are part of many commands.
+// keyArg and jsonFlag are embedded in many commands.
 type keyArg struct {
 	Key string `arg:"" help:"The conversation, like telegram:123456."`
 }
@@ -66,7 +66,7 @@ func (versionCmd) Run(e *env, _ *cli) error {
 // version is set by the linker for releases.
 var version string
 
-// programVersion is the release's, or the commit's that it was built from.
+// programVersion is the release, or the commit that the program was built from.
 func programVersion() string {
 	if version != "" {
 		return version

@@ -16,7 +16,7 @@ func (k *completionCmd) Run(e *env, _ *cli) error {
 	return err
 }
 
-// completions ask the program itself what may come next.
+// completions are scripts that ask the program itself for the next words.
 var completions = map[string]string{
 	"bash": `# Completion for dragoman. In ~/.bashrc: source <(dragoman completion bash)
 _dragoman() {
@@ -47,7 +47,7 @@ complete -c dragoman -s o -l output -r -F
 `,
 }
 
-// completeCmd prints what may come after words, each with its help.
+// completeCmd prints the possible next words, each with its help.
 type completeCmd struct {
 	Words []string `arg:"" optional:""`
 }

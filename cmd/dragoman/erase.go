@@ -36,8 +36,8 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		if !k.JSON {
 			e.say("%s", e.planText(k.Target, plan))
 		}
-		// Even what seems empty is erased: messages may wait that were never
-		// answered, and facts of long ago.
+		// An empty plan is carried out too: there may be unanswered messages and old
+		// facts.
 		if err := e.confirm(k.Yes, "Erase this for good? It cannot be undone."); err != nil {
 			return err
 		}
@@ -67,15 +67,16 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// erased is what an erasure removed, and where it did not look.
+// erased is the JSON output of sessions erase.
 type erased struct {
 	sessions.Erased
-	// Names are keys of which nothing but the name was left.
-	Names     []channels.Key `json:"names,omitempty"`
-	NotErased []string       `json:"not_erased,omitempty"`
+	// Names are keys of which only the name was left.
+	Names []channels.Key `json:"names,omitempty"`
+	// NotErased are stores that are not in use.
+	NotErased []string `json:"not_erased,omitempty"`
 	// MayRemain are shared chats whose memory is kept.
 	MayRemain []string `json:"may_remain,omitempty"`
-	// MaybeTheirs are people, as an erasure takes them, who may be the same.
+	// MaybeTheirs are people who may be the same person, as targets of an erasure.
 	MaybeTheirs []string `json:"maybe_theirs,omitempty"`
 }
 
@@ -86,7 +87,8 @@ func namesakes(p erasure.Plan) (people []string) {
 	return people
 }
 
-// remembering lists the shared chats in whose memory something may remain.
+// remembering lists the shared chats whose memory is kept and may mention the
+// person.
 func remembering(p erasure.Plan) (keys []string) {
 	for _, s := range p.Shared {
 		if s.Facts > 0 {

@@ -50,7 +50,7 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	return b.String()
 }
 
-// keyLine are keys in one line.
+// keyLine lists keys in one line.
 func keyLine(keys []channels.Key) string {
 	var all []string
 	for _, k := range keys {
@@ -59,7 +59,7 @@ func keyLine(keys []channels.Key) string {
 	return strings.Join(all, ", ")
 }
 
-// elsewhereText names the stores that are not looked into, one a line, or is "".
+// elsewhereText names the stores that the erasure does not touch, or returns "".
 func elsewhereText(p erasure.Plan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
@@ -68,7 +68,7 @@ func elsewhereText(p erasure.Plan) string {
 		"\nRemove those that you no longer need. To erase from another store too, use a configuration that names it."
 }
 
-// pathLines are paths, one a line.
+// pathLines lists paths, one a line.
 func pathLines(paths []string) string {
 	var lines []string
 	for _, path := range paths {
@@ -77,7 +77,7 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// keptText says what is kept and may tell of a person, or is "".
+// keptText says what is kept and may mention the person, or returns "".
 func (e *env) keptText(p erasure.Plan) string {
 	if len(p.Erasure.Senders) == 0 {
 		return ""
@@ -86,8 +86,8 @@ func (e *env) keptText(p erasure.Plan) string {
 		e.command("sessions search"), e.command("sessions facts"))
 }
 
-// memoriesText names the memories of shared chats that are kept, each with its
-// commands, or is "".
+// memoriesText names the kept memories of shared chats, each with its commands, or
+// returns "".
 func (e *env) memoriesText(p erasure.Plan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
@@ -96,8 +96,8 @@ func (e *env) memoriesText(p erasure.Plan) string {
 	return b.String()
 }
 
-// maybeText lists those who may be the person, each with the command that erases
-// them, or is "".
+// maybeText lists people who may be the same person, each with the command that
+// erases them, or returns "".
 func (e *env) maybeText(p erasure.Plan) string {
 	if len(p.Maybe) == 0 {
 		return ""
@@ -114,7 +114,7 @@ func (e *env) maybeText(p erasure.Plan) string {
 	return b.String()
 }
 
-// unfinishedText says that an erasure was cut off, or is "".
+// unfinishedText says that an earlier erasure was interrupted, or returns "".
 func unfinishedText(p erasure.Plan) string {
 	if p.Unfinished.IsZero() {
 		return ""

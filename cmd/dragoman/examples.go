@@ -1,7 +1,6 @@
 package main
 
-// The commands whose arguments are hard to guess show an example in their
-// help.
+// The help of commands whose arguments are hard to guess shows an example.
 
 func example(line string) string { return "Example:\n\n    dragoman " + line }
 

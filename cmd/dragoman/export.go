@@ -20,7 +20,7 @@ type sessionsExportCmd struct {
 	Force  bool   `help:"Replace the file if it exists."`
 }
 
-// Run writes as it reads, so that a transcript may be of any length.
+// Run writes while it reads, so a transcript can be longer than memory.
 func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 	if k.All == (k.Key != "") {
 		return &usageError{"name one conversation, or add --all"}
@@ -53,13 +53,12 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// exportOne writes what there is of key. A store knows keys that have no
+// exportOne writes the records of key. A store can know a key without a
 // conversation: somebody asked to be paired, or only the name is left. As jsonl
-// their queues are written, if they have any; the other formats are of what was
-// said.
+// the queues of such a key are written; the other formats have only transcripts.
 func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
 	found := false
-	var head *sessions.Record // of no conversation, while nothing followed it
+	var head *sessions.Record // of a key without a conversation
 	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
 		if isName(r) {
 			head = &r
@@ -82,7 +81,7 @@ func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.
 	return err
 }
 
-// isName reports whether r is a key that has no conversation.
+// isName reports whether r is the head of a key without a conversation.
 func isName(r sessions.Record) bool {
 	c := r.Conversation
 	return c != nil && c.Created.IsZero() && len(c.Generations) == 0

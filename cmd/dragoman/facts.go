@@ -37,7 +37,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 		}
 		for _, f := range facts {
-			whose := "" // a person can have several memories, and may be another
+			whose := "" // a paired person can have several ids, each with its own facts
 			if person, ok := strings.CutPrefix(f.Scope, "person:"); ok && person != k.Target {
 				whose = fmt.Sprintf("  (%s)", oneLine(person))
 			}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// onHangup turns SIGHUP into requests to reload. Requests that come while one
-// is waiting are the same request. A terminal that is closed sends SIGHUP, too:
-// then the context that it returns ends, after closed was called. It does so
-// only if the process was started in a terminal, and not to ignore SIGHUP, as by nohup.
+// onHangup turns SIGHUP into requests to reload; several that come while one waits
+// are one. A closing terminal sends SIGHUP too: onHangup then calls closed and ends
+// the returned context. That happens only if the process was started in a terminal
+// and without nohup, which ignores SIGHUP.
 func onHangup(ctx context.Context, closed func()) (context.Context, <-chan struct{}, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	watched := !signal.Ignored(syscall.SIGHUP) && hasTerminal()
@@ -44,7 +44,8 @@ func onHangup(ctx context.Context, closed func()) (context.Context, <-chan struc
 	}
 }
 
-// terminalGone looks a few times: the signal can come before the terminal goes.
+// terminalGone looks several times, because the signal can come before the
+// terminal is gone.
 func terminalGone(ctx context.Context) bool {
 	for range 10 {
 		if !hasTerminal() {

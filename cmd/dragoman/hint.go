@@ -8,8 +8,8 @@ import (
 	"dragoman/sessions"
 )
 
-// command is a command that a person can paste: this program as it was called,
-// with the configuration that was named, the verb, and words quoted for a shell.
+// command is a line that a person can paste into a shell: this program as it was
+// called, with its --config, the verb and the quoted words.
 func (e *env) command(verb string, words ...string) string {
 	all := []string{e.program}
 	if e.config != "" {
@@ -23,7 +23,7 @@ func (e *env) command(verb string, words ...string) string {
 }
 
 // starting is the command that starts the daemon of this configuration. The
-// service has its own user, and nobody else should run its daemon.
+// service has a user for itself; no other user should run its daemon.
 func (e *env) starting(config string, systemd bool) string {
 	if systemd && strings.HasPrefix(config, "/etc/dragoman/") {
 		return "sudo systemctl start dragoman"
@@ -31,7 +31,7 @@ func (e *env) starting(config string, systemd bool) string {
 	return e.command("run")
 }
 
-// startHint is starting for the configuration that c means.
+// startHint is starting for the configuration of c.
 func (e *env) startHint(c *cli) string {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
@@ -40,14 +40,14 @@ func (e *env) startHint(c *cli) string {
 	return e.starting(cfg.Source().String(), systemd())
 }
 
-// systemd reports whether services of this machine are systemd's.
+// systemd reports whether systemd runs the services of this machine.
 func systemd() bool {
 	_, err := os.Stat("/run/systemd/system")
 	return err == nil
 }
 
-// ownHint is what a channel says, with the command at its end as one that can
-// be pasted here: the daemon may have been started elsewhere.
+// ownHint replaces the command at the end of a channel's text by one that can be
+// pasted here: the daemon may have been called by another path.
 func (e *env) ownHint(text, verb, channel string) string {
 	if before, ok := strings.CutSuffix(text, ": dragoman "+verb+" "+channel); ok {
 		return before + ": " + e.command(verb, channel)
@@ -55,13 +55,12 @@ func (e *env) ownHint(text, verb, channel string) string {
 	return text
 }
 
-// ownCommands is text with the commands in it as ones that can be pasted here:
-// who wrote it does not know how this program was called.
+// ownCommands replaces the commands in text by ones that can be pasted here.
 func (e *env) ownCommands(text string) string {
 	return strings.ReplaceAll(text, "`dragoman ", "`"+e.command(""))
 }
 
-// shellWord is s as a shell and its history take it for one word.
+// shellWord quotes s if a shell would not take it for one word.
 func shellWord(s string) string {
 	if s = sessions.Printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("#:@+-_./", r)

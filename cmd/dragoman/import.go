@@ -20,8 +20,8 @@ type sessionsImportCmd struct {
 	jsonFlag
 }
 
-// Run reads everything twice: once to know what there is, and once more while
-// the store takes it, so that nothing has to fit into memory.
+// Run reads the files twice, first to survey them and then to import them, so that
+// they need not fit into memory.
 func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 	o := exchange.Options{Format: exchange.Format(k.Format), Now: e.now}
 	if k.Key != "" {
@@ -59,20 +59,20 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// notImported says what is wrong with path, by its name.
+// notImported names path in an error.
 func notImported(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return tell(at.Err, "%s cannot be read", path)
+		return plainErrorf(at.Err, "%s cannot be read", path)
 	}
-	return tell(err, "%s was not imported", path)
+	return plainErrorf(err, "%s was not imported", path)
 }
 
-// errTaken ends a look into the store early.
+// errTaken ends a dump early.
 var errTaken = errors.New("something is there")
 
-// taken reports whether the store has a conversation under key, or queues that
-// a deleted one left: neither is merged with another.
+// taken reports whether the store has a conversation under key, or the queues of a
+// deleted one. An import merges with neither.
 func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, error) {
 	_, err := a.Conversation(ctx, key)
 	if !errors.Is(err, sessions.ErrNotFound) {
@@ -101,7 +101,7 @@ func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessi
 	return taken, err
 }
 
-// imports is what an import found, and what of it the store lacked.
+// imports is what an import found, and what was new to the store.
 type imports struct {
 	*exchange.Plan
 	Taken  sessions.Restored `json:"taken"`

@@ -22,10 +22,10 @@ func (*initCmd) Help() string {
 	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
 }
 
-// provider is a model's server as people know it.
+// provider is a choice in the list of model servers.
 type provider struct {
-	name, base, keys string // keys: where a key comes from
-	model            string // an example; "": chosen by what the server has
+	name, base, keys string // keys: the page on which people make a key
+	model            string // an example; "": Dragoman chooses one that the server has
 }
 
 var providers = []provider{
@@ -38,7 +38,7 @@ var providers = []provider{
 	{name: "none yet: the built-in demo"},
 }
 
-// The numbers of those that are asked for differently.
+// The indexes of the providers with questions different from the others'.
 const (
 	askOllama = 0
 	askOther  = 5
@@ -51,7 +51,7 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 		return err
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return tell(nil, "%s exists already and was not changed; name another file, or edit that one", k.File)
+		return plainErrorf(nil, "%s exists already and was not changed; name another file, or edit that one", k.File)
 	}
 	a := &asking{e: e, in: bufio.NewReader(e.in), dir: filepath.Dir(file)}
 	text := a.configuration()
@@ -59,7 +59,7 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 		return a.err
 	}
 	if err := writeNew(file, text); err != nil {
-		return tell(err, "%s cannot be written", k.File)
+		return plainErrorf(err, "%s cannot be written", k.File)
 	}
 	e.say("\nWritten: %s. config.example.yaml has all other settings.", k.File)
 	cfg, err := e.load(file)
@@ -78,11 +78,11 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 	return nil
 }
 
-// asking asks a person, line by line. The first error ends it.
+// asking asks a person questions. After the first error it asks nothing more.
 type asking struct {
 	e   *env
 	in  *bufio.Reader
-	dir string // where files of secrets go
+	dir string // for the files with secrets
 	err error
 }
 
@@ -102,7 +102,7 @@ func (a *asking) configuration() string {
 	return b.String()
 }
 
-// model writes the section of that name.
+// model writes the "model" section for the provider with that index.
 func (a *asking) model(b *strings.Builder, which int) {
 	p := providers[which]
 	switch which {
@@ -137,7 +137,7 @@ func (a *asking) model(b *strings.Builder, which int) {
 	fmt.Fprintf(b, "  name: %q\n", name)
 }
 
-// must asks for a line that may not be empty, three times at most.
+// must asks up to three times for a line that must not be empty.
 func (a *asking) must(question, usual, why string) string {
 	for range 3 {
 		if text := a.line(question, usual); text != "" || a.err != nil {
@@ -149,7 +149,8 @@ func (a *asking) must(question, usual, why string) string {
 	return ""
 }
 
-// line asks for one line. The end of the input is an empty one.
+// line asks for one line. At the end of the input it returns usual, as for an empty
+// one.
 func (a *asking) line(question, usual string) string {
 	if usual != "" {
 		question += " [" + usual + "]"
@@ -165,7 +166,7 @@ func (a *asking) line(question, usual string) string {
 	return text
 }
 
-// secret asks for a line that does not appear on the screen.
+// secret asks for a line without showing it on the screen.
 func (a *asking) secret(question string) string {
 	f, terminal := a.e.in.(*os.File)
 	if !terminal || !term.IsTerminal(int(f.Fd())) {
@@ -180,7 +181,7 @@ func (a *asking) secret(question string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// choose asks for a number from 1 to n and returns it less one.
+// choose asks for a number from 1 to n and returns it minus one.
 func (a *asking) choose(n int) int {
 	for range 3 {
 		text := a.line("Number", "1")
@@ -196,15 +197,15 @@ func (a *asking) choose(n int) int {
 	return askDemo
 }
 
-// keep writes a secret into a file of its own, beside the configuration, and
-// returns its name. A file that is there already is not touched.
+// keep writes a secret to a new file beside the configuration and returns the
+// file's name. It never changes an existing file.
 func (a *asking) keep(name, secret string) string {
 	file := name
 	for n := 2; ; n++ {
 		err := writeNew(filepath.Join(a.dir, file), secret+"\n")
 		if !errors.Is(err, fs.ErrExist) {
 			if err != nil && a.err == nil {
-				a.err = tell(err, "%s cannot be written", file)
+				a.err = plainErrorf(err, "%s cannot be written", file)
 			}
 			return file
 		}
@@ -212,7 +213,7 @@ func (a *asking) keep(name, secret string) string {
 	}
 }
 
-// writeNew writes a file that only its owner can read, and none that is there.
+// writeNew makes a file that only its owner can read. Errors: fs.ErrExist.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

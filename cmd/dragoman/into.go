@@ -12,15 +12,15 @@ import (
 	"dragoman/internal/durable"
 )
 
-// into writes to a file that only its owner can read, or to standard output.
-// The file is there when it is whole, and not before; one that is there
-// already is replaced only on demand.
+// into writes to a file that only its owner can read, or to standard output. The
+// file gets its name when it is complete. An existing one is replaced only with
+// force.
 func (e *env) into(path string, force bool, f func(io.Writer) error) error {
 	return e.intoChecked(path, force, f, func(*os.File) error { return nil })
 }
 
-// intoChecked is into for a file that check reads from its beginning before it
-// gets its name.
+// intoChecked is into with a check, which reads the file from its beginning before
+// it gets its name.
 func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, check func(*os.File) error) (err error) {
 	if path == "" {
 		w := bufio.NewWriter(e.out)
@@ -53,7 +53,7 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 	if force {
 		err = os.Rename(file.Name(), path)
 	} else if err = os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
-		return taken // somebody made it meanwhile
+		return taken // another program made it meanwhile
 	}
 	if err != nil {
 		return notWritten(path, err)
@@ -61,16 +61,16 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// notWritten says what is wrong with path, and not with the name that the file
-// has until it is whole. Other errors stay as they are.
+// notWritten names path in an error, instead of the temporary file. Other errors
+// are returned unchanged.
 func notWritten(path string, err error) error {
 	if why := cause(err); why != err {
-		return tell(why, "%s cannot be written", path)
+		return plainErrorf(why, "%s cannot be written", path)
 	}
 	return err
 }
 
-// cause is err without the name of a file that no person gave.
+// cause is err without the name of the file.
 func cause(err error) error {
 	var at *fs.PathError
 	var link *os.LinkError

@@ -18,8 +18,8 @@ func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logg
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// errorsOnOneLine writes an error that several were joined to on one line, for
-// whoever reads the log line by line.
+// errorsOnOneLine writes joined errors on one line, because logs are read line by
+// line.
 func errorsOnOneLine(_ []string, a slog.Attr) slog.Attr {
 	if err, ok := a.Value.Any().(error); ok && a.Value.Kind() == slog.KindAny {
 		if text := err.Error(); strings.Contains(text, "\n") {

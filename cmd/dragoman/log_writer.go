@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// logLines is how many lines wait for a reader of the log that is slow.
+	// logLines is how many lines can wait for a slow reader of the log.
 	logLines = 1024
-	// logFlush is how long the end of the program waits for them.
+	// logFlush is how long close waits for the reader.
 	logFlush = time.Second
 )
 
@@ -59,8 +59,8 @@ func (w *logWriter) run() {
 	}
 }
 
-// write writes a line and, when there is room again, how many were dropped. A
-// log that cannot be written has nowhere to report it.
+// write writes a line and, once no other line waits, how many were dropped. An
+// error has nowhere to be reported.
 func (w *logWriter) write(line []byte) {
 	_, _ = w.to.Write(line)
 	if len(w.lines) > 0 {
@@ -71,7 +71,8 @@ func (w *logWriter) write(line []byte) {
 	}
 }
 
-// close writes the lines that wait, if the log is read soon. It is called once.
+// close writes the waiting lines, unless the reader takes longer than logFlush. It
+// is called once.
 func (w *logWriter) close() {
 	close(w.closing)
 	select {

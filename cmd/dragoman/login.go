@@ -40,16 +40,16 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// shown is what stands on the terminal.
+// shown is the state of the terminal during a login.
 type shown struct {
 	e       *env
 	channel string
-	rows    int  // of the code that the next one takes the place of
-	large   bool // it did not fit
-	told    bool // where to go on the phone
+	rows    int  // of the QR code on the screen
+	large   bool // that code did not fit
+	guided  bool // the way on the phone was printed
 }
 
-// show puts an invitation on the terminal, in the place of the one before it.
+// show prints an invitation over the one before it.
 func (s *shown) show(i channels.Invitation) {
 	if i.Code != "" {
 		s.guide()
@@ -71,22 +71,22 @@ func (s *shown) show(i channels.Invitation) {
 	}
 	_, _ = fmt.Fprint(s.e.out, picture)
 	s.e.say("Scan this code. A new one appears when it expires; Ctrl-C cancels.")
-	if wrong != "" { // what stands above it is out of sight now
+	if wrong != "" { // the lines above have scrolled out of sight
 		s.e.say("If you see only part of it, enlarge the window and wait for the next one, or use --code +PHONE.")
 	}
 	s.rows, s.large = rows, wrong != ""
 }
 
-// guide says where to go on the phone, once.
+// guide prints the way to the right page on the phone, once.
 func (s *shown) guide() {
-	if !s.told {
-		s.told = true
+	if !s.guided {
+		s.guided = true
 		s.e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
 	}
 }
 
-// tooSmall says what to do if the terminal has fewer columns or rows than that.
-// It is asked each time: people change their windows.
+// tooSmall returns advice if the terminal has fewer columns or rows than that, or
+// "". It looks each time, because people resize their windows.
 func (s *shown) tooSmall(width, height int) string {
 	columns, rows := s.e.size()
 	if columns == 0 || columns >= width && rows >= height {
@@ -97,20 +97,20 @@ func (s *shown) tooSmall(width, height int) string {
 		columns, rows, width, height, s.e.command("login", s.channel))
 }
 
-// clear takes the last code off the terminal. One that did not fit, or does not
-// any more, has moved what was above it, so that all is cleared.
+// clear removes the last code from the terminal. If it did not fit, it has scrolled,
+// so the whole screen is cleared.
 func (s *shown) clear(whole bool) {
 	switch {
 	case s.rows == 0 || s.e.plain:
 	case whole || s.large:
 		_, _ = fmt.Fprint(s.e.out, "\x1b[H\x1b[J")
-		s.told = false
+		s.guided = false
 	default:
 		_, _ = fmt.Fprintf(s.e.out, "\x1b[%dA\x1b[J", s.rows)
 	}
 }
 
-// quiet is the empty border that readers need, in modules.
+// quiet is the empty border that scanners need, in modules.
 const quiet = 4
 
 const (
@@ -118,9 +118,9 @@ const (
 	usual        = "\x1b[0m"
 )
 
-// drawQR draws text as a QR code, two modules a character. On a terminal it is
-// black on white, whatever the terminal's colours are; in plain text the light
-// modules are drawn, as for the usual dark terminal.
+// drawQR draws text as a QR code, two modules a character. On a terminal it sets
+// black on white. In plain text it draws the light modules, which is right for a
+// dark terminal.
 func drawQR(text string, plain bool) (string, error) {
 	code, err := qr.Encode(text, qr.L)
 	if err != nil {
@@ -129,7 +129,7 @@ func drawQR(text string, plain bool) (string, error) {
 	if code.Size == 0 {
 		return "", errors.New("it is empty")
 	}
-	marks := [4]string{" ", "▀", "▄", "█"} // by which half is drawn: none, upper, lower, both
+	marks := [4]string{" ", "▀", "▄", "█"} // neither half, the upper, the lower, both
 	var b strings.Builder
 	for y := -quiet; y < code.Size+quiet; y += 2 {
 		if !plain {
@@ -153,7 +153,7 @@ func drawQR(text string, plain bool) (string, error) {
 	return b.String(), nil
 }
 
-// bare is a picture without its colours.
+// bare removes the colours of a picture.
 func bare(picture string) string {
 	return strings.NewReplacer(blackOnWhite, "", usual, "").Replace(picture)
 }
@@ -162,10 +162,10 @@ type logoutCmd struct {
 	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
 }
 
-// Run takes the account off the channel. It also works while the daemon runs.
+// Run unlinks the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		told, err := a.Unlink(ctx, k.Channel)
+		removed, err := a.Unlink(ctx, k.Channel)
 		switch {
 		case ctx.Err() != nil:
 			return context.Canceled
@@ -173,19 +173,18 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 			return e.inPlainWords(err, k.Channel)
 		}
 		e.say("%s is no longer linked to a phone. To link it again: %s", oneLine(k.Channel), e.command("login", k.Channel))
-		if !told {
+		if !removed {
 			e.say("WhatsApp could not be reached, so remove the device on the phone too: Settings, Linked devices.")
 		}
 		return nil
 	})
 }
 
-// inPlainWords leaves out what was attempted, which the person knows: they
-// asked for it.
+// inPlainWords drops the attempt from an error: the person has asked for it.
 func (e *env) inPlainWords(err error, channel string) error {
 	text := plainly(err)
 	for _, attempt := range []string{"link: ", "unlink: "} {
 		text = strings.TrimPrefix(text, attempt)
 	}
-	return &told{e.ownHint(text, "logout", channel), err}
+	return &plainError{e.ownHint(text, "logout", channel), err}
 }

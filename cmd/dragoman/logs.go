@@ -18,7 +18,7 @@ func (*logsCmd) Help() string {
 	return `The service logs to the systemd journal, which this command reads with journalctl. A daemon started with "dragoman run" logs to standard error.`
 }
 
-// Run becomes journalctl.
+// Run replaces this process by journalctl.
 func (k *logsCmd) Run(*env, *cli) error {
 	path, err := exec.LookPath("journalctl")
 	if err != nil {

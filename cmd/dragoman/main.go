@@ -1,13 +1,12 @@
 // Command dragoman runs the gateway and operates it.
 //
-// It holds flags, tables and signals; what the daemon does is in
-// internal/app; app.go has most calls to it. The verbs for
-// sessions, queue, jobs and pairing speak to the running daemon over its
-// socket, or open the store themselves when none runs.
+// This package holds flags, tables and signals; the daemon itself is
+// internal/app. The commands for sessions, queue, jobs and pairing talk to the
+// running daemon over its socket, or open the store themselves if none runs.
 //
-// It ends with code 0 if all went well, 1 if something failed, and 64 if the
-// command line or the configuration is wrong. A Go panic ends with 2, which the
-// service manager must not take for a mistake of the operator's.
+// Exit codes: 0 if all went well, 1 if something failed, 64 if the command line
+// or the configuration is wrong. A Go panic exits with 2; the service manager
+// must not mistake that for an error of the operator's.
 package main
 
 import (
@@ -37,8 +36,8 @@ const (
 
 func main() { os.Exit(realMain()) }
 
-// realMain is main for the tests of the whole program, which call it in a
-// process of its own.
+// realMain is main without os.Exit: the story tests call it in a process for
+// itself.
 func realMain() int {
 	e := &env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, daemon: realDaemon,
@@ -54,31 +53,33 @@ func realMain() int {
 	return run(context.Background(), os.Args[1:], e)
 }
 
-// env is what the commands see of the world.
+// env is everything that the commands use of the outside world. Tests replace
+// it.
 type env struct {
 	in       io.Reader
 	out, err io.Writer
-	// screen is out itself, for what speaks to a terminal or to a log; answer
-	// is out for all others, and knows whether it was written.
+	// screen is the real out, for the chat and the daemon. All other commands
+	// write to answer, which remembers write errors.
 	screen io.Writer
 	answer *output
 	daemon daemon
 	now    func() time.Time
-	// width of the terminal; 0 if the output is none, then nothing is cut.
+	// width of the terminal at the start; 0 if the output is no terminal, and then
+	// nothing is cut.
 	width int
-	// size of the terminal as it is now, zeros if the output is none.
+	// size is the terminal's now; zeros if the output is no terminal.
 	size func() (columns, rows int)
 	// interactive: a person can answer questions.
 	interactive bool
 	// plain: the output is no terminal, or should be treated as none.
 	plain bool
-	// parser is known to the commands that describe the others.
+	// parser is for the commands that describe other commands.
 	parser *kong.Kong
 	ctx    context.Context // of this one run of the program
-	// program is how this one was called, and config the file that was named
-	// for it, or "": hints are commands that can be pasted.
+	// program is the path by which this program was called, and config the value
+	// of --config, or "". Hints repeat both, so that they can be pasted.
 	program, config string
-	// verb is the command that was chosen, like "sessions list".
+	// verb is the chosen command, like "sessions list".
 	verb string
 }
 
@@ -87,13 +88,13 @@ type usageError struct{ sentence string }
 
 func (e *usageError) Error() string { return e.sentence }
 
-// errSaid ends a command that has said already what is wrong.
+// errSaid ends a command that has already printed what is wrong.
 var errSaid = errors.New("something is wrong (see above)")
 
-// errDown ends a status that has said that no daemon runs.
+// errDown ends "status" after it has printed that no daemon runs.
 var errDown = errors.New("no daemon is running (see above)")
 
-// run is the program with its world passed in; it returns the exit code.
+// run is the whole program; it returns the exit code.
 func run(ctx context.Context, args []string, e *env) int {
 	e.screen, e.answer = e.out, &output{to: e.out}
 	e.out = e.answer
@@ -114,7 +115,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	if args[0] == "--version" { // as every program is asked first
+	if args[0] == "--version" { // people try this first
 		args = append([]string{"version"}, args[1:]...)
 	}
 	line, err := parse(parser, args)
@@ -135,8 +136,8 @@ func run(ctx context.Context, args []string, e *env) int {
 	return e.report(err)
 }
 
-// typed names the command that args began with, with a space before each
-// word: whoever mistyped the rest wants the help of that one.
+// typed returns the command that args begin with, a space before each word. The
+// hint after a mistyped line names the help of that command.
 func typed(n *kong.Node, args []string) string {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		if args[0] == "-c" || args[0] == "--config" {
@@ -178,7 +179,7 @@ func (e *env) report(err error) int {
 	return exitFailed
 }
 
-// plainly is err as a person reads it; "" for nil.
+// plainly is the text of err for a person; "" for nil.
 func plainly(err error) string {
 	if err == nil {
 		return ""
@@ -186,31 +187,32 @@ func plainly(err error) string {
 	return sessions.Printable(httpapi.Plain(err))
 }
 
-// told is an error whose words are for people as they stand: they may begin
-// with the name of a file, whatever that looks like.
-type told struct {
+// plainError is an error whose text is printed unchanged. [httpapi.Plain] would
+// take a file name at its beginning for the name of a package and cut it off.
+type plainError struct {
 	text  string
 	cause error
 }
 
-func (e *told) Error() string { return e.text }
+func (e *plainError) Error() string { return e.text }
 
 // Plain is for [httpapi.Plain].
-func (e *told) Plain() string { return e.text }
+func (e *plainError) Plain() string { return e.text }
 
 // Unwrap returns the cause, or nil.
-func (e *told) Unwrap() error { return e.cause }
+func (e *plainError) Unwrap() error { return e.cause }
 
-// tell makes an error that says what, and why if there is a cause.
-func tell(cause error, format string, args ...any) error {
+// plainErrorf makes an error for people. The text of cause, if there is one,
+// follows a colon.
+func plainErrorf(cause error, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if cause != nil {
 		text += ": " + plainly(cause)
 	}
-	return &told{text, cause}
+	return &plainError{text, cause}
 }
 
-// say writes one line for people.
+// say prints one line.
 func (e *env) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.out, format+"\n", args...)
 }

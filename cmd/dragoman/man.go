@@ -69,7 +69,7 @@ func manFlags(b *strings.Builder, n *kong.Node) {
 	}
 }
 
-// roff keeps s from being read as instructions.
+// roff escapes s, so that man does not take it for instructions.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

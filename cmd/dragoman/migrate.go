@@ -20,7 +20,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store has to go
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete an incomplete copy
 	defer stop()
 	var places [2]storage.Location
 	for i, text := range []string{k.From, k.To} {
@@ -29,7 +29,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 		}
 	}
 	p := &progress{e: e}
-	got, err := e.daemon.migrate(ctx, cfg, places[0], places[1], e.caller(), p.tell)
+	got, err := e.daemon.migrate(ctx, cfg, places[0], places[1], e.caller(), p.update)
 	p.end()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	return nil
 }
 
-// progress shows on a terminal how far something has come that takes long.
+// progress shows the progress of long work on a terminal.
 type progress struct {
 	e     *env
 	step  exchange.Step
@@ -60,10 +60,10 @@ type progress struct {
 	wrote bool
 }
 
-// showEvery is how often people look.
+// showEvery is how often the line of progress changes.
 const showEvery = 200 * time.Millisecond
 
-func (p *progress) tell(now exchange.Progress) {
+func (p *progress) update(now exchange.Progress) {
 	if p.e.plain {
 		return
 	}
@@ -84,7 +84,7 @@ func (p *progress) tell(now exchange.Progress) {
 	p.show(text)
 }
 
-// show writes a line over the one before.
+// show prints a line over the one before.
 func (p *progress) show(text string) {
 	p.shown, p.wrote = p.e.now(), true
 	_, _ = fmt.Fprintf(p.e.err, "\r\x1b[K%s", text)

@@ -34,10 +34,10 @@ func TestProgress(t *testing.T) {
 	var shown strings.Builder
 	now := clock
 	p := &progress{e: &env{err: &shown, now: func() time.Time { return now }}}
-	p.tell(exchange.Progress{Step: exchange.Counting, Done: 50_000})
+	p.update(exchange.Progress{Step: exchange.Counting, Done: 50_000})
 	for i := range 5 {
 		now = now.Add(150 * time.Millisecond)
-		p.tell(exchange.Progress{Step: exchange.Copying, Done: 1500 * i, Total: 50_000})
+		p.update(exchange.Progress{Step: exchange.Copying, Done: 1500 * i, Total: 50_000})
 	}
 	want := "\r\x1b[Kcounting: 50 000 messages\r\x1b[Kcopying: 0 of 50 000 messages" +
 		"\r\x1b[Kcopying: 3 000 of 50 000 messages, 10 000 a second\r\x1b[Kcopying: 6 000 of 50 000 messages, 10 000 a second"
@@ -46,7 +46,7 @@ func TestProgress(t *testing.T) {
 	}
 	shown.Reset()
 	p = &progress{e: &env{err: &shown, plain: true, now: func() time.Time { return now }}}
-	p.tell(exchange.Progress{Step: exchange.Copying, Done: 1})
+	p.update(exchange.Progress{Step: exchange.Copying, Done: 1})
 	p.end()
 	if shown.Len() > 0 {
 		t.Errorf("a pipe gets %q", shown.String())

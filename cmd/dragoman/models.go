@@ -8,12 +8,12 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// sayModel says what comes of it that a conversation has the model name now.
-// Nobody asks the model's server: it may be down, or answer only tomorrow.
+// sayModel warns if a conversation's new model may not exist. It does not ask the
+// model's server, which may be down.
 func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name string) {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
-		return // the setting is stored, and who runs the daemon with this hears what is wrong
+		return // the setting is stored, and the daemon will report the configuration's error
 	}
 	running := ""
 	if s, err := a.Status(ctx); err == nil && s.Running {

@@ -42,12 +42,12 @@ func (e *env) nodes(list []httpapi.Node) {
 	t.print(e)
 }
 
-// seen is when a node last said that it lives.
+// seen is the time of a node's last heartbeat.
 func (e *env) seen(n httpapi.Node) string {
 	return e.when(e.now().Add(-time.Duration(n.LagS * float64(time.Second))))
 }
 
-// leases names what a node holds, channels by their names, and since when.
+// leases lists what a node holds and since when. Channels are listed by name.
 func (e *env) leases(n httpapi.Node) string {
 	var names []string
 	for _, lease := range n.Holds {
@@ -56,7 +56,7 @@ func (e *env) leases(n httpapi.Node) string {
 	return words(names)
 }
 
-// words is a list in one cell.
+// words writes a list into one cell.
 func words(list []string) string {
 	if len(list) == 0 {
 		return "-"

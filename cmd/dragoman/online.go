@@ -13,7 +13,7 @@ type modelsCmd struct {
 	jsonFlag
 }
 
-// Run needs no daemon: it asks the model's server itself. It fails if the model
+// Run asks the model's server itself, without a daemon. It fails if the model
 // cannot answer, so that scripts notice.
 func (k *modelsCmd) Run(e *env, c *cli) error {
 	cfg, err := e.load(c.Config)
@@ -62,7 +62,7 @@ func (e *env) sayModels(m llm.Report) {
 	}
 }
 
-// sayLook tells of the model and of what is wrong with its server.
+// sayLook prints the model and what is wrong with its server.
 func (e *env) sayLook(m llm.Report) {
 	e.say("%s", oneLine(m.Why))
 	if m.Demo {
@@ -81,7 +81,7 @@ func (e *env) sayLook(m llm.Report) {
 	}
 }
 
-// checkOnline is what check says of the model's server.
+// checkOnline is the part of check --online about the model's server.
 func (e *env) checkOnline(cfg *config.Config) error {
 	m, err := e.daemon.lookAtModel(e.ctx, cfg, os.Getenv, false)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"dragoman/sessions"
 )
 
-// output remembers why it could not be written. A full disk behind "> file"
-// would otherwise leave a part of an answer, and the code of a whole one.
+// output remembers its first write error. Otherwise "> file" on a full disk would
+// leave half an answer and exit code 0.
 type output struct {
 	to  io.Writer
-	err error // the first
+	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -28,16 +28,16 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// written is code, or the exit code of a command whose output is not all there:
-// that is said instead of everything else.
+// written returns code, or reports that the output could not be written, which
+// then matters more than any other error.
 func (e *env) written(code int) int {
 	if e.answer == nil || e.answer.err == nil {
 		return code
 	}
-	return e.report(tell(cause(e.answer.err), "the output cannot be written"))
+	return e.report(plainErrorf(cause(e.answer.err), "the output cannot be written"))
 }
 
-// misparsed says what is wrong with args in fewer words than the parser.
+// misparsed prints what is wrong with args in fewer words than the parser.
 func (e *env) misparsed(n *kong.Node, args []string, err error) int {
 	text, verb := err.Error(), typed(n, args)
 	if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {

@@ -68,7 +68,7 @@ func (k *pairRemoveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.Unpair(ctx, k.Channel, k.Person)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return tell(nil, "%s is not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
+			return plainErrorf(nil, "%s is not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
 		}
 		if err != nil {
 			return err

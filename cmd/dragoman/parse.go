@@ -9,13 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The parser's own Parse and Run, and its Validate, look for methods by names
-// that are not known before they run. A program that holds such a look-up gets
-// every exported method of every type from the linker, used or not, which made
-// this one a half larger. So the steps are taken here; make lint watches that
-// no other look-up comes in.
+// kong's Parse, Run and Validate look up methods by name with reflection. In a
+// program that does so, the linker has to keep every exported method of every
+// type, which made this one half as large again. So this file takes kong's steps
+// one by one. make lint fails if another such look-up comes in.
 
-// command is what every command of the cli is.
+// command is implemented by every command of the cli.
 type command interface {
 	Run(e *env, c *cli) error
 }
@@ -24,7 +23,7 @@ type command interface {
 var errHelped = errors.New("the help was shown")
 
 // parse reads args into the cli that the parser was made of. The error is
-// errHelped, or for [env.misparsed].
+// errHelped, or one for [env.misparsed].
 func parse(parser *kong.Kong, args []string) (*kong.Context, error) {
 	line, err := kong.Trace(parser, args)
 	if err != nil {
@@ -50,8 +49,8 @@ func parse(parser *kong.Kong, args []string) (*kong.Context, error) {
 	return line, complete(line)
 }
 
-// complete says what a line lacks, or which of its words is not one of those
-// that may stand there.
+// complete returns an error if a required flag, argument or command is missing,
+// or a value is not one of those allowed.
 func complete(line *kong.Context) error {
 	var flags []string
 	for _, step := range line.Path {
@@ -89,7 +88,7 @@ func complete(line *kong.Context) error {
 	return nil
 }
 
-// valueOf is what a step of a line sets, or nil if it sets nothing.
+// valueOf is the flag or argument that a step of a line sets, or nil.
 func valueOf(step *kong.Path) *kong.Value {
 	if step.Flag != nil {
 		return step.Flag.Value

@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// readPart reads the first messages within b or, if it has no After, the last,
-// oldest first. All if most is 0.
+// readPart reads the first messages within b or, if b has no After, the last ones.
+// It returns them oldest first, and all of them if most is 0.
 func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (part []sessions.Message, err error) {
 	backwards := b.After == "" && most > 0
 	switch {
@@ -47,11 +47,11 @@ func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpap
 	return slices.Concat(pages...), nil
 }
 
-// theEnd is behind every message.
+// theEnd is after every message.
 const theEnd = "9223372036854775807"
 
-// count counts what is before and after the messages that are shown. Their
-// numbers have no gaps.
+// count sets how many messages come before and after the shown ones. The numbers
+// of messages have no gaps.
 func (s *view) count(ctx context.Context, a *httpapi.Client, b httpapi.Bounds) error {
 	oldest, err := a.Messages(ctx, s.head.Key, 0, 1)
 	if err != nil || len(oldest) == 0 || len(s.generations) == 0 {

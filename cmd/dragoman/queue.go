@@ -89,7 +89,7 @@ func (k *queueDropCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// forEach goes on after an entry that cannot be changed, and fails at the end.
+// forEach continues after an entry that cannot be changed, and fails at the end.
 func (e *env) forEach(ids []string, done string, f func(id string) error) error {
 	var errs []error
 	for _, id := range ids {
@@ -107,7 +107,7 @@ func (e *env) queueError(id string, err error) error {
 	case errors.Is(err, sessions.ErrNotFound):
 		return fmt.Errorf("there is no entry %s; %s shows all", oneLine(id), e.command("queue list"))
 	case errors.Is(err, sessions.ErrConflict):
-		return tell(nil, "%s is done already, or being worked on right now", oneLine(id))
+		return plainErrorf(nil, "%s is done already, or being worked on right now", oneLine(id))
 	}
 	return err
 }

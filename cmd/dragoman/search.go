@@ -68,7 +68,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// nothingFound says why nothing is.
+// nothingFound is printed instead of an empty list.
 func nothingFound(s sessions.Search) string {
 	switch {
 	case s.After != nil:
@@ -79,7 +79,7 @@ func nothingFound(s sessions.Search) string {
 	return "No message contains " + oneLine(s.Query) + "."
 }
 
-// lineWidth is the terminal's, or the usual one.
+// lineWidth is the width of the terminal, or 80 columns.
 func (e *env) lineWidth() int {
 	if e.width > 20 {
 		return e.width
@@ -87,8 +87,7 @@ func (e *env) lineWidth() int {
 	return 80
 }
 
-// around is the part of text that stands around the first of words, in one
-// line.
+// around returns the part of text around the first of the words, in one line.
 func around(text string, words []string, width int) string {
 	line := oneLine(text)
 	if columns(line) <= width {
@@ -110,8 +109,8 @@ func around(text string, words []string, width int) string {
 	return fit(line, width)
 }
 
-// indexFold is strings.Index without regard to the case of ASCII letters; it
-// keeps byte positions, which lowering all of Unicode would not.
+// indexFold is strings.Index without regard to case. It keeps byte positions,
+// which strings.ToLower would change.
 func indexFold(s, sub string) int {
 	for i := 0; sub != "" && i+len(sub) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(sub)], sub) {

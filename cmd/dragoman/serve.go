@@ -25,8 +25,8 @@ func (runCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	e.parser = nil // it takes 0.3 MB, and a daemon needs it no more
-	// Who reads the log may go away; the daemon stays.
+	e.parser = nil // 0.3 MB that a daemon does not need
+	// The reader of the log may go away; the daemon stays.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
@@ -51,7 +51,7 @@ type chatCmd struct {
 // Help is what --help says beside the flags.
 func (*chatCmd) Help() string { return example(`chat "What is the time in Lima?"`) }
 
-// Run leaves Ctrl-C to the chat: there it stops an answer.
+// Run does not catch Ctrl-C in a chat: there it stops an answer.
 func (k *chatCmd) Run(e *env, c *cli) error {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
@@ -59,22 +59,22 @@ func (k *chatCmd) Run(e *env, c *cli) error {
 	}
 	ctx := e.ctx
 	question := strings.Join(k.Question, " ")
-	if question != "" { // nobody types Ctrl-C into an editor then
+	if question != "" { // without an editor that handles Ctrl-C
 		var stop func()
 		ctx, stop = untilSignal(ctx)
 		defer stop()
 	}
 	opts := app.Options{Caller: e.caller(), Getenv: os.Getenv}
 	if e.interactive && e.width > 0 && question == "" {
-		opts.Hint = e.screen // not into a pipe: there only answers go
+		opts.Hint = e.screen // a pipe gets only answers
 	}
 	return e.daemon.chat(ctx, cfg, opts, e.in, e.screen, k.Room, app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != "", Ask: question, Waits: e.err})
 }
 
-// untilSignal ends ctx at the first SIGTERM or SIGINT, or one of more, so that
-// everything drains. A SIGHUP that this process was started to ignore, as by
-// nohup, stays ignored. The second one ends the process at once, as if nobody caught it:
-// nothing is lost by that, it only takes a moment longer to start again.
+// untilSignal ends ctx at the first SIGTERM or SIGINT, or one of more, so that the
+// program can drain. A signal that is ignored, as SIGHUP is after nohup, stays
+// ignored. The second signal kills the process at once. Nothing is lost by that;
+// the next start only takes a moment longer.
 func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func()) {
 	more = slices.DeleteFunc(more, signal.Ignored)
 	ctx, cancel := context.WithCancel(ctx)
@@ -86,13 +86,14 @@ func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func(
 	return ctx, cancel
 }
 
-// withAdmin runs a verb.
+// withAdmin runs a verb with a client of the daemon or, if none runs, of the store
+// itself.
 func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client) error) error {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store may have to go
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete a temporary copy of the store
 	defer stop()
 	client, release, err := e.daemon.admin(ctx, cfg, e.caller())
 	if err != nil {
@@ -102,7 +103,7 @@ func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client
 	return verb(ctx, client)
 }
 
-// list runs a verb that gets something and prints it, as JSON or as text.
+// list runs a verb that gets a value and prints it, as JSON or as text.
 func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.Context) (T, error), text func(T)) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		got, err := get(a, ctx)
@@ -117,7 +118,7 @@ func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.
 	})
 }
 
-// listOf is list about the conversation that text names.
+// listOf is list for the conversation whose key is text.
 func listOf[T any](e *env, c *cli, text string, asJSON bool, get func(*httpapi.Client, context.Context, channels.Key) (T, error), show func(channels.Key, T)) error {
 	key, err := e.parseKey(text)
 	if err != nil {

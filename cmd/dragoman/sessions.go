@@ -31,14 +31,14 @@ type sessionsCmd struct {
 	Migrate     sessionsMigrateCmd     `cmd:"" help:"Copy the whole store to another type of store, and compare them."`
 }
 
-// pageSize is how much is asked for at once.
+// pageSize is how many messages one request asks for.
 const pageSize = 100
 
 func (e *env) noConversation(key channels.Key) error {
 	return fmt.Errorf("there is no conversation %s; %s shows all", oneLine(key.String()), e.command("sessions list"))
 }
 
-// parseKey explains a key that is none.
+// parseKey is channels.ParseKey with an error for people.
 func (e *env) parseKey(s string) (channels.Key, error) {
 	key, err := channels.ParseKey(s)
 	if err != nil {
@@ -47,8 +47,8 @@ func (e *env) parseKey(s string) (channels.Key, error) {
 	return key, nil
 }
 
-// withKey runs a verb about the conversation that text names. The verb returns
-// sessions.ErrNotFound where there is none.
+// withKey runs a verb on the conversation whose key is text. If the verb returns
+// sessions.ErrNotFound, the error names the key.
 func (e *env) withKey(c *cli, text string, verb func(context.Context, *httpapi.Client, channels.Key) error) error {
 	key, err := e.parseKey(text)
 	if err != nil {

@@ -49,7 +49,7 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 	return e.configure(c, k.Key, change)
 }
 
-// configure makes a change and says what the settings are now.
+// configure makes a change and prints the new settings.
 func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	key, err := e.parseKey(name)
 	if err != nil {
@@ -75,11 +75,11 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		if err == nil && head.Messages == 0 && head.Generation == "" {
 			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
-		return nil // what was asked for is done
+		return nil // the change itself succeeded
 	})
 }
 
-// newFlag is for what may be done before the first message.
+// newFlag is for changes that can be made before the first message.
 type newFlag struct {
 	New bool `help:"Allow a conversation that does not exist yet."`
 }
@@ -92,7 +92,7 @@ func settingsText(key channels.Key, s sessions.Settings) string {
 	return fmt.Sprintf("%s has now:\n%s", key, strings.TrimRight(lines, "\n"))
 }
 
-// settingsLines are the settings, one a line, cut to width; 0: not cut.
+// settingsLines lists the settings, one a line, cut to width; 0 means not cut.
 func settingsLines(s sessions.Settings, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -119,9 +119,9 @@ func settingsLines(s sessions.Settings, width int) string {
 	return b.String()
 }
 
-// metaText is a value of metadata for people. Fields of other programs are
-// named with their sizes: all of them may be as long as a document. Exports and
-// the list as JSON have them whole.
+// metaText is a value of metadata for people. Fields of other programs can be as
+// long as a document, so only their names and sizes are printed. Exports and
+// --json have them whole.
 func metaText(name string, value json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if name != sessions.FieldsName || json.Unmarshal(value, &fields) != nil {

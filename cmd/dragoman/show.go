@@ -45,21 +45,21 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// view is what show tells of a conversation.
+// view is the part of a conversation that show prints.
 type view struct {
 	head        sessions.Conversation
 	generations []sessions.Generation
 	summary     *sessions.Summary // of the current generation
-	earlier     int               // messages before kept
+	earlier     int               // how many messages come before kept
 	later       int               // and after it
 	kept        []sessions.Message
 	now         httpapi.Running
 }
 
-// readShown reads messages of key within bounds, and what is known of the
-// whole: the last of them, or if there is an After the first. All if most is 0.
+// readShown reads the head of a conversation and its last messages within bounds,
+// or its first ones if b has an After. It reads all of them if most is 0.
 func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
-	if s.now, err = a.Running(ctx, key); err != nil { // first: what is committed after that is in the transcript
+	if s.now, err = a.Running(ctx, key); err != nil { // first: a turn that ends meanwhile is in the transcript
 		return s, err
 	}
 	s.head, err = a.Conversation(ctx, key)
@@ -88,7 +88,7 @@ func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpa
 	return s, nil
 }
 
-// show prints s for people.
+// show prints s as text.
 func (e *env) show(s view) {
 	e.say("%s", s.headText())
 	if s.earlier > 0 && len(s.kept) > 0 {
@@ -108,7 +108,7 @@ func (e *env) show(s view) {
 		e.sayLater(s)
 		return
 	}
-	for _, g := range next { // nothing was said in these yet
+	for _, g := range next { // these have no messages yet
 		e.say("%s\n", borderText(g))
 	}
 	if s.now.Turn != "" {
@@ -119,7 +119,7 @@ func (e *env) show(s view) {
 	}
 }
 
-// sayLater says how to read on.
+// sayLater prints how to read on.
 func (e *env) sayLater(s view) {
 	if len(s.kept) == 0 {
 		e.say("There are no messages there: %s before and %d after.", count(s.earlier, "message", "messages"), s.later)
@@ -128,8 +128,8 @@ func (e *env) sayLater(s view) {
 	e.say("(%s after; more: --after %d)", count(s.later, "message", "messages"), s.kept[len(s.kept)-1].Seq)
 }
 
-// bordersFrom are the generations that begin at seq or later. The first one
-// has no border: nothing came before it.
+// bordersFrom returns the generations that begin at seq or later, without the
+// first, before which there is nothing to separate.
 func (s view) bordersFrom(seq int64) []sessions.Generation {
 	if len(s.generations) < 2 {
 		return nil
@@ -142,14 +142,13 @@ func (s view) bordersFrom(seq int64) []sessions.Generation {
 	return later[i:]
 }
 
-// borderText stands where /new or a reset began anew.
+// borderText is the line between two generations.
 func borderText(g sessions.Generation) string {
 	return fmt.Sprintf("── %s  generation %s began ──", g.Began.Local().Format("2006-01-02 15:04"), oneLine(g.ID))
 }
 
-// headText is what stands above a transcript: what the conversation is called,
-// how large it is and what was chosen for it. A turn that runs has words
-// already.
+// headText is printed above a transcript: the conversation's name, size and
+// settings.
 func (s view) headText() string {
 	var b strings.Builder
 	c := s.head
@@ -182,7 +181,7 @@ func (s view) headText() string {
 	return b.String()
 }
 
-// sizeText counts over all generations.
+// sizeText is the size of all generations.
 func (s view) sizeText() string {
 	text := count(s.head.Messages, "message", "messages")
 	if u := s.head.Usage; u.Input+u.Output > 0 {
@@ -194,7 +193,7 @@ func (s view) sizeText() string {
 	return text
 }
 
-// summaryText says what the summary stands for. Its words are in the JSON.
+// summaryText says which messages the summary covers. --json has its text.
 func (s view) summaryText() string {
 	n := s.summary.CoversSeq
 	for _, g := range s.generations {
@@ -206,7 +205,7 @@ func (s view) summaryText() string {
 		count(int(max(n, 0)), "message", "messages"), s.summary.At.Local().Format("2006-01-02 15:04"))
 }
 
-// lastModel is the one that wrote the newest answer, or "".
+// lastModel is the model that wrote the newest answer, or "".
 func (s view) lastModel() string {
 	for _, m := range slices.Backward(s.kept) {
 		if m.Role == sessions.RoleAssistant && m.Model != "" {
@@ -216,7 +215,7 @@ func (s view) lastModel() string {
 	return ""
 }
 
-// speaker says who wrote m.
+// speaker is the author of m, as printed.
 func speaker(m sessions.Message) string {
 	switch {
 	case m.Role == sessions.RoleTool:
@@ -247,8 +246,8 @@ func messageText(m sessions.Message) string {
 	return b.String()
 }
 
-// withoutSpeaker is what m says without the name that groups put before it for
-// the model: it stands above already.
+// withoutSpeaker is the content of m without the sender's name, which messages of
+// groups begin with for the model. The line above shows it already.
 func withoutSpeaker(m sessions.Message) string {
 	if m.Role != sessions.RoleUser || m.Name == "" {
 		return m.Content

@@ -8,8 +8,8 @@ import (
 	"dragoman/sessions"
 )
 
-// shownDocument is a conversation as show prints it in JSON: docs/sessions.md
-// promises these names. Fields are only ever added.
+// shownDocument is the output of sessions show --json. docs/sessions.md promises
+// these names; fields are only ever added.
 type shownDocument struct {
 	Key          channels.Key               `json:"key"`
 	Title        string                     `json:"title"`
@@ -30,16 +30,16 @@ type shownDocument struct {
 	Messages     []shownMessage             `json:"messages"`
 }
 
-// shownMessage is a message as show prints it in JSON.
+// shownMessage is a message of a shownDocument.
 type shownMessage struct {
 	sessions.Message
-	// Generation is the one that it belongs to.
+	// Generation is the one that the message belongs to.
 	Generation string `json:"generation,omitempty"`
 	// InProgress says that its turn is not finished: it has no seq yet.
 	InProgress bool `json:"in_progress,omitempty"`
 }
 
-// document is s for programs: lists are lists and never null.
+// document is s as JSON. Its lists are never null.
 func (s view) document() shownDocument {
 	c := s.head
 	d := shownDocument{

@@ -14,11 +14,11 @@ type sessionsStatsCmd struct {
 	jsonFlag
 }
 
-// numbers are the store's, and what is not known of the costs in them.
+// numbers are the daemon's, and what is missing in their costs.
 type numbers struct {
 	httpapi.Numbers
-	// Unpriced are the configured models without prices: what they took is not
-	// in the costs.
+	// Unpriced are the configured models without prices. The costs do not include
+	// them.
 	Unpriced []string `json:"unpriced,omitempty"`
 
 	priced bool // some model has prices
@@ -92,7 +92,7 @@ func (e *env) stats(n numbers) {
 	}
 }
 
-// table has a column for costs where there are any to tell of.
+// table has a column for costs if any are known.
 func (n numbers) table(head []string, right ...int) *table {
 	if n.spent || n.priced {
 		head, right = append(head, "COST"), append(right, len(head))
@@ -100,7 +100,7 @@ func (n numbers) table(head []string, right ...int) *table {
 	return &table{head: head, right: right}
 }
 
-// row is cells, and what u took and cost.
+// row is cells followed by the tokens and the cost of u.
 func (n numbers) row(u sessions.Usage, cells ...string) []string {
 	cells = append(cells, grouped(u.Input+u.Output))
 	switch {
@@ -113,7 +113,7 @@ func (n numbers) row(u sessions.Usage, cells ...string) []string {
 	return cells
 }
 
-// unknown says what is missing in the costs, or is "".
+// unknown says what is missing in the costs, or returns "".
 func (n numbers) unknown() string {
 	took, free := false, false
 	for _, s := range n.Top {
@@ -136,7 +136,7 @@ func (n numbers) unknown() string {
 // barWidth is the longest bar.
 const barWidth = 24
 
-// bar is n out of most, as a bar; anything is at least a sliver.
+// bar draws n out of most. Anything above 0 is at least a sliver.
 func bar(n, most int) string {
 	if n <= 0 || most <= 0 {
 		return ""
@@ -149,7 +149,7 @@ func bar(n, most int) string {
 	return s
 }
 
-// grouped is n with its thousands apart: 1 234 567.
+// grouped prints n like 1 234 567.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

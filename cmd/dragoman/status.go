@@ -21,8 +21,8 @@ func (*statusCmd) Help() string {
 	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon is running."
 }
 
-// Run fails if something is wrong, so that scripts notice. Why is said already
-// then.
+// Run fails if something is wrong, so that scripts notice. The reason is printed
+// by then.
 func (k *statusCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		s, err := a.Status(ctx)
@@ -46,8 +46,8 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// degraded reports whether something is wrong that an operator can mend. A
-// channel that was never linked is not: nobody has used it yet.
+// degraded reports whether something is wrong that an operator can mend. A channel
+// that was never linked does not count: it is not in use yet.
 func degraded(s httpapi.Status) bool {
 	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Stats != nil && s.Dead+s.Quarantined > 0 {
 		return true
@@ -111,7 +111,7 @@ func (e *env) status(s httpapi.Status) {
 	}
 }
 
-// nodesLine names this node and its peers, where several share a store.
+// nodesLine prints this node and its peers, if several share a store.
 func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 	for _, n := range s.Nodes {
 		text := fmt.Sprintf("%s (%s), holds %s, works on %s", n.Name(), words(n.Roles), e.leases(n), count(n.Chats, "chat", "chats"))
@@ -128,7 +128,7 @@ func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 	}
 }
 
-// depths tells of the queues.
+// depths prints the state of the queues.
 func (e *env) depths(s sessions.Stats, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))

@@ -11,15 +11,15 @@ import (
 	"dragoman/sessions"
 )
 
-// table prints columns for people. When the terminal is too narrow, columns
-// that can be missed are left out, and then the widest give way; what is not a
-// terminal gets everything.
+// table prints columns for people. If the terminal is too narrow, it leaves out
+// the least important columns and then narrows the widest. If the output is no
+// terminal, it prints everything.
 type table struct {
 	head []string
 	rows [][]string
-	// right are the columns, from 0, whose cells stand to the right.
+	// right are the columns, from 0, that are aligned to the right.
 	right []int
-	// less are the columns that can be missed, the first to go first.
+	// less are the columns to leave out if there is no room, in that order.
 	less []int
 }
 
@@ -27,8 +27,8 @@ const (
 	columnGap = 2
 	// leastColumn keeps a squeezed column readable.
 	leastColumn = 8
-	// wholeColumn is how wide a column may be that is shown whole if leaving out
-	// another helps: a time, an id, a number. Titles are longer.
+	// wholeColumn is the widest column that is never narrowed while another can be
+	// left out: times, ids and numbers fit, titles do not.
 	wholeColumn = 12
 )
 
@@ -66,7 +66,8 @@ func (t *table) print(e *env) {
 	}
 }
 
-// shown are the columns that a terminal with total columns has room for.
+// shown returns the columns of the table that fit into a terminal that is total
+// wide; 0 means all of them.
 func (t *table) shown(widths []int, total int) (list []int) {
 	need := -columnGap
 	for i, w := range widths {
@@ -83,8 +84,8 @@ func (t *table) shown(widths []int, total int) (list []int) {
 	return list
 }
 
-// squeeze takes from the widest of the shown columns until the row fits, or
-// nothing can give.
+// squeeze narrows the widest of the shown columns until the row fits, or all are
+// as narrow as leastColumn.
 func squeeze(widths, shown []int, total int) {
 	sum := columnGap * (len(shown) - 1)
 	for _, i := range shown {
@@ -104,8 +105,7 @@ func squeeze(widths, shown []int, total int) {
 	}
 }
 
-// fit cuts s to width columns, at a border between characters as people see
-// them.
+// fit cuts s to width columns, between grapheme clusters.
 func fit(s string, width int) string {
 	if columns(s) <= width {
 		return s
@@ -123,10 +123,10 @@ func fit(s string, width int) string {
 	return b.String() + "…"
 }
 
-// oneLine is what a stranger wrote, printable and without line breaks.
+// oneLine makes text of strangers printable and removes line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(sessions.Printable(s)), " ") }
 
-// when is a time as people say it; far ones get their date.
+// when prints a time relative to now, or its date if that is two days away.
 func (e *env) when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -161,5 +161,5 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// columns is how much room s takes in a terminal.
+// columns is the width of s in a terminal.
 func columns(s string) int { return uniseg.StringWidth(s) }

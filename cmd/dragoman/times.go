@@ -11,11 +11,12 @@ var timeForms = []string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00",
 }
 
-// timeExamples stand in messages about what is no time.
+// timeExamples are for error messages.
 const timeExamples = "2026-11-01, 2026-11-01T10:00 or 2026-11-01T10:00:00+01:00"
 
-// parseTime reads a time, in the local zone where it names none. A day begins
-// at midnight; next is then the midnight after it, and else the same time.
+// parseTime reads a time, in the local zone if it names none. A day without a
+// time begins at midnight, and next is the midnight after it; otherwise next
+// equals at.
 func parseTime(s string) (at, next time.Time, known bool) {
 	for i, form := range timeForms {
 		at, err := time.ParseInLocation(form, s, time.Local)
@@ -46,8 +47,8 @@ func timeFlag(name, value string, last bool) (time.Time, error) {
 	return at, nil
 }
 
-// borderFlag reads the number of a message or a time, and writes it as
-// httpapi.Bounds have it.
+// borderFlag reads the number of a message or a time, and returns it in the form
+// of httpapi.Bounds.
 func borderFlag(name, value string) (string, error) {
 	if n, err := strconv.ParseInt(value, 10, 64); value == "" || err == nil && n >= 0 {
 		return value, nil

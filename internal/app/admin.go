@@ -16,9 +16,9 @@ import (
 	"dragoman/internal/storage"
 )
 
-// Admin is a client for the operator's verbs: of the daemon that serves this
-// state directory, or, if none runs, of the store itself. The caller calls
-// release when done; until then no daemon can start on the store.
+// Admin returns a client for the operator's commands. It talks to the daemon that
+// serves this state directory or, if none runs, works on the store itself; then no
+// daemon can start until the caller calls release.
 func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *httpapi.Client, release func(), err error) {
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(beginning, who.Verb) {
 		return adminOfNothing(ctx, cfg, who)
@@ -38,8 +38,8 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *http
 	return c, func() { closeAll(); _ = state.Unlock() }, nil
 }
 
-// adminOf is a client for the verbs on the store in state: those of a daemon that
-// nobody runs.
+// adminOf returns a client that works on the store in state, without a running
+// daemon.
 func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *httpapi.Client, release func(), err error) {
 	d := &Daemon{cfg: cfg, opts: Options{Caller: who}, state: state}
 	d.current.Store(cfg)
@@ -62,17 +62,18 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 	wg.Go(func() { _ = d.hooks.Run(running) }) // it only ends with its context
 	d.onClose("the hooks", func() error {
 		end()
-		wg.Wait() // until they have been told
+		wg.Wait() // until they have received their events
 		return nil
 	})
 	return httpapi.InProcess(d.verbs()), func() { _ = d.Close() }, nil
 }
 
-// beginning are the verbs that may begin a state directory.
+// beginning are the commands that may make a state directory.
 var beginning = []string{"sessions import", "login", "logout"}
 
-// adminOfNothing is Admin where no daemon has ever run: looking at an empty
-// place must not make it, with the wrong owner perhaps.
+// adminOfNothing is Admin where no daemon has ever run. It works on a temporary
+// folder: a command that only looks must not make the state directory, perhaps
+// with the wrong owner.
 func adminOfNothing(ctx context.Context, cfg *config.Config, who storage.Caller) (*httpapi.Client, func(), error) {
 	dir, remove, err := storage.Temporary(who.Verb)
 	if err != nil {

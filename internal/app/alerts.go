@@ -12,7 +12,7 @@ import (
 	"dragoman/internal/storage"
 )
 
-// The IDs of troubles. Those of channels have the channel's name behind.
+// The IDs of troubles. The channel's name follows channelTrouble.
 const (
 	channelTrouble = "channel "
 	modelTrouble   = "model"
@@ -20,19 +20,19 @@ const (
 	lowTrouble     = "almost_full"
 )
 
-// alert watches what an operator should hear of, until ctx ends.
+// alert watches for troubles that an operator should learn of, until ctx ends.
 func (d *Daemon) alert(ctx context.Context) {
 	o := alerts.Options{After: d.cfg.Alerts.After.D(), Look: d.troubles, Changed: d.changed, Logger: d.log}
-	if to, err := channels.ParseKey(d.cfg.Alerts.To); err == nil { // else nobody is to be told
+	if to, err := channels.ParseKey(d.cfg.Alerts.To); err == nil { // else alerts.to is empty
 		o.Reachable = func() bool { return d.gateway.Channels()[to.Channel()].State == channels.StateConnected }
 		o.Tell = func(ctx context.Context, id, text string) error { return d.gateway.Tell(ctx, to, id, text) }
 	}
 	alerts.New(o).Run(ctx)
 }
 
-// troubles is what does not work now.
+// troubles lists what does not work now.
 func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
-	for name, st := range d.gateway.ChannelsHere() { // the others are watched where they run
+	for name, st := range d.gateway.ChannelsHere() { // other nodes watch theirs
 		if st.State != channels.StateConnected && !st.Unused {
 			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Why: st.Detail})
 		}
@@ -49,7 +49,7 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	return all
 }
 
-// changed tells the log and the hooks of a trouble that began or ended.
+// changed logs a trouble that began or ended, and tells the hooks.
 func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 	if failed {
 		d.log.Error("something does not work", "what", t.ID, "why", t.Why)

@@ -1,15 +1,15 @@
-// Package app builds a daemon from its configuration, runs it, and takes it
-// apart in reverse order. It is the only package that knows all the others.
+// Package app builds a daemon from its configuration, runs it, and stops it in
+// reverse order. It is the only package that knows all the others.
 //
-// The promise: either everything that the configuration asks for is built, or
-// [Open] returns one error that says why and nothing is left running. One
-// process serves one state directory. When the context of [Daemon.Run] ends,
-// the daemon stops taking messages, finishes what runs within a limit, and
-// closes the store last.
+// The promise: [Open] either builds everything that the configuration asks for, or
+// returns one error that says why not and leaves nothing running. One process
+// serves one state directory. When the context of [Daemon.Run] ends, the daemon
+// accepts no more messages, lets running turns finish within a limit, and closes
+// the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the hooks, the two HTTP
-// servers, the watchdog, alerts, reloads, the daily look at files,
-// and an erasure that was cut off, and waits for all of them.
+// servers, the watchdog, alerts, reloads, the daily check of files, and an
+// interrupted erasure. It waits for all of them.
 package app
 
 import (
@@ -42,10 +42,10 @@ import (
 
 // Options are what a daemon needs beside its configuration.
 type Options struct {
-	// Caller is this program; its Version is told to whoever asks.
+	// Caller is this program.
 	storage.Caller
-	// Command is a command with this verb that a person can paste. Nil: it is
-	// dragoman and the verb.
+	// Command returns a command that a person can paste. Nil: dragoman, the verb and
+	// the words.
 	Command func(verb string, words ...string) string
 	// Out gets the start-up report, for people. Nil: no report.
 	Out io.Writer
@@ -56,14 +56,13 @@ type Options struct {
 	// Hangup asks for a reload; Reload reads the configuration again.
 	Hangup <-chan struct{}
 	Reload func() (*config.Config, error)
-	// Getenv is where the model is looked for when none is configured.
+	// Getenv finds a model if none is configured.
 	Getenv func(string) string
-	// Only keeps channels of these types, and runs no jobs; none: all.
+	// Only, if not empty, starts only the channels of these types, and no jobs.
 	Only []string
-	// Hint gets what a person in a terminal should know at the start of a chat.
-	// Nil: nothing is said.
+	// Hint gets a sentence for the person at the start of a chat. Nil: none.
 	Hint io.Writer
-	// NoHTTP leaves the page and its port alone.
+	// NoHTTP does not open the page.
 	NoHTTP bool
 }
 
@@ -104,8 +103,8 @@ type closer struct {
 	close func() error
 }
 
-// Open builds a daemon. Nothing is connected and no message is taken before
-// Run. The caller must call Close, also after Run.
+// Open builds a daemon. It connects to nothing and accepts no messages before Run.
+// The caller must call Close, also after Run.
 func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -151,7 +150,7 @@ func Serve(ctx context.Context, cfg *config.Config, opts Options) error {
 	return errors.Join(d.Run(ctx), d.Close())
 }
 
-// onClose remembers what Close has to undo.
+// onClose adds a step to Close.
 func (d *Daemon) onClose(name string, f func() error) {
 	d.closers = append(d.closers, closer{name, f})
 }
@@ -191,8 +190,8 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	return nil
 }
 
-// openStore opens the store and its files, for a daemon of that version or, if it
-// is "", for a command.
+// openStore opens the store and its files. version is the daemon's, or "" for a
+// command.
 func (d *Daemon) openStore(ctx context.Context, version string) error {
 	store, err := storage.OpenStore(ctx, d.cfg, d.state, version, d.opts.Caller, d.log)
 	if err != nil {
@@ -271,12 +270,12 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	return err
 }
 
-// partial reports whether this daemon serves some channels only. Jobs and all
-// that belongs to the other channels then wait for one that serves them.
+// partial reports whether this daemon serves only some channels. Jobs, and
+// everything of the other channels, then wait for a daemon that serves them all.
 func (d *Daemon) partial() bool { return len(d.opts.Only) > 0 }
 
-// orUnlimited: in the configuration 0 turns the limit off, for the gateway a
-// negative number does.
+// orUnlimited converts a limit: 0 means unlimited in the configuration, a negative
+// number in the gateway.
 func orUnlimited(perMinute int) int {
 	if perMinute == 0 {
 		return -1
@@ -289,7 +288,7 @@ func orUnlimited(perMinute int) int {
 func (d *Daemon) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	late, end := context.WithCancel(context.WithoutCancel(ctx)) // for what outlives the drain
+	late, end := context.WithCancel(context.WithoutCancel(ctx)) // for servers and hooks, which outlive the drain
 	defer end()
 
 	var wg sync.WaitGroup
@@ -312,12 +311,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.finishErase(ctx) })
-	told := make(chan struct{})
+	announced := make(chan struct{})
 	wg.Go(func() {
 		if ctx.Err() == nil {
 			d.sayReady()
 		}
-		close(told)
+		close(announced)
 		wg.Go(func() { d.askLogins(ctx) })
 		wg.Go(func() { d.watch(ctx) })
 		d.reloads(ctx)
@@ -325,9 +324,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 	err := d.gateway.Run(ctx)
 	fail(err)
-	<-told // so that nothing is said after the end
+	<-announced // or it would say READY after STOPPING
 	notify("STOPPING=1")
-	d.links.Close() // while there is still somebody who tells their pages
+	d.links.Close() // while the servers can still tell their pages
 	end()
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
@@ -340,6 +339,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return nil
 }
 
-// watchEvery is how often progress is proven to the service manager; its
-// limit (WatchdogSec in the unit) must be well above.
+// watchEvery is how often the daemon proves to the service manager that it works.
+// WatchdogSec in the unit must be well above.
 const watchEvery = 10 * time.Second

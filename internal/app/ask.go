@@ -10,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// asker is the [httpapi.Asker] of this daemon. Owner: nobody but whoever runs
-// it reads the answers.
+// asker is the [httpapi.Asker] of this daemon. owner says that only the operator
+// reads the answers.
 func (d *Daemon) asker(owner bool) httpapi.Asker {
 	return func(ctx context.Context, k channels.Key, id, text string) (string, error) {
 		answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: owner})

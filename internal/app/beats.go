@@ -19,16 +19,16 @@ import (
 	"dragoman/sessions"
 )
 
-// mostHeartbeatFile bounds what is read of HEARTBEAT.md.
+// mostHeartbeatFile bounds HEARTBEAT.md, in bytes.
 const mostHeartbeatFile = 64 << 10
 
 // beats are the jobs of the current configuration. A reload replaces them.
 type beats struct {
 	store     sessions.Jobs
-	workspace *tools.Workspace // nil if nothing fires
+	workspace *tools.Workspace // nil if idle
 	log       *slog.Logger
 	count     func(job, outcome string, n int) // of occurrences, for the metrics
-	idle      bool                             // nothing fires: no daemon runs
+	idle      bool                             // no jobs run here
 
 	plan atomic.Pointer[plan]
 }
@@ -37,7 +37,7 @@ type beats struct {
 type plan struct {
 	*heartbeat.Scheduler
 	jobs     []config.Job
-	replaced chan struct{} // closed when another one counts
+	replaced chan struct{} // closed when there is a newer plan
 }
 
 func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
@@ -48,7 +48,7 @@ func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *
 	return b, b.replace(cfg)
 }
 
-// replace takes the jobs of cfg, or changes nothing.
+// replace puts the jobs of cfg into force. After an error the old ones stay.
 func (b *beats) replace(cfg *config.Config) error {
 	var list []config.Job
 	list = append(list, cfg.Heartbeat.Jobs...)
@@ -92,22 +92,21 @@ func (b *beats) run(ctx context.Context) {
 
 func (b *beats) number() int { return len(b.plan.Load().jobs) }
 
-// Target is part of gateway.Heartbeats.
+// Target implements gateway.Heartbeats.
 func (b *beats) Target(job string) (channels.Key, bool) { return b.plan.Load().Target(job) }
 
-// Targets is part of gateway.Heartbeats.
+// Targets implements gateway.Heartbeats.
 func (b *beats) Targets(k channels.Key) bool {
 	return slices.ContainsFunc(b.plan.Load().jobs, func(j config.Job) bool { return j.Target == k.String() })
 }
 
-// isOperator reports whether k is where the outcome of HEARTBEAT.md goes: that
-// is the chat of whoever runs this.
+// isOperator reports whether k is the operator's chat: the target of HEARTBEAT.md.
 func (b *beats) isOperator(k channels.Key) bool {
 	target, ok := b.Target(config.FileJobName)
 	return ok && k == target
 }
 
-// Silent is part of gateway.Heartbeats.
+// Silent implements gateway.Heartbeats.
 func (b *beats) Silent(answer string) bool { return heartbeat.Silent(answer) }
 
 // readFile reads a file of the workspace under the same guard as the tools.
@@ -118,7 +117,7 @@ func (b *beats) readFile(_ context.Context, name string) ([]byte, error) {
 	return b.workspace.ReadFile(name, mostHeartbeatFile)
 }
 
-// unfinished counts the occurrences that were fired and have no outcome yet.
+// unfinished counts the recent occurrences that have no outcome yet.
 func (b *beats) unfinished(ctx context.Context, job string) (int, error) {
 	list, err := b.store.Occurrences(ctx, job, 20)
 	n := 0
@@ -130,7 +129,7 @@ func (b *beats) unfinished(ctx context.Context, job string) (int, error) {
 	return n, err
 }
 
-// Jobs is part of httpapi.Scheduler.
+// Jobs implements httpapi.Scheduler.
 func (b *beats) Jobs(ctx context.Context) ([]httpapi.Job, error) {
 	jobs := b.plan.Load().jobs
 	list := make([]httpapi.Job, 0, len(jobs))
@@ -169,7 +168,7 @@ func scheduleText(c config.Job) string {
 	return text
 }
 
-// RunJob is part of httpapi.Scheduler.
+// RunJob implements httpapi.Scheduler.
 func (b *beats) RunJob(ctx context.Context, name string) error {
 	if b.idle {
 		return httpapi.ErrNoDaemon

@@ -13,17 +13,16 @@ import (
 	"dragoman/sessions"
 )
 
-// channelErasers are the channels that keep something about messages in files of
-// their own. One that does not run here, because no daemon does, or that is
-// turned off or was taken out of the configuration, is found by its file, or by its
-// tables in the database.
+// channelErasers erase from channels that keep data about messages themselves. A
+// channel that does not run here (a command, a channel that is turned off or no
+// longer configured) is found by its file, or by its tables in the database.
 type channelErasers struct {
 	cfg     *config.Config
 	log     *slog.Logger
 	running map[string]channels.Eraser
 }
 
-// of finds the one of that name; nil if nothing is kept.
+// of finds the eraser of a channel; nil if the channel keeps no data.
 func (s *channelErasers) of(ctx context.Context, name string) (channels.Eraser, error) {
 	if e := s.running[name]; e != nil {
 		return e, nil
@@ -39,8 +38,8 @@ func (s *channelErasers) of(ctx context.Context, name string) (channels.Eraser, 
 	return e, nil
 }
 
-// erase erases in the channels that e names, then calls then, and lets them go
-// on after that. entries is what they forgot.
+// erase erases from the channels that e names, then calls then, and only after that
+// lets the channels go on. entries counts what the channels erased.
 func (s *channelErasers) erase(ctx context.Context, e sessions.Erasure, then func() error) (entries int, err error) {
 	if s == nil {
 		return 0, then()

@@ -28,7 +28,7 @@ type adapters struct {
 	web      *live.Hub // nil if disabled
 	terminal *live.Hub // nil if disabled
 	linked   map[string]channels.Linker
-	files    live.Files // that people send on the page
+	files    live.Files // for files that people send on the page
 	peers    sessions.Peers
 }
 
@@ -154,7 +154,8 @@ func ircTLS(c *config.IRC) (*tls.Config, error) {
 	return tc, nil
 }
 
-// feedOf shows the store's feed to the live channels, which know no store.
+// feedOf converts the store's feed for the live channels, which do not know the
+// store.
 func feedOf(feeds sessions.Feeds) live.Feed {
 	return func(ctx context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
 		list, err := feeds.Feed(ctx, k, before, limit)

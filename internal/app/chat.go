@@ -17,10 +17,9 @@ import (
 // ChatOptions are those of the chat in a terminal.
 type ChatOptions = terminal.ChatOptions
 
-// Chat talks in a terminal until the person leaves: with the daemon that
-// serves the state directory, or, if none runs, with a gateway of its own that
-// serves nothing but this terminal and ends with it. room is that of the conversation;
-// "" is the usual one.
+// Chat talks in a terminal until the person leaves. It uses the daemon that serves
+// the state directory or, if none runs, starts one that serves only this terminal
+// and ends with it. room names the conversation; "" is the usual one.
 func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
 		return errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
@@ -34,7 +33,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 		return err
 	}
 	if err := cfg.Absent(); err != nil {
-		return errors.Join(err, d.Close()) // this daemon would need them
+		return errors.Join(err, d.Close()) // this daemon needs the secrets
 	}
 	if opts.Hint != nil {
 		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.models.Why)
@@ -47,7 +46,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	return errors.Join(err, <-ended, d.Close())
 }
 
-// talk speaks over the socket, to whoever serves it.
+// talk chats over the socket.
 func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	transport := httpapi.SocketTransport(storage.Socket(cfg.StateDir))
 	defer transport.CloseIdleConnections()

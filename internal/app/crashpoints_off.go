@@ -8,5 +8,5 @@ import "dragoman/sessions"
 
 func wrapStore(s sessions.Store) sessions.Store { return s }
 
-// passPoint is a step that is neither the store's nor a channel's.
+// passPoint marks a step that is neither the store's nor a channel's.
 func passPoint(string) {}

@@ -15,9 +15,9 @@ import (
 	"dragoman/sessions"
 )
 
-// crashPoint kills this process, as kill -9 would, when it is passed for the
-// n-th time. $DRAGOMAN_CRASH names it: "commit.after@3". Builds without the tag
-// hold none of this.
+// crashPoint kills this process, as kill -9 would, when it is passed for the n-th
+// time. $DRAGOMAN_CRASH names it: "commit.after@3". Builds without the tag do not
+// have it.
 var crashPoint = func() *point {
 	name, count, found := strings.Cut(os.Getenv("DRAGOMAN_CRASH"), "@")
 	p := &point{name: name, left: 1}
@@ -41,7 +41,7 @@ func (p *point) pass(name string) {
 	defer p.mu.Unlock()
 	if p.left--; p.left == 0 {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // the signal may take a moment; nothing more must happen
+		select {} // nothing more must happen before the signal arrives
 	}
 }
 

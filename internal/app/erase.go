@@ -17,7 +17,8 @@ func auditLog(state *storage.Dir) erasure.Log {
 	return erasure.Log{Path: state.File(storage.AuditName)}
 }
 
-// newEraser erases in store, which is of the type used, and tells emit.
+// newEraser makes the eraser of store, whose type is used. It emits an event for
+// each erased conversation.
 func newEraser(store sessions.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
 	return erasure.New(erasure.Options{
 		Store: store, Log: auditLog(state), File: state.File(storage.ErasingName), FileName: media.Name,
@@ -28,9 +29,8 @@ func newEraser(store sessions.Store, state *storage.Dir, used string, emit func(
 	})
 }
 
-// finishErase finishes an erasure that was cut off when the daemon before this
-// one died. It runs beside everything else: it can take as long as a copy of
-// the store.
+// finishErase finishes an erasure that was interrupted when the last daemon died.
+// It runs in the background, because it can take as long as a copy of the store.
 func (d *Daemon) finishErase(ctx context.Context) {
 	found, err := d.eraser.Finish(ctx)
 	switch {

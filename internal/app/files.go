@@ -11,13 +11,13 @@ import (
 	"dragoman/sessions"
 )
 
-// filing is a store that forgets the files of what it forgets. The store goes
-// first: a crash in between leaves files that nothing names, which the same
-// request removes when it is made again, instead of messages without files.
+// filing wraps a Store and deletes the attachments of everything that the store
+// deletes. The store deletes first: a crash in between leaves files without
+// messages, which the repeated request removes, instead of messages without files.
 type filing struct {
 	sessions.Store
 	files *media.Store
-	kept  *channelErasers // nil: no channel keeps anything
+	kept  *channelErasers // nil: no channel keeps data
 }
 
 // Delete also removes the conversation's files.
@@ -29,7 +29,7 @@ func (f filing) Delete(ctx context.Context, k channels.Key) error {
 	return errors.Join(err, f.files.Remove(k))
 }
 
-// Expire also removes the files of the conversations that it ends.
+// Expire also removes the files of the conversations that it deletes.
 func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error) {
 	keys, err := f.Store.Expire(ctx, before, limit)
 	errs := []error{err}
@@ -39,8 +39,8 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 	return keys, errors.Join(errs...)
 }
 
-// Join also moves the files. While the store joins they belong to both, so that
-// a crash in between loses none, however long it is until the same call goes on.
+// Join also moves the files. While the store joins, they belong to both
+// conversations, so that a crash in between loses none.
 func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 	if from.Channel() != to.Channel() {
 		return f.Store.Join(ctx, from, to)
@@ -55,10 +55,10 @@ func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 	return err
 }
 
-// Erase also removes the files of what is erased, and what channels keep of
-// it, which is first: if that fails, nothing has changed. The store names the
-// files of messages that were answered; e names those of messages that wait, too,
-// which a turn may have fetched already.
+// Erase also removes the files of what is erased, and the data that channels keep
+// of it. The channels come first: if they fail, nothing has changed. The store names
+// the files of answered messages; e names those of waiting messages too, which a
+// turn may have fetched already.
 func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.Erased, err error) {
 	passPoint("erase.begun")
 	noted, err := f.kept.erase(ctx, e, func() error {
@@ -70,7 +70,7 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.
 	return erased, err
 }
 
-// erase removes the files that were there, and names them.
+// erase erases from the store, removes the files and returns their names.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	passPoint("erase.noted")
 	erased, err := f.Store.Erase(ctx, e)
@@ -86,7 +86,7 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 		more, err := f.files.Files(k)
 		all, errs = append(all, more...), append(errs, err)
 	}
-	slices.Sort(all) // most are named twice
+	slices.Sort(all) // most are there twice
 	erased.Files, err = f.files.RemoveFiles(slices.Compact(all))
 	errs = append(errs, err)
 	for _, k := range e.Keys {
@@ -98,14 +98,14 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 
 const (
 	tidyEvery = 24 * time.Hour
-	// tidyFirst lets a start catch up with its messages.
+	// tidyFirst lets the daemon first catch up with its messages.
 	tidyFirst = 5 * time.Minute
-	// tidyAge is how long a file may lie around before its transcript must name
-	// it, beside the time that a turn which fetched it may be put off.
+	// tidyAge is how old a file must be to be removed if no transcript names it. The
+	// time for which a turn can be postponed is added.
 	tidyAge = 24 * time.Hour
 )
 
-// tidyFiles removes once a day what no transcript names, until ctx ends.
+// tidyFiles removes once a day the files that no transcript names, until ctx ends.
 func (d *Daemon) tidyFiles(ctx context.Context) {
 	t := time.NewTimer(tidyFirst)
 	defer t.Stop()
@@ -130,7 +130,7 @@ func tidy(ctx context.Context, store sessions.Store, files *media.Store, before 
 	return files.Tidy(ctx, before, transcripts{store})
 }
 
-// transcripts tell which files are named.
+// transcripts say which files messages name.
 type transcripts struct{ store sessions.Store }
 
 // Exists implements [media.Transcripts].

@@ -21,8 +21,7 @@ func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	return list
 }
 
-// resetOf is the configured reset policy. Its time zone was checked by Load;
-// one that has gone since is the machine's.
+// resetOf is the configured reset policy.
 func resetOf(c config.Reset) gateway.Reset {
 	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zoneOf(c.TimeZone), After: c.After.D()}
 }
@@ -32,5 +31,5 @@ func zoneOf(name string) *time.Location {
 	if zone, err := time.LoadLocation(name); err == nil && name != "" {
 		return zone
 	}
-	return time.Local // the configuration has checked all others
+	return time.Local // Load has checked all other names
 }

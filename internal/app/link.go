@@ -20,7 +20,7 @@ func (d *Daemon) findLinkable(name string) (channels.Linker, error) {
 	return nil, errNotLinkable(name, d.cfg)
 }
 
-// onlyLinkable makes a channel that no daemon runs.
+// onlyLinkable makes a channel for a command, without a running daemon.
 func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
 	c, ok := cfg.Channels[name]
 	if !ok || c.Type != config.TypeWhatsApp {
@@ -33,7 +33,7 @@ func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
 	return ch, nil
 }
 
-// errNotLinkable says so, and which channels there are instead.
+// errNotLinkable says that a channel cannot be linked, and which ones can.
 func errNotLinkable(name string, cfg *config.Config) error {
 	if c, ok := cfg.Channels[name]; ok && c.Type == config.TypeWhatsApp && !c.Enabled {
 		return fmt.Errorf("app: the channel %q is turned off (enabled: false); turn it on and restart", name)
@@ -45,7 +45,7 @@ func errNotLinkable(name string, cfg *config.Config) error {
 	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)
 }
 
-// accounts are the channels as the page sees them.
+// accounts show the channels to the page.
 type accounts struct {
 	*Daemon
 	*linking.Links

@@ -13,12 +13,12 @@ import (
 	"dragoman/internal/config"
 )
 
-// notify tells the service manager, if there is one.
+// notify sends a state to the service manager, if there is one.
 func notify(state string) { _, _ = daemon.SdNotify(false, state) }
 
-// watch feeds the service manager's watchdog with proof of progress: the store
-// answers. That it answers with an error (a full disk) is progress too; a
-// restart would not mend it, and /healthz says so.
+// watch feeds the service manager's watchdog as long as the store answers. An error
+// of the store (a full disk) counts as an answer: a restart would not mend it, and
+// /healthz reports it.
 func (d *Daemon) watch(ctx context.Context) {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || limit == 0 {
@@ -36,13 +36,13 @@ func (d *Daemon) watch(ctx context.Context) {
 			notify("WATCHDOG=1")
 		}
 		if ctx.Err() != nil {
-			return // fed once more, so that draining has a whole interval
+			return // after feeding it once more, so that draining has a whole interval
 		}
 	}
 }
 
 // progress reports whether the store answers within limit. It does not use the
-// daemon's context: a draining daemon must prove itself too.
+// daemon's context, because the watchdog also watches a draining daemon.
 func (d *Daemon) progress(limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -53,7 +53,7 @@ func (d *Daemon) progress(limit time.Duration) bool {
 	return !errors.Is(err, context.DeadlineExceeded)
 }
 
-// reloads applies what can be changed without a restart whenever asked.
+// reloads reloads the configuration whenever asked, until ctx ends.
 func (d *Daemon) reloads(ctx context.Context) {
 	for {
 		select {
@@ -74,10 +74,10 @@ func (d *Daemon) reloadNow() {
 	notify("READY=1")
 }
 
-// reloadWithin is how long other nodes may take to hear of it.
+// reloadWithin is the limit for asking the other nodes to reload.
 const reloadWithin = 10 * time.Second
 
-// reloadOthers has the other nodes read their configurations again, too.
+// reloadOthers asks the other nodes to reload their configurations too.
 func (d *Daemon) reloadOthers(ctx context.Context) {
 	if d.peers == nil {
 		return
@@ -89,8 +89,9 @@ func (d *Daemon) reloadOthers(ctx context.Context) {
 	}
 }
 
-// reload applies allow lists, prompts and models of channels, how summaries are made, log
-// level, jobs and hooks. A configuration with problems changes nothing.
+// reload applies the settings that need no restart: allow lists, prompts and models
+// of channels, summaries, the log level, jobs and hooks. A configuration with
+// problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
 		return
@@ -101,7 +102,7 @@ func (d *Daemon) reload() {
 		return
 	}
 	d.setLevel(cfg)
-	now := *d.cfg // what counts from here on: the start's settings with the new people
+	now := *d.cfg // the settings of the start, with those that were reloaded
 	now.WarnAs(cfg)
 	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
@@ -117,7 +118,7 @@ func (d *Daemon) reload() {
 		d.gateway.SetAllow(name, ch.Allow)
 		d.gateway.SetSystem(name, ch.System)
 		d.gateway.SetModel(name, ch.Model)
-		d.gateway.Shut(name, gone) // nobody may talk on a channel that was taken out
+		d.gateway.Shut(name, gone) // nobody may talk on a channel that was removed
 		now.Channels[name] = ch
 	}
 	if err := d.beats.replace(cfg); err != nil {

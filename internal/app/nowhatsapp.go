@@ -10,13 +10,12 @@ import (
 	"dragoman/internal/config"
 )
 
-// buildWhatsApp is reached only for channels that the configuration's check
-// has let pass, which it does not.
+// buildWhatsApp fails for every WhatsApp channel.
 func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (channels.Linker, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
 }
 
-// openKeeper cannot look into a linked device.
+// openKeeper fails: this build cannot read a linked device.
 func openKeeper(string, *config.Config, *slog.Logger) (channels.Eraser, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use a program that has it, or remove its file or schema; nothing was erased")
 }

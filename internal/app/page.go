@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// pageSessions is the file with who is logged in on the page: see [console.SessionStore].
+// pageSessions is the file with the logins of the page: see [console.SessionStore].
 type pageSessions string
 
-// Load returns nil where there is none.
+// Load returns nil if there is no file.
 func (p pageSessions) Load() ([]byte, error) {
 	b, err := os.ReadFile(string(p))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -19,7 +19,7 @@ func (p pageSessions) Load() ([]byte, error) {
 	return b, err
 }
 
-// Save replaces the file. Its loss costs a login, so nothing is synced.
+// Save replaces the file without fsync: losing it only costs a login.
 func (p pageSessions) Save(text []byte) error {
 	fresh := string(p) + ".new"
 	if err := os.WriteFile(fresh, text, 0o600); err != nil {
@@ -28,8 +28,8 @@ func (p pageSessions) Save(text []byte) error {
 	return os.Rename(fresh, string(p))
 }
 
-// maxConnections bounds those of the page. Channels and the store need their
-// descriptors whatever the page is asked for, so it has a quarter of them.
+// maxConnections is the limit of the page's connections: a quarter of the file
+// descriptors, so that channels and the store always have enough.
 func maxConnections() int {
 	const most = 1024
 	var limit syscall.Rlimit

@@ -11,22 +11,23 @@ import (
 	"dragoman/sessions"
 )
 
-// What nodes of one store tell each other, beside what their gateways do.
+// The calls between nodes of one store, in addition to those of their gateways.
 const (
-	// liveMethod, and the name of a channel: its hub says something to the others.
+	// liveMethod, followed by a channel's name, sends a message of its hub to the
+	// hubs of the other nodes.
 	liveMethod = "live:"
-	// reloadMethod: read the configuration again.
+	// reloadMethod reloads the configuration.
 	reloadMethod = "reload"
-	// loginsMethod: all who have logged in on the page. loginMethod: one who has, or
-	// has logged out.
+	// loginsMethod returns all logins of the page; loginMethod reports a new one, or
+	// a logout.
 	loginsMethod = "page.logins"
 	loginMethod  = "page.login"
-	// askWithin bounds what another node is asked for.
+	// askWithin is the limit for a call.
 	askWithin = 2 * time.Second
 )
 
-// others lets the hub of a channel tell those of other nodes something; nil: there
-// are none.
+// others sends messages of a channel's hub to those of the other nodes; nil if the
+// store has one node.
 func (a *adapters) others(name string) func(context.Context, []byte) error {
 	if a.peers == nil {
 		return nil
@@ -34,18 +35,18 @@ func (a *adapters) others(name string) func(context.Context, []byte) error {
 	return func(ctx context.Context, words []byte) error { return everybody(ctx, a.peers, liveMethod+name, words) }
 }
 
-// everybody tells all other nodes something.
+// everybody calls a method of all other nodes.
 func everybody(ctx context.Context, p sessions.Peers, method string, args []byte) error {
 	_, err := p.Call(ctx, sessions.Peer{All: true}, method, args)
 	return err
 }
 
-// methods do what other nodes ask for.
+// methods are the calls that other nodes can make.
 func (d *Daemon) methods() map[string]gateway.Method {
 	all := map[string]gateway.Method{reloadMethod: func(context.Context, []byte) ([]byte, error) {
 		select {
 		case d.reloadAsked <- struct{}{}:
-		default: // it is about to
+		default: // a reload is due already
 		}
 		return nil, nil
 	}}
@@ -73,8 +74,8 @@ func (d *Daemon) methods() map[string]gateway.Method {
 	return all
 }
 
-// tellLogins tells the pages of other nodes who has logged in or out; nil: there
-// are none.
+// tellLogins tells the pages of other nodes about logins and logouts; nil if the
+// store has one node.
 func (d *Daemon) tellLogins() func([]byte) error {
 	if d.peers == nil {
 		return nil
@@ -86,8 +87,8 @@ func (d *Daemon) tellLogins() func([]byte) error {
 	}
 }
 
-// askLogins asks another node who has logged in on its page, and out while this one
-// did not run.
+// askLogins asks another node for the logins and logouts on its page while this
+// node did not run.
 func (d *Daemon) askLogins(ctx context.Context) {
 	if d.peers == nil || d.page == nil {
 		return
@@ -113,7 +114,7 @@ func (d *Daemon) askLogins(ctx context.Context) {
 	}
 }
 
-// holders are the nodes that channels run on which one node at a time runs.
+// holders maps channels that only one node runs at a time to that node.
 func (d *Daemon) holders() map[string]string {
 	if d.peers == nil {
 		return nil
@@ -122,7 +123,7 @@ func (d *Daemon) holders() map[string]string {
 	defer cancel()
 	nodes, err := d.peers.Nodes(ctx)
 	if err != nil {
-		return nil // the page shows the channels without it
+		return nil // the page then shows the channels without their nodes
 	}
 	on := map[string]string{}
 	for _, n := range nodes {

@@ -6,14 +6,14 @@ import (
 	"runtime/debug"
 )
 
-// sayReady tells people and the service manager that the daemon serves.
+// sayReady prints the report and tells the service manager that the daemon serves.
 func (d *Daemon) sayReady() {
 	d.report()
 	notify("READY=1")
-	debug.FreeOSMemory() // a start takes 0.8 MB more than an idle daemon needs
+	debug.FreeOSMemory() // the start has used 0.8 MB that an idle daemon does not need
 }
 
-// ready says why nobody gets an answer now, or nil.
+// ready returns why people get no answers now, or nil.
 func (d *Daemon) ready() error {
 	err := d.gateway.Ready()
 	if t, away := d.models.Trouble(); away {

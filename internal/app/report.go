@@ -9,7 +9,7 @@ import (
 	"dragoman/internal/config"
 )
 
-// report says in a few plain lines what runs and where everything lies.
+// report prints in a few lines what runs and where its files are.
 func (d *Daemon) report() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dragoman %s\n", d.opts.Version)
@@ -50,8 +50,8 @@ func (d *Daemon) report() {
 	d.log.Info("conversations that are answered at the same time", "max_turns", d.turns)
 }
 
-// shortPath writes the home directory as "~", for people. The home of the
-// service is its state, where "~" would tell nobody anything.
+// shortPath writes the home directory as "~", unless it is the state directory, as
+// for the service, where "~" would say nothing.
 func shortPath(path, state string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "/" || home == state {

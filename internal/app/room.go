@@ -7,12 +7,12 @@ import (
 	"dragoman/sessions"
 )
 
-// crampedShare is the part of a model's window, one n-th, that instructions and
-// tools may have before the log warns that little is left for the talk.
+// crampedShare: if instructions and tools use more than one part in crampedShare of
+// the model's window, the log warns that little room is left for conversations.
 const crampedShare = 2
 
-// tellRoom warns where instructions and tools alone, which every request
-// begins with, take most of the model's window or all of it.
+// tellRoom warns if the instructions and tools, which are part of every request,
+// fill most of the model's window or all of it.
 func (d *Daemon) tellRoom(ag *agent.Agent) {
 	if names := ag.LeftOut(); len(names) > 0 && !agent.AbilitiesOf(d.models.Main).NoTools {
 		d.log.Warn("the model's window has no room for all tools, some are left out: allow fewer agent.tools, or correct model.context_window",

@@ -11,7 +11,7 @@ import (
 	"dragoman/internal/storage"
 )
 
-// watchAll lets the metrics look at everything that is read at each scrape.
+// watchAll gives the metrics what they read at each scrape.
 func (d *Daemon) watchAll() {
 	d.metrics.WatchQueues(d.store.Stats)
 	d.metrics.WatchChannels(d.gateway.ChannelsHere)
@@ -24,8 +24,9 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchDisk(func() float64 { free, _ := storage.FreeBytes(d.state.Path); return float64(free) })
 }
 
-// labelOf is the metrics' name for a model: its own if the configuration names
-// it or it was chosen at the start. Conversations can name any other.
+// labelOf is the metrics' label for a model: its name if it is configured or was
+// chosen at the start, else "other". Conversations can name any model, and every
+// label costs memory.
 func (d *Daemon) labelOf(model string) string {
 	c := d.cfg
 	known := append([]string{d.models.Main.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
@@ -41,9 +42,9 @@ func (d *Daemon) labelOf(model string) string {
 	return "other"
 }
 
-// sizes measures what conversations and files take on disk. Where they are many
-// files that takes a while, so a measure is kept for a hundred times as long as
-// it took, and at least for a few seconds.
+// sizes measures how much disk conversations and files use. With many files that
+// takes a while, so a result is kept for a hundred times as long as it took, and at
+// least a few seconds.
 type sizes struct {
 	dir   *storage.Dir
 	store string // "": it keeps nothing on disk
@@ -73,8 +74,8 @@ func (s *sizes) both() (store, media int64) {
 	return s.ofStore, s.ofMedia
 }
 
-// stored is the size of the store and of what it keeps beside itself: a
-// database's log, copies from before an upgrade.
+// stored is the size of the store with the files beside it: a database's log, and
+// copies from before an upgrade.
 func (s *sizes) stored() (sum int64) {
 	for _, place := range s.dir.Named(s.store + "*") {
 		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {

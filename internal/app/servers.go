@@ -16,12 +16,12 @@ import (
 	"dragoman/internal/storage"
 )
 
-// serverGrace is how long requests may run on when everything else has ended.
-// Streams never end by themselves, so it is short.
+// serverGrace is how long requests may continue after everything else has ended. It
+// is short because streams never end by themselves.
 const serverGrace = 500 * time.Millisecond
 
-// server is a handler on a listener that is open already: a port in use is an
-// error at start, not a line in the log later.
+// server is a handler on an open listener: a port in use is an error at the start,
+// not a line in the log later.
 type server struct {
 	ln      net.Listener
 	most    int // connections; 0: no limit
@@ -91,8 +91,7 @@ func (d *Daemon) openAdmin() error {
 	return nil
 }
 
-// verbs are the operator's: of a daemon, or of a command that has the store to
-// itself.
+// verbs handles the operator's commands, for a daemon or for a command without one.
 func (d *Daemon) verbs() http.Handler {
 	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
 	o := httpapi.AdminOptions{
@@ -107,7 +106,7 @@ func (d *Daemon) verbs() http.Handler {
 	return httpapi.Admin(o)
 }
 
-// closeOnce closes a listener that its server has usually closed already.
+// closeOnce closes a listener, unless its server has closed it already.
 func closeOnce(ln net.Listener) func() error {
 	return func() error {
 		if err := ln.Close(); !errors.Is(err, net.ErrClosed) {
@@ -119,7 +118,7 @@ func closeOnce(ln net.Listener) func() error {
 
 var started = time.Now()
 
-// info is what status tells about this process.
+// info is the part of status about this process.
 func (d *Daemon) info() httpapi.Info {
 	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
 	i := httpapi.Info{
@@ -133,7 +132,7 @@ func (d *Daemon) info() httpapi.Info {
 	return i
 }
 
-// infoRunning is what a daemon adds to that.
+// infoRunning adds the part about a running daemon.
 func (d *Daemon) infoRunning(i *httpapi.Info) {
 	turns, oldest := d.gateway.Running()
 	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()

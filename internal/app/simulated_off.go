@@ -4,5 +4,5 @@ package app
 
 import "net/http"
 
-// simulatedWhatsApp: builds for use know only the real one.
+// simulatedWhatsApp is nil: this build connects only to the real WhatsApp.
 func simulatedWhatsApp() *http.Client { return nil }

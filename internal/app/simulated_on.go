@@ -11,9 +11,9 @@ import (
 	"dragoman/channels/channeltest/wasim"
 )
 
-// simulatedWhatsApp is the server that $DRAGOMAN_WASIM names, "host:port,key":
-// the key in hex is the root that it is trusted by. Builds without the tag
-// hold none of this; there it would be a way to stand in for WhatsApp.
+// simulatedWhatsApp is a client of the server that $DRAGOMAN_WASIM names,
+// "host:port,key" with a root key in hex that becomes trusted. Builds without the
+// tag do not have it, because with it anybody could impersonate WhatsApp.
 func simulatedWhatsApp() *http.Client {
 	addr, root, found := strings.Cut(os.Getenv("DRAGOMAN_WASIM"), ",")
 	key, err := hex.DecodeString(root)

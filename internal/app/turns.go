@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// turnBytes is what a turn that waits for its model needs at most: 81 MB for
-	// a thousand were measured.
+	// turnBytes is the most memory that a turn needs while it waits for its model:
+	// a thousand took 81 MB.
 	turnBytes = 128 << 10
-	// mostTurns and fewTurns bound what agent.max_turns: 0 means.
+	// mostTurns and fewTurns bound the automatic agent.max_turns.
 	mostTurns, fewTurns = 1000, 64
 )
 
-// maxTurns is how many turns run at once. Where the configuration leaves it
-// open they may need an eighth of the memory, in bytes. A model on this machine
-// is near: it answers a few at a time, and more of them would only wait in its
-// queue until they time out.
+// maxTurns is how many turns run at once. If the configuration leaves it open, they
+// may use an eighth of the memory, in bytes. A near model is on this machine: it
+// answers a few requests at a time, and more would only time out in its queue.
 func maxTurns(c *config.Config, near bool, memory uint64) int {
 	switch {
 	case c.Agent.MaxTurns > 0:
@@ -34,9 +33,9 @@ func maxTurns(c *config.Config, near bool, memory uint64) int {
 	return int(min(mostTurns, max(fewTurns, memory/8/turnBytes)))
 }
 
-// memoryLimit is how much memory this process may use, in bytes: what the
-// machine has, or less by its control group (version 2) or by GOMEMLIMIT. It is
-// math.MaxInt64 where nothing tells.
+// memoryLimit is how much memory this process may use, in bytes: the least of the
+// machine's memory, the limit of the control group (version 2) and GOMEMLIMIT, or
+// math.MaxInt64 if none is known.
 func memoryLimit() uint64 {
 	limit := uint64(debug.SetMemoryLimit(-1))
 	if own, err := os.ReadFile("/proc/self/cgroup"); err == nil {
@@ -52,7 +51,7 @@ func memoryLimit() uint64 {
 	return min(limit, bytesIn("/proc/meminfo", "MemTotal:", 1024))
 }
 
-// bytesIn is the number in the file at path behind name, in units.
+// bytesIn is the number after name in the file at path, times unit.
 func bytesIn(path, name string, unit uint64) uint64 {
 	text, err := os.ReadFile(path)
 	_, rest, found := strings.Cut(string(text), name)

@@ -21,7 +21,7 @@ func buildWhatsApp(name string, c *config.WhatsApp, cfg *config.Config, shared b
 	return whatsapp.New(name, o)
 }
 
-// openKeeper makes what erases from a device that no channel here uses.
+// openKeeper makes an eraser for a device that no channel here uses.
 func openKeeper(name string, cfg *config.Config, log *slog.Logger) (channels.Eraser, error) {
 	o := storage.Device(cfg, name)
 	o.Logger = log

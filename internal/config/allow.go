@@ -6,8 +6,9 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// identity is a form of entries of allow, and what is wrong with it: nothing if
-// the network vouches for it. "%s" is where a message may show the entry.
+// identity is a form of entries of allow, and what is wrong with it. If what is
+// empty, the network vouches for it. A message may show the entry in the place of
+// "%s".
 type identity struct {
 	form       *lazily.Expression
 	what, want string
@@ -16,8 +17,8 @@ type identity struct {
 // fits makes an identity of an expression.
 func fits(form, what, want string) identity { return identity{lazily.Compile(form), what, want} }
 
-// identities are what an entry of allow can be, on each type of channel. The
-// first form that fits counts; the last one fits all.
+// identities are the forms of entries of allow for each type of channel. The first
+// that fits counts; the last one fits everything.
 var identities = map[string][]identity{
 	TypeTelegram: {
 		fits(`^1087968824$`, "means every anonymous administrator of every group", "allow the group instead, like chat:-1001234567890"),
@@ -57,8 +58,8 @@ var onlyAll = fits(``, "is not an entry for this type of channel", `write "*" (e
 
 var mask = lazily.Compile(ircMask)
 
-// foldIRC writes names the way the adapter reports them. All networks agree
-// that A to Z are a to z; the user part of a mask is compared as it stands.
+// foldIRC writes names the way the adapter reports them: all networks fold A to Z,
+// and the user part of a mask is compared unchanged.
 func foldIRC(allow []string) {
 	for i, text := range allow {
 		if parts := mask.Regexp().FindStringSubmatch(text); parts != nil {
@@ -69,7 +70,7 @@ func foldIRC(allow []string) {
 	}
 }
 
-// lower changes A to Z only: folding more is up to the network.
+// lower changes A to Z only; networks differ in what else they fold.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Changed lists the settings in which two configurations differ, by their paths
-// and sorted. What a pattern of except matches, and what is below it, is left
-// out; "*" stands for one name. No value is told, so no secret is.
+// Changed lists the paths of the settings in which two configurations differ,
+// sorted. It leaves out those that a pattern of except matches, and everything below
+// them; "*" stands for one name. It returns no values, so no secrets.
 func Changed(was, is *Config, except ...string) (list []string) {
 	skip := func(setting string) bool {
 		return slices.ContainsFunc(except, func(pattern string) bool {

@@ -23,8 +23,8 @@ const (
 	GroupsOff       = "off"
 )
 
-// Channel is one configured channel instance. Exactly the pointer that belongs
-// to Type is set; web and cli have nothing of their own.
+// Channel is one configured channel instance. Only the pointer for its Type is set;
+// web and cli have no settings beyond Access.
 type Channel struct {
 	Type     string `yaml:"type" doc:"telegram, whatsapp, irc, web or cli. Default: the channel's name."`
 	Access   `yaml:",inline"`
@@ -33,8 +33,8 @@ type Channel struct {
 	IRC      *IRC      `yaml:",inline"`
 }
 
-// Access says who may talk on a channel, and where. It is the same for all
-// types, because it is decided in one place.
+// Access says who may talk on a channel, and where. It is the same for all types,
+// because the gateway decides it for all of them.
 type Access struct {
 	Enabled      bool     `yaml:"enabled" default:"true" doc:"false turns the channel off but keeps its settings. The files and variables that they name may then be missing."`
 	Allow        []string `yaml:"allow,flow" doc:"Who may talk, by ids that people cannot choose for themselves: see above. Empty: nobody. \"*\": everybody."`
@@ -54,8 +54,8 @@ type Telegram struct {
 	Preview     bool     `yaml:"preview" default:"true" doc:"Show the answer while it is written."`
 }
 
-// WhatsApp is one linked device. Which account it belongs to is decided by the
-// phone that links it: see dragoman login.
+// WhatsApp is one linked device. The phone that links it decides the account: see
+// dragoman login.
 type WhatsApp struct {
 	Names      []string `yaml:"names,flow" default:"dragoman" is:"calling name" doc:"The bot's names in groups: it answers to \"name: …\", \"name, …\" and \"@name …\"."`
 	DeviceName string   `yaml:"device_name" default:"Dragoman" is:"device name" doc:"The name that the phone shows under Linked devices."`
@@ -100,14 +100,13 @@ type NickServ struct {
 	Regain   string `yaml:"regain" oneof:"regain ghost recover" empty:"ok" doc:"The service's command that frees our nick from a dead connection: regain, ghost or recover. Empty: none."`
 }
 
-// IRCChannel is one channel to join. In YAML it is its name alone, or name and
-// key.
+// IRCChannel is one channel to join. In YAML it may be the name alone.
 type IRCChannel struct {
 	Name string `yaml:"name" short:"yes" once:"yes" is:"irc channel" doc:"The channel, with its #."`
 	Key  Secret `yaml:"key,omitempty" is:"channel key" doc:"Its key (mode +k)."`
 }
 
-// Flood is our own rate limit on an IRC network.
+// Flood limits the rate of our lines on an IRC network.
 type Flood struct {
 	Burst int      `yaml:"burst" default:"4" range:"1..100" doc:"Lines that may go out at once."`
 	Every Duration `yaml:"every" default:"2s" range:"10ms..1m" doc:"After these, one line per this interval."`
@@ -123,8 +122,8 @@ func (c *Config) OfType(kind string) []string {
 	return slices.DeleteFunc(sortedKeys(c.Channels), func(name string) bool { return c.Channels[name].Type != kind })
 }
 
-// Policy says in plain sentences who may talk on which channel. It is printed
-// at start, so that what counts is what the operator sees.
+// Policy says in sentences who may talk on which channel. The daemon prints it at
+// its start, so that the operator sees what is in force.
 func (c *Config) Policy() []string {
 	var lines []string
 	for _, name := range c.Active() {

@@ -16,7 +16,7 @@ import (
 // heartbeatName is the channel part of the keys that jobs run under.
 const heartbeatName = "heartbeat"
 
-// channels decodes the map of channels: the type of each decides which keys it
+// channels decodes the map of channels. The type of a channel decides which keys it
 // may have.
 func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 	m := v.Interface().(map[string]Channel)
@@ -44,8 +44,8 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 	})
 }
 
-// ahead is the value of a key that is read before the others; nil if it is not
-// there, or not one word.
+// ahead finds the value of a key that is needed before the others; nil if there is
+// none, or it is not a scalar.
 func ahead(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if value := n.Content[i+1]; n.Content[i].Value == key && value.Kind == yaml.ScalarNode {
@@ -91,7 +91,7 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (s
 	return kind, true
 }
 
-// unknown reports a key that nothing reads, with the likeliest reason.
+// unknown reports an unknown key, with a guess at what was meant.
 func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	at, want := join(path, showKey(key.Value)), ""
 	names := make([]string, len(fields))
@@ -110,7 +110,7 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	d.problem(key.Line, at, "unknown key", want)
 }
 
-// elsewhere finds where a key of this name may stand.
+// elsewhere finds a section that has a key of this name.
 func elsewhere(key, path string) string {
 	for _, e := range Reference() {
 		dir, last := "the top", e.Path
@@ -129,8 +129,8 @@ var (
 	tabIndent = lazily.Compile(`(?m)^ *\t[ \t]*\S`)
 )
 
-// syntax explains why the text is no YAML. The parser's own message is not
-// shown: it may quote the file.
+// syntax explains why the text is not YAML. It does not show the parser's message,
+// which may quote the file.
 func (d *decoder) syntax(data []byte, err error) {
 	text, line := err.Error(), 0
 	if m := yamlLine.Regexp().FindStringSubmatch(text); m != nil {

@@ -1,13 +1,12 @@
 // Package config reads Dragoman's configuration: defaults, then one strict
 // YAML file, then validation.
 //
-// The promise: [Load] either returns a configuration in which every value was
-// checked, or a [Problems] error that lists all that is wrong at once, each
-// with its path, its line and what to write instead. A key that nothing reads
-// is a problem, because a setting that is silently ignored is worse than none.
-// No error, warning or rendering shows a [Secret], nor any text that came out
-// of a variable or a file. Nothing here panics on bad input, and nothing is
-// written.
+// The promise: [Load] returns either a configuration in which every value was
+// checked, or a [Problems] error that lists all mistakes at once, each with its
+// path, its line and the correction. An unknown key is a problem, because a setting
+// that is silently ignored is worse than none. No error, warning or rendering shows
+// a [Secret], or any text from a variable or a file. The package does not panic on
+// bad input and writes no files.
 //
 // Load reads files and the environment through its [Options] and starts no
 // goroutines.
@@ -28,8 +27,8 @@ const (
 	WorkspacePerChat = "per_chat"
 )
 
-// Config is everything that can be set. Each field's "doc" tag is the sentence
-// that docs/configuration.md and the reference show.
+// Config has all settings. The "doc" tag of a field is its sentence in
+// docs/configuration.md and in the reference.
 type Config struct {
 	StateDir       string             `yaml:"state_dir" doc:"The folder for everything that must survive a restart. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
 	Workspace      string             `yaml:"workspace" doc:"The only folder that the file tools can reach. Default: workspace inside state_dir."`
@@ -68,15 +67,14 @@ const (
 // Has reports whether role is one of c.Roles.
 func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
-// StoreTypes are the values of store.type. FileStores are those among them that
-// keep everything in files in the state directory; tests of what must survive
-// run with each.
+// StoreTypes are the values of store.type. FileStores are those that keep
+// everything in files in the state directory; tests of durability run with each.
 var (
 	FileStores = []string{"sqlite", "file"}
 	StoreTypes = []string{FileStores[0], FileStores[1], "postgres"}
 )
 
-// Store says where conversations and queues are kept.
+// Store says where Dragoman keeps conversations and queues.
 type Store struct {
 	Type     string `yaml:"type" default:"sqlite" oneof:"store types" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database."`
 	URL      Secret `yaml:"url,omitempty" is:"postgres" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
@@ -87,7 +85,7 @@ type Store struct {
 type HTTP struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:8787" is:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
 	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The secret that browsers and scrapers must send, at least 16 characters. Empty is allowed on loopback only; then only same-origin requests are answered."`
-	// TrustedProxies are checked to be addresses or networks.
+	// TrustedProxies are addresses or networks, as Load has checked.
 	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
 	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
 }
@@ -95,14 +93,14 @@ type HTTP struct {
 // Proxies are TrustedProxies as networks.
 func (h HTTP) Proxies() (list []netip.Prefix) {
 	for _, text := range h.TrustedProxies {
-		p, _ := network(text) // it was checked
+		p, _ := network(text) // Load has checked it
 		list = append(list, p)
 	}
 	return list
 }
 
-// Private reports whether only people of this machine can open the page: it
-// listens on loopback, and no proxy is configured that leads there.
+// Private reports whether only people on this machine can open the page: it
+// listens on loopback, and no proxy is configured.
 func (h HTTP) Private() bool {
 	host, _, ok := hostPort(h.Listen)
 	return ok && loopbackHost(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
@@ -140,22 +138,21 @@ type Model struct {
 	Others           []Other           `yaml:"others"`
 }
 
-// Other is a model beside the configured one: conversations and the section
-// summary name it.
+// Other is another model, which conversations and the section "summary" can name.
 type Other struct {
 	Name          string `yaml:"name,omitempty" once:"yes" doc:"The name of another model, as used by conversations (sessions set KEY model=…) and by summary.model."`
 	ContextWindow int    `yaml:"context_window" range:"0,2048..10000000" doc:"Its context window in tokens, answer included. 0: the same as model.context_window."`
 	Prices        Prices `yaml:"prices"`
 }
 
-// Prices are what a model costs.
+// Prices are those of a model.
 type Prices struct {
 	Input  float64 `yaml:"input" range:"0..1000000" doc:"Price of a million input tokens, in any currency. Without any price, the cost is what the provider says (OpenRouter does)."`
 	Output float64 `yaml:"output" range:"0..1000000" doc:"Price of a million output tokens."`
 	Cached float64 `yaml:"cached" range:"0..1000000" doc:"Price of a million input tokens from the provider's cache. 0: the same as input."`
 }
 
-// Agent bounds the loop of model and tools.
+// Agent has the limits of the loop of model and tools.
 type Agent struct {
 	MaxSteps     int      `yaml:"max_steps" default:"10" range:"1..1000" doc:"Maximum model calls in one turn."`
 	MaxTurns     int      `yaml:"max_turns" range:"0..10000" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
@@ -167,7 +164,7 @@ type Agent struct {
 	Tools        []string `yaml:"tools,flow" oneof:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
 }
 
-// Queue says what happens to messages that come while an answer is written.
+// Queue says what happens to messages that arrive during an answer.
 type Queue struct {
 	Mode            string `yaml:"mode" default:"collect" oneof:"collect each steer interrupt" doc:"What happens to messages that arrive during an answer. collect: they are answered together in the next turn (in a channel of IRC, those of each person). each: one by one. steer: they join the running turn. interrupt: the turn starts over with them."`
 	MaxWaiting      int    `yaml:"max_waiting" default:"20" range:"1..100000" doc:"Maximum waiting messages of one chat. When it is reached, people are told."`
@@ -175,7 +172,7 @@ type Queue struct {
 	RatePerMinute   int    `yaml:"rate_per_minute" default:"30" range:"0..100000" doc:"Maximum messages from one person in a minute; 0 turns the limit off."`
 }
 
-// Media says where files that come with messages are kept, and bounds them.
+// Media says where attachments are kept, and their limits.
 type Media struct {
 	Type          string `yaml:"type" oneof:"local folder postgres s3" empty:"ok" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
 	Path          string `yaml:"path,omitempty" doc:"The folder of the type folder."`
@@ -196,18 +193,18 @@ const (
 	MediaS3       = "s3"
 )
 
-// Delivery says how long an answer is tried to be delivered.
+// Delivery says how long Dragoman tries to deliver an answer.
 type Delivery struct {
 	GiveUpAfter Duration `yaml:"give_up_after" default:"24h" range:"1m..720h" doc:"After this time an undelivered answer is given up and marked dead (see dragoman queue)."`
 }
 
-// Pairing bounds the requests of people who ask to be let in.
+// Pairing has the limits of requests by people who ask to be let in.
 type Pairing struct {
 	Expires    Duration `yaml:"expires" default:"1h" range:"1m..168h" doc:"How long a pairing code is valid."`
 	MaxPending int      `yaml:"max_pending" default:"3" range:"1..100" doc:"Maximum open requests of one channel. Other strangers are told to ask the operator."`
 }
 
-// Heartbeat is what runs by the clock.
+// Heartbeat has the scheduled jobs.
 type Heartbeat struct {
 	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
 	Every       Duration `yaml:"every" default:"30m" range:"1m..8784h" is:"whole seconds" doc:"How often HEARTBEAT.md is run."`
@@ -228,8 +225,8 @@ type Job struct {
 	CatchUp     string   `yaml:"catch_up" default:"once" oneof:"once skip" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed."`
 }
 
-// FileJob is the job that runs HEARTBEAT.md, and whether it is wanted. Its
-// Prompt is empty: it is the file's content at the time.
+// FileJob is the job that runs HEARTBEAT.md, and whether it is configured. Its
+// prompt is the content of the file when it runs.
 func (h Heartbeat) FileJob() (Job, bool) {
 	return Job{
 		Name: FileJobName, Every: h.Every, TimeZone: h.TimeZone, ActiveHours: h.ActiveHours, Target: h.Target,
@@ -240,8 +237,8 @@ func (h Heartbeat) FileJob() (Job, bool) {
 // the workspace. Jobs in the configuration may not take it.
 const FileJobName = "HEARTBEAT.md"
 
-// Scheduled is the job as its scheduler takes it. That its target is a key was
-// checked by Load.
+// Scheduled converts the job for the scheduler. Load has checked that the target is
+// a key.
 func (j Job) Scheduled() heartbeat.Job {
 	target, _ := channels.ParseKey(j.Target)
 	s := heartbeat.Job{
@@ -261,7 +258,7 @@ type Sessions struct {
 	Reset         Reset `yaml:"reset"`
 }
 
-// Reset is when a conversation begins anew by itself.
+// Reset says when a conversation starts again by itself.
 type Reset struct {
 	Mode     string   `yaml:"mode" default:"never" oneof:"never daily idle" doc:"When a conversation starts again by itself, as with /new: never, daily (see at) or idle (see after)."`
 	At       string   `yaml:"at" default:"04:00" is:"clock" doc:"For daily: the first message after this time of day starts again."`
@@ -278,11 +275,11 @@ const (
 
 // AtTime is At since midnight.
 func (r Reset) AtTime() time.Duration {
-	t, _ := time.Parse("15:04", r.At) // it was checked
+	t, _ := time.Parse("15:04", r.At) // Load has checked it
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
 }
 
-// Hook tells a program of the operator's what happens.
+// Hook is a program or an address of the operator's that receives events.
 type Hook struct {
 	On      []string `yaml:"on,flow,omitempty" oneof:"events" doc:"The events it receives: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
 	Command []string `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It receives the event as JSON on standard input. Set either command or url."`
@@ -291,20 +288,20 @@ type Hook struct {
 	Timeout Duration `yaml:"timeout,omitempty" default:"10s" range:"100ms..10m" doc:"Maximum duration, after which the program is killed or the connection closed."`
 }
 
-// Alerts says who is told that something does not work.
+// Alerts says who learns that something fails.
 type Alerts struct {
 	To    string   `yaml:"to,omitempty" doc:"The conversation that is told once when a channel, the model or the disk fails, and once when it works again. Empty: none."`
 	After Duration `yaml:"after" default:"5m" range:"1s..24h" doc:"How long something must fail before the alert is sent and the hooks receive channel_failed, model_down or disk_full."`
 }
 
-// Warnings are things that are allowed and probably not meant.
+// Warnings list what is allowed but probably a mistake.
 func (c *Config) Warnings() []Problem { return c.warnings }
 
-// WarnAs makes the warnings of other those of c.
+// WarnAs replaces the warnings of c by those of other.
 func (c *Config) WarnAs(other *Config) { c.warnings = other.warnings }
 
-// Absent is what [Options.NoSecrets] let pass, as Load would have said it; nil
-// if nothing is absent.
+// Absent is the error that Load would have returned without [Options.NoSecrets];
+// nil if no secret is missing.
 func (c *Config) Absent() error {
 	if len(c.absent) == 0 {
 		return nil
@@ -312,5 +309,5 @@ func (c *Config) Absent() error {
 	return c.absent
 }
 
-// Source is where c came from.
+// Source says where c came from.
 func (c *Config) Source() Source { return c.source }

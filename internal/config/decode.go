@@ -13,28 +13,27 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxNodes bounds what aliases can blow a file up to.
+// maxNodes bounds how far aliases can blow up a file.
 const maxNodes = 100_000
 
-// decoder puts YAML into a Config and checks each value by the tags of its
-// setting. It goes on after a problem, so that all of them are found at once.
+// decoder puts YAML into a Config and checks each value by the tags of its setting.
+// It continues after a problem, to find all of them at once.
 type decoder struct {
 	file, base string
 	opts       Options
 	problems   Problems
-	marks      map[string]mark // by path: where each value stands
-	// absent are the secrets that are not there and need not be.
+	marks      map[string]mark // by path
+	// absent are the missing secrets that Options.NoSecrets allows.
 	absent Problems
-	// off: what is being read belongs to a channel that is turned off.
+	// off: the decoder is inside a channel that is turned off.
 	off bool
-	// fatal: the file could not be read as one YAML document, so there is
-	// nothing to validate.
+	// fatal: the file is not one YAML document, so there is nothing to validate.
 	fatal bool
 	// literalSecret: the file itself holds a secret, not a reference to one.
 	literalSecret bool
 }
 
-// mark remembers where a value was written.
+// mark says where a value was written.
 type mark struct {
 	line int
 	// expanded: the value came from a variable or a file, so no message may
@@ -52,9 +51,9 @@ var (
 	jsonType     = reflect.TypeFor[json.RawMessage]()
 )
 
-// settle puts what they stand for in the place of aliases below n, and returns
-// how many nodes there are then, or maxNodes and more if they are too many. known has
-// the nodes that were counted; one that is inside itself is too many.
+// settle replaces the aliases below n by their values and returns the number of
+// nodes, or maxNodes or more if there are too many. known has the sizes of the
+// nodes counted so far; a node inside itself counts as too many.
 func settle(n *yaml.Node, known map[*yaml.Node]int) int {
 	if size, seen := known[n]; seen {
 		return size
@@ -75,7 +74,7 @@ func settle(n *yaml.Node, known map[*yaml.Node]int) int {
 	return size
 }
 
-// value decodes n into v, which stands at path and is described by f.
+// value decodes n into v, the setting f at path.
 func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 	if _, seen := d.marks[path]; !seen {
 		d.marks[path] = mark{line: n.Line}
@@ -111,8 +110,8 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 	}
 }
 
-// shortForm is the setting in v that stands for all of v if it is written
-// alone; without a name, there is none.
+// shortForm is the setting in v whose value may be written instead of all of v. Its
+// name is empty if there is none.
 func shortForm(v reflect.Value) (main field) {
 	if isSection(v.Type()) {
 		for _, f := range fieldsOf(v) {
@@ -138,7 +137,7 @@ func (d *decoder) mapping(n *yaml.Node, path string, v reflect.Value) {
 	})
 }
 
-// keys calls each for every key of a mapping, once.
+// keys calls each for every key of a mapping. A repeated key is a problem.
 func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Node, at string)) {
 	if n.Kind != yaml.MappingNode {
 		d.problem(n.Line, path, "expected keys here, like key: value", "")
@@ -161,8 +160,8 @@ func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Nod
 	}
 }
 
-// sequence decodes a list. An entry that is there already is a problem: it has
-// no effect, and something else was meant.
+// sequence decodes a list. A repeated entry is a problem: it has no effect, so
+// something else was meant.
 func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) {
 	if n.Kind != yaml.SequenceNode {
 		what, want := "expected a list, like [a, b]", "put it in brackets"
@@ -195,8 +194,8 @@ func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) 
 	v.Set(list)
 }
 
-// scalar decodes one value. Text in messages is shown only if it was written
-// literally and is not a secret.
+// scalar decodes one value. Messages show its text only if it was written literally
+// and is not a secret.
 func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 	kind, line := kinds[v.Type()], n.Line
 	switch {
@@ -212,7 +211,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		switch {
 		case d.off:
-			return // nothing will use it
+			return // the channel is turned off
 		case d.opts.NoSecrets && v.Type() == secretType:
 			d.absent = append(d.absent, Problem{File: d.file, Line: line, Path: path, What: err.Error()})
 			v.Set(reflect.ValueOf(absentSecret))
@@ -261,8 +260,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// showKey is key as it may appear in a message. What does not look like a key
-// may be a secret whose line lost its key, so it is not repeated.
+// showKey is key as messages may show it. Text that does not look like a key may be
+// a secret on a line that lost its key, so it is not repeated.
 func showKey(key string) string {
 	if keyForm.Matches(key) {
 		return key

@@ -12,21 +12,20 @@ import (
 
 var (
 	variableName = lazily.Compile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// reference is what stands for something else in a value: "$$" for a plain
-	// "$", ${…} for a variable or a file.
+	// reference matches "$$", a plain "$", and ${…}, a variable or a file.
 	reference = lazily.Compile(`\$\$|\$\{[^}]*\}?`)
-	// wholeFile is a value that is a file and nothing else.
+	// wholeFile matches a value that is one ${file:…}.
 	wholeFile = lazily.Compile(`^\s*\$\{file:[^}]*\}\s*$`)
 )
 
-// missingError is a reference to what is not there: a variable or a file.
+// missingError is a reference to a missing variable or file.
 type missingError struct{ error }
 
 // Unwrap returns the cause.
 func (e *missingError) Unwrap() error { return e.error }
 
-// textOf is what value says at the key f. Where "$" means nothing to the
-// configuration, only a value that is a file as a whole is replaced.
+// textOf is the text of value for the setting f. In a verbatim one, only a value
+// that is one ${file:…} is replaced.
 func (d *decoder) textOf(value string, f field) (text string, used bool, err error) {
 	if f.tag.Get("verbatim") == "yes" && !wholeFile.Matches(value) {
 		return value, false, nil
@@ -34,10 +33,9 @@ func (d *decoder) textOf(value string, f field) (text string, used bool, err err
 	return d.expand(value)
 }
 
-// expand replaces ${VAR}, ${VAR:-default} and ${file:/path} in text, once:
-// what comes out of a variable or a file is not looked at again. "$$" is a
-// plain "$". used reports whether anything was taken from outside. Errors name
-// the variable or the file and never a value.
+// expand replaces ${VAR}, ${VAR:-default} and ${file:/path} in text, but not in the
+// values of these. "$$" is a plain "$". used reports whether it replaced any. Errors
+// name the variable or the file, never a value.
 func (d *decoder) expand(text string) (out string, used bool, err error) {
 	out = reference.Regexp().ReplaceAllStringFunc(text, func(found string) string {
 		switch {
@@ -77,8 +75,7 @@ func (d *decoder) lookUp(place string) (string, error) {
 	return "", &missingError{fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)}
 }
 
-// secretFile reads a file without its last line end, which editors and echo
-// add and no secret has.
+// secretFile reads a file and drops the last line end, which editors and echo add.
 func (d *decoder) secretFile(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("${file:} wants a path")
@@ -95,7 +92,7 @@ func (d *decoder) secretFile(path string) (string, error) {
 	return strings.TrimSuffix(text, "\r"), nil
 }
 
-// credentialHint says where a file comes from that systemd makes.
+// credentialHint explains a missing file of systemd's credentials.
 func credentialHint(path string) string {
 	if !strings.HasPrefix(path, "/run/credentials/") {
 		return ""

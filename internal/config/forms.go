@@ -14,8 +14,8 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// forms say what is wrong with a text, and what to write; "" if nothing is. "%s"
-// is where a message may show the text.
+// forms return what is wrong with a text and what to write instead, or "". A
+// message may show the text in the place of "%s".
 var forms = map[string]func(text string) (what, want string){
 	"zone":          must(isZone, "%s is not a time zone", "write one like Europe/Rome or UTC"),
 	"clock":         like(`^([01][0-9]|2[0-3]):[0-5][0-9]$`, "%s is not a time of day", `write one like "04:00"`),
@@ -50,7 +50,7 @@ var forms = map[string]func(text string) (what, want string){
 		"%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
 }
 
-// must is the form of texts that are ok.
+// must makes a form of a predicate.
 func must(ok func(text string) bool, what, want string) func(string) (string, string) {
 	return func(text string) (string, string) {
 		if ok(text) {
@@ -60,18 +60,18 @@ func must(ok func(text string) bool, what, want string) func(string) (string, st
 	}
 }
 
-// like is the form of texts that match an expression.
+// like makes a form of a regular expression.
 func like(expression, what, want string) func(string) (string, string) {
 	return must(lazily.Compile(expression).Matches, what, want)
 }
 
-// isFree reports whether a field of a request is none that Dragoman must write
-// itself.
+// isFree reports whether the operator may set a field of requests. Dragoman writes
+// the others.
 func isFree(field string) bool {
 	return !slices.Contains([]string{"messages", "input", "model", "stream", "system", "instructions"}, field)
 }
 
-// flaw is what package window finds wrong.
+// flaw converts a *window.Flaw.
 func flaw(err error) (what, want string) {
 	if f := (*window.Flaw)(nil); errors.As(err, &f) {
 		return f.What, f.Want
@@ -103,7 +103,7 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-// hostPort takes an address apart.
+// hostPort splits an address.
 func hostPort(s string) (host string, port int, ok bool) {
 	host, number, err := net.SplitHostPort(s)
 	n, bad := strconv.ParseUint(number, 10, 16)
@@ -133,8 +133,8 @@ func loopbackHost(host string) bool {
 	return host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
-// urlFlaw checks an address that requests go to. A secret inside of it would
-// end up in logs, so it is refused there.
+// urlFlaw checks an address for requests. It refuses parts that often hold a
+// secret, which would end up in logs.
 func urlFlaw(s string) (what, want string) {
 	u, err := url.Parse(s)
 	switch {
@@ -146,7 +146,7 @@ func urlFlaw(s string) (what, want string) {
 	return "", ""
 }
 
-// secretQuery finds names of values in a query that are secrets.
+// secretQuery matches names of query parameters that hold secrets.
 var secretQuery = lazily.Compile(`(?i)key|token|secret|password|^sig`)
 
 // serverFlaw checks the address of a model's server, which may have a query.
@@ -164,7 +164,7 @@ func serverFlaw(s string) (what, want string) {
 	return urlFlaw(u.String())
 }
 
-// privateFlaw checks an address to which what people know goes.
+// privateFlaw checks an address to which private data is sent.
 func privateFlaw(s string) (what, want string) {
 	if what, want = urlFlaw(s); what == "" && unencrypted(s) {
 		return "what is sent there would cross the network unencrypted", "write https://, or http:// with 127.0.0.1"

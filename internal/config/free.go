@@ -8,10 +8,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Body are fields that a request gets, each as JSON.
+// Body are fields added to requests, each as JSON.
 type Body map[string]json.RawMessage
 
-// MarshalYAML writes JSON, which YAML contains.
+// MarshalYAML writes the fields as plain YAML.
 func (b Body) MarshalYAML() (any, error) {
 	var plain map[string]any
 	text, err := json.Marshal(map[string]json.RawMessage(b))
@@ -40,7 +40,7 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 	}
 }
 
-// json decodes anything.
+// json decodes any value.
 func (d *decoder) json(n *yaml.Node, path string, v reflect.Value) {
 	plain, err := d.plainValue(n)
 	if err == nil {
@@ -53,7 +53,7 @@ func (d *decoder) json(n *yaml.Node, path string, v reflect.Value) {
 	}
 }
 
-// plainValue is n as JSON has it. References in its texts are replaced.
+// plainValue is n for json.Marshal. References in its texts are replaced.
 func (d *decoder) plainValue(n *yaml.Node) (value any, err error) {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -16,14 +16,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The largest files that are read. Both are far beyond any real one.
+// Limits of the files that are read, far above any real one.
 const (
 	maxConfigBytes = 1 << 20
 	maxSecretBytes = 64 << 10
 )
 
-// Options say where to look and what there is. The zero value looks where a
-// person would expect.
+// Options say where to look. The zero value looks in the usual places.
 type Options struct {
 	// Path is the file named on the command line, or "".
 	Path string
@@ -34,9 +33,9 @@ type Options struct {
 	Home, Dir string
 	// System is the folder of the machine's configuration. Default: /etc/dragoman.
 	System string
-	// NoSecrets is for commands that log in nowhere: a secret whose variable or
-	// file is not there is empty then, and no problem. The daemon may have it
-	// in its own environment, or in a folder that is there while it runs.
+	// NoSecrets is for commands that log in nowhere: a secret whose variable or file
+	// is missing is then empty, not a problem. It may exist only in the environment of
+	// the daemon, or in a folder that systemd makes while the daemon runs.
 	NoSecrets bool
 }
 
@@ -62,8 +61,9 @@ func (s Source) String() string {
 // Load finds the file, reads it and checks it. The search ends at the first of:
 // Options.Path, $DRAGOMAN_CONFIG, ./dragoman.yaml,
 // ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in
-// defaults; under sudo, /etc/dragoman is looked at first. A file that was named and is not there is an error. What is wrong
-// with the content is a Problems; the Source is right even then.
+// defaults. Under sudo, /etc/dragoman comes before the other files. A missing file
+// that was named is an error. Mistakes in the content are a [Problems]; the Source
+// is correct even then.
 func Load(o Options) (*Config, Source, error) {
 	o = o.filled()
 	src, err := o.find()
@@ -114,9 +114,8 @@ func (o Options) find() (Source, error) {
 		return named, nil
 	}
 	for _, path := range o.places() {
-		// A file that is there and cannot be read, or a link to one that is
-		// gone, must not be passed over in silence: the next one may let other
-		// people in.
+		// A file that cannot be read, or a dangling link, must not be skipped in
+		// silence: the next file may let other people in.
 		switch _, err := os.Lstat(path); {
 		case err == nil:
 			return Source{Path: path, How: "found"}, nil
@@ -137,14 +136,14 @@ func (o Options) places() []string {
 		user = dir
 	}
 	local, personal, system := filepath.Join(o.Dir, "dragoman.yaml"), filepath.Join(user, "dragoman", "config.yaml"), filepath.Join(o.System, "config.yaml")
-	if who, _ := o.Env("SUDO_USER"); who != "" { // who writes sudo means the service, in a clone, too
+	if who, _ := o.Env("SUDO_USER"); who != "" { // sudo means the service, even in a clone
 		return []string{system, local, personal}
 	}
 	return []string{local, personal, system}
 }
 
-// A configuration in Options.System belongs to the machine's service, whose
-// state is in systemStateDir unless it says otherwise.
+// systemStateDir is the default state_dir of a configuration in Options.System,
+// which is that of the machine's service.
 const systemStateDir = "/var/lib/dragoman"
 
 // stateDir follows systemd's StateDirectory=, then the XDG convention.
@@ -174,7 +173,7 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 	c := defaults(o)
 	c.source = src
 	if _, service := o.Env("STATE_DIRECTORY"); !service && filepath.Dir(src.Path) == o.System {
-		// Every verb, whoever runs it, looks where the service keeps its state.
+		// Every command, whoever runs it, uses the state of the service.
 		c.StateDir = systemStateDir
 	}
 	base := o.Dir
@@ -230,8 +229,8 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return docs[0].Content[0]
 }
 
-// readYAML parses at most two documents: the second is only there to be
-// refused. The parser's own panics become errors.
+// readYAML parses up to two documents; the caller refuses the second. Panics of the
+// parser become errors.
 func readYAML(data []byte) (docs []*yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -252,7 +251,7 @@ func readYAML(data []byte) (docs []*yaml.Node, err error) {
 }
 
 // readLimited reads a regular file of at most limit bytes and reports whether
-// only its owner can read it. A pipe or a device is refused, not waited for.
+// only its owner can read it. It refuses pipes and devices, which could block.
 func readLimited(path string, limit int64) (data []byte, private bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -271,7 +270,7 @@ func readLimited(path string, limit int64) (data []byte, private bool, err error
 	return data, private, nil
 }
 
-// reason is the cause without the path, which stands next to it already.
+// reason is the text of err without its path, which the message has already.
 func reason(err error) string {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong, or, as a warning, doubtful.
+// Problem is one mistake or, as a warning, something doubtful.
 type Problem struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"` // 0: not known
 	Path string `json:"path,omitempty"` // "channels.telegram.allow[0]"
-	// What is wrong, and Want, what to write instead.
+	// What is wrong, and in Want, what to write instead.
 	What string `json:"what"`
 	Want string `json:"want,omitempty"`
 }
 
-// String is one line: place, path, what is wrong, what to write instead.
+// String is one line: file, line, path, What and Want.
 func (p Problem) String() string {
 	var b strings.Builder
 	switch {
@@ -35,11 +35,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is the error of Load: everything that is wrong, in the file's order.
+// Problems is the error of Load: all mistakes, in the order of the file.
 type Problems []Problem
 
-// mostProblems keeps the list readable when the file is something else
-// altogether.
+// mostProblems keeps the list readable if the file is no configuration at all.
 const mostProblems = 100
 
 // Error lists all problems, one a line.
@@ -65,8 +64,8 @@ func (ps Problems) sorted() Problems {
 	return ps
 }
 
-// nearest finds the candidate that word was probably meant to be, or "". It
-// forgives about one slip in three letters, and a word that merely goes on.
+// nearest finds the candidate that word was probably meant to be, or "". It allows
+// about one wrong letter in three, or any letters after a whole candidate.
 func nearest(word string, candidates []string) string {
 	best, bestCost := "", min(len(word), 64)/3+2
 	for _, c := range candidates {
@@ -102,7 +101,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// oneOf is the advice for a value that must be one of a few.
+// oneOf lists the values to choose from.
 func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "write " + values[0]

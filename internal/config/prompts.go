@@ -11,8 +11,9 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Prompts are parts of the system prompt by the chats that get them: "private",
-// "group", or a chat's id on its network, in which * stands for any characters.
+// Prompts are parts of the system prompt. Their keys say for which chats:
+// "private", "group", or a chat's id on its network, in which * stands for any
+// characters.
 type Prompts map[string]string
 
 // The kinds of chats in Prompts.
@@ -21,8 +22,8 @@ const (
 	promptGroup   = "group"
 )
 
-// promptPath is where the value for a chat, or another name, stands. What does not look like a
-// chat is not repeated, as of every other key.
+// promptPath is the path of the value for a chat or another name. As in [showKey],
+// text that looks like neither is not repeated.
 func promptPath(path, chat string) string {
 	if shownChat.Matches(chat) {
 		return path + "." + chat
@@ -34,14 +35,13 @@ var (
 	shownChat = lazily.Compile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
 	// chatForm is the id of a chat, or a pattern of such.
 	chatForm = lazily.Compile(`^[^\s\pC]{1,256}$`)
-	// telegramPattern is what a key of prompts or models on Telegram can be.
+	// telegramPattern matches keys of prompts and models on Telegram.
 	telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
 )
 
-// System is the part of the system prompt that a chat of the channel gets:
-// system_prompt, then what prompts has for its kind, then what it has for its id,
-// the longest pattern last. Each chat always gets the same, so that a provider's
-// cache keeps hitting.
+// System is the part of the system prompt for a chat of the channel: system_prompt,
+// then the prompt for its kind, then those for its id, the longest pattern last. It
+// is constant for a chat, so that the provider's cache keeps hitting.
 func (ch Channel) System(chat string, private bool) string {
 	kind, room := promptGroup, chat
 	if private {
@@ -68,15 +68,14 @@ func (ch Channel) Model(chat string) (name string) {
 	return name
 }
 
-// patterns are the keys that are no kinds, the shortest first.
+// patterns are the keys that are patterns of ids, the shortest first.
 func (p Prompts) patterns() []string {
 	all := slices.DeleteFunc(sortedKeys(p), func(key string) bool { return key == promptPrivate || key == promptGroup })
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	return all
 }
 
-// matching are the patterns that chat matches, in which * is any text. Case does
-// not count.
+// matching are the patterns that chat matches, without regard to case.
 func (p Prompts) matching(chat string) []string {
 	return slices.DeleteFunc(p.patterns(), func(pattern string) bool {
 		expression := "(?is)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$"
@@ -84,12 +83,12 @@ func (p Prompts) matching(chat string) []string {
 	})
 }
 
-// placeholder is one in a prompt, or one that is doubled to be plain text.
+// placeholder matches placeholders, and doubled ones, which are plain text.
 var placeholder = lazily.Compile(`\{\{[a-z_]+\}\}|\{[a-z_]+\}`)
 
 var placeholders = []string{"{channel}", "{chat}", "{network}", "{nick}"}
 
-// fill puts the names of a chat into a prompt.
+// fill replaces the placeholders of a prompt.
 func (ch Channel) fill(text, room, chat string) string {
 	return placeholder.Regexp().ReplaceAllStringFunc(text, func(p string) string {
 		switch p {
@@ -106,7 +105,7 @@ func (ch Channel) fill(text, room, chat string) string {
 	})
 }
 
-// promptFlaw is the first placeholder that fill does not know.
+// promptFlaw reports the first placeholder that fill does not know.
 func promptFlaw(text string) (what, want string) {
 	for _, p := range placeholder.Regexp().FindAllString(text, -1) {
 		if !strings.HasPrefix(p, "{{") && !slices.Contains(placeholders, p) {
@@ -143,8 +142,8 @@ func (ch Channel) nick() string {
 	return "Dragoman"
 }
 
-// Prompted says for each active channel with prompts of its own which chats get
-// which, with its names filled in as far as they are the same for all of them.
+// Prompted lists the prompts of the active channels and the chats that they are
+// for. Placeholders are replaced if they are the same for all of these chats.
 func (c *Config) Prompted() (lines []string) {
 	for _, name := range c.Active() {
 		ch := c.Channels[name]

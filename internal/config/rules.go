@@ -11,15 +11,15 @@ import (
 	"dragoman/internal/event"
 )
 
-// Efforts are what model.reasoning and the setting of a conversation may say.
+// Efforts are the values of model.reasoning and of a conversation's setting.
 var Efforts = []string{"auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// BuiltinTools are the names of the tools that come with Dragoman.
+// BuiltinTools are the names of the built-in tools.
 var BuiltinTools = []string{
 	"forget", "list_dir", "read_attachment", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
 }
 
-// lists are the words that a setting may be, where code has them.
+// lists are the lists of words that the tag oneof can name.
 var lists = map[string]func() []string{
 	"efforts": func() []string { return Efforts },
 	"events": func() (all []string) {
@@ -34,12 +34,12 @@ var lists = map[string]func() []string{
 	"tools":           func() []string { return BuiltinTools },
 }
 
-// gone are words that settings once took, and what to write instead.
+// gone are former values of settings, and what to write instead.
 var gone = map[string]string{
 	"store.type memory": "write sqlite, and for a store that forgets also a state_dir in a tmpfs, like /dev/shm/dragoman",
 }
 
-// words are what the setting may be; nil if it may be anything.
+// words are the allowed values of the setting; none means any.
 func (f field) words() []string {
 	tag := f.tag.Get("oneof")
 	if list := lists[tag]; list != nil {
@@ -48,7 +48,7 @@ func (f field) words() []string {
 	return strings.Fields(tag)
 }
 
-// check looks at a value that could be read, at the tags of its setting.
+// check checks a value by the tags of its setting.
 func (d *decoder) check(line int, path string, v reflect.Value, f field, text string) {
 	if text == "" && f.tag.Get("empty") == "ok" {
 		return
@@ -88,7 +88,7 @@ func (d *decoder) check(line int, path string, v reflect.Value, f field, text st
 	}
 }
 
-// rangeText is the tag range in words.
+// rangeText writes the tag range in words.
 func rangeText(tag string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(tag, ",", ", or "), "..", " to ")
 }
@@ -120,12 +120,12 @@ func within(v reflect.Value, ranges string) bool {
 	return false
 }
 
-// readable makes the path of a file absolute, and looks whether it can be read.
+// readable makes the path of a file absolute and checks that the file can be read.
 func (d *decoder) readable(line int, path string, v reflect.Value) {
 	name := d.opts.absolute(v.String(), d.base)
 	v.SetString(name)
 	switch info, err := os.Stat(name); {
-	case d.off: // nothing will read it
+	case d.off: // the channel is turned off
 	case err != nil:
 		d.problem(line, path, "the file cannot be read: "+reason(err)+credentialHint(name), "")
 	case !info.Mode().IsRegular():

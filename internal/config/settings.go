@@ -10,20 +10,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// field is one setting. Its tags say all that there is to know about it:
+// field is one setting. Its tags describe it completely:
 //
-//	yaml     its key
-//	doc      what it means
-//	default  what it is unless the file says otherwise; of a list, words
-//	range    the numbers that it may be: "1..10", or "0,64..1000"
-//	oneof    the words that it may be, or the name of a list in lists
-//	is       the form that it must have, a name in forms
-//	names    the form that the names in a map must have
-//	empty    "ok": it may be empty, whatever the tags above say
-//	repeat   "ok": a list that may have an entry twice
-//	once     "yes": no two entries of the list around it may have the same one
+//	yaml     the key
+//	doc      the documentation
+//	default  the default; words for a list
+//	range    the allowed numbers: "1..10", or "0,64..1000"
+//	oneof    the allowed words, or the name of a list in lists
+//	is       the required form, a name in forms
+//	names    the required form of the names in a map
+//	empty    "ok": may be empty, whatever the tags above say
+//	repeat   "ok": the list may have an entry twice
+//	once     "yes": unique among the entries of the list around it
 //	short    "yes": an entry of a list may be written as this value alone
-//	verbatim "yes": "$" means nothing in it, but the whole may be ${file:…}
+//	verbatim "yes": "$" is a plain character, except that the whole value may be ${file:…}
 type field struct {
 	name  string
 	tag   reflect.StructTag
@@ -70,15 +70,15 @@ func setDefaults(v reflect.Value) {
 
 // Entry describes one key for documentation.
 type Entry struct {
-	// Path is where the key stands: "agent.max_steps",
-	// "channels.<telegram>.token", "heartbeat.jobs[].name".
+	// Path is like "agent.max_steps", "channels.<telegram>.token" or
+	// "heartbeat.jobs[].name".
 	Path    string
 	Kind    string // "text", "whole number, 1 to 10", "duration", …
 	Default string // as in YAML; "" if there is none
 	Doc     string
 }
 
-// Reference lists every key there is, in the order of the example file.
+// Reference lists all keys, in the order of the example file.
 func Reference() (entries []Entry) {
 	var list func(path string, v reflect.Value)
 	list = func(path string, v reflect.Value) {
@@ -121,9 +121,9 @@ func plain(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// Effective is the whole configuration as YAML, defaults filled in and secrets
-// hidden. It shows what counts, not what was written; what is unset and has no
-// default is left out, so that the text can be loaded again.
+// Effective is the whole configuration as YAML, with defaults filled in and secrets
+// hidden. Unset keys without a default are left out, so the text can be loaded
+// again.
 func (c *Config) Effective() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Effective configuration. Source: %s\n", c.source)
@@ -140,8 +140,8 @@ func (c *Config) Effective() string {
 	return b.String()
 }
 
-// unquoteKeys lets keys be plain words as far as they can: an encoder quotes
-// "n", which YAML took for "no" once.
+// unquoteKeys removes needless quotes from keys. The encoder quotes "n", for
+// example, which old YAML read as "no".
 func unquoteKeys(n *yaml.Node) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
@@ -151,7 +151,7 @@ func unquoteKeys(n *yaml.Node) {
 	}
 }
 
-// fill sets each key below path that was not written to what the preset says.
+// fill sets each key below path that the file does not have to the preset's value.
 func (v *validator) fill(path string, section, preset reflect.Value) {
 	from := fieldsOf(preset)
 	for i, f := range fieldsOf(section) {
@@ -165,7 +165,7 @@ func (v *validator) fill(path string, section, preset reflect.Value) {
 	}
 }
 
-// kindOf names the kind of a type for people.
+// kindOf describes a type for people.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -188,9 +188,8 @@ func defaults(o Options) *Config {
 	return c
 }
 
-// defaultChannel is what a channel of that type is before its keys are read.
-// The page and the terminal are guarded by who can reach them, so there the
-// default is everybody; a network's default is nobody.
+// defaultChannel is a channel of that type with its defaults. Everybody who can
+// reach the page or the terminal may talk there; on a network the default is nobody.
 func defaultChannel(kind string) Channel {
 	ch := Channel{Type: kind}
 	switch kind {
@@ -207,8 +206,8 @@ func defaultChannel(kind string) Channel {
 	return ch
 }
 
-// addDefaultChannels gives every installation its page and its terminal. Both
-// are turned off with enabled: false.
+// addDefaultChannels adds the page and the terminal, unless the file has them. Both
+// can be turned off with enabled: false.
 func (c *Config) addDefaultChannels() {
 	for _, kind := range []string{TypeWeb, TypeCLI} {
 		if _, taken := c.Channels[kind]; !taken && len(c.OfType(kind)) == 0 {

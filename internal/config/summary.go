@@ -33,7 +33,7 @@ type SummaryTrigger struct {
 	MinMessages   int       `yaml:"min_messages" range:"0..1000000" doc:"Do not summarise fewer messages than this."`
 }
 
-// SummaryKeep says what stays word for word.
+// SummaryKeep says which messages are never summarised.
 type SummaryKeep struct {
 	Unit string `yaml:"unit" oneof:"messages turns tokens" doc:"What n counts: messages, turns or tokens."`
 	N    int    `yaml:"n" range:"1..10000000" doc:"The minimum number of newest ones to keep word for word. Tool calls stay with their results."`
@@ -41,7 +41,7 @@ type SummaryKeep struct {
 	MaxMessages int `yaml:"max_messages" range:"0,6..1000000" doc:"The maximum number of messages to show the model word for word; older ones are summarised before the call. The running turn counts, but is never cut. 0: as many as fit."`
 }
 
-// SummaryModel is the model that writes summaries, if it is another one.
+// SummaryModel is the model that writes summaries, if not the configured one.
 type SummaryModel struct {
 	BaseURL string `yaml:"base_url" is:"server" empty:"ok" doc:"The server of the model for summaries. Empty: the same as model."`
 	APIKey  Secret `yaml:"api_key,omitempty" empty:"ok" doc:"The key for that server."`
@@ -50,7 +50,7 @@ type SummaryModel struct {
 	ContextWindow int `yaml:"context_window" range:"0,2048..10000000" doc:"Its context window in tokens, answer included. 0: as in model.others, or the same as model.context_window."`
 }
 
-// presetSummary is the section as the preset fills it in.
+// presetSummary is the section with the values of a preset.
 func presetSummary(name string) Summary {
 	p := window.Presets[name]
 	return Summary{
@@ -62,7 +62,7 @@ func presetSummary(name string) Summary {
 	}
 }
 
-// Compaction is the section as the agent takes it.
+// Compaction converts the section for the agent.
 func (s Summary) Compaction() window.Compaction {
 	return window.Compaction{
 		When: window.When(s.When),
@@ -77,8 +77,7 @@ func (s Summary) Compaction() window.Compaction {
 	}
 }
 
-// summary fills in what the preset says and was not written, and checks how the
-// settings go together.
+// summary fills in the preset's values and checks how the settings fit together.
 func (v *validator) summary() {
 	s := &v.c.Summary
 	if _, known := window.Presets[s.Preset]; known {
@@ -93,8 +92,8 @@ func (v *validator) summary() {
 	v.summaryModel(s.Model)
 }
 
-// summaryStart finds settings by which nothing starts a summary, or something
-// does that the person was to be asked about.
+// summaryStart finds settings with which nothing starts a summary, or which start
+// one without asking although when is ask.
 func (v *validator) summaryStart(s Summary) {
 	when, t := window.When(s.When), s.Trigger
 	byTrigger := when == window.WhenAuto || when == window.WhenAsk
@@ -109,13 +108,13 @@ func (v *validator) summaryStart(s Summary) {
 	}
 }
 
-// roomForTurns is how many messages there must be between what stays and what
-// is shown at most: a summary is to last for two short turns. With less, every
-// turn would wait for one of its own.
+// roomForTurns is the least difference between the messages that are kept and those
+// that are shown, in messages: a summary must last for two short turns, or every
+// turn would have to wait for one.
 const roomForTurns = 4
 
-// summaryKeep finds settings that would keep everything there is. trigger is
-// the number of messages that starts a summary; 0: none.
+// summaryKeep finds settings that leave nothing to summarise. trigger is the number
+// of messages that starts a summary; 0: none.
 func (v *validator) summaryKeep(k SummaryKeep, trigger int) {
 	const path = "summary.keep.n"
 	each := 1 // messages that n counts as one, at least
@@ -152,7 +151,7 @@ func (v *validator) summaryModel(m SummaryModel) {
 	}
 }
 
-// Prune says how long results of tools are shortened in what the model sees.
+// Prune says how long tool results are shortened for the model.
 type Prune struct {
 	Preset         string   `yaml:"preset" oneof:"prune presets" doc:"A named set of values for every key below that you do not set: dragoman, openclaw, sparing or sentinel. Unset: sentinel if summary.preset is sentinel, sparing if it is molf, otherwise dragoman."`
 	Enabled        bool     `yaml:"enabled" doc:"Shorten long tool results for the model. The transcript keeps them whole."`
@@ -167,7 +166,7 @@ type Prune struct {
 	Exempt         []string `yaml:"exempt,flow" is:"name" doc:"Tools whose results always stay whole."`
 }
 
-// presetPrune is the section as the preset fills it in.
+// presetPrune is the section with the values of a preset.
 func presetPrune(name string) Prune {
 	p := window.PrunePresets[name]
 	return Prune{
@@ -176,7 +175,7 @@ func presetPrune(name string) Prune {
 	}
 }
 
-// Rules is the section as the agent takes it.
+// Rules converts the section for the agent.
 func (p Prune) Rules() window.Prune {
 	return window.Prune{
 		Off: !p.Enabled, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
@@ -184,8 +183,7 @@ func (p Prune) Rules() window.Prune {
 	}
 }
 
-// prune fills in what the preset says and was not written, and checks how the
-// settings go together.
+// prune fills in the preset's values and checks how the settings fit together.
 func (v *validator) prune() {
 	p := &v.c.Prune
 	if !v.written("prune.preset") {

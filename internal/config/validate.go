@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// validator checks what the tags of single settings cannot say: how they go
-// together. It also finishes values that depend on others: paths become
-// absolute, empty defaults are filled in.
+// validator checks how settings fit together, which the tags of single settings
+// cannot say. It also completes values that depend on others: paths become
+// absolute, and empty values get their defaults.
 type validator struct {
 	*decoder
 	c        *Config
@@ -40,8 +40,8 @@ func (v *validator) run() {
 	}
 }
 
-// bad reports a problem at the line where path was written, or, when it was
-// not, where the nearest thing around it was.
+// bad reports a problem at the line of path or, if the file does not have it, at
+// the line of the nearest section around it.
 func (v *validator) bad(path, what, want string) { v.problem(v.line(path), path, what, want) }
 
 func (v *validator) warn(path, what, want string) {
@@ -120,7 +120,7 @@ func (v *validator) unsafe(path string) string {
 	return ""
 }
 
-// RealPath follows the links in path as far as there is something.
+// RealPath resolves the links in path, as far as path exists.
 func RealPath(path string) string {
 	if got, err := filepath.EvalSymlinks(path); err == nil {
 		return got
@@ -131,8 +131,8 @@ func RealPath(path string) string {
 	return path
 }
 
-// tokenAlone refuses a token of the page that is another secret as well: it
-// crosses other wires, and whoever sees one of them has the other.
+// tokenAlone refuses a page token that is also another secret: whoever learns one
+// would have the other.
 func (v *validator) tokenAlone(token Secret) {
 	others := map[string]Secret{"model.api_key": v.c.Model.APIKey}
 	for name, ch := range v.c.Channels {
@@ -190,19 +190,17 @@ func (v *validator) model(m Model) {
 	}
 }
 
-// plain warns of a key that everybody on the network could read.
+// plain warns if everybody on the network could read a key.
 func (v *validator) plain(path, address string, withSecret bool) {
 	if withSecret && unencrypted(address) {
 		v.warn(path, "the key crosses the network unencrypted", "write https://")
 	}
 }
 
-// UnknownWindow is the context window of a model of which nobody says one, in
-// tokens.
+// UnknownWindow is the assumed context window of an unknown model, in tokens.
 const UnknownWindow = 32768
 
-// window is model.context_window, or what stands in for it while the server is
-// not asked.
+// window is model.context_window, or an assumption until the server was asked.
 func (m Model) window() int { return cmp.Or(m.ContextWindow, UnknownWindow) }
 
 func (v *validator) agent(a *Agent) {
@@ -218,7 +216,7 @@ func (v *validator) agent(a *Agent) {
 	}
 }
 
-// media checks where files are kept, and how many.
+// media checks where files are kept, and their limits.
 func (v *validator) media(m *Media) {
 	if m.Type == "" {
 		m.Type = MediaLocal

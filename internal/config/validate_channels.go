@@ -7,7 +7,7 @@ import (
 )
 
 func (v *validator) channels() {
-	seen := map[string]string{} // what there may be only one of -> the channel that has it
+	seen := map[string]string{} // which channel has a token, or another thing that must be unique
 	for _, name := range sortedKeys(v.c.Channels) {
 		path, ch := "channels."+name, v.c.Channels[name]
 		v.access(path, ch)
@@ -34,8 +34,8 @@ func (v *validator) channels() {
 	}
 }
 
-// access checks who may talk. Each type has ids of its own that the network
-// vouches for; anything else in a list would look like protection and be none.
+// access checks who may talk. Only ids for which the network vouches are allowed:
+// any other entry would look like protection and be none.
 func (v *validator) access(path string, ch Channel) {
 	if ch.Type == TypeIRC {
 		foldIRC(ch.Allow)
@@ -66,7 +66,7 @@ func (v *validator) access(path string, ch Channel) {
 	}
 }
 
-// irc checks a network's settings. One that is turned off needs none.
+// irc checks the settings of a network. A disabled one need not be complete.
 func (v *validator) irc(path string, c *IRC, enabled bool) {
 	if c.User == "" {
 		c.User = c.Nick
@@ -112,7 +112,7 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	}
 }
 
-// chats checks what single chats of a channel get: prompts, or models.
+// chats checks the prompts, or the models, for single chats of a channel.
 func (v *validator) chats(path string, ch Channel, all Prompts) {
 	models, value := strings.HasSuffix(path, ".models"), "a prompt"
 	if models {

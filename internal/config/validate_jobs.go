@@ -25,8 +25,8 @@ func (v *validator) heartbeat(h *Heartbeat) {
 	}
 }
 
-// job passes on what package heartbeat finds wrong. It gets right values for
-// what was said already.
+// job reports the mistakes that package heartbeat finds. Values that were reported
+// already are replaced by valid ones first.
 func (v *validator) job(path string, job Job) {
 	v.target(path+".target", job.Target)
 	s := job.Scheduled()
@@ -58,7 +58,7 @@ func (v *validator) target(path, target string) {
 	ch, known := v.c.Channels[key.Channel()]
 	switch {
 	case !known && v.written("channels."+key.Channel()):
-		// The channel has a problem of its own, which is reported already.
+		// The channel itself has a problem, which is reported already.
 	case !known:
 		v.bad(path, "there is no channel "+strings.TrimPrefix(v.show(path, key.Channel()), "this"), "configured: "+strings.Join(sortedKeys(v.c.Channels), ", "))
 	case !ch.Enabled:

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// Secret is text that must not be shown. However it is printed, encoded or
-// logged it reads "<secret>", or "" when it is empty; only Reveal returns it.
-// The text stands behind a pointer because package fmt prints the unexported
-// fields of a struct around it without asking its methods.
+// Secret is text that must not be shown. Printed, encoded or logged, it reads
+// "<secret>", or "" when it is empty; only Reveal returns the text. It holds a
+// pointer because package fmt prints unexported fields of a struct without calling
+// their methods.
 type Secret struct{ text *string }
 
 const hidden = "<secret>"
 
-// absentSecret is one that is not there and need not be: see
-// [Options.NoSecrets].
+// absentSecret is a missing secret that [Options.NoSecrets] allows.
 var absentSecret = Secret{new(string)}
 
 // NewSecret hides text.
@@ -30,7 +29,7 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal is the only way to the text itself. Hand it straight to what needs it.
+// Reveal returns the text. Pass it straight to the code that needs it.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -41,8 +40,8 @@ func (s Secret) Reveal() string {
 // IsZero reports whether there is no secret, or an absent one.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
-// unset reports whether the configuration has no such secret, not even an absent
-// one.
+// unset reports whether the configuration does not set the secret. A missing one
+// that NoSecrets allows is set.
 func (s Secret) unset() bool { return s.text == nil }
 
 // String hides the text.
@@ -68,7 +67,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Duration is a time span, written like "30m" or "1h30m".
 type Duration time.Duration
 
-// D is d as the standard library has it.
+// D is d as a time.Duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // String is the shortest usual form: "30m", not "30m0s".
@@ -86,7 +85,7 @@ func (d Duration) String() string {
 // MarshalYAML writes the form of String.
 func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
 
-// Threshold is a number that something starts at, or 0, which is written "none".
+// Threshold is the number at which something starts, or 0, written "none".
 type Threshold int
 
 // String is the form in which t is written.
@@ -97,7 +96,7 @@ func (t Threshold) String() string {
 	return strconv.Itoa(int(t))
 }
 
-// MarshalYAML writes a number, or the word for none.
+// MarshalYAML writes a number, or "none".
 func (t Threshold) MarshalYAML() (any, error) {
 	if t == 0 {
 		return t.String(), nil
@@ -152,7 +151,7 @@ func parseSize(text string) (Size, error) {
 	return 0, errSize
 }
 
-// kind is how one type of value is called, written and read.
+// kind has the name of a type of value, what to write, and how to read it.
 type kind struct {
 	name, want string
 	set        func(v reflect.Value, text string) error
@@ -175,8 +174,8 @@ var kinds = map[reflect.Type]kind{
 	})},
 }
 
-// parsed sets a value only if its text could be read, so that no half-read
-// value causes a second, misleading problem.
+// parsed sets a value only if its text could be read, so that a half-read value
+// does not cause a second, misleading problem.
 func parsed[T any](parse func(string) (T, error)) func(reflect.Value, string) error {
 	return func(v reflect.Value, text string) error {
 		value, err := parse(text)
@@ -187,7 +186,7 @@ func parsed[T any](parse func(string) (T, error)) func(reflect.Value, string) er
 	}
 }
 
-// parseBool knows two words only: that "yes" or "1" count elsewhere is a trap.
+// parseBool accepts only true and false. YAML versions disagree about "yes" and "1".
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, strconv.ErrSyntax

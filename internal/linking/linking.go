@@ -1,10 +1,9 @@
-// Package linking links channels to phones: for each channel one attempt at a
-// time.
+// Package linking links channels to phones, with one attempt at a time for each
+// channel.
 //
-// The promise: the newest attempt wins, so that a page that somebody left open
-// stands in nobody's way; the one before ends with a sentence that says so. An
-// attempt ends with its context. The package starts no goroutines; those that
-// call it are waited for by [Links.Close].
+// The promise: the newest attempt wins, so that a forgotten page blocks nobody; the
+// one before ends with an error that says so. An attempt ends with its context. The
+// package starts no goroutines; [Links.Close] waits for the callers of its methods.
 package linking
 
 import (
@@ -17,13 +16,13 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Why a linking can end without its channel's doing.
+// Reasons for which a linking can end that are not the channel's.
 var (
 	errElsewhere = errors.New("linking continues in another terminal or page")
 	errStopping  = errors.New("the daemon is stopping")
 )
 
-// Links are the linkings of some channels.
+// Links runs the linkings of some channels.
 type Links struct {
 	find func(name string) (channels.Linker, error)
 
@@ -36,8 +35,7 @@ type Links struct {
 // attempt is one linking. End ends it for a reason.
 type attempt struct{ end context.CancelCauseFunc }
 
-// New makes the linkings of the channels that find finds; its errors are shown to
-// people.
+// New makes Links for the channels that find finds. People see the errors of find.
 func New(find func(name string) (channels.Linker, error)) *Links {
 	return &Links{find: find, running: map[string]*attempt{}}
 }
@@ -65,7 +63,7 @@ func (l *Links) Unlink(ctx context.Context, name string) (told bool, err error) 
 	return told, err
 }
 
-// alone calls do when it is the only one for that channel.
+// alone calls do, after it has ended another attempt for that channel.
 func (l *Links) alone(ctx context.Context, name string, do func(context.Context, channels.Linker) error) error {
 	ch, err := l.find(name)
 	if err != nil {
@@ -80,7 +78,7 @@ func (l *Links) alone(ctx context.Context, name string, do func(context.Context,
 		return errStopping
 	}
 	if other := l.running[name]; other != nil {
-		other.end(errElsewhere) // do waits until it has let go of the channel
+		other.end(errElsewhere) // do waits until the other has released the channel
 	}
 	l.running[name] = me
 	l.using.Add(1)
@@ -95,12 +93,12 @@ func (l *Links) alone(ctx context.Context, name string, do func(context.Context,
 	}()
 	err = do(ctx, ch)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return cause // what the channel says is only what follows from it
+		return cause // the channel's error only follows from it
 	}
 	return err
 }
 
-// Close ends all linkings and waits for them. There are none from now on.
+// Close ends all linkings, waits for them and refuses new ones.
 func (l *Links) Close() {
 	l.mu.Lock()
 	l.closed = true
