@@ -2,7 +2,6 @@ package irc
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
 	"dragoman/channels/markup"
@@ -67,16 +66,17 @@ func stylesAfter(on, text string) string {
 	return on
 }
 
-// pen writes IRC's codes. Every new line begins with prefix, inside quotes and lists.
+// pen writes IRC's codes.
 type pen struct {
-	out        strings.Builder
-	prefix, on string // on: the styles in force
+	out  strings.Builder
+	lead markup.Lead
+	on   string // the codes of the styles that are on
 }
 
 // Words adds visible text. A tab is one space, because many clients show none.
 func (p *pen) Words(s string) {
 	s = strings.ReplaceAll(s, "\t", " ")
-	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+p.prefix))
+	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+string(p.lead)))
 }
 
 // Gap begins a new line: IRC has no paragraphs.
@@ -86,33 +86,13 @@ var codes = map[markup.Kind]string{markup.Heading: codeBold, markup.Bold: codeBo
 
 // Within writes body in its style.
 func (p *pen) Within(m markup.Mark, body markup.Body) {
-	switch m.Kind {
-	case markup.Quote:
-		p.indented("> ", "> ", body)
-	case markup.Item:
-		mark := "- "
-		if m.Ordered {
-			mark = strconv.Itoa(m.Number) + ". "
-		}
-		p.indented(mark, "  ", body)
-	case markup.Link:
+	switch {
+	case p.lead.Indent(m, p, body):
+	case m.Kind == markup.Link:
 		p.link(m.To, body)
 	default:
 		p.styled(codes[m.Kind], body)
 	}
-}
-
-// maxPrefix keeps deeply nested lists readable: deeper levels are not indented further.
-const maxPrefix = 16
-
-func (p *pen) indented(first, rest string, body markup.Body) {
-	p.Words(first)
-	outer := p.prefix
-	if len(p.prefix) < maxPrefix {
-		p.prefix += rest
-	}
-	body(p)
-	p.prefix = outer
 }
 
 func (p *pen) styled(code string, body markup.Body) {

@@ -2,7 +2,6 @@ package whatsapp
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,12 +27,11 @@ func render(md string) (out string) {
 	return strings.TrimRight(p.out.String(), " \n")
 }
 
-// pen writes a text. lead is what every new line begins with, inside quotes
-// and lists.
+// pen writes a text in WhatsApp's formatting.
 type pen struct {
 	out  strings.Builder
 	last rune // the last character written, without marks
-	lead string
+	lead markup.Lead
 	bold bool // inside a heading or bold text, which cannot be nested
 }
 
@@ -43,7 +41,7 @@ func (p *pen) Words(s string) {
 		return
 	}
 	p.last, _ = utf8.DecodeLastRuneInString(s)
-	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+p.lead))
+	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+string(p.lead)))
 }
 
 // Gap is an empty line, except in lists without any.
@@ -60,34 +58,13 @@ var marks = map[markup.Kind]string{markup.Heading: "*", markup.Bold: "*", markup
 
 // Within writes body with WhatsApp's marks.
 func (p *pen) Within(m markup.Mark, body markup.Body) {
-	switch m.Kind {
-	case markup.Quote:
-		p.indented("> ", "> ", body)
-	case markup.Item:
-		first := "- "
-		if m.Ordered {
-			first = strconv.Itoa(m.Number) + ". "
-		}
-		p.indented(first, "  ", body)
-	case markup.Link:
+	switch {
+	case p.lead.Indent(m, p, body):
+	case m.Kind == markup.Link:
 		p.link(m.To, body)
 	default:
 		p.styled(marks[m.Kind], m.Next, body)
 	}
-}
-
-// mostLead keeps deep lists on the screen; what is deeper stays there.
-const mostLead = 16
-
-// indented writes body behind first, and its further lines behind rest.
-func (p *pen) indented(first, rest string, body markup.Body) {
-	p.Words(first)
-	outer := p.lead
-	if len(p.lead) < mostLead {
-		p.lead += rest
-	}
-	body(p)
-	p.lead = outer
 }
 
 const fence = "```"
