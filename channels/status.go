@@ -42,28 +42,28 @@ type Reporter interface {
 	Status() Status
 }
 
-// Standing keeps the [Status] of a channel. Its zero value is ready.
-type Standing struct {
+// StatusTracker keeps the [Status] of a channel. Its zero value is ready.
+type StatusTracker struct {
 	mu     sync.Mutex
 	status Status
 }
 
 // Status is what was reported last.
-func (x *Standing) Status() Status {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.status
+func (t *StatusTracker) Status() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status
 }
 
 // Report makes s the status, and says whether its state, reason or detail are
 // news. Since is set here: it is when the state or the reason changed.
-func (x *Standing) Report(s Status) (news bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	was := x.status
+func (t *StatusTracker) Report(s Status) (news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.status
 	if s.Since = was.Since; s.State != was.State || s.Reason != was.Reason {
 		s.Since = time.Now()
 	}
-	x.status = s
+	t.status = s
 	return s != was
 }

@@ -19,29 +19,29 @@ var ErrRefused = errors.New("channeltest: the inbox refuses on purpose")
 // once, as a session store does, and notes what an adapter must never do (see
 // [Inbox.Violations]). It is safe for concurrent use.
 type Inbox struct {
-	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced at every change
-	gate     chan struct{} // nil: open
-	refuse   bool
-	closed   bool
-	stored   []channels.Inbound
-	asides   []Aside
-	settled  []string // ids
-	refused  []channels.Inbound
-	repeated []channels.Inbound
-	known    map[[2]string]bool
-	busy     map[channels.Key]int
-	wrong    []string
+	mu          sync.Mutex
+	changed     chan struct{} // closed and replaced at every change
+	gate        chan struct{} // nil: open
+	refuse      bool
+	closed      bool
+	stored      []channels.Inbound
+	quarantined []Quarantined
+	resolved    []string // ids
+	refused     []channels.Inbound
+	repeated    []channels.Inbound
+	known       map[[2]string]bool
+	busy        map[channels.Key]int
+	wrong       []string
 }
 
-// Aside is one call of Quarantine.
-type Aside struct {
+// Quarantined is one call of Quarantine.
+type Quarantined struct {
 	Channel, ID string
 	Raw         []byte
 	Why         error
 }
 
-// NewInbox returns an empty one that accepts everything.
+// NewInbox returns an empty Inbox that accepts everything.
 func NewInbox() *Inbox {
 	return &Inbox{
 		changed: make(chan struct{}),
@@ -52,7 +52,7 @@ func NewInbox() *Inbox {
 
 var _ channels.Intake = (*Inbox)(nil)
 
-// Accept stores m, or refuses it, as the test wants it now.
+// Accept stores m, or refuses it while [Inbox.Refuse] is on.
 func (b *Inbox) Accept(ctx context.Context, m channels.Inbound) error {
 	gate := b.enter(m)
 	defer b.leave(m.Key)
@@ -88,15 +88,15 @@ func (b *Inbox) Quarantine(_ context.Context, channel, id string, raw []byte, wh
 	if b.refuse {
 		return ErrRefused
 	}
-	if !slices.ContainsFunc(b.asides, func(a Aside) bool { return a.Channel == channel && a.ID == id }) {
-		b.asides = append(b.asides, Aside{channel, id, slices.Clone(raw), why})
+	if !slices.ContainsFunc(b.quarantined, func(a Quarantined) bool { return a.Channel == channel && a.ID == id }) {
+		b.quarantined = append(b.quarantined, Quarantined{channel, id, slices.Clone(raw), why})
 	}
 	return nil
 }
 
 var _ channels.Resolver = (*Inbox)(nil)
 
-// Resolve records which of the asides came in after all.
+// Resolve records that a quarantined message came in after all.
 func (b *Inbox) Resolve(_ context.Context, channel, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,17 +104,17 @@ func (b *Inbox) Resolve(_ context.Context, channel, id string) error {
 	if b.refuse {
 		return ErrRefused
 	}
-	if slices.ContainsFunc(b.asides, func(a Aside) bool { return a.Channel == channel && a.ID == id }) && !slices.Contains(b.settled, id) {
-		b.settled = append(b.settled, id)
+	if slices.ContainsFunc(b.quarantined, func(a Quarantined) bool { return a.Channel == channel && a.ID == id }) && !slices.Contains(b.resolved, id) {
+		b.resolved = append(b.resolved, id)
 	}
 	return nil
 }
 
-// Settled are the ids of the asides that came in after all.
-func (b *Inbox) Settled() []string {
+// Resolved returns the ids of quarantined messages that came in after all.
+func (b *Inbox) Resolved() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.settled)
+	return slices.Clone(b.resolved)
 }
 
 func (b *Inbox) enter(m channels.Inbound) (gate chan struct{}) {
@@ -135,7 +135,7 @@ func (b *Inbox) leave(k channels.Key) {
 	b.busy[k]--
 }
 
-// announce wakes those who wait. The caller holds the lock.
+// announce wakes the waiting tests. The caller holds the lock.
 func (b *Inbox) announce() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -162,7 +162,7 @@ func (b *Inbox) Block() (release func()) {
 	})
 }
 
-// Entered counts the Accept calls that are being answered now.
+// Entered counts the Accept calls that have not returned yet.
 func (b *Inbox) Entered() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,13 +173,13 @@ func (b *Inbox) Entered() int {
 	return n
 }
 
-// Messages are those stored so far, in order.
+// Messages returns the stored messages, in order.
 func (b *Inbox) Messages() []channels.Inbound { return b.copyOf(&b.stored) }
 
-// Refused are those that [Inbox.Refuse] turned away, with every repeat.
+// Refused returns every attempt that [Inbox.Refuse] turned away.
 func (b *Inbox) Refused() []channels.Inbound { return b.copyOf(&b.refused) }
 
-// Repeated are those whose ID had been stored before.
+// Repeated returns the messages whose ID had been stored before.
 func (b *Inbox) Repeated() []channels.Inbound { return b.copyOf(&b.repeated) }
 
 func (b *Inbox) copyOf(list *[]channels.Inbound) []channels.Inbound {
@@ -188,21 +188,21 @@ func (b *Inbox) copyOf(list *[]channels.Inbound) []channels.Inbound {
 	return slices.Clone(*list)
 }
 
-// Asides are the calls of Quarantine that were stored.
-func (b *Inbox) Asides() []Aside {
+// Quarantined returns the stored calls of Quarantine.
+func (b *Inbox) Quarantined() []Quarantined {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.asides)
+	return slices.Clone(b.quarantined)
 }
 
-// Violations says what an adapter did that it must never do.
+// Violations lists the rules of [channels.Intake] that the adapter broke.
 func (b *Inbox) Violations() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.wrong)
 }
 
-// Texts are the texts of [Inbox.Messages].
+// Texts returns the texts of [Inbox.Messages].
 func (b *Inbox) Texts() []string {
 	var texts []string
 	for _, m := range b.Messages() {
@@ -226,8 +226,8 @@ func (b *Inbox) WaitRefused(t *testing.T, n int) []channels.Inbound {
 	return b.Refused()
 }
 
-// Until waits until done, which is asked again after every call of Accept and
-// Quarantine, and fails the test if that takes too long.
+// Until waits until done returns true, and fails the test if that takes too
+// long. It checks after every call of Accept and Quarantine.
 func (b *Inbox) Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	timeout := time.NewTimer(soon)
@@ -243,7 +243,7 @@ func (b *Inbox) Until(t *testing.T, what string, done func() bool) {
 		case <-changed:
 		case <-timeout.C:
 			t.Fatalf("waited %s in vain for %s; stored so far: %d, refused: %d, set aside: %d",
-				soon, what, len(b.Messages()), len(b.Refused()), len(b.Asides()))
+				soon, what, len(b.Messages()), len(b.Refused()), len(b.Quarantined()))
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (b *Inbox) close() {
 	b.closed = true
 }
 
-// reopen takes close back, for the next Run.
+// reopen undoes close, for the next Run.
 func (b *Inbox) reopen() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,9 +5,9 @@
 // An adapter's test hands [Run] a function that opens a fresh [Network]; the
 // suite then writes as a person, refuses messages, stops and restarts the
 // channel, cuts its connections, and looks at what the person sees. A network
-// that can do more than the least shows it by implementing one of the small
-// interfaces here ([Cutter], [Redeliverer], [Refuser], [Crowd], …); what
-// depends on an ability that is missing is skipped and said so.
+// shows what else it can do by implementing the small interfaces here ([Cutter],
+// [Redeliverer], [Refuser], [Crowd], …). Cases that need a missing ability are
+// skipped.
 //
 // [Inbox] is a recording [channels.Intake] for adapters' own tests. The suite
 // uses real time with deadlines, because real sockets are on the other side.
@@ -46,9 +46,9 @@ type Cutter interface {
 	Cut(t *testing.T)
 }
 
-// Redeliverer says whether the network hands out again what was not
-// acknowledged, and keeps what is said while the channel is down. Without it
-// it does not.
+// Redeliverer says whether the network delivers unacknowledged messages again
+// and keeps messages while the channel is down. A network without it does
+// neither.
 type Redeliverer interface {
 	KeepsUndelivered() bool
 }
@@ -72,7 +72,7 @@ type Identified interface {
 	SenderIDs() []string
 }
 
-// Deduplicator says that the network takes the same Outbound.ID once.
+// Deduplicator says whether the network shows the same Outbound.ID only once.
 type Deduplicator interface {
 	Deduplicates() bool
 }
@@ -84,14 +84,14 @@ type Paced interface {
 	LongText() int
 }
 
-// Leaker names goroutines that are not the channel's although they start
-// while it runs, such as those of the test's own server.
+// Leaker names goroutines that start while the channel runs but are not the
+// channel's, such as those of the test's own server.
 type Leaker interface {
 	IgnoreGoroutines() []goleak.Option
 }
 
-// How long the suite waits for what should happen soon (a variable because its
-// own tests have less patience), for one send, and for Run to return.
+// How long the suite waits for an event that should come soon (a variable, so
+// that its own tests can shorten it), for one send, and for Run to return.
 var soon = time.Minute
 
 const (

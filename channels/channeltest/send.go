@@ -101,7 +101,8 @@ func sendOutsideRun(t *testing.T, net Network) {
 	s.notSilent(t, "late", "sent after Run")
 }
 
-// notSilent sends, and lets the send fail, but not pretend.
+// notSilent sends. The send may fail, but its result must match what the person
+// sees.
 func (s *session) notSilent(t *testing.T, id, text string) {
 	t.Helper()
 	before := len(s.net.Seen(t))

@@ -28,7 +28,7 @@ func start(t *testing.T, net Network, inbox *Inbox) *session {
 	return run(t, net, net.Open(t), inbox)
 }
 
-// Start runs ch, which must end well, until the test does or stop is called.
+// Start runs ch until the test ends or stop is called. Run must return nil.
 func Start(t testing.TB, ch channels.Channel, in channels.Intake) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func run(t *testing.T, net Network, ch channels.Channel, inbox *Inbox) *session 
 	return s
 }
 
-// connected waits until a channel that reports says so.
+// connected waits until ch reports that it is connected, if it is a Reporter.
 func connected(t *testing.T, ch channels.Channel) {
 	t.Helper()
 	reporter, ok := ch.(channels.Reporter)
@@ -89,7 +89,7 @@ func connected(t *testing.T, ch channels.Channel) {
 	})
 }
 
-// eventually asks done again and again until it is so.
+// eventually calls done until it returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	if !testkit.Poll(soon, done) {
@@ -124,7 +124,7 @@ func (s *session) mustSend(t *testing.T, id, text string) {
 	}
 }
 
-// split is one piece where the channel is no Splitter.
+// split returns one piece if the channel is no Splitter.
 func split(ch channels.Channel, k channels.Key, text string) []string {
 	if s, ok := ch.(channels.Splitter); ok {
 		return s.Split(k, text)
@@ -132,7 +132,7 @@ func split(ch channels.Channel, k channels.Key, text string) []string {
 	return []string{text}
 }
 
-// newlySeen is what the person sees beyond the first n messages.
+// newlySeen returns the messages that the person sees after the first n.
 func newlySeen(t *testing.T, net Network, n int) []string {
 	t.Helper()
 	seen := net.Seen(t)
@@ -142,8 +142,8 @@ func newlySeen(t *testing.T, net Network, n int) []string {
 	return seen[n:]
 }
 
-// words is how the suite compares texts: networks may change white space and
-// line breaks, and nothing else.
+// words makes texts comparable: networks may change white space and line
+// breaks, and nothing else.
 func words(texts ...string) []string { return strings.Fields(strings.Join(texts, " ")) }
 
 // leakCheck returns a function that fails the test if goroutines that did not

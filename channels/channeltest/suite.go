@@ -4,8 +4,8 @@ import "testing"
 
 // Run proves the contract for the adapter whose networks open makes. Each
 // case gets a fresh network. A channel that needs a moment to connect has to be
-// a [channels.Reporter]: the suite waits until it says that it is connected,
-// and takes any other for ready as soon as Run was called.
+// a [channels.Reporter]: the suite waits until its status is connected. It
+// treats any other channel as ready as soon as Run was called.
 func Run(t *testing.T, open func(t *testing.T) Network) {
 	t.Helper()
 	cases := []struct {
@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Network) {
 	}
 }
 
-// keeps reports whether the network hands out again what was not acknowledged.
+// keeps reports whether the network delivers unacknowledged messages again.
 func keeps(net Network) bool {
 	r, ok := net.(Redeliverer)
 	return ok && r.KeepsUndelivered()

@@ -9,10 +9,11 @@ import (
 	"unicode"
 )
 
-// Place says where in an answer a word is, if a network may treat it in its own way.
+// Place is where a word is in an answer. Networks may treat the words of some
+// places differently.
 type Place string
 
-// These are all such places.
+// The places that networks may treat differently.
 const (
 	Title      Place = "the title of a link"
 	Language   Place = "the language of a code block"
@@ -22,8 +23,8 @@ const (
 	text       Place = "the text"
 )
 
-// But names what a network does with the words of some places: the lost ones
-// are not shown, the moved ones are shown before or after where they were written.
+// But lists the places whose words a network does not show, and those whose words
+// it shows earlier or later than they were written.
 type But struct{ Lost, Moved []Place }
 
 // Answer is Markdown in which no two words are alike.
@@ -37,8 +38,8 @@ type word struct {
 	place Place
 }
 
-// NastyAnswers are so many random answers with all that Markdown has. The first
-// ones are short.
+// NastyAnswers returns n random answers that use all of Markdown. The first ones
+// are short.
 func NastyAnswers(n int) []Answer {
 	var answers []Answer
 	for seed := range uint64(n) {
@@ -55,7 +56,7 @@ func NastyAnswers(n int) []Answer {
 	return answers
 }
 
-// EveryWord checks that shown has every word of a, in order.
+// EveryWord checks that shown has every word of a, in order, except for but.
 func (a Answer) EveryWord(t *testing.T, shown string, but But) {
 	t.Helper()
 	all := signs(shown)
@@ -95,7 +96,7 @@ type writer struct {
 
 func (w *writer) one(of ...string) string { return of[w.IntN(len(of))] }
 
-// wraps are what stands around words: %s is a few of them, %2 are two in one line, %t is the title of a
+// wraps is the markup around words: %s is a few words, %2 two in one line, %t the title of a
 // link, %l a language, %d the title in a definition, %h a cell of a table's head,
 // %+ a cell beyond it in a list or a quote, and %r the name of a link.
 var wraps = []string{
@@ -113,7 +114,7 @@ var wraps = []string{
 	"```%2``` %s", "1. %s\n   ```%l\n   %s\n   %s\n   ```\n2. %s", "%s ```\n%s\n```", "%s\n```%2\n```",
 }
 
-// block writes one wrap with its words, and says which.
+// block writes one wrap with its words, and returns the wrap.
 func (w *writer) block() (whole string) {
 	whole = w.one(wraps...)
 	wrap := whole
@@ -145,8 +146,8 @@ func (w *writer) block() (whole string) {
 	}
 }
 
-// say writes n words. A long one is longer than a message; in a table the head
-// would be repeated inside of it.
+// say writes n words. A long word is longer than a message. Tables get none,
+// because their head would be repeated inside it.
 func (w *writer) say(place Place, n int, mayBeLong bool) {
 	between := " "
 	if n > 4 && w.IntN(2) == 0 {

@@ -74,7 +74,7 @@ type Channel struct {
 	current     atomic.Pointer[session] // nil while there is no connection
 	yielded     atomic.Bool             // Run gave way because the nick was in use; see Options.Shared
 
-	status channels.Standing
+	status channels.StatusTracker
 
 	// people are those who talk to us in private. Only the loop of the current
 	// session touches it, and there is one session at a time.

@@ -32,15 +32,15 @@ func TestPoisonIsSetAside(t *testing.T) {
 	if diff := cmp.Diff([]string{"before", "after"}, inbox.Texts()); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
-	inbox.Until(t, "three asides", func() bool { return len(inbox.Asides()) == 3 })
+	inbox.Until(t, "three quarantined updates", func() bool { return len(inbox.Quarantined()) == 3 })
 	found := false
-	for _, a := range inbox.Asides() {
+	for _, a := range inbox.Quarantined() {
 		if a.ID == fmt.Sprint(poison) {
 			found = strings.Contains(string(a.Raw), "not a number") && a.Channel == "telegram" && a.Why != nil
 		}
 	}
 	if !found {
-		t.Errorf("asides = %+v, want update %d with its text", inbox.Asides(), poison)
+		t.Errorf("quarantined %+v, want update %d with its text", inbox.Quarantined(), poison)
 	}
 	n.settled(t)
 }
@@ -59,7 +59,7 @@ func TestPoisonThatCannotBeSetAsideIsNotConfirmed(t *testing.T) {
 	}
 	inbox.Refuse(false)
 	channeltest.Start(t, n.open(t, telegram.Options{}), inbox)
-	inbox.Until(t, "the aside", func() bool { return len(inbox.Asides()) == 1 })
+	inbox.Until(t, "the quarantined update", func() bool { return len(inbox.Quarantined()) == 1 })
 	inbox.Wait(t, 1)
 	n.settled(t)
 }

@@ -89,7 +89,7 @@ type Channel struct {
 	albums   albums
 	offers   offers
 	shut     shut
-	status   channels.Standing
+	status   channels.StatusTracker
 	commands []channels.Command
 
 	mu      sync.Mutex

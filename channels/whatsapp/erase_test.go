@@ -57,7 +57,7 @@ func newErasable(t *testing.T) *erasable {
 	x.Faults.IgnoreRetries(true)
 	x.Faults.Garble(1)
 	x.ann.Say("garbled")
-	x.inbox.Until(t, "what cannot be decrypted to be set aside", func() bool { return len(x.inbox.Asides()) == 1 })
+	x.inbox.Until(t, "what cannot be decrypted to be set aside", func() bool { return len(x.inbox.Quarantined()) == 1 })
 	x.ann.Send(wasim.Note{Raw: timer(day)})
 	x.ann.Send(wasim.Note{In: x.group, Raw: &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{
 		ExpectedImageCount: proto.Uint32(2), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{x.Owner().PN().String()}},

@@ -73,7 +73,7 @@ func TestSecretEdit(t *testing.T) {
 			t.Errorf("message %d = %+v, want %q as an edit of %s", i, m, want[0], want[1])
 		}
 	}
-	if a := inbox.Asides(); len(a) != 1 {
+	if a := inbox.Quarantined(); len(a) != 1 {
 		t.Errorf("set aside: %+v, want the one that cannot be opened", a)
 	}
 }

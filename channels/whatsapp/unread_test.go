@@ -16,7 +16,7 @@ import (
 )
 
 // A message that cannot be decrypted is set aside with what is known about it,
-// asked for again, and settled when it comes.
+// asked for again, and resolved when it comes.
 func TestUndecryptable(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	_, inbox := connected(t, n, whatsapp.Options{})
@@ -26,22 +26,22 @@ func TestUndecryptable(t *testing.T) {
 	if m.Text != "garbled at first" || m.MessageID != id || m.Key != n.Key() {
 		t.Errorf("accepted %+v", m)
 	}
-	inbox.Until(t, "what came again to be settled", func() bool { return len(inbox.Settled()) == 1 })
-	asides := inbox.Asides()
-	if len(asides) != 1 || asides[0].ID != m.ID || asides[0].Channel != "whatsapp" || inbox.Settled()[0] != m.ID {
-		t.Fatalf("set aside %+v, settled %q, want %s", asides, inbox.Settled(), m.ID)
+	inbox.Until(t, "what came again to be resolved", func() bool { return len(inbox.Resolved()) == 1 })
+	quarantined := inbox.Quarantined()
+	if len(quarantined) != 1 || quarantined[0].ID != m.ID || quarantined[0].Channel != "whatsapp" || inbox.Resolved()[0] != m.ID {
+		t.Fatalf("quarantined %+v, resolved %q, want %s", quarantined, inbox.Resolved(), m.ID)
 	}
 	var known struct {
 		ID, Chat, Sender string
 		Time             time.Time
 	}
-	if err := json.Unmarshal(asides[0].Raw, &known); err != nil {
+	if err := json.Unmarshal(quarantined[0].Raw, &known); err != nil {
 		t.Fatal(err)
 	}
 	if lid := n.ann.LID().String(); known.ID != id || known.Chat != lid || known.Sender != lid || known.Time.IsZero() {
 		t.Errorf("known is %+v, want message %s of %s", known, id, lid)
 	}
-	if why := asides[0].Why.Error(); strings.Contains(why, n.ann.Number()[1:]) || !strings.Contains(why, "send it again") {
+	if why := quarantined[0].Why.Error(); strings.Contains(why, n.ann.Number()[1:]) || !strings.Contains(why, "send it again") {
 		t.Errorf("why = %q", why)
 	}
 	if n.Count("receipt:retry") == 0 {
@@ -65,8 +65,8 @@ func TestUndecryptableFlood(t *testing.T) {
 	}
 	n.Faults.Garble(1)
 	bob.Say("and another")
-	inbox.Until(t, "what another sender wrote to be set aside", func() bool { return len(inbox.Asides()) > most })
-	if got := len(inbox.Asides()); got != most+1 {
+	inbox.Until(t, "what another sender wrote to be set aside", func() bool { return len(inbox.Quarantined()) > most })
+	if got := len(inbox.Quarantined()); got != most+1 {
 		t.Errorf("set aside %d messages, want %d of Ann's and Bob's one", got, most)
 	}
 }
@@ -92,21 +92,21 @@ func TestUndecryptableForLong(t *testing.T) {
 	if err := n.WaitDrained(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	if got := inbox.Settled(); len(got) != 0 {
-		t.Errorf("settled %q, and it has not come", got)
+	if got := inbox.Resolved(); len(got) != 0 {
+		t.Errorf("resolved %q, and it has not come", got)
 	}
 	stop()
 	connectedTo(t, n, whatsapp.Options{Patience: 20 * time.Millisecond}, inbox)
 	n.Faults.IgnoreRetries(false)
 	inbox.Wait(t, 3)
-	inbox.Until(t, "what came again to be settled", func() bool { return len(inbox.Settled()) == 1 })
+	inbox.Until(t, "what came again to be resolved", func() bool { return len(inbox.Resolved()) == 1 })
 	if got := inbox.Texts(); !slices.Equal(got, []string{lost, "another", "late"}) {
 		t.Errorf("accepted %q", got)
 	}
 	if again := inbox.Repeated(); len(again) != 0 {
 		t.Errorf("handed in again: %+v", again)
 	}
-	if got := inbox.Messages()[2]; got.MessageID != id || got.Edits != "" || got.ID != inbox.Asides()[0].ID {
+	if got := inbox.Messages()[2]; got.MessageID != id || got.Edits != "" || got.ID != inbox.Quarantined()[0].ID {
 		t.Errorf("what came late is %+v", got)
 	}
 }
@@ -146,8 +146,8 @@ func TestUndecryptableIsKept(t *testing.T) {
 	stop()
 	connectedTo(t, n, whatsapp.Options{Patience: time.Millisecond}, inbox)
 	told := inbox.Wait(t, 2)
-	if len(inbox.Asides()) != 2 || !slices.Equal(inbox.Texts(), []string{lost, lost}) || told[0].Album == "" || told[0].Album != told[1].Album {
-		t.Errorf("set aside %+v, told %+v; want both of them at once", inbox.Asides(), told)
+	if len(inbox.Quarantined()) != 2 || !slices.Equal(inbox.Texts(), []string{lost, lost}) || told[0].Album == "" || told[0].Album != told[1].Album {
+		t.Errorf("set aside %+v, told %+v; want both of them at once", inbox.Quarantined(), told)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestUndecryptableInGroup(t *testing.T) {
 		t.Errorf("told %+v", m)
 	}
 	n.Faults.IgnoreRetries(false)
-	inbox.Until(t, "all three to be settled", func() bool { return len(inbox.Settled()) == 3 })
+	inbox.Until(t, "all three to be resolved", func() bool { return len(inbox.Resolved()) == 3 })
 	if got := inbox.Texts(); !slices.Equal(got, []string{lost, lost, "first", "hello all"}) {
 		t.Errorf("accepted %q", got)
 	}
@@ -182,7 +182,7 @@ func TestViewOnceThatPhonesKeep(t *testing.T) {
 	n.Faults.Unavailable("view_once", 1)
 	id := n.ann.Send(wasim.Note{ViewOnce: true, Media: &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: noise(9)}})
 	m := inbox.Wait(t, 1)[0]
-	if !strings.HasPrefix(m.Text, "[something to be viewed once was sent;") || m.MessageID != id || len(inbox.Asides()) != 0 {
-		t.Errorf("told %+v, set aside %+v", m, inbox.Asides())
+	if !strings.HasPrefix(m.Text, "[something to be viewed once was sent;") || m.MessageID != id || len(inbox.Quarantined()) != 0 {
+		t.Errorf("told %+v, set aside %+v", m, inbox.Quarantined())
 	}
 }

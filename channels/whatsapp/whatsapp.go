@@ -124,7 +124,7 @@ type Channel struct {
 	// The constants of these names; tests do not wait that long.
 	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
 
-	status channels.Standing
+	status channels.StatusTracker
 
 	mu      sync.Mutex
 	version store.WAVersionContainer // to claim; zero: the library's, or not asked for yet
