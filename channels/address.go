@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// SpokenTo reads how people in a shared chat speak to somebody who has one of
-// those names, and returns what was said without the name. These count:
+// SpokenTo reports whether text in a shared chat is addressed to one of names,
+// and returns it without the name. These forms count:
 //
 //	name: text    name, text    name:text    @name text    @name: text    name    name?
-//	text, name    text, @name?  (nothing is taken away here)
+//	text, name    text, @name?  (returned unchanged)
 //
-// A name in the middle does not ("ask name about it" is about us), nor
+// A name in the middle does not count ("ask name about it" is about us), nor does
 // "name text" without a sign, nor "name:8080". same compares two names of equal
 // length.
 func SpokenTo(text string, names []string, same func(a, b string) bool) (rest string, ok bool) {
@@ -41,7 +41,7 @@ func spokenTo(text, name string, same func(a, b string) bool) (rest string, ok b
 		space := tail == "" || unicode.IsSpace(first)
 		switch {
 		case strings.Trim(after, " :,?!.") == "":
-			return text, true // The bare name: "name?" says something itself.
+			return text, true // the name alone: "name?" is a question itself
 		case len(after)-len(tail) == 1 && (space || unicode.IsLetter(first)), at && space:
 			return strings.TrimSpace(tail), true
 		}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// IsImage reports whether a is a picture that a model with eyes may be shown.
+// IsImage reports whether a is a picture that a vision model can be shown.
 func (a Attachment) IsImage() bool {
 	return a.Kind == AttachmentImage || strings.HasPrefix(a.Type, "image/")
 }
 
-// SizeText is a number of bytes in a few characters, for people and models.
+// SizeText formats a number of bytes for people and models: "1.5 MB".
 func SizeText(n int64) string {
 	switch {
 	case n < 1000:

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Backoff is how long an adapter waits between attempts.
+// Backoff computes how long an adapter waits between attempts.
 type Backoff struct {
 	Least, Most time.Duration // 0: 200 ms and a minute
 	// Failed is how many attempts in a row failed. Set it to 0 after a success.
 	Failed int
 }
 
-// Next counts a failure and returns how long to wait after it. That doubles, up
-// to Most, and is random in its upper half, so that many clients that were thrown
-// out together do not come back together.
+// Next counts a failure and returns how long to wait. The wait doubles with each
+// failure, up to Most. Its upper half is random, so that clients that lost their
+// connections together do not come back together.
 func (b *Backoff) Next() time.Duration {
 	d := min(cmp.Or(b.Least, 200*time.Millisecond)<<min(b.Failed, 16), cmp.Or(b.Most, time.Minute))
 	b.Failed++

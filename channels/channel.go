@@ -1,17 +1,17 @@
-// Package channels says what every chat network looks like to Dragoman: the
-// name of a conversation, what comes in, what goes out, and what an adapter
-// must keep.
+// Package channels defines what all chat networks have in common: conversation
+// keys, inbound and outbound messages, and the contract of an adapter.
 //
-// The promise between an adapter and the rest is short. Inbound: an adapter
+// The contract is short. Inbound: an adapter
 // hands each message to [Intake.Accept] and tells its network "delivered"
 // only after Accept returned nil, because only then is the message on disk.
 // Outbound: [Channel.Send] returns nil only when the network has the message;
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
-// What an adapter can do beyond that it shows by implementing one of the
-// small interfaces in this package ([Typer], [Previewer], [Fader], [Retractor],
-// [Splitter], [Interleaver], [Stopper], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Mirror], [Eraser]).
+// An adapter shows what else it can do by implementing the small interfaces in
+// this package ([Typer], [Previewer], [Fader], [Thinker], [Retractor], [Splitter],
+// [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
+// [Pauser], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
 //
-// The package imports nothing else of ours and starts no goroutines.
+// The package imports no other package of ours and starts no goroutines.
 package channels
 
 import (
@@ -20,19 +20,19 @@ import (
 	"time"
 )
 
-// Intake is where an adapter hands in what its network sent.
-// Both methods are safe for concurrent use; messages of one conversation must
-// be handed in one after the other, in the network's order.
+// Intake takes the messages that an adapter receives.
+// Both methods are safe for concurrent use, but the adapter must hand in the
+// messages of one conversation one after the other, in the network's order.
 type Intake interface {
-	// Accept decides who may talk and stores m. Once it returns nil, m is
-	// durable, or was refused for good, or had been accepted before, and the
-	// adapter may acknowledge it. On an error nothing was stored and it must
-	// not be acknowledged; the adapter waits a little and hands it in again.
+	// Accept checks whether the sender may talk, and stores m. Once it returns
+	// nil, m is durable, or was refused for good, or had been accepted before,
+	// and the adapter may acknowledge it. On an error nothing was stored: the
+	// adapter must not acknowledge m; it waits a little and hands m in again.
 	Accept(ctx context.Context, m Inbound) error
-	// Quarantine keeps something that the adapter cannot understand (raw, as
+	// Quarantine keeps a message that the adapter cannot understand (raw, as
 	// the network sent it; id as in Inbound.ID), so that it neither blocks
-	// the messages behind it nor gets lost. Once it returns nil the adapter
-	// may acknowledge it.
+	// the messages after it nor gets lost. Once it returns nil, the adapter
+	// may acknowledge the message.
 	Quarantine(ctx context.Context, channel, id string, raw []byte, why error) error
 }
 
@@ -42,20 +42,20 @@ type Channel interface {
 	Name() string
 	// Run receives messages until ctx ends, then returns nil with all its
 	// goroutines finished. It reconnects by itself. It returns an error only
-	// when going on makes no sense: a refused token, say, then wrapping
-	// ErrPermanent, or ErrElsewhere. It is called at most once at a time.
+	// if trying again is useless: one that wraps ErrPermanent (the token was
+	// refused, say) or ErrElsewhere. It is called at most once at a time.
 	Run(ctx context.Context, in Intake) error
 	// Send delivers one message and returns when the network has it. It may
 	// be called while Run is not running, or not connected, and then returns
-	// an error. It is safe for concurrent use; one conversation's messages
-	// come one after the other. Errors: see ErrPermanent and Retry.
+	// an error. It is safe for concurrent use; the caller sends the messages of
+	// one conversation one after the other. Errors: see ErrPermanent and Retry.
 	Send(ctx context.Context, m Outbound) (Receipt, error)
 }
 
 // Typer shows that an answer is being prepared. Without it nothing is shown.
 type Typer interface {
 	// Typing shows the sign once; the caller repeats it about every 4 seconds
-	// while it lasts. It must not use up the budget that Send needs.
+	// until the answer is ready. It must not use up the budget that Send needs.
 	Typing(ctx context.Context, k Key) error
 }
 
@@ -64,94 +64,92 @@ type Preview struct {
 	Key Key
 	// Turn is the same for all previews of one answer.
 	Turn string
-	// ReplyTo is the MessageID of the message that is answered, or "".
+	// ReplyTo is the MessageID of the answered message, or "".
 	ReplyTo string
-	// MessageID is what an earlier Preview of this turn returned, or "".
+	// MessageID is the id that an earlier Preview of this turn returned, or "".
 	MessageID string
 	// Text is the whole text so far, in Markdown.
 	Text string
-	// Note says what is being done when there is no text yet ("web_fetch …").
+	// Note says what the turn is doing while there is no text ("web_fetch …").
 	Note string
-	// Thoughts are what the model has thought since the Preview before this one
-	// of the turn, as plain text. They are "" unless the channel is a [Thinker].
+	// Thoughts is what the model has thought since this turn's last Preview, as
+	// plain text. It is "" unless the channel is a [Thinker].
 	Thoughts string
 }
 
-// Previewer shows an answer while it is written. Without it the answer
+// Previewer shows an answer while the model writes it. Without it the answer
 // appears when it is finished.
 type Previewer interface {
 	// Preview shows p and returns the network's id of the message that shows
-	// it, which becomes Outbound.Edit of the final answer; "" where there is
-	// no such message. Previews may be left out: errors only slow them down.
+	// it, which becomes Outbound.Edit of the final answer, or "" if no message
+	// does. Previews are optional: after an error there are fewer of them.
 	Preview(ctx context.Context, p Preview) (messageID string, err error)
 	// PreviewEvery is the least time between two previews in one chat.
 	PreviewEvery() time.Duration
 }
 
-// Fader is a [Previewer] whose previews go by themselves where no message shows
-// them. Without it they stay.
+// Fader is a [Previewer] whose previews without a message disappear by
+// themselves. Without it they stay.
 type Fader interface {
-	// Fades reports whether they do now. Then a preview without a message is shown
-	// again as often as [Typer.Typing] is.
+	// Fades reports whether they do so now. The caller then repeats a preview
+	// without a message as often as [Typer.Typing].
 	Fades() bool
 }
 
 // Thinker is a [Previewer] that can show the thoughts of a model while it
-// works. Without it they are shown to nobody.
+// works. Without it they are not shown.
 type Thinker interface {
-	// ShowsThoughts reports whether it does. It is always the same.
+	// ShowsThoughts reports whether this channel does. The answer never changes.
 	ShowsThoughts() bool
 }
 
-// Retractor takes back a preview that comes to nothing: the messages it was an
-// answer to were deleted or changed by their author meanwhile. Without it such
-// a preview stays, visibly unfinished.
+// Retractor takes back a preview that will never become an answer, because the
+// author of the question deleted or changed it. Without it such a preview stays,
+// visibly unfinished.
 type Retractor interface {
-	// Retract removes the message that a Preview of k returned the id of. One
-	// that is not there any more is no error. It is tried once.
+	// Retract removes the message with the id that a Preview of k returned. It
+	// returns nil if that message is already gone. The caller tries once.
 	Retract(ctx context.Context, k Key, messageID string) error
 }
 
 // Splitter cuts an answer into pieces that fit into one network message each.
 // Without it an answer is one piece.
 type Splitter interface {
-	// Split returns one or more pieces of markdown, none empty. Pieces start
-	// and end so that each renders well alone (an open code block is closed
-	// and opened again). It does not block. How long a piece may be can depend on
-	// the connection that there is.
+	// Split returns one or more pieces of markdown, none empty. Each piece
+	// renders well alone (an open code block is closed and opened again). Split
+	// does not block. The length of a piece may depend on the current connection.
 	Split(k Key, markdown string) []string
 }
 
-// Interleaver is a channel on which a long answer leaves slowly, a line at a
-// time, in chats of several people: there, answers to different people take
-// turns. Without it an answer begins when the one before it is out.
+// Interleaver is a channel that sends long answers slowly, a line at a time. In
+// chats of several people, answers to different people then take turns. Without
+// it an answer begins when the previous one has been sent.
 type Interleaver interface {
 	// Interleaves reports whether answers in k take turns.
 	Interleaves(k Key) bool
-	// Asker names the person whom a message that answers replyTo is for: the
-	// answers to one person follow one another. "" is nobody in particular.
+	// Asker names the person who wrote replyTo: the answers to one person follow
+	// one another. "" means nobody in particular.
 	Asker(replyTo string) string
-	// Continues reports whether piece must follow the one before it at once, as a
-	// line of code does. Split has made both; before is "" where it is not known.
+	// Continues reports whether piece must follow before at once, as a line of
+	// code does. Both are pieces from Split; before is "" if it is not known.
 	Continues(before, piece string) bool
 }
 
-// Stopper is a channel that says things by itself, such as the part of an answer
-// that it shows only when somebody asks for more. Without it a /stop ends what
-// the gateway says.
+// Stopper is a channel that sends text on its own, such as the part of an answer
+// that it shows only when somebody asks for more. Without it, /stop only ends the
+// gateway's answers.
 type Stopper interface {
-	// Stop ends what the channel says by itself in k, and reports whether it was
-	// saying anything. It does not block.
+	// Stop ends the channel's own text in k, and reports whether there was any.
+	// It does not block.
 	Stop(k Key) bool
 }
 
-// Reviver is a channel that knows which of its troubles a person can end.
-// Without it the gateway ends Run, if the channel is in trouble, and begins it
-// again.
+// Reviver is a channel that knows which of its failures a person can fix.
+// Without it the gateway restarts Run if the channel is in trouble.
 type Reviver interface {
-	// Revive makes the channel try at once, because an operator says that
-	// something was mended. It does nothing to a channel that works, does not
-	// block, and is safe for concurrent use.
+	// Revive makes the channel try at once, because an operator says that the
+	// cause was fixed. It does nothing to a working channel, does not block, and
+	// is safe for concurrent use.
 	Revive()
 }
 
@@ -168,87 +166,88 @@ type Commander interface {
 	SetCommands(cmds []Command)
 }
 
-// Pauser says how far apart the parts of one [Inbound.Album] may come. Without
+// Pauser says how far apart the parts of one [Inbound.Album] may arrive. Without
 // it that is half a second.
 type Pauser interface {
-	// Pause is how long after m, which has an Album, the next part of it may
-	// come. An answer waits for at most four of them. It is a pure function.
+	// Pause is how long after m, which has an Album, its next part may arrive.
+	// An answer waits for at most four pauses. It is a pure function.
 	Pause(m Inbound) time.Duration
 }
 
-// CommandSigner says that commands begin with another sign than "/" on its
-// network. Without it they begin with "/". What the adapter hands in begins
-// with "/" all the same.
+// CommandSigner is a channel on whose network commands begin with another sign
+// than "/". Without it they begin with "/". The adapter hands commands in with "/"
+// either way.
 type CommandSigner interface {
-	// CommandSign is that sign. It is a constant.
+	// CommandSign returns that sign, which never changes.
 	CommandSign() string
 }
 
-// Fetcher gets the files that came with messages. Without it they are named to
-// the model and cannot be opened.
+// Fetcher gets the files that came with messages. Without it the model learns
+// their names and cannot open them.
 type Fetcher interface {
-	// Fetch writes the file of a, which this channel handed in, to w and
-	// returns when all of it is written and, where the network gives a hash,
-	// was found right. An error of w ends it and is returned as it is: that is
-	// how the caller bounds the size. Errors are temporary unless they wrap
-	// ErrPermanent (the network no longer has it). It works after a restart,
-	// and is safe for concurrent use.
+	// Fetch writes the file of a, which this channel handed in, to w. It returns
+	// when all of it is written and, if the network gives a hash, matches it. An
+	// error of w ends it and is returned unchanged: that is how the caller bounds
+	// the size. Errors are temporary unless they wrap ErrPermanent (the network no
+	// longer has the file). Fetch works after a restart and is safe for concurrent
+	// use.
 	Fetch(ctx context.Context, a Attachment, w io.Writer) error
 }
 
 // Joiner is an ability of an [Intake]: two keys turned out to be one chat.
-// An adapter whose network knows a chat by two names asks for it before it
+// An adapter whose network knows a chat by two names calls it before it
 // hands in the first message under the better name.
 type Joiner interface {
-	// Join moves everything under from to to, where it stands before what was
-	// said there already. Once it returns nil that is durable. Joining what
-	// does not exist, or was joined before, does nothing and is cheap.
+	// Join moves everything under from to to, before the messages that are
+	// already there. Once it returns nil that is durable. It does nothing, at
+	// little cost, if from does not exist or was joined before.
 	Join(ctx context.Context, from, to Key) error
 }
 
-// Presser is an ability of an [Intake]: somebody pressed a button that an adapter
-// had put under a message of ours. Without it a press is a message like others.
+// Presser is an ability of an [Intake]: somebody pressed a button that the
+// adapter had put under a message of ours. Without it a press is an ordinary
+// message.
 type Presser interface {
-	// Press is Accept for the command m that the button stands for; m.Quote is the
-	// message that has the button. say is for the eyes of whoever pressed it, and
+	// Press is Accept for m, the command of the button; m.Quote is the message
+	// that has the button. say is shown only to the person who pressed it, and is
 	// "" if the chat shows enough.
 	Press(ctx context.Context, m Inbound) (say string, err error)
 }
 
-// Opener is an ability of an [Intake]: a chat that had put us out, or would not
-// hear us, lets us in again. Without it what waits for that chat goes out when
-// its pause is over.
+// Opener is an ability of an [Intake]: a chat that had removed or blocked the bot
+// lets it write again. Without it, messages that wait for the chat are sent when
+// their pause is over.
 type Opener interface {
-	// Opened makes what waits for k, and for the topics of k, due now.
+	// Opened makes the waiting messages for k, and for the topics of k, due now.
 	Opened(ctx context.Context, k Key) error
 }
 
-// Resolver is an ability of an [Intake]: what was set aside came in after all.
-// Without it such things stay on the operator's list.
+// Resolver is an ability of an [Intake]: a quarantined message came in after all.
+// Without it such messages stay on the operator's list.
 type Resolver interface {
-	// Resolve takes what was set aside under id off that list. Once it returns
-	// nil that is durable. What was never set aside, or was settled before, is
-	// no error.
+	// Resolve takes the message quarantined under id off that list. Once it
+	// returns nil that is durable. It returns nil also if there is no such message
+	// or it was resolved before.
 	Resolve(ctx context.Context, channel, id string) error
 }
 
-// Eraser is an ability of a channel that keeps something about messages in a
-// file of its own. Without it there is nothing of the kind to erase.
+// Eraser is a channel that keeps data about messages in its own file. Without it
+// there is no such data to erase.
 type Eraser interface {
-	// Erase forgets what the channel keeps of the conversations keys, and of
-	// the people who have one of ids, wherever they wrote: entries counts it,
-	// and its bytes are gone from the file and its logs. What the network's
-	// encryption cannot do without stays. Then it calls then, still before
-	// anything else comes in or goes out, and returns its error as it is: what
-	// stands elsewhere is to be forgotten last, as it tells what to ask for.
-	// With an error of its own then was not called; it may be called again. It
-	// works also while Run does not run, makes no file, and is safe for
-	// concurrent use.
+	// Erase deletes what the channel keeps about the conversations keys, and
+	// about the people who have one of ids, wherever they wrote. entries counts
+	// it; its bytes are gone from the file and its logs. Data that the network's
+	// encryption needs is kept. Then it calls then, before any further message
+	// comes in or goes out, and returns its error unchanged: then deletes what
+	// the store has, which must go last because it says what to erase. If Erase
+	// fails itself, then was not called, and Erase may be called again. It works
+	// also while Run does not run, creates no file, and is safe for concurrent
+	// use.
 	Erase(ctx context.Context, keys []Key, ids []string, then func() error) (entries int, err error)
 }
 
-// Filer marks a channel that sends [Outbound.File]. Without it an answer of very
-// many messages is cut, and says so.
+// Filer marks a channel that sends [Outbound.File]. Without it a very long answer
+// is cut, and says so.
 type Filer interface {
 	// SendsFiles says nothing at run time; it only names the ability.
 	SendsFiles()
@@ -256,14 +255,14 @@ type Filer interface {
 
 // Deduper marks a channel whose network shows a message once, however often
 // Send is called with the same Outbound.ID. Without it a message that may have
-// arrived already is sent again with a visible mark.
+// arrived is sent again with a visible mark.
 type Deduper interface {
 	// Deduplicates says nothing at run time; it only names the ability.
 	Deduplicates()
 }
 
-// Mirror marks a channel that shows people what the store has. A message that is
-// sent and not stored is seen only by those who look at that moment.
+// Mirror marks a channel that shows people the contents of the store. Only people
+// who look at that moment see a message that is sent but not stored.
 type Mirror interface {
 	// MirrorsStore says nothing at run time; it only names the ability.
 	MirrorsStore()

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// ErrPermanent marks an error that the same attempt would meet again for
-// ever: the bot was blocked, the chat is gone. A network that refuses the bot
-// itself ends [Channel.Run] with it; Send says [NotSent] then, because the
-// message is not to blame. Errors that are neither this nor a [Retry] are
-// temporary.
+// ErrPermanent marks an error that every further attempt would meet again: the
+// bot was blocked, the chat is gone. A network that refuses the bot itself ends
+// [Channel.Run] with it; Send then returns [NotSent], because the message is not
+// to blame. Errors that are neither this nor a [Retry] are temporary.
 var ErrPermanent = errors.New("permanent")
 
 // ErrElsewhere ends [Channel.Run] of a channel that several nodes share: another
-// program uses its connection now, which may be a node that was taken for dead.
-// Whoever runs the channel lets go of it, and comes back after a while.
+// program uses its connection now, perhaps a node that was taken for dead. The
+// caller gives up the channel, and tries again after a while.
 var ErrElsewhere = errors.New("connected elsewhere")
 
-// ErrRemoved marks an error of a chat that has just put us out, and may let us
-// in again: an answer of which a part was said there is not finished any more.
+// ErrRemoved marks an error of a chat that has just removed the bot and may let
+// it in again. An answer that was sent there in part is not completed later.
 var ErrRemoved = errors.New("removed from the chat")
 
 // Retry is the error of a network that says when to come back.
@@ -50,9 +49,9 @@ func (e *NotSent) Error() string { return "not sent: " + e.Err.Error() }
 func (e *NotSent) Unwrap() error { return e.Err }
 
 // Gone is the error of a [Fetcher] for a file that its network will never
-// give out. It is [ErrPermanent].
+// hand over. It is an [ErrPermanent].
 type Gone struct {
-	// Why says so in a few words, for people and the model: "too big for bots".
+	// Why is the reason in a few words, for people and the model: "too big for bots".
 	Why string
 	Err error // may be nil
 }

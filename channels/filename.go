@@ -11,18 +11,18 @@ import (
 // file systems allow.
 const maxFileName = 200
 
-// FileName is a name for files about k, without an extension. Different keys
-// have different names, also where the file system ignores case, and simple
-// keys stay readable: "telegram:123456" is "telegram_123456".
+// FileName returns a name for files about k, without an extension. Different
+// keys have different names, even if the file system ignores case, and simple
+// keys stay readable: "telegram:123456" becomes "telegram_123456".
 //
 // The first colon becomes "_"; every byte that is not a-z, 0-9, "+", "-", "@"
-// or "." becomes "%" and two hex digits. Names that would be too long end in
-// "~" and a hash of the key, so the key must also stand inside the file.
+// or "." becomes "%" and two hex digits. A name that would be too long ends in
+// "~" and a hash of the key, so the file must also contain the key.
 //
-// The folders of files that came with messages are called so. The documents of
-// the file store have names of their own (sessions/file, names.go): people read
-// those, so more characters stand there as they are, and they are shorter. Both
-// are on disks: to make one of the two would rename what is there.
+// Attachment folders have these names. The documents of the file store are named
+// differently (sessions/file, names.go): people read those names, so they keep
+// more characters and are shorter. Both kinds are on disks, so merging them would
+// mean renaming files.
 func (k Key) FileName() string {
 	var b strings.Builder
 	escape(&b, k.channel)

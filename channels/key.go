@@ -13,11 +13,11 @@ import (
 // below it.
 const MaxChatIDBytes = 256
 
-// ErrKey marks every refusal of [NewKey] and [ParseKey].
+// ErrKey marks every error of [NewKey] and [ParseKey].
 var ErrKey = errors.New("not a conversation key")
 
-// IsName reports whether s can name an instance of a channel, as [NewKey] asks
-// for, or a room. Each key is asked, so it is no expression.
+// IsName reports whether s can name a channel instance (see [NewKey]) or a room.
+// It runs for every key, so it uses no regular expression.
 func IsName(s string) bool {
 	const most, letters = 32, "abcdefghijklmnopqrstuvwxyz0123456789"
 	return s != "" && len(s) <= most && strings.Trim(s, letters+"_-") == "" && strings.IndexAny(s, "_-") != 0
@@ -28,14 +28,14 @@ func IsName(s string) bool {
 // "telegram:-100200:7", "irc:#go", "cli:direct"). The channel ends at the
 // first colon; the chat may contain more of them.
 //
-// Keys are comparable and are made only by [NewKey] and [ParseKey], so a
-// Key that is not zero is always valid.
+// Keys are comparable. Only [NewKey] and [ParseKey] make them, so a Key that is
+// not zero is always valid.
 type Key struct{ channel, chat string }
 
 // NewKey makes the key of chat on the channel instance called channel. The
 // instance is 1 to 32 characters of a-z, 0-9, "_" and "-"; the chat is 1 to
-// [MaxChatIDBytes] bytes of UTF-8 without control characters. Any refusal
-// wraps [ErrKey].
+// [MaxChatIDBytes] bytes of UTF-8 without control characters. Errors wrap
+// [ErrKey].
 func NewKey(channel, chat string) (Key, error) {
 	switch {
 	case !IsName(channel):
@@ -76,7 +76,7 @@ func (k Key) Channel() string { return k.channel }
 // Chat is the chat's identifier on its network.
 func (k Key) Chat() string { return k.chat }
 
-// IsZero reports whether k names nothing.
+// IsZero reports whether k is the zero Key.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // String is "channel:chat", or "" for the zero key.

@@ -2,18 +2,19 @@ package channels
 
 import "context"
 
-// Linker is a channel whose account belongs to a phone that must link it.
-// Without it a channel needs no phone.
+// Linker is a channel that a person has to link to the account on their phone.
+// Other channels need no phone.
 type Linker interface {
 	Channel
 	// Link shows invitations until a phone accepts one or ctx ends, and returns
-	// the account's name. An empty phone asks for QR codes; else it is the
-	// number of the phone on which a code will be typed. Its errors are shown
-	// to the person.
+	// the account's name. An empty phone asks for QR codes; otherwise it is the
+	// number of the phone on which the person will type a code. The person sees
+	// its errors.
 	Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error)
-	// Unlink forgets the account, also while the channel runs. told: the
-	// network knows, so the phone does not list the device any more.
-	Unlink(ctx context.Context) (told bool, err error)
+	// Unlink removes the account from the channel, even while the channel runs.
+	// notified reports whether the network knows, so that the phone no longer
+	// lists the device.
+	Unlink(ctx context.Context) (notified bool, err error)
 }
 
 // Invitation is what a person needs to link a channel to a phone: the text of

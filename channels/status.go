@@ -19,23 +19,23 @@ const (
 // Status is what a channel says about itself.
 type Status struct {
 	State State `json:"state"`
-	// Reason is one word for what Detail explains, from a short list that the
-	// adapter has, for whoever watches: "banned". Empty: State says it all.
+	// Reason is one word for metrics and alerts, from the adapter's short list:
+	// "banned". It is empty if State says it all.
 	Reason string `json:"reason,omitempty"`
 	// Detail is one short sentence for the operator: why, and what to do.
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since"`
-	// Unused says that no person has set the channel up, as with a WhatsApp
-	// that was never linked: it waits for that, and nothing is wrong.
+	// Unused says that nobody has set the channel up, as with a WhatsApp that
+	// was never linked. The channel waits, and nothing is wrong.
 	Unused bool `json:"unused,omitempty"`
 }
 
-// Trouble reports whether the channel does not work and an operator should know.
+// Trouble reports whether the channel has failed and an operator should know.
 func (s Status) Trouble() bool {
 	return !s.Unused && (s.State == StateFailed || s.State == StateDown)
 }
 
-// Reporter tells how the channel is doing. Without it a channel counts as
+// Reporter is a channel with a [Status]. Without it a channel counts as
 // connected while Run runs.
 type Reporter interface {
 	// Status is safe for concurrent use and does not block.
@@ -48,16 +48,16 @@ type StatusTracker struct {
 	status Status
 }
 
-// Status is what was reported last.
+// Status returns the last report.
 func (t *StatusTracker) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.status
 }
 
-// Report makes s the status, and says whether its state, reason or detail are
-// news. Since is set here: it is when the state or the reason changed.
-func (t *StatusTracker) Report(s Status) (news bool) {
+// Report makes s the status, and reports whether it differs from the last one.
+// It sets s.Since, the time when the state or the reason changed.
+func (t *StatusTracker) Report(s Status) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.status

@@ -2,16 +2,16 @@ package channels
 
 import "strings"
 
-// MostThoughts is how much of a model's thoughts is kept for those who watch,
-// in bytes.
+// MostThoughts is how many bytes of a model's thoughts are kept for the people
+// who watch.
 const MostThoughts = 64 << 10
 
-// Thoughts are the newest of a model's thoughts: their last [MostThoughts]
-// bytes. Its zero value is empty and ready. It is not safe for concurrent use.
+// Thoughts keeps the last [MostThoughts] bytes of a model's thoughts. Its zero
+// value is ready to use. It is not safe for concurrent use.
 type Thoughts struct{ kept []byte }
 
-// Add takes the next piece. The oldest bytes are dropped many at a time, so
-// that no byte is moved more than once or twice.
+// Add appends piece. It drops old bytes many at a time, so that no byte is moved
+// more than once or twice.
 func (t *Thoughts) Add(piece string) {
 	if len(piece) > MostThoughts {
 		piece = piece[len(piece)-MostThoughts:]
@@ -23,10 +23,10 @@ func (t *Thoughts) Add(piece string) {
 
 func (t *Thoughts) newest() []byte { return t.kept[max(0, len(t.kept)-MostThoughts):] }
 
-// String is valid UTF-8: a character that was cut in half is left out.
+// String returns valid UTF-8: a character that was cut in half is left out.
 func (t *Thoughts) String() string { return strings.ToValidUTF8(string(t.newest()), "") }
 
-// Take returns them and keeps none.
+// Take returns the thoughts and empties t.
 func (t *Thoughts) Take() string {
 	s := t.String()
 	t.kept = t.kept[:0]
