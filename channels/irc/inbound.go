@@ -1,7 +1,6 @@
 package irc
 
 import (
-	"crypto/rand"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func (s *session) onMessage(e *girc.Event) {
 	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
 		m.ID = msgidPrefix + tag
 	} else {
-		m.ID = rand.Text()
+		m.ID = s.ch.newID()
 	}
 	m.MessageID = formatHandle(src.Name, id, m.ID)
 	if action {

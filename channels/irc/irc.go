@@ -32,6 +32,7 @@ package irc
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -71,6 +72,8 @@ type Channel struct {
 	longestNick string
 	multiline   atomic.Pointer[limits]
 	commands    map[string]bool
+	runID       string                  // begins the message ids of this run; no other run has it
+	lastID      atomic.Uint64           // the number in the newest of them
 	current     atomic.Pointer[session] // nil while there is no connection
 	yielded     atomic.Bool             // Run gave way because the nick was in use; see Options.Shared
 
@@ -94,6 +97,7 @@ func New(name string, o Options) (*Channel, error) {
 	o = o.withDefaults()
 	c := &Channel{
 		name:  name,
+		runID: rand.Text(),
 		opts:  o,
 		log:   o.Logger.With("channel", name),
 		loops: loops{by: map[string]*exchange{}},
@@ -259,3 +263,7 @@ func sentence(err error) string {
 // isRoom reports whether the chat part of a key is a channel rather than a
 // person, by its first character.
 func isRoom(chat string) bool { return chat != "" && strings.ContainsRune("#&!+", rune(chat[0])) }
+
+// newID makes a message id that no other message of any run has. Its number shows
+// a gap if a message of this run was not stored.
+func (c *Channel) newID() string { return fmt.Sprintf("%s-%d", c.runID, c.lastID.Add(1)) }

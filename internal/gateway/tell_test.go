@@ -94,7 +94,7 @@ func TestTellOnAFullDisk(t *testing.T) {
 		for _, text := range w.net.texts("1") {
 			first = append(first, text[:5])
 		}
-		if diff := cmp.Diff([]string{"Somet", "Well "}, first); diff != "" {
+		if diff := cmp.Diff([]string{"Somet", "Worki"}, first); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
