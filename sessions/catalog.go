@@ -75,10 +75,10 @@ type Catalog interface {
 	// Conversation returns one. Errors: ErrNotFound.
 	Conversation(ctx context.Context, k channels.Key) (Conversation, error)
 	// Configure calls change with the conversation's settings and stores the
-	// result, in one step. change must be quick, must not call a store, and may be
-	// called twice. Configure creates a missing conversation. It does not count as an
-	// update of the conversation.
-	Configure(ctx context.Context, k channels.Key, change func(*Settings)) error
+	// result, in one step. If change returns an error, nothing is stored. change must
+	// be quick, must not call a store, and may be called twice. Configure creates a
+	// missing conversation. It does not count as an update of the conversation.
+	Configure(ctx context.Context, k channels.Key, change func(*Settings) error) error
 	// Generations lists those of k, oldest first. Errors: ErrNotFound.
 	Generations(ctx context.Context, k channels.Key) ([]Generation, error)
 	// SearchAll finds messages by words in their content: those with the most words

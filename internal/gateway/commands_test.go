@@ -55,7 +55,7 @@ func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 	for one, want := range map[bool]string{true: "model demo.", false: "model foo."} {
 		synctest.Test(t, func(t *testing.T) {
 			w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Model, o.OneModel = "demo", one })
-			err := w.mem.Configure(t.Context(), channels.MustKey("net:1"), func(s *sessions.Settings) { s.Model = "foo" })
+			err := w.mem.Configure(t.Context(), channels.MustKey("net:1"), func(s *sessions.Settings) error { s.Model = "foo"; return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

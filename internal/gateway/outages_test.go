@@ -250,7 +250,7 @@ func TestStatusNamesWhoAnswered(t *testing.T) {
 // configure changes the settings of a chat.
 func (w *world) configure(chat string, change func(*sessions.Settings)) {
 	w.t.Helper()
-	if err := w.mem.Configure(w.t.Context(), channels.MustKey("net:"+chat), change); err != nil {
+	if err := w.mem.Configure(w.t.Context(), channels.MustKey("net:"+chat), func(s *sessions.Settings) error { change(s); return nil }); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ func TestPageSizes(t *testing.T) {
 	s := sqlitetest.Open(t, now)
 	for i := range sessions.MaxPage + 5 {
 		k := channels.MustKey(fmt.Sprintf("telegram:%d", i))
-		if err := s.Configure(t.Context(), k, func(s *sessions.Settings) { s.Model = "m" }); err != nil {
+		if err := s.Configure(t.Context(), k, func(s *sessions.Settings) error { s.Model = "m"; return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,7 +108,7 @@ func (c Change) check() error {
 	return nil
 }
 
-// apply changes s, or leaves it unchanged if it would exceed the bounds.
+// apply changes s. It refuses to exceed the bounds.
 func (c Change) apply(s *sessions.Settings) error {
 	tags := slices.Concat(s.Tags, c.Tag)
 	tags = slices.DeleteFunc(tags, func(t string) bool { return slices.Contains(c.Untag, t) })
@@ -145,11 +146,12 @@ func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings,
 		return now, err
 	}
 	var refused error
-	err = a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
+	err = a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) error {
 		refused = c.apply(s)
 		now = *s
+		return refused
 	})
-	return now, errors.Join(err, refused)
+	return now, cmp.Or(refused, err) // refused is the sentence without the store's words
 }
 
 // mustExist returns ErrNotFound if c is about a conversation that should exist and

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,23 @@ func TestSettingsOfNobody(t *testing.T) {
 	err := c.Join(t.Context(), change.Key, channels.MustKey("irc:x"))
 	if err == nil || err.Error() != "only conversations on the same channel can be joined" {
 		t.Errorf("Join = %v", err)
+	}
+}
+
+// A refused change stores nothing, and so makes no conversation.
+func TestRefusedSettingsAreNotStored(t *testing.T) {
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+	defer c.Close()
+	change := httpapi.Change{Key: channels.MustKey("telegram:new"), New: true}
+	for i := range 60 {
+		change.Tag = append(change.Tag, fmt.Sprint("t", i))
+	}
+	const want = "a conversation has at most 50 tags and 64 values of metadata"
+	if _, err := c.Configure(t.Context(), change); err == nil || err.Error() != want {
+		t.Errorf("Configure = %v, want %s", err, want)
+	}
+	if got, err := c.Conversation(t.Context(), change.Key); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("Conversation = %+v, %v; want ErrNotFound", got, err)
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, er
 }
 
 // Configure changes settings: see sessions.Catalog.
-func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*sessions.Settings)) error {
+func (s *Store) Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error {
 	return s.update(ctx, "configure", func(st *step) error {
 		if k.IsZero() {
 			return errors.New("no key")
@@ -138,8 +138,7 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		if c.Conversation != nil {
 			set = rules.Settings(c.Conversation.Settings)
 		}
-		configure(&set)
-		if err := checkSettings(set); err != nil {
+		if err := cmp.Or(change(&set), checkSettings(set)); err != nil {
 			return err
 		}
 		st.touch(c)

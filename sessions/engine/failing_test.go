@@ -178,7 +178,7 @@ func TestAFailedReadIsReturned(t *testing.T) {
 		"Find":           func() error { _, err := e.Find(ctx, sessions.Query{}); return err },
 		"Top":            func() error { _, err := e.Top(ctx, 3); return err },
 		"Conversation":   func() error { _, err := e.Conversation(ctx, one); return err },
-		"Configure":      func() error { return e.Configure(ctx, one, func(*sessions.Settings) {}) },
+		"Configure":      func() error { return e.Configure(ctx, one, func(*sessions.Settings) error { return nil }) },
 		"Generations":    func() error { _, err := e.Generations(ctx, one); return err },
 		"Days":           func() error { _, err := e.Days(ctx, time.Time{}, time.Time{}); return err },
 		"Writers":        func() error { _, err := e.Writers(ctx, "x"); return err },

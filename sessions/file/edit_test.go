@@ -75,8 +75,9 @@ func TestEditedMetadata(t *testing.T) {
 			p := newPlace(t)
 			s := p.open(t)
 			say(t, s, "x:1", "1", "one")
-			set := func(set *sessions.Settings) {
+			set := func(set *sessions.Settings) error {
 				set.Model, set.Metadata = "m", map[string]json.RawMessage{"a": json.RawMessage(`1`), "b": json.RawMessage(`"gone"`)}
+				return nil
 			}
 			must(t, s.Configure(t.Context(), key("x:1"), set))
 			must(t, s.Close())

@@ -17,10 +17,11 @@ func imported(t *testing.T) *place {
 	s := p.open(t)
 	say(t, s, "x:1", "1", "hello")
 	say(t, s, "x:1", "2", "again")
-	must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) {
+	must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) error {
 		set.Metadata = map[string]json.RawMessage{
 			sessions.FieldsName: json.RawMessage(`{"Title":"another","head":"ours","owner":{"id":"<7>"}}`), "own": json.RawMessage("1"),
 		}
+		return nil
 	}))
 	must(t, s.Close())
 	if text := compact(t, p, "conversations/x_1.json"); !strings.Contains(text, `,"Title":"another","owner":{"id":"<7>"}}`) {
@@ -54,7 +55,7 @@ func TestCase42ForeignFieldsOfDamagedDocument(t *testing.T) {
 			for _, tag := range []string{"q", "r"} {
 				s = p.open(t)
 				same(t, "before "+tag, metadata(t, s), want)
-				must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) { set.Tags = append(set.Tags, tag) }))
+				must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) error { set.Tags = append(set.Tags, tag); return nil }))
 				same(t, "after "+tag, metadata(t, s), want)
 				must(t, s.Close())
 				if text := compact(t, p, "conversations/x_1.json"); !strings.Contains(text, `,"Title":"another","owner":{"id":"<7>"}}`) {

@@ -97,8 +97,9 @@ func TestForeignFieldsThatClash(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	withCall(t, s, "x:1")
-	must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) {
+	must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) error {
 		set.Metadata = map[string]json.RawMessage{sessions.FieldsName: json.RawMessage(`{"head":"clash","mine":"kept"}`)}
+		return nil
 	}))
 	must(t, s.Close())
 	if text := compact(t, p, "conversations/x_1.json"); !strings.Contains(text, `"metadata":{"imported_fields":{"head":"clash"}}`) || !strings.Contains(text, `,"mine":"kept"}`) {

@@ -15,8 +15,9 @@ func TestDocumentFields(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	fill(t, s)
-	must(t, s.Configure(t.Context(), key("x:call"), func(set *sessions.Settings) {
+	must(t, s.Configure(t.Context(), key("x:call"), func(set *sessions.Settings) error {
 		set.Metadata = map[string]json.RawMessage{"userId": json.RawMessage(`"42"`)}
+		return nil
 	}))
 	want, err := s.Messages(t.Context(), key("x:call"), 0, 9)
 	must(t, err)

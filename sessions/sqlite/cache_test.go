@@ -88,7 +88,7 @@ func happen(t *testing.T, s *sqlite.Store, r *rand.Rand, k channels.Key, n int) 
 	case 7:
 		_, err = s.Expire(ctx, time.Now().Add(time.Hour), 1)
 	case 8:
-		err = s.Configure(ctx, k, func(s *sessions.Settings) { s.Tags = []string{fmt.Sprint(n)} })
+		err = s.Configure(ctx, k, func(s *sessions.Settings) error { s.Tags = []string{fmt.Sprint(n)}; return nil })
 	default:
 		var texts []string
 		for i := range 1 + r.IntN(6) {
@@ -189,7 +189,7 @@ func TestForgottenBeforeTheCommit(t *testing.T) {
 		holds int
 	}{
 		{"a name", func() error {
-			return s.Configure(t.Context(), k, func(s *sessions.Settings) { s.Tags = []string{"a"} })
+			return s.Configure(t.Context(), k, func(s *sessions.Settings) error { s.Tags = []string{"a"}; return nil })
 		}, 2},
 		{"a join", func() error { return s.Join(t.Context(), k, channels.MustKey("x:2")) }, 0},
 		{"a deletion", func() error { return s.Delete(t.Context(), channels.MustKey("x:2")) }, 0},

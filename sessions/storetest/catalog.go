@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,7 +108,7 @@ var catalogTests = map[string]func(*testing.T, *rig){
 
 func configure(t *testing.T, r *rig, k string, change func(*sessions.Settings)) {
 	t.Helper()
-	must(t, r.Configure(t.Context(), key(k), change))
+	must(t, r.Configure(t.Context(), key(k), func(s *sessions.Settings) error { change(s); return nil }))
 }
 
 func unknown(t *testing.T, r *rig) {
@@ -155,9 +156,16 @@ func configures(t *testing.T, r *rig) {
 		s.Model = ""
 	})
 	want.Model = ""
-	if r.Configure(ctx, key("x:1"), func(s *sessions.Settings) { s.Metadata["bad"] = raw(`{`) }) == nil {
+	if r.Configure(ctx, key("x:1"), func(s *sessions.Settings) error { s.Metadata["bad"] = raw(`{`); return nil }) == nil {
 		t.Error("metadata that is no JSON was taken")
 	}
+	refused := errors.New("refused")
+	refuse := func(s *sessions.Settings) error { s.Model = "refused"; return refused }
+	for _, k := range []string{"x:1", "x:none"} {
+		is(t, "a refused change of "+k, r.Configure(ctx, key(k), refuse), refused)
+	}
+	_, err = r.Conversation(ctx, key("x:none"))
+	is(t, "Conversation after a refused change", err, sessions.ErrNotFound)
 	r.enter(t, control("x:1", "3", sessions.ControlNew), sessions.Done)
 	h, _ := r.history(t, sessions.HistoryLimit{})
 	same(t, "settings after /new", h.Settings, want)
