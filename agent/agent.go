@@ -17,102 +17,104 @@ import (
 	"dragoman/sessions"
 )
 
-// Options tune an Agent. The zero value works; no number is negative.
+// Options configure an Agent. The zero value works; no number may be negative.
 type Options struct {
 	// System is the system prompt, the same for every conversation.
 	System string
-	// Toolless is System for a model that is offered no tools. Default: System.
+	// Toolless replaces System for a model that is offered no tools. Default: System.
 	Toolless string
-	// Zone is the time zone in which the model reads when each message of a person
+	// Zone is the time zone in which the model is told when each message of a person
 	// was written. Nil: it is not told.
 	Zone *time.Location
-	// MaxSteps bounds the model calls of one turn; the last one gets no tools,
-	// so that it must answer. Default 10.
+	// MaxSteps limits the model calls of one turn. The last call offers no tools, so
+	// the model has to answer. Default 10.
 	MaxSteps int
-	// ContextWindow is how many tokens the model takes, answer included.
-	// Default: what the model says ([Able]), or 32768. A smaller window that it
-	// says is believed either way.
+	// ContextWindow is the model's context length in tokens, including its answer.
+	// Default: what the model reports ([ModelWithAbilities]), or 32768. If the model
+	// reports less than this, the smaller number is used.
 	ContextWindow int
-	// Windows is the same for other models, by their names, that conversations
-	// may choose. Those that are not in it take ContextWindow.
+	// Windows holds the context lengths of other models that conversations may
+	// choose, by model name. Models that are not in it get ContextWindow.
 	Windows map[string]int
-	// MaxTokens bounds one answer. 0 leaves it to the server.
+	// MaxTokens limits one answer. 0 leaves it to the server.
 	MaxTokens int
-	// Temperature is left to the server if nil.
+	// Temperature, if nil, is left to the server.
 	Temperature *float32
-	// Effort is [Request.Effort] where a conversation has no setting of its own.
+	// Effort is the [Request.Effort] for conversations that do not set their own.
 	Effort string
 
-	// ToolTimeout bounds one tool call. Default 2 minutes.
+	// ToolTimeout limits one tool call. Default 2 minutes.
 	ToolTimeout time.Duration
 
-	// Tries bounds how often one model call is tried. Default 4.
+	// Tries limits how often one model call is tried. Default 4.
 	Tries int
 
-	// Count counts the tokens of a text, where the model's encoding is known.
-	// It is safe for concurrent use. Default: [window.EstimateText].
+	// Count returns the number of tokens in a text, for models whose encoding is
+	// known. It must be safe for concurrent use. Default: [window.EstimateText].
 	Count func(text string) int
-	// Prune says how long results of tools are shortened in requests. The zero
-	// value means [window.DefaultPrune].
+	// Prune says how tool results are shortened in requests. The zero value means
+	// [window.DefaultPrune].
 	Prune window.Prune
 
-	// Compaction says when and how old messages are summarised. The zero value
-	// is window.Presets[window.DefaultPreset]. Its MaxTokens is at most a
-	// quarter of ContextWindow, which it also is if it is 0.
+	// Compaction says when and how old messages are summarised. The zero value means
+	// window.Presets[window.DefaultPreset]. Its MaxTokens defaults to a quarter of
+	// ContextWindow, and is never more than that.
 	Compaction window.Compaction
 	// Summarizer writes the summaries. Default: the agent's model.
 	Summarizer Model
-	// SummarizerWindow is how many tokens it takes. Default: what Windows says
-	// about its name, or ContextWindow.
+	// SummarizerWindow is the summarizer's context length in tokens. Default: its
+	// entry in Windows, or ContextWindow.
 	SummarizerWindow int
-	// TextTools says whether calls that a model writes as text are run, where its
-	// server gave none and there is such a tool: "auto", which "" is too, or "off".
+	// TextTools says whether tool calls that a model writes as plain text are run:
+	// "auto" (the same as "") runs them if the server itself reported no calls and
+	// the tool exists; "off" never does.
 	TextTools string
-	// OnSilentCut, if not nil, is told that a model's server cuts requests without
-	// a word, and how many tokens the model is taken to read from now on. It must
-	// not block, and is safe for concurrent use.
+	// OnSilentCut, if not nil, is called when a model's server turns out to truncate
+	// requests without an error, with the window assumed from then on. It must not
+	// block, and must be safe for concurrent use.
 	OnSilentCut func(model string, window int)
-	// Begins returns what was learnt before about the model of that name: whether
-	// its answers begin with thoughts that only their end marks. Nil: nothing.
-	// OnBegins, if not nil, is told what is learnt. Both are called side by side.
-	Begins   func(model string) (thinks, known bool)
-	OnBegins func(model string, thinks bool)
-	// Models finds the model that a conversation's settings name. Nil: the
-	// agent's model answers everywhere.
+	// UnmarkedThoughts returns what an earlier run learned about a model: whether its
+	// answers begin with thoughts that have an end mark but no begin mark. Nil:
+	// nothing is known. OnUnmarkedThoughts, if not nil, is called with what this run
+	// learns. Both must be safe for concurrent use.
+	UnmarkedThoughts   func(model string) (thinks, known bool)
+	OnUnmarkedThoughts func(model string, thinks bool)
+	// Models returns the model that a conversation's settings name. Nil: the agent's
+	// model answers everywhere.
 	Models func(name string) (Model, error)
 
 	// Logger gets debug lines about steps and warnings about retries, never
 	// chat text. Default: nothing is logged.
 	Logger *slog.Logger
-	// Now tells the time that messages are stamped with. Default time.Now.
+	// Now returns the time for new messages. Default time.Now.
 	Now func() time.Time
 }
 
 // Agent answers turns. See [New].
 type Agent struct {
 	*recap.Summarizer
-	model  Model
-	opts   Options
-	tools  map[string]Tool
-	specs  map[string]Spec
-	sorted []Spec
-	order  []string // names of the tools, the least needed first
-	// toolTokens is what the descriptions of all tools take.
+	model     Model
+	opts      Options
+	tools     map[string]Tool
+	specs     map[string]Spec
+	sorted    []Spec
+	dropOrder []string // tool names, the least needed first
+	// toolTokens is the number of tokens that all tool descriptions take.
 	toolTokens int
 	log        *slog.Logger
 	now        func() time.Time
-	// calibration learns from the usage that servers report.
+	// calibration learns from the token counts that servers report.
 	calibration *calibration
-	lengths     remembered[string, length] // by the names of models, as the next ones
-	habits      remembered[string, habit]
-	// halves are the turns that failed after people saw some of an answer: when
-	// such a turn runs again, the same model must answer.
-	halves remembered[string, Asked]
-	watch  remembered[watched, sight]
-	// pauses are until when servers asked to be left alone, by model: what one
-	// conversation was told holds for all that ask the same model.
-	pauses remembered[string, time.Time]
-	// seed is for the names that conversations have for the provider's cache.
+	limits      boundedMap[string, sizeLimit] // by model name
+	habits      boundedMap[string, habit]
+	// partial holds turns that failed after people saw part of an answer. When such a
+	// turn runs again, the same model must answer.
+	partial      boundedMap[string, Pin]
+	lastRequests boundedMap[watchKey, seenRequest]
+	// pauses holds, by model name, until when its server asked us to wait. All
+	// conversations with that model wait.
+	pauses boundedMap[string, time.Time]
+	// seed hashes keys of conversations for the provider's prompt cache.
 	seed maphash.Seed
 }
 
@@ -128,7 +130,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	}
 	var err error
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{
-		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(cmp.Or(opts.ContextWindow, usualWindow), opts.SummarizerWindow) / 4, Now: opts.Now,
+		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(cmp.Or(opts.ContextWindow, defaultWindow), opts.SummarizerWindow) / 4, Now: opts.Now,
 	}, opts.Compaction)
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
@@ -142,14 +144,14 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	for _, s := range a.sorted {
 		a.toolTokens += a.specTokens(s)
 	}
-	a.order = a.leavingOrder()
+	a.dropOrder = a.orderForDropping()
 	return a, nil
 }
 
 func (a *Agent) addTool(t Tool) error {
 	s := t.Spec()
 	if !window.IsToolName(s.Name) {
-		return fmt.Errorf("agent: tool %q: a name has letters, digits, _ and -, at most 64", s.Name)
+		return fmt.Errorf("agent: tool %q: a name must be 1 to 64 letters, digits, _ or -", s.Name)
 	}
 	if _, found := a.tools[s.Name]; found {
 		return fmt.Errorf("agent: two tools are called %q", s.Name)
@@ -182,7 +184,7 @@ func (o Options) withDefaults(model Model) Options {
 	if o.Summarizer == nil {
 		o.Summarizer = model
 	}
-	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.windowOf(o.Summarizer.Name()), usualWindow)
+	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.configuredWindow(o.Summarizer.Name()), defaultWindow)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -190,14 +192,15 @@ func (o Options) withDefaults(model Model) Options {
 	return o
 }
 
-// usualWindow is how many tokens a model takes of which nobody says that.
-const usualWindow = 32768
+// defaultWindow is the context length of a model if neither it nor the configuration
+// says one.
+const defaultWindow = 32768
 
-// windowOf is how many tokens the model of that name takes, if that was given.
-func (o *Options) windowOf(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
+// configuredWindow returns the configured context length of a model in tokens, or 0.
+func (o *Options) configuredWindow(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
 
-// nameFor is the name of the model that answers in a conversation with these
-// settings, as far as that can be told without asking for it.
+// nameFor returns the name of the model that these settings choose. It does not check
+// that the model exists.
 func (a *Agent) nameFor(s sessions.Settings) string {
 	if s.Model == "" || a.opts.Models == nil {
 		return a.model.Name()
@@ -205,19 +208,19 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 	return s.Model
 }
 
-// modelFor is the model that answers t: the conversation's own, or the agent's.
+// modelFor returns the model that answers t: the one that the conversation chose, or
+// the agent's.
 func (a *Agent) modelFor(t Turn) Model {
-	m, err := a.called(a.nameFor(t.History.Settings))
+	m, err := a.modelNamed(a.nameFor(t.History.Settings))
 	if err != nil {
-		// An answer from another model than the chosen one is better than none.
-		a.log.Warn("the conversation's model cannot be used; the configured one answers", "key", t.Key.String(), "err", err)
+		// Another model's answer is better than none.
+		a.log.Warn("cannot use the conversation's model; using the configured one", "key", t.Key.String(), "err", err)
 		return a.model
 	}
 	return m
 }
 
-// effort is how much the model is to reason in a conversation with these
-// settings.
+// effort returns the [Request.Effort] for these settings.
 func (a *Agent) effort(s sessions.Settings) string {
 	if e := cmp.Or(s.Reasoning, a.opts.Effort); e != "auto" {
 		return e
@@ -225,9 +228,9 @@ func (a *Agent) effort(s sessions.Settings) string {
 	return ""
 }
 
-// setFrame renders what precedes the turn's messages.
+// setFrame renders what comes before the turn's messages.
 func (r *run) setFrame() {
 	h := &r.t.History
-	r.frame, r.offer = r.a.framing(r.model.Name(), h, r.t.System, h.Summary)
+	r.frame, r.offer = r.a.frameFor(r.model.Name(), h, r.t.System, h.Summary)
 	r.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 }

@@ -5,33 +5,33 @@ import (
 	"dragoman/sessions"
 )
 
-// calibration remembers, for each model by its name, by how much its servers
-// count more tokens than we do. It is safe for concurrent use, and the zero value
-// is ready. It begins anew with the process: a few calls teach it again.
+// calibration remembers, by model name, how many tokens its server counts for each
+// one that we count. It is safe for concurrent use, and the zero value is ready. It
+// is not stored: a few calls after a restart teach it again.
 type calibration struct {
-	models remembered[string, calibrated]
+	models boundedMap[string, calibrated]
 }
 
 type calibrated struct {
-	average float64 // moves with every report
-	applied float64 // what requests are built with
+	average float64 // moves with each report that is used
+	applied float64 // used to build requests
 	calls   int
 }
 
 const (
-	// firstReports are all heeded; after that one in everyReport is, because
+	// Of the first firstReports reports each one is used, then one in everyReport:
 	// counting a long request costs time and teaches nothing new.
 	firstReports, everyReport = 16, 16
-	// minReport: in a shorter request the template around the messages weighs
-	// more than they do.
+	// minReport: in a shorter request the template around the messages weighs more
+	// than the messages.
 	minReport = 256
-	// Requests that are fitted into a full window change where they begin with
-	// the factor, and a provider's cache with them. So it is changed in steps:
-	// up soon, because too long a request is refused, down late.
+	// A new factor changes where a request that fills the window begins, and so loses
+	// the provider's cache. So the factor moves in steps: up soon, because a request
+	// that is too long is refused, and down late.
 	stepUp, stepDown = 1.05, 0.85
 )
 
-// of is what is known of model.
+// of returns what is known about model.
 func (c *calibration) of(model string) calibrated {
 	if m, found := c.models.get(model); found {
 		return m
@@ -39,11 +39,12 @@ func (c *calibration) of(model string) calibrated {
 	return calibrated{average: 1, applied: 1}
 }
 
-// factor is what the tokens that we count are to be multiplied by for model:
-// 0.5 to 3, and 1 while nothing is known.
+// factor returns what to multiply our token counts by for model: 0.5 to 3, and 1
+// while nothing is known.
 func (c *calibration) factor(model string) float64 { return c.of(model).applied }
 
-// observe learns that model's server says reported where count counts.
+// observe learns that model's server reported this many tokens for a request for
+// which count returns ours.
 func (c *calibration) observe(model string, reported int, count func() int) {
 	m := c.of(model)
 	if m.calls++; m.calls <= firstReports || m.calls%everyReport == 0 {
@@ -57,16 +58,15 @@ func (c *calibration) observe(model string, reported int, count func() int) {
 	c.models.set(model, m)
 }
 
-// messageTokens is how many tokens msgs take, without the calibration.
+// messageTokens counts the tokens of msgs, without the calibration.
 func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
 
-// room is how many of the tokens that we count fit into tokens of the model
-// called name: its servers count more by the calibrated factor.
+// room converts a number of the model's tokens into ours.
 func (a *Agent) room(name string, tokens int) int {
 	return int(float64(tokens) / a.calibration.factor(name))
 }
 
-// learn calibrates with what the server says that req took.
+// learn calibrates with the server's token count of req.
 func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 	if u == nil || u.Input <= 0 {
 		return

@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// maxCalls bounds the calls of one answer that are run, and mostCalls those
-	// that are kept, so that the next request can have all of them.
-	maxCalls, mostCalls = 64, 80
-	// toolsAtOnce bounds how many Parallel calls run side by side.
+	// One answer may have more calls than we want to run. keptCalls are kept, so that
+	// the next request can answer all of them, and maxCalls of these are run.
+	maxCalls, keptCalls = 64, 80
+	// toolsAtOnce limits how many Parallel calls run at the same time.
 	toolsAtOnce = 4
-	// toolBytes bounds one result; the middle of a longer one is left out.
+	// toolBytes limits one result; the middle of a longer one is left out.
 	toolBytes = 64 << 10
-	// toolGrace is how long a tool whose time is over may take to return.
+	// toolGrace is how long a tool may take to return after its time is up.
 	toolGrace = time.Second
-	// recordGrace is how long a result may still take to reach the journal
-	// after the turn was stopped.
+	// recordGrace is how long writing a result to the journal may take after the turn
+	// was stopped.
 	recordGrace = 5 * time.Second
-	// sayBarred answers the calls of a person who was turned out meanwhile.
+	// sayBarred answers the calls of a person who lost access during the turn.
 	sayBarred = "error: not run: the person who asked may not use this any more"
 )
 
-// runCalls answers the open calls: Parallel ones that follow each other side
-// by side, the others one after the other, results in the order of the calls.
+// runCalls answers the open calls. Neighbouring Parallel calls run at the same time,
+// the others one after the other. Results are in the order of the calls.
 func (r *run) runCalls(ctx context.Context) error {
 	calls := r.openCalls()
-	rows, _ := r.rows()
+	same, _ := r.streaks()
 	results := make([]sessions.Message, len(calls))
 	for i := 0; i < len(calls); {
 		end := i + 1
@@ -49,7 +49,7 @@ func (r *run) runCalls(ctx context.Context) error {
 		for ; i < end; i++ {
 			n := i
 			g.Go(func() error {
-				m, err := r.answer(gctx, calls[n], rows[n].times, n)
+				m, err := r.answerCall(gctx, calls[n], same[n].times, n)
 				results[n] = m
 				return err
 			})
@@ -64,9 +64,9 @@ func (r *run) runCalls(ctx context.Context) error {
 
 func (r *run) parallel(c sessions.ToolCall) bool { return r.a.specs[c.Name].Parallel }
 
-// answer returns the result of call c, the n-th of its message, and journals
-// it. times says how often in a row the same call was made.
-func (r *run) answer(ctx context.Context, c sessions.ToolCall, times, n int) (sessions.Message, error) {
+// answerCall returns the result of call c, the n-th of its message, and journals it.
+// times is how often in a row the same call was made.
+func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, times, n int) (sessions.Message, error) {
 	if m, found := r.done[c.ID]; found {
 		return m, nil
 	}
@@ -88,16 +88,16 @@ func (r *run) answer(ctx context.Context, c sessions.ToolCall, times, n int) (se
 			return sessions.Message{}, err
 		}
 	}
-	m := r.result(c, text)
+	m := r.toolResult(c, text)
 	m.Synthetic, m.Failed = !run, failed
-	// What has happened is worth recording even if the turn was stopped
-	// meanwhile, or the next run would not know it.
+	// Record it even if the turn was stopped meanwhile, or the next run would not
+	// know that it happened.
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
 	defer cancel()
 	return m, r.record(rctx, sessions.Step{Kind: sessions.StepToolDone, CallID: c.ID, Message: &m})
 }
 
-// refusal says why c is not run, or that it is.
+// refusal reports whether to run c, and if not, why.
 func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
 	spec, known := r.a.specs[c.Name]
 	switch {
@@ -129,16 +129,15 @@ func arguments(c sessions.ToolCall) string {
 	return c.Arguments
 }
 
-// result is the tool message that answers c.
-func (r *run) result(c sessions.ToolCall, text string) sessions.Message {
+// toolResult returns the tool message that answers c.
+func (r *run) toolResult(c sessions.ToolCall, text string) sessions.Message {
 	m := sessions.Message{Role: sessions.RoleTool, Name: c.Name, ToolCallID: c.ID, Content: text}
 	r.stamp(&m)
 	return m
 }
 
-// execute journals that c begins and runs it. What the tool does wrong becomes
-// text, and failed if it is known that it did nothing else; an error means that
-// the turn must end.
+// execute journals that c starts, and runs it. Errors of the tool become text; failed
+// says that the tool certainly did nothing else. An error ends the turn.
 func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, failed bool, err error) {
 	if err := stopped(ctx); err != nil {
 		return "", false, err
@@ -159,20 +158,20 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, fa
 		return clean(o.text), false, nil
 	}
 	if err := stopped(ctx); err != nil {
-		return "", false, err // whether it happened is not known; the journal says so
+		return "", false, err // the journal says that it started, so the next run knows the outcome is unknown
 	}
 	if tctx.Err() != nil {
 		return fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout), false, nil
 	}
 	text = "error: " + o.err.Error()
 	if o.text != "" {
-		text = o.text + "\n" + text // what it came to before is worth knowing
+		text = o.text + "\n" + text // what it achieved before the error
 	}
 	return clean(text), o.text == "" && !errors.Is(o.err, errPanic), nil
 }
 
-// clean makes a tool's output fit for a transcript: bounded, and valid UTF-8
-// without zero bytes, which not every store takes.
+// clean makes a tool's output fit for a transcript: limited in size, and valid UTF-8
+// without zero bytes, which not every store accepts.
 func clean(text string) string {
 	text = strings.ToValidUTF8(window.Clip(text, toolBytes), "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
@@ -189,9 +188,9 @@ type outcome struct {
 
 var errPanic = errors.New("the tool failed by an internal error")
 
-// runTool runs t and returns at the latest a moment after ctx ended. Go cannot
-// end a goroutine from outside, so a tool that does not heed ctx is left
-// behind: blocking its conversation for ever would be worse.
+// runTool runs t, and returns at most toolGrace after ctx ended. Go cannot stop a
+// goroutine from outside, so a tool that ignores ctx is left running: blocking its
+// conversation for ever would be worse.
 func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 	ended := make(chan outcome, 1)
 	go func() {
@@ -213,13 +212,13 @@ func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 	case o := <-ended:
 		return o
 	case <-time.After(toolGrace):
-		a.log.Error("tool ignores the end of its context, left behind", "key", c.Key.String(), "tool", t.Spec().Name)
+		a.log.Error("tool ignores the end of its context; left running", "key", c.Key.String(), "tool", t.Spec().Name)
 		return outcome{err: context.Cause(ctx)}
 	}
 }
 
-// logPanic logs where a tool panicked. The value may hold chat text, unless
-// the runtime made it.
+// logPanic logs where a tool panicked. The panic's value may contain chat text,
+// unless it comes from the Go runtime.
 func (a *Agent) logPanic(c Call, v any) {
 	what := fmt.Sprintf("%T", v)
 	if err, ok := v.(runtime.Error); ok {

@@ -13,110 +13,113 @@ import (
 // Request is one call to a model.
 type Request struct {
 	System string
-	// Messages take turns, and window.Validate accepts them: none is empty, ids of
-	// calls are unique, arguments are objects, and results follow their calls.
+	// Messages passes window.Validate: roles alternate, no message is empty, call ids
+	// are unique, arguments are objects, and results follow their calls.
 	Messages []sessions.Message
-	// Tools are sorted by name; each has Parameters. Nobody changes the list.
+	// Tools are sorted by name, and each has Parameters. The list must not be
+	// changed.
 	Tools []Spec
-	// MaxTokens bounds the answer; 0 leaves it to the server.
+	// MaxTokens limits the answer; 0 leaves it to the server.
 	MaxTokens int
-	// Temperature is left to the server if nil.
+	// Temperature, if nil, is left to the server.
 	Temperature *float32
-	// Effort is how much the model is to reason: none, minimal, low, medium,
-	// high, xhigh or max. "" leaves it to the server, or to what its API wants
-	// beside tools.
+	// Effort says how much the model should reason: none, minimal, low, medium, high,
+	// xhigh or max. "" leaves it to the server, or to what its API requires when
+	// tools are offered.
 	Effort string
-	// Key names the conversation to the provider's prompt cache. It holds
-	// nothing that identifies a person. "": no name.
+	// Key identifies the conversation to the provider's prompt cache. It identifies
+	// no person. "": no key.
 	Key string
-	// Format is a JSON schema that the answer is to follow, where the server
-	// obeys one; nil: free text.
+	// Format is a JSON schema that the answer should follow, on servers that enforce
+	// one. Nil: free text.
 	Format json.RawMessage
-	// Asked, if not nil, is shared by all tries of one answer.
-	Asked *Asked
+	// Pin, if not nil, is shared by all tries of one answer.
+	Pin *Pin
 }
 
-// Asked keeps one answer with one model, where several may give it ([Several]).
-type Asked struct {
-	// Model is who was asked last. A model over several sets it before each call.
+// Pin keeps all tries of one answer on the same model where several could give it
+// ([FallbackModel]).
+type Pin struct {
+	// Model is the name of the model that was called last. A model with fallbacks
+	// sets it before each call.
 	Model string
-	// Shown says that people saw some of the answer. Then only Model may be
-	// asked again: another model would write another answer.
+	// Shown says that people have seen part of the answer. Then only Model may be
+	// called again, because another model would write a different answer.
 	Shown bool
 }
 
-// Delta is a piece of an answer while it streams.
+// Delta is the next piece of a streamed answer.
 type Delta struct {
 	Text      string
 	Reasoning string
 }
 
-// Response is a model's whole answer.
+// Response is a model's complete answer.
 type Response struct {
-	// Message is the assistant message: content, or tool calls, or both.
+	// Message is the assistant message: content, tool calls, or both.
 	Message sessions.Message
-	// Finish is the reason that the server gave: "stop", "tool_calls", "length",
+	// Finish is the server's reason for ending: "stop", "tool_calls", "length" or
 	// "content_filter".
 	Finish string
-	// Thought says that the model reasoned, whatever else came of it.
+	// Thought says that the model reasoned, whether or not an answer followed.
 	Thought bool
 	Usage   *sessions.Usage
-	// Refused says that the server marks the answer as a refusal: its content
-	// says why the model does not do what it was asked for. People are to read
-	// that; it is nothing to go on with, as a summary is.
+	// Refused says that the server marked the answer as a refusal: Content says why
+	// the model will not do it. People should read that, but it must not be used as a
+	// summary.
 	Refused bool
 }
 
-// Model answers requests.
+// Model answers requests. It must be safe for concurrent use.
 type Model interface {
-	// Name is the model's name for people and records.
+	// Name is the model's name as people and records see it.
 	Name() string
-	// Complete makes one call and streams it to onDelta (which may be nil and
-	// must not block). A response is whole: a stream that broke off is an
-	// error. It never retries. Errors are *ModelError or ctx's.
+	// Complete makes one call and streams it to onDelta, which may be nil and must
+	// not block. A stream that breaks off is an error, never a short response.
+	// Complete does not retry. Errors are *ModelError or ctx's.
 	Complete(ctx context.Context, r Request, onDelta func(Delta)) (Response, error)
 }
 
-// Abilities are what is known of a model on its server. The zero value is a
-// model of which nothing is known, and that can do all.
+// Abilities say what a model on its server can do. The zero value is a model that is
+// not known and assumed able to do everything.
 type Abilities struct {
-	// NoTools: it takes no tools. It is offered none, and its prompt promises none.
+	// NoTools: the model accepts no tools. It is offered none, and its prompt
+	// mentions none.
 	NoTools bool
-	// NoVision: it takes no pictures.
+	// NoVision: the model accepts no pictures.
 	NoVision bool
-	// Window is how many tokens it takes, answer included; 0: unknown.
+	// Window is its context length in tokens, answer included; 0: unknown.
 	Window int
-	// Apart: its server never leaves thoughts in the text of an answer, so that the
-	// first answer can be shown while it grows.
-	Apart bool
+	// SeparatesThoughts: its server never mixes thoughts into the answer's text, so
+	// even the model's first answer can be shown while it streams.
+	SeparatesThoughts bool
 }
 
-// Able is a [Model] that knows what it can do. What it knows may change: it
-// learns from what its server refuses. Abilities is asked before each request:
-// it must not block, and is safe for concurrent use. Without it, a model is
-// taken to be able to do all, in the window that is configured.
-type Able interface {
+// ModelWithAbilities is a [Model] that knows what it can do. The answer may change,
+// because models learn from what their servers refuse. Abilities is called before
+// each request: it must not block, and must be safe for concurrent use. A model
+// without it is assumed to be able to do everything within the configured window.
+type ModelWithAbilities interface {
 	Abilities() Abilities
 }
 
-// AbilitiesOf returns what is known of m, or of the model that m wraps, which
-// its method Unwrap() Model returns.
+// AbilitiesOf returns the abilities of m, or of the model that m wraps (see
+// [inside]).
 func AbilitiesOf(m Model) Abilities {
-	if able, ok := inside[Able](m); ok {
+	if able, ok := inside[ModelWithAbilities](m); ok {
 		return able.Abilities()
 	}
 	return Abilities{}
 }
 
-// Several is a [Model] over several, any of which may answer. Without it, a
-// model's own name is the only one.
-type Several interface {
-	// Names are those of all of them.
+// FallbackModel is a [Model] made of several, any of which may answer.
+type FallbackModel interface {
+	// Names returns the names of all of them.
 	Names() []string
 }
 
-// inside finds T in m, or in the model that m wraps, which its method
-// Unwrap() Model returns.
+// inside finds a T in m, or in a model that m wraps and returns from its method
+// Unwrap() Model.
 func inside[T any](m Model) (found T, ok bool) {
 	for m != nil {
 		if found, ok = m.(T); ok {
@@ -131,43 +134,42 @@ func inside[T any](m Model) (found T, ok bool) {
 	return found, false
 }
 
-// ErrorKind is what a failed model call means for the caller.
+// ErrorKind says what the caller can do about a failed model call.
 type ErrorKind string
 
 // The kinds of model errors.
 const (
 	ErrorTemporary ErrorKind = "temporary" // try again: network, 429, 5xx, a broken stream
 	ErrorContext   ErrorKind = "context"   // the request does not fit into the window
-	ErrorRefused   ErrorKind = "refused"   // bad key, unknown model, quota used up: trying again is no use
+	ErrorRefused   ErrorKind = "refused"   // bad key, unknown model, quota used up: a retry cannot help
 	ErrorInvalid   ErrorKind = "invalid"   // the server says the request is malformed
 )
 
-// Cause names what is wrong between us and a model's server.
+// Cause says what is wrong between Dragoman and a model's server.
 type Cause string
 
-// The causes that have a sentence of their own.
+// The causes that have their own sentence for users.
 const (
 	CauseKey         Cause = "key"         // the API key is missing or wrong
 	CauseModel       Cause = "model"       // the server has no such model
-	CauseQuota       Cause = "quota"       // the account is used up
-	CauseURL         Cause = "url"         // nothing answers at this path
+	CauseQuota       Cause = "quota"       // the account has no credit left
+	CauseURL         Cause = "url"         // the server has nothing at this path
 	CauseFilter      Cause = "filter"      // a content filter refused it
 	CauseUnreachable Cause = "unreachable" // no connection, no such host
 	CauseBusy        Cause = "busy"        // too many requests, or overloaded
-	CauseTools       Cause = "tools"       // tools are refused
-	CauseParameter   Cause = "parameter"   // the server does not take a setting
+	CauseTools       Cause = "tools"       // the server refuses tools
+	CauseParameter   Cause = "parameter"   // the server refuses a setting
 )
 
-// ModelError is why a model call failed. Its text names no secret.
+// ModelError is a failed model call. Its text contains no secret.
 type ModelError struct {
 	Kind   ErrorKind
 	Status int           // HTTP status, 0 if none
 	After  time.Duration // Retry-After, 0 if none
-	// Limit and Asked are set where the server allows fewer tokens in a time
-	// than the request alone has: waiting is no use, and Kind is ErrorRefused.
-	Limit, Asked int
-	// Cause is what is wrong, where that is known; it has a sentence for people
-	// and one for whoever runs this. "": unknown.
+	// Limit and Requested are set if the server's limit of tokens per minute is
+	// smaller than this one request. Waiting cannot help, and Kind is ErrorRefused.
+	Limit, Requested int
+	// Cause, if known, selects a sentence for people and one for the operator.
 	Cause Cause
 	Err   error
 }
@@ -182,9 +184,9 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Passing reports whether the failure may pass by itself, and how long the server
-// wants to be left alone.
-func (e *ModelError) Passing() (after time.Duration, passes bool) {
+// Temporary reports whether a retry may help, and how long the server asked us to
+// wait.
+func (e *ModelError) Temporary() (after time.Duration, passes bool) {
 	return e.After, e.Kind == ErrorTemporary
 }
 
@@ -193,10 +195,10 @@ type Spec struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON schema of an object
-	// Parallel says that calls of this tool may run beside others.
+	// Parallel says that calls of this tool may run at the same time as others.
 	Parallel bool
-	// Repeatable says that running a call again, when it is unknown whether
-	// it ran, does no harm.
+	// Repeatable says that running a call a second time does no harm. It decides what
+	// happens to a call that a crash interrupted.
 	Repeatable bool
 }
 
@@ -204,20 +206,20 @@ type Spec struct {
 type Call struct {
 	ID   string
 	Args json.RawMessage // a JSON object; the loop has checked that
-	// Who and where, for tools with a memory.
+	// Who is asking, and where, for tools with a memory.
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
 	Turn    string
-	// Operator says that whoever runs Dragoman asks: see [Turn.Operator].
+	// Operator says that the operator is asking: see [Turn.Operator].
 	Operator bool
 }
 
 // Tool is something the model can do.
 type Tool interface {
-	// Spec is constant.
+	// Spec always returns the same value.
 	Spec() Spec
-	// Run does it. The result and the error's text go to the model, so neither
-	// may hold a secret. ctx has the tool's deadline.
+	// Run executes the call. The model reads the result and the error's text, so
+	// neither may contain a secret. ctx has the tool's deadline.
 	Run(ctx context.Context, c Call) (string, error)
 }

@@ -6,29 +6,29 @@ import (
 	"dragoman/agent/output"
 )
 
-// TextToolsOff is the value of [Options.TextTools] with which no text is a call.
+// TextToolsOff is the value of [Options.TextTools] that never takes text for a call.
 const TextToolsOff = "off"
 
-// habit is what is known of how a model writes.
+// habit is how a model writes, as far as it is known.
 type habit struct {
-	// calls: its server tells its calls from text, so that no text is one.
+	// calls: its server reports its tool calls, so no text is one.
 	calls bool
-	// thinks: its last answer began with thoughts that only their end marked.
+	// thinks: its last answer began with thoughts that have an end mark only.
 	thinks bool
-	// known: an answer of it has ended, so that thinks is more than a guess.
+	// known: thinks was observed on a complete answer.
 	known bool
 }
 
-// habit is what is known of how the model of that name writes.
+// habit returns what is known about the model called model.
 func (a *Agent) habit(model string) habit {
 	now, _ := a.habits.get(model)
-	if !now.known && a.opts.Begins != nil {
-		now.thinks, now.known = a.opts.Begins(model)
+	if !now.known && a.opts.UnmarkedThoughts != nil {
+		now.thinks, now.known = a.opts.UnmarkedThoughts(model)
 	}
 	return now
 }
 
-// noteHabit learns from an answer of the model of that name.
+// noteHabit learns from an answer of the model.
 func (a *Agent) noteHabit(model string, now habit) {
 	before := a.habit(model)
 	now.calls = now.calls || before.calls
@@ -39,16 +39,16 @@ func (a *Agent) noteHabit(model string, now habit) {
 		return
 	}
 	a.habits.set(model, now)
-	if a.opts.OnBegins != nil && now.known && (!before.known || now.thinks != before.thinks) {
-		a.opts.OnBegins(model, now.thinks)
+	if a.opts.OnUnmarkedThoughts != nil && now.known && (!before.known || now.thinks != before.thinks) {
+		a.opts.OnUnmarkedThoughts(model, now.thinks)
 	}
 }
 
-// answerer is the name of the model that gives the answer.
-func (r *run) answerer() string { return cmp.Or(r.asked.Model, r.model.Name()) }
+// answerer returns the name of the model that gives the current answer.
+func (r *run) answerer() string { return cmp.Or(r.pin.Model, r.model.Name()) }
 
-// reader reads an answer in which text may call a tool: where the model was
-// offered some, and its server was never seen to tell calls from text.
+// reader returns a reader for the model's answer. It looks for tool calls in the text
+// if the model was offered tools and its server was never seen to report calls.
 func (r *run) reader() output.Reader {
 	known := r.a.habit(r.answerer())
 	rd := output.Reader{Thinks: known.thinks}
@@ -58,9 +58,8 @@ func (r *run) reader() output.Reader {
 	return rd
 }
 
-// readAnswer makes of an answer what is to be kept of it: thoughts and
-// marks of templates are out of its text, and calls that were written as text
-// are calls.
+// readAnswer replaces resp by what to keep of it: thoughts and template marks are
+// removed from the text, and calls that were written as text become calls.
 func (r *run) readAnswer(resp *Response) {
 	m := &resp.Message
 	rd := r.reader()
@@ -72,7 +71,7 @@ func (r *run) readAnswer(resp *Response) {
 	a := rd.End()
 	cut := resp.Finish == finishLength && !a.Lone
 	if cut && thinks && !resp.Thought {
-		a = output.Answer{Thought: true} // the end of its thoughts did not come
+		a = output.Answer{Thought: true} // its thoughts were cut before their end mark
 	}
 	r.a.noteHabit(r.answerer(), habit{calls: len(m.ToolCalls) > 0, thinks: a.Lone, known: !cut})
 	m.Content = a.Text
@@ -81,9 +80,9 @@ func (r *run) readAnswer(resp *Response) {
 		m.ToolCalls = a.Calls
 	}
 	if resp.Finish == finishLength {
-		m.ToolCalls = nil // the last one may lack its end
+		m.ToolCalls = nil // the last call may be incomplete
 	}
-	if len(m.ToolCalls) > mostCalls {
-		m.ToolCalls, m.Attached = m.ToolCalls[:mostCalls], nil
+	if len(m.ToolCalls) > keptCalls {
+		m.ToolCalls, m.Attached = m.ToolCalls[:keptCalls], nil
 	}
 }

@@ -5,30 +5,31 @@ import (
 	"dragoman/sessions"
 )
 
-// keep is what stays of the history beside the running turn.
-func (r *run) keep() *window.Keep { return r.keepIn(r.a.windowOf(r.model.Name())) }
+// usualKeep returns what a summary leaves of the history beside the running turn.
+func (r *run) usualKeep() *window.Keep { return r.keepInWindow(r.a.usableWindow(r.model.Name())) }
 
-// keepAfter is the same when the server has found a request of so many tokens,
-// as we count them, too long, if it is not 0: what stays fits the window that is learned of
-// that. Else the next summary would be due as soon as this turn is over.
-func (r *run) keepAfter(refused int) *window.Keep {
+// keepAfterRefusal is usualKeep after the server refused a request of this many
+// tokens as too long, as we count them; 0: it did not. What is kept fits the window
+// that is learned from the refusal, or the next summary would be due right after this
+// turn.
+func (r *run) keepAfterRefusal(refused int) *window.Keep {
 	if refused == 0 {
-		return r.keep()
+		return r.usualKeep()
 	}
 	name := r.model.Name()
-	return r.keepIn(r.a.windowFor(name, r.a.windowOf(name), refused*learnedTenths/10))
+	return r.keepInWindow(r.a.windowHolding(name, r.a.usableWindow(name), refused*safeTenths/10))
 }
 
-// keepIn is what stays of it in a window of so many tokens.
-func (r *run) keepIn(size int) *window.Keep {
-	k := r.a.KeepIn(r.t.History, size, r.budgetIn(size)-r.ownTokens())
+// keepInWindow is usualKeep for a window of size tokens.
+func (r *run) keepInWindow(size int) *window.Keep {
+	k := r.a.KeepIn(r.t.History, size, r.budgetIn(size)-r.turnTokens())
 	return &k
 }
 
-// ownTokens are what the running turn takes of a request that is full.
-func (r *run) ownTokens() (n int) {
+// turnTokens returns how many tokens the running turn takes of a full request.
+func (r *run) turnTokens() (n int) {
 	largest := r.budget() / window.LargestOwnShare // see window.Fit
-	own := window.Stamped(r.all[r.own:], r.a.opts.Zone)
+	own := window.Stamped(r.all[r.inputAt:], r.a.opts.Zone)
 	for i := range own {
 		m := own[i:][:1]
 		size := r.a.messageTokens(m)
@@ -40,13 +41,13 @@ func (r *run) ownTokens() (n int) {
 	return n
 }
 
-// keepNow is what a summary before the next call leaves of the history, or nil
-// if the person who waits for it would gain nothing: the request fits, or those
-// that stay anyway are what makes it too long, or it is enough to show huge
-// messages by their ends. Of messages that it would leave out, however few, the
-// summary is all that is left. A turn that goes on and on needs a second one,
-// of all that the first one left.
-func (r *run) keepNow(final bool) *window.Keep {
+// keepIfTooLong returns what a summary before the next call should keep, or nil if
+// the person who waits would gain nothing from one: the request fits, or only
+// messages that are kept anyway make it too long, or shortening huge messages is
+// enough. If messages would be left out, even a few, a summary is made, since nothing
+// else would be left of them. A very long turn needs a second summary, of everything
+// that the first one kept.
+func (r *run) keepIfTooLong(final bool) *window.Keep {
 	if r.t.Compact == nil || r.compactTried && !r.compacted || r.compactedAll || r.surelyFits() {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (r *run) keepNow(final bool) *window.Keep {
 	if r.fits(view) {
 		return nil
 	}
-	h, keep := r.t.History, r.keep()
+	h, keep := r.t.History, r.usualKeep()
 	if r.compacted {
 		keep = &window.Keep{Unit: window.UnitMessages}
 	}
@@ -63,7 +64,7 @@ func (r *run) keepNow(final bool) *window.Keep {
 		return nil
 	}
 	if r.compacted || !r.a.Frees(h, cut) {
-		if fitted, listed := r.fit(view, users); missing(view, fitted, listed) == 0 {
+		if fitted, listed := r.fit(view, users); countMissing(view, fitted, listed) == 0 {
 			return nil
 		}
 	}

@@ -9,40 +9,40 @@ import (
 	"dragoman/sessions"
 )
 
-// meter measures requests for summaries: see [recap.Meter].
+// meter measures requests for recap: see [recap.Meter].
 type meter struct{ a *Agent }
 
-func (m meter) Window(s sessions.Settings) int { return m.a.windowOf(m.a.nameFor(s)) }
+func (m meter) Window(s sessions.Settings) int { return m.a.usableWindow(m.a.nameFor(s)) }
 
 func (m meter) Factor(s sessions.Settings) float64 {
 	return m.a.calibration.factor(m.a.nameFor(s))
 }
 
 func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int) {
-	frame, o := m.a.framing(m.a.nameFor(h.Settings), h, "", summary)
+	frame, o := m.a.frameFor(m.a.nameFor(h.Settings), h, "", summary)
 	return frame, o.tokens
 }
 
 func (m meter) Shown(h sessions.History) []sessions.Message {
 	name := m.a.nameFor(h.Settings)
 	frame, tools := m.Frame(&h, h.Summary)
-	return m.a.opts.Prune.Apply(m.a.shown(name, h.Messages), window.Sight{
-		Window: m.a.sizeOf(name), Fixed: tools + frame.Tokens(m.a.opts.Count), Count: m.a.opts.Count,
+	return m.a.opts.Prune.Apply(m.a.visible(name, h.Messages), window.Sight{
+		Window: m.a.nominalWindow(name), Fixed: tools + frame.Tokens(m.a.opts.Count), Count: m.a.opts.Count,
 	})
 }
 
-// summaryWriter asks the model that writes summaries: see [recap.Model].
+// summaryWriter calls the model that writes summaries: see [recap.Model].
 type summaryWriter struct{ a *Agent }
 
 func (w summaryWriter) Name() string    { return w.a.opts.Summarizer.Name() }
-func (w summaryWriter) Window() int     { return w.a.learned(w.Name(), w.a.opts.SummarizerWindow) }
+func (w summaryWriter) Window() int     { return w.a.learnedWindow(w.Name(), w.a.opts.SummarizerWindow) }
 func (w summaryWriter) Factor() float64 { return w.a.calibration.factor(w.Name()) }
 
 func (w summaryWriter) Learn(refused, passed int) {
-	w.a.noteLength(w.Name(), w.a.opts.SummarizerWindow, refused, passed)
+	w.a.learnLimit(w.Name(), w.a.opts.SummarizerWindow, refused, passed)
 }
 
-// Ask makes a request.
+// Ask makes one request, with the usual retries.
 func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, error) {
 	a := w.a
 	req := Request{

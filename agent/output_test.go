@@ -101,7 +101,7 @@ func TestFirstAnswersAreHeldBack(t *testing.T) {
 		"a call first":         {[]reply{call("c1 get {}"), say(plain)}, agent.Abilities{}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
 		"known to think":       {[]reply{say(lone)}, agent.Abilities{}, map[string]bool{"scripted": true}, []string{"Hello |Hello you."}, nil},
 		"known not to think":   {[]reply{say(plain)}, agent.Abilities{}, map[string]bool{"scripted": false}, []string{"Hello |Hello you."}, nil},
-		"the table knows":      {[]reply{say(plain)}, agent.Abilities{Apart: true}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"the table knows":      {[]reply{say(plain)}, agent.Abilities{SeparatesThoughts: true}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
 		"the wire tells":       {[]reply{aside}, agent.Abilities{}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
 		"not the one in cache": {[]reply{say(lone)}, agent.Abilities{}, map[string]bool{"other": false}, []string{"Hello |Hello you."}, map[string]bool{"scripted": true}},
 	} {
@@ -109,11 +109,11 @@ func TestFirstAnswersAreHeldBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var learns map[string]bool
 				a := newAgent(t, &able{newScript(t, test.replies...), test.able}, agent.Options{
-					Begins: func(name string) (thinks, known bool) {
+					UnmarkedThoughts: func(name string) (thinks, known bool) {
 						thinks, known = test.learnt[name]
 						return thinks, known
 					},
-					OnBegins: func(name string, thinks bool) { learns = map[string]bool{name: thinks} },
+					OnUnmarkedThoughts: func(name string, thinks bool) { learns = map[string]bool{name: thinks} },
 				}, newCounter("get"))
 				for i, want := range test.want {
 					var seen []string
@@ -144,7 +144,7 @@ func TestCutThoughts(t *testing.T) {
 		"Okay, they greet me":                 "(I was still thinking when I reached the length limit, so there is no answer.)",
 		"Okay, they greet me. </think> Hello": "Hello\n\n(The answer was cut off here: it reached the length limit.)",
 	} {
-		res := run(t, newAgent(t, newScript(t, spoken(text, "length")), agent.Options{Begins: thinks}), turnOf("hi"))
+		res := run(t, newAgent(t, newScript(t, spoken(text, "length")), agent.Options{UnmarkedThoughts: thinks}), turnOf("hi"))
 		if res.Text != want || !res.Thought {
 			t.Errorf("%q: Text = %q, Thought = %v", text, res.Text, res.Thought)
 		}

@@ -73,7 +73,7 @@ func TestRetryStreamsAnew(t *testing.T) {
 		var seen []string
 		turn := turnOf("go")
 		turn.Progress = func(p agent.Progress) { seen = append(seen, p.Text) }
-		run(t, newAgent(t, &able{m, agent.Abilities{Apart: true}}, agent.Options{}), turn)
+		run(t, newAgent(t, &able{m, agent.Abilities{SeparatesThoughts: true}}, agent.Options{}), turn)
 		if want := []string{"", "Broken", "Whole ", "Whole answer."}; !slices.Equal(seen, want) {
 			t.Errorf("Progress = %q, want %q", seen, want)
 		}

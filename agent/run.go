@@ -15,22 +15,22 @@ import (
 	"dragoman/sessions"
 )
 
-// ErrNoInput is returned for a turn that has no user message to answer.
+// ErrNoInput is returned for a turn without a user message to answer.
 var ErrNoInput = errors.New("agent: the turn has no user message to answer")
 
-// What the person reads when a turn ends in another way than by an answer.
+// What people read if a turn ends without a complete answer.
 const (
 	sayCut         = "(The answer was cut off here: it reached the length limit.)"
 	sayFiltered    = "(The rest of the answer was held back by the model's content filter.)"
 	sayCutThoughts = "(I was still thinking when I reached the length limit, so there is no answer.)"
-	// sayEmpty is in the transcript alone: templates that go by turns refuse two
-	// messages of people in a row.
+	// sayEmpty is only in the transcript: some chat templates refuse two user
+	// messages in a row.
 	sayEmpty   = "(I gave no answer.)"
 	sayNoSteps = "(I stopped: after %d steps I still had no answer.)"
 	sayRepeat  = "(I stopped: I kept calling the tool %s with the same input and got no further.)"
 )
 
-// finishLength is the Response.Finish of an answer that was cut.
+// finishLength is the Response.Finish of an answer that reached the length limit.
 const finishLength = "length"
 
 // What the model reads.
@@ -39,24 +39,24 @@ const (
 	noteRepeat   = "[You have made the same tool call with the same input at least three times in a row. Its result will not change. Do something else, or answer with what you have. The same call once more ends the turn.]"
 )
 
-// run is one turn under way. One goroutine owns it; while tools run side by
-// side, mu guards what they share: the journal and the progress.
+// run is a running turn. One goroutine owns it. While tools run side by side, mu
+// guards what they share: the journal and the progress.
 type run struct {
 	a      *Agent
 	t      Turn
 	model  Model
 	frame  window.Frame
 	offer  offer
-	fixed  int             // tokens that every request takes beside its messages
+	fixed  int             // tokens that every request takes besides its messages
 	person channels.Person // the newest message's sender
 
-	// all is the history, the input and what was added; own is where the
-	// input begins, and fresh where what was added begins.
-	all        []sessions.Message
-	own, fresh int
-	// asked is who gives the next answer, and whether people saw some of it.
-	asked Asked
-	// said is what the model said to the person before its last message.
+	// all is the history, the input and what was added. inputAt is where the input
+	// begins, addedAt where the additions begin.
+	all              []sessions.Message
+	inputAt, addedAt int
+	// pin says which model gives the next answer, and whether people saw part of it.
+	pin Pin
+	// said is what the model wrote for the person before its last message.
 	said  []string
 	usage sessions.Usage
 	steps int
@@ -64,50 +64,49 @@ type run struct {
 	// finished and thought are Result.Finish and Result.Thought.
 	finished string
 	thought  bool
-	ids      map[string]bool // of the turn's calls
+	ids      map[string]bool // ids of the turn's calls
 
-	started map[string]bool             // calls that began in an earlier run
-	done    map[string]sessions.Message // and those that have a result
+	started map[string]bool             // calls that started in an earlier run
+	done    map[string]sessions.Message // results of calls in an earlier run
 
-	// most, if not 0, is how many tokens of messages the server took last
-	// when it refused more than that.
-	most int
-	// compacted says that the history was summarised for this turn,
-	// compactTried that it was to be, and compactedAll that all of it was.
+	// maxTokens, if not 0, limits the tokens of a request's messages, because the
+	// server refused more.
+	maxTokens int
+	// compacted says that the history was summarised for this turn, compactTried that
+	// we tried, and compactedAll that all of it was.
 	compacted, compactTried, compactedAll bool
-	// left is how many messages the last request left out because they do not
-	// fit, cutSaid that the log knows, and whyUncut why no summary stands for
-	// them.
-	left     int
-	cutSaid  bool
-	whyUncut string
+	// leftOut is how many messages the last request left out because they did not
+	// fit. cutReason says why there is no summary of them. cutLogged says that the
+	// log has it.
+	leftOut   int
+	cutLogged bool
+	cutReason string
 	// summaryFailed is Result.SummaryFailed.
 	summaryFailed bool
-	// toldThoughts says that thoughts of this run were handed on.
-	toldThoughts bool
-	// forced says that the server found a request too long, so that results of
-	// tools are notices from then on.
-	forced bool
-	// stuck says that nothing came of a summary for the sake of their number.
-	stuck bool
-	// barred says that the person may not use tools any more.
+	// sentThoughts says that thoughts of this run were passed to Turn.Thoughts.
+	sentThoughts bool
+	// forcePrune says that the server found a request too long. From then on tool
+	// results are replaced by notices.
+	forcePrune bool
+	// limitStuck says that no summary can lower the number of messages further.
+	limitStuck bool
+	// barred says that the person lost the right to use tools.
 	barred atomic.Bool
 
 	mu sync.Mutex
 }
 
-// Run answers t. The Result's Text is everything that the model said to the
-// person in this turn, what it said between tool calls included. On an error
-// the Result has only what was counted, and the turn can be run again with its
-// journal.
+// Run answers t. The Result's Text is everything that the model wrote for the person
+// in this turn, including between tool calls. On an error the Result has only counts,
+// and the turn can be run again with its journal.
 func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
-	r, err := a.begin(t)
+	r, err := a.newRun(t)
 	if err != nil {
 		return Result{}, err
 	}
 	res, err := r.loop(ctx)
-	if a.halves.forget(t.ID); r.asked.Shown && r.asked.Model != "" {
-		a.halves.set(t.ID, r.asked)
+	if a.partial.forget(t.ID); r.pin.Shown && r.pin.Model != "" {
+		a.partial.set(t.ID, r.pin)
 	}
 	if err != nil {
 		res = Result{Usage: r.usage, Steps: r.steps}
@@ -117,7 +116,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	return res, err
 }
 
-func (a *Agent) begin(t Turn) (*run, error) {
+func (a *Agent) newRun(t Turn) (*run, error) {
 	t.History = window.WholeGroups(t.History)
 	r := &run{
 		a: a, t: t, person: t.Person,
@@ -125,14 +124,14 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),
-		own:     len(t.History.Messages),
+		inputAt: len(t.History.Messages),
 	}
 	r.setFrame()
 	r.all = append(t.History.Messages, t.Input...)
-	r.fresh = len(r.all)
+	r.addedAt = len(r.all)
 	hasUser := false
-	for i := range r.all[r.own:] {
-		m := &r.all[r.own+i]
+	for i := range r.all[r.inputAt:] {
+		m := &r.all[r.inputAt+i]
 		hasUser = hasUser || m.Role == sessions.RoleUser
 		m.Turn = cmp.Or(m.Turn, t.ID)
 	}
@@ -140,12 +139,13 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
-	r.asked, _ = a.halves.get(t.ID)
+	r.pin, _ = a.partial.get(t.ID)
 	return r, nil
 }
 
-// loop takes steps until one of them ends the turn. Its state is in r.all
-// alone, so that a turn that was journaled goes on like one that never broke.
+// loop takes steps until one of them ends the turn. Its state is only in r.all, so
+// that a turn replayed from the journal continues like one that was never
+// interrupted.
 func (r *run) loop(ctx context.Context) (Result, error) {
 	for {
 		if err := stopped(ctx); err != nil {
@@ -157,10 +157,10 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 			}
 			continue
 		}
-		if again, warn := r.repeating(); again != "" {
-			return r.finish(fmt.Sprintf(sayRepeat, again), nil, true), nil
+		if stop, warn := r.checkRepeats(); stop != "" {
+			return r.finishWith(fmt.Sprintf(sayRepeat, stop), nil, true), nil
 		} else if warn && r.last().Role == sessions.RoleTool {
-			if err := r.note(ctx, noteRepeat); err != nil {
+			if err := r.addNote(ctx, noteRepeat); err != nil {
 				return Result{}, err
 			}
 		}
@@ -173,19 +173,19 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		if final || len(resp.Message.ToolCalls) == 0 {
-			return r.end(resp), nil
+			return r.resultOf(resp), nil
 		}
-		if err := r.take(ctx, resp); err != nil {
+		if err := r.acceptCalls(ctx, resp); err != nil {
 			return Result{}, err
 		}
 	}
 }
 
-// end makes the result of the model's last answer.
-func (r *run) end(resp *Response) Result {
+// resultOf makes the Result of the model's last answer.
+func (r *run) resultOf(resp *Response) Result {
 	text := resp.Message.Content
 	if text != "" {
-		res := r.finish(text, resp, false)
+		res := r.finishWith(text, resp, false)
 		switch {
 		case resp.Finish == finishLength:
 			res.Text += "\n\n" + sayCut
@@ -196,22 +196,22 @@ func (r *run) end(resp *Response) Result {
 	}
 	switch {
 	case len(resp.Message.ToolCalls) > 0:
-		// It wanted tools when there were none any more.
-		return r.finish(fmt.Sprintf(sayNoSteps, r.steps), resp, true)
+		// It still wanted tools when no more were offered.
+		return r.finishWith(fmt.Sprintf(sayNoSteps, r.steps), resp, true)
 	case resp.Finish == finishLength && resp.Thought:
-		return r.finish(sayCutThoughts, resp, true)
+		return r.finishWith(sayCutThoughts, resp, true)
 	case resp.Finish == finishLength:
-		return r.finish(sayCut, resp, true)
+		return r.finishWith(sayCut, resp, true)
 	default:
-		res := r.finish(sayEmpty, resp, true)
-		res.Text = strings.Join(r.said, "\n\n") // the caller decides what that means
+		res := r.finishWith(sayEmpty, resp, true)
+		res.Text = strings.Join(r.said, "\n\n") // the caller decides what to do without a text
 		return res
 	}
 }
 
-// finish makes text the turn's last message. resp is where it comes from, if
-// it comes from the model.
-func (r *run) finish(text string, resp *Response, synthetic bool) Result {
+// finishWith makes text the turn's last message. resp is the answer that it comes
+// from, or nil.
+func (r *run) finishWith(text string, resp *Response, synthetic bool) Result {
 	m := sessions.Message{Role: sessions.RoleAssistant, Content: text, Synthetic: synthetic}
 	if resp != nil {
 		m.Usage, m.Model = resp.Message.Usage, resp.Message.Model
@@ -228,33 +228,33 @@ func (r *run) finish(text string, resp *Response, synthetic bool) Result {
 	}
 }
 
-// messages is what the turn adds to the transcript, so far.
-func (r *run) messages() []sessions.Message { return slices.Clone(r.all[r.own:]) }
+// messages returns what the turn has added to the transcript so far.
+func (r *run) messages() []sessions.Message { return slices.Clone(r.all[r.inputAt:]) }
 
 func (r *run) last() *sessions.Message { return &r.all[len(r.all)-1] }
 
-// stamp fills in what every message of the turn has.
+// stamp sets the fields that every message of the turn has.
 func (r *run) stamp(m *sessions.Message) {
 	m.Turn = r.t.ID
 	m.At = r.a.now()
 	if m.Role == sessions.RoleAssistant {
-		m.Model = cmp.Or(m.Model, r.model.Name()) // a fallback says who answered
+		m.Model = cmp.Or(m.Model, r.model.Name()) // a fallback sets its own name
 	}
 }
 
-// take journals an answer with tool calls and makes it part of the turn.
-func (r *run) take(ctx context.Context, resp *Response) error {
+// acceptCalls journals an answer with tool calls and adds it to the turn.
+func (r *run) acceptCalls(ctx context.Context, resp *Response) error {
 	m := resp.Message
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepModel, Message: &m}); err != nil {
 		return err
 	}
-	r.add(m)
+	r.appendMessage(m)
 	return nil
 }
 
-// add appends m, which the model wrote or somebody said.
-func (r *run) add(m sessions.Message) {
+// appendMessage appends m, an answer of the model or a message of a person.
+func (r *run) appendMessage(m sessions.Message) {
 	m.Turn = cmp.Or(m.Turn, r.t.ID)
 	r.all = append(r.all, m)
 	switch {
@@ -268,19 +268,19 @@ func (r *run) add(m sessions.Message) {
 	}
 }
 
-// note journals and appends a synthetic message for the model.
-func (r *run) note(ctx context.Context, text string) error {
+// addNote journals and appends a synthetic message for the model.
+func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepNote, Message: &m}); err != nil {
 		return err
 	}
-	r.add(m)
+	r.appendMessage(m)
 	return nil
 }
 
-// steer asks for messages that came while the turn ran. The caller has
-// journaled them.
+// steer appends messages that arrived while the turn ran. The caller has journaled
+// them.
 func (r *run) steer(ctx context.Context) error {
 	if r.t.Steer == nil || r.steps == 0 {
 		return nil
@@ -290,12 +290,12 @@ func (r *run) steer(ctx context.Context) error {
 		return fmt.Errorf("agent: steer: %w", err)
 	}
 	for _, m := range msgs {
-		r.add(m)
+		r.appendMessage(m)
 	}
 	return nil
 }
 
-// record journals s. Tools that run side by side call it one at a time.
+// record journals s. It is safe for tools that run side by side.
 func (r *run) record(ctx context.Context, s sessions.Step) error {
 	if r.t.Record == nil {
 		return nil
@@ -318,7 +318,7 @@ func (r *run) progress(p Progress) {
 	r.t.Progress(p)
 }
 
-// stopped returns ctx's error, with its cause where that says more.
+// stopped returns ctx's error, with its cause if that says more.
 func stopped(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {

@@ -17,7 +17,7 @@ import (
 
 func TestRunAnswers(t *testing.T) {
 	m := newScript(t, say("It is noon."))
-	a := newAgent(t, &able{m, agent.Abilities{Apart: true}}, agent.Options{System: "You are Dragoman."}, newCounter("b"), newCounter("a"))
+	a := newAgent(t, &able{m, agent.Abilities{SeparatesThoughts: true}}, agent.Options{System: "You are Dragoman."}, newCounter("b"), newCounter("a"))
 	var j journal
 	var seen []agent.Progress
 	turn := turnOf("What time is it?")

@@ -17,60 +17,61 @@ import (
 // step makes one model call and returns its answer, cleaned and stamped: see
 // [run.readAnswer].
 //
-// Below it answers are handed on as pointers: a turn spends its life waiting
-// for the model, and every copy in a function that waits makes the stack of
-// every waiting turn larger. A thousand of them were 32 MB.
+// The functions below pass answers as pointers. A turn spends most of its life
+// waiting for the model, and every copy in a waiting function makes the stack of
+// every waiting turn larger: 32 MB for a thousand turns.
 func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n")})
-	resp, err := r.call(ctx, final)
+	resp, err := r.callModel(ctx, final)
 	if err != nil {
 		return nil, err
 	}
-	r.asked = Asked{}
+	r.pin = Pin{}
 	r.steps++
 	m := &resp.Message
 	m.Role = sessions.RoleAssistant
 	if m.Usage == nil {
 		m.Usage = resp.Usage
 	}
-	r.count(m.Usage)
+	r.addUsage(m.Usage)
 	r.stamp(m)
 	r.finished, r.thought = resp.Finish, resp.Thought
 	return resp, nil
 }
 
-// call builds a request that fits and sends it. When the server finds it too
-// long all the same, it is tried again with less, by one means after another.
-func (r *run) call(ctx context.Context, final bool) (*Response, error) {
-	if err := r.within(ctx); err != nil {
+// callModel builds a request that fits and sends it. If the server still finds it too
+// long, it is made smaller in several ways, one after another.
+func (r *run) callModel(ctx context.Context, final bool) (*Response, error) {
+	if err := r.enforceMessageLimit(ctx); err != nil {
 		return nil, err
 	}
-	if r.tight(final) {
-		r.forced = true
+	if r.exceedsLearned(final) {
+		r.forcePrune = true
 	}
-	if keep := r.keepNow(final); keep != nil {
+	if keep := r.keepIfTooLong(final); keep != nil {
 		if err := r.compact(ctx, keep); err != nil {
 			return nil, err
 		}
 	}
-	var tried rescue
-	resp, err := r.tries(ctx, &tried, final)
-	// Not before, so that it changes nothing about what is tried until then.
+	var tried attempts
+	resp, err := r.sendUntilItFits(ctx, &tried, final)
+	// Not earlier, so that it does not change what is tried above.
 	name := r.model.Name()
-	r.a.noteLength(name, r.a.sizeOf(name), tried.refused, tried.passed)
+	r.a.learnLimit(name, r.a.nominalWindow(name), tried.refused, tried.passed)
 	return resp, err
 }
 
-// tries sends a request, and a smaller one while the server finds it too long.
-func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, error) {
+// sendUntilItFits sends a request, and smaller ones while the server finds it too
+// long.
+func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) (*Response, error) {
 	for {
 		req, lacks := r.request(final)
 		r.lacks = lack{max(r.lacks.all, lacks.all), max(r.lacks.silent, lacks.silent)}
-		r.noteCut(ctx)
+		r.logCut(ctx)
 		resp, err := r.send(ctx, &req)
 		if err == nil {
 			r.readAnswer(resp)
-			if tried.refused > 0 { // else there is nothing to learn from it
+			if tried.refused > 0 { // otherwise there is nothing to learn
 				tried.passed = r.requestTokens(&req)
 			}
 			if !r.silentCut(&req, resp) {
@@ -84,45 +85,45 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		if !errors.Is(err, errOverWindow) {
 			tried.refused = r.requestTokens(&req)
 		}
-		means, stop := r.rescue(ctx, req, tried, final)
+		means, stop := r.shrink(ctx, req, tried, final)
 		switch {
 		case stop != nil:
 			return nil, stop
 		case means == "":
 			return nil, fmt.Errorf("agent: the turn does not fit the model's window, even without older messages: %w", err)
 		}
-		r.a.log.Warn("request too long for the model, trying with less",
+		r.a.log.Warn("request too long for the model; trying a smaller one",
 			"key", r.t.Key.String(), "means", means, "err", err)
 	}
 }
 
-// requestTokens is how many tokens req takes, as we count them.
+// requestTokens returns the size of req in tokens, as we count them.
 func (r *run) requestTokens(req *Request) int { return r.fixed + r.a.messageTokens(req.Messages) }
 
-// tooLong reports whether err says that a request does not fit the window.
+// tooLong reports whether err says that a request does not fit the model's window.
 func tooLong(err error) bool {
 	var me *ModelError
 	return errors.As(err, &me) && me.Kind == ErrorContext
 }
 
-// errOverWindow is a request that is not sent, because it has more tokens than
-// its model takes.
+// errOverWindow: the request was not sent, because it has more tokens than its model
+// takes.
 var errOverWindow = errors.New("agent: the request has more tokens than the model takes")
 
-// send makes a call, unless req is larger than the window. What was learned of
-// the window is a guess: it makes views shorter and keeps nothing from being
-// sent, or a wrong one would leave everybody without answers until it is over.
+// send makes a call, unless req is larger than the nominal window. A learned window
+// only makes requests shorter and never keeps one from being sent: a wrongly learned
+// one would leave everybody without answers until it expires.
 func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	name := r.model.Name()
-	most := r.a.room(name, r.a.sizeOf(name))
+	most := r.a.room(name, r.a.nominalWindow(name))
 	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}
-	req.Asked = &r.asked
+	req.Pin = &r.pin
 	return r.a.complete(ctx, r.model, req, r.stream)
 }
 
-// stream returns what turns the deltas of one try into progress.
+// stream returns the function that turns the deltas of one try into progress.
 func (r *run) stream() func(Delta) {
 	if r.t.Progress == nil && r.t.Alive == nil && r.t.Thoughts == nil {
 		return nil
@@ -133,80 +134,78 @@ func (r *run) stream() func(Delta) {
 	if before != "" {
 		before += "\n\n"
 	}
-	shown, apart := 0, AbilitiesOf(r.model).Apart
-	alive, think := r.t.Alive, r.thoughts()
+	shown, apart := 0, AbilitiesOf(r.model).SeparatesThoughts
+	alive, think := r.t.Alive, r.thoughtSink()
 	return func(d Delta) {
 		if alive != nil {
 			alive()
 		}
 		if think != nil && d.Reasoning != "" {
-			r.asked.Shown = true
+			r.pin.Shown = true
 			think(d.Reasoning)
 		}
 		apart = apart || d.Reasoning != ""
 		if d.Text == "" {
 			return
 		}
-		if !read { // not before: now it is known which model answers
+		if !read { // only now is it known which model answers
 			read, u, waits = true, r.reader(), !r.a.habit(r.answerer()).known
 		}
 		text := u.Add(d.Text)
 		if waits && !apart && !u.Thought() {
-			return // all of it may turn out to be thoughts
+			return // all of it may still turn out to be thoughts
 		}
-		if len(text) != shown { // less, where thoughts are taken back
+		if len(text) != shown { // shorter, if text turned out to be thoughts
 			shown = len(text)
-			r.asked.Shown = r.asked.Shown || r.t.Progress != nil
+			r.pin.Shown = r.pin.Shown || r.t.Progress != nil
 			r.progress(Progress{Text: before + text})
 		}
 	}
 }
 
-// thoughts returns what takes the thoughts of one try, or nil.
-func (r *run) thoughts() func(string) {
+// thoughtSink returns the function that gets the thoughts of one try, or nil.
+func (r *run) thoughtSink() func(string) {
 	tell, begun := r.t.Thoughts, false
 	if tell == nil {
 		return nil
 	}
 	return func(piece string) {
-		if !begun && r.toldThoughts {
+		if !begun && r.sentThoughts {
 			piece = "\n\n" + piece
 		}
-		begun, r.toldThoughts = true, true
+		begun, r.sentThoughts = true, true
 		tell(piece)
 	}
 }
 
-// errResting is a call that is not made, because the model's server has asked
-// to be left alone.
-var errResting = errors.New("its server asked for a pause")
+// errPaused: no call was made, because the model's server asked us to wait.
+var errPaused = errors.New("its server asked for a pause")
 
 const (
-	// mostPause bounds a pause. Servers that name a day are often well in minutes,
-	// and nobody would learn that without asking again.
-	mostPause = time.Minute
-	// retryDelay is the wait before the second try. It doubles with every further
-	// one.
+	// maxPause limits a pause. Servers that ask for a day often recover within
+	// minutes, and only a new call shows that.
+	maxPause = time.Minute
+	// retryDelay is the wait before the second try. It doubles with each further one.
 	retryDelay = 500 * time.Millisecond
-	// longestWait is how long one model call waits between its tries, all in all.
-	// Where a server says to come back later than that, or said so to another
-	// turn, Run returns a *ModelError that says when.
-	longestWait = 20 * time.Second
+	// maxWait limits the waits of one model call, all together. If a server asks for
+	// more, or asked another turn for more, Run returns a *ModelError that says when
+	// to come back.
+	maxWait = 20 * time.Second
 )
 
-// complete makes one model call and tries again while that may help. stream
-// returns what the deltas of one try go to. Every request passes here, those for
-// summaries too, so this is where the validator stands.
+// complete makes one model call and retries while that may help. stream returns the
+// function that gets the deltas of one try. Every request passes through here, those
+// for summaries too, so it is validated here.
 func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
 	if err := window.Validate(req.Messages); err != nil {
 		return nil, fmt.Errorf("agent: build request: %w", err)
 	}
-	delay, left := retryDelay, longestWait
+	delay, left := retryDelay, maxWait
 	for try := 1; ; try++ {
 		until, _ := a.pauses.get(model.Name())
 		rest := max(time.Until(until), 0)
 		if rest > left {
-			return nil, fmt.Errorf("agent: model call: %w", &ModelError{Kind: ErrorTemporary, Cause: CauseBusy, After: rest, Err: errResting})
+			return nil, fmt.Errorf("agent: model call: %w", &ModelError{Kind: ErrorTemporary, Cause: CauseBusy, After: rest, Err: errPaused})
 		}
 		if left -= rest; rest > 0 {
 			if err := sleep(ctx, rest); err != nil {
@@ -223,16 +222,16 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 		err = fmt.Errorf("agent: model call: %w", err)
 		named, again := retryAfter(err)
 		if named > 0 {
-			a.pauses.set(model.Name(), time.Now().Add(min(named, mostPause)))
+			a.pauses.set(model.Name(), time.Now().Add(min(named, maxPause)))
 		}
-		// Jitter, so that many conversations do not come back in step.
+		// Jitter keeps many conversations from retrying at the same moment.
 		wait := max(named, delay/2+rand.N(delay/2+1))
 		if !again || try >= a.opts.Tries || wait > left {
 			return nil, err
 		}
 		left -= wait
-		delay = min(2*delay, longestWait)
-		a.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
+		delay = min(2*delay, maxWait)
+		a.log.LogAttrs(ctx, slog.LevelWarn, "model call failed; trying again",
 			slog.Int("attempt", try), slog.Duration("wait", wait), slog.Any("err", err))
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
@@ -240,8 +239,8 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 	}
 }
 
-// once makes one call. Inlined, its copies of the answer would lie on the
-// stack of every turn that waits, once for each way out of complete.
+// once makes one call. If it were inlined, its copies of the answer would be on the
+// stack of every waiting turn, once for each return of complete.
 //
 //go:noinline
 func once(ctx context.Context, model Model, req *Request, onDelta func(Delta)) (*Response, error) {
@@ -249,8 +248,8 @@ func once(ctx context.Context, model Model, req *Request, onDelta func(Delta)) (
 	return &resp, err
 }
 
-// retryAfter reports whether a failed call may be tried again, and how long
-// the server wants to be left alone before. What has no type is temporary.
+// retryAfter reports whether to retry a failed call, and how long the server asked us
+// to wait. Errors of unknown type count as temporary.
 func retryAfter(err error) (time.Duration, bool) {
 	var me *ModelError
 	if !errors.As(err, &me) {

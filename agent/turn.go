@@ -8,87 +8,86 @@ import (
 	"dragoman/sessions"
 )
 
-// Turn is what one run of the loop works on.
+// Turn is the input of one run of the loop.
 type Turn struct {
 	ID      string
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
-	// Operator says that the turn is of whoever runs Dragoman: their own chat, or a
-	// job that they configured.
+	// Operator says that the operator is asking: in their own chat, or by a job that
+	// they configured.
 	Operator bool
-	// System is added to the agent's system prompt: the channel's own part.
-	// It stays the same from turn to turn.
+	// System is the channel's part of the system prompt. It stays the same from turn
+	// to turn.
 	System string
-	// History is only read, but its Messages may have room for more, as stores
-	// give it: that is the run's while it lasts. A copy would be as large as
-	// the conversation, for every turn that waits.
+	// History must not change while the turn runs. Its Messages may have spare
+	// capacity, which the run uses: a copy would take as much memory as the
+	// conversation, for each waiting turn.
 	History sessions.History
 	// Input is what the turn answers: one or more user messages.
 	Input []sessions.Message
-	// Steps is the journal of an earlier run of the same turn. Finished steps
-	// are not repeated.
+	// Steps is the journal of an earlier run of this turn. Finished steps are not
+	// repeated.
 	Steps []sessions.Step
-	// Record journals a step and returns once it is durable. An error ends the
-	// turn with that error.
+	// Record journals a step, and returns once it is durable. Its error ends the
+	// turn.
 	Record func(context.Context, sessions.Step) error
-	// Progress is told how the answer grows. It must not block. May be nil.
+	// Progress, if not nil, is called as the answer grows. It must not block.
 	Progress func(Progress)
-	// Thoughts, if not nil, is told of each piece of the model's thoughts that its
-	// server marks as such, for people to see while they wait. It must not block.
-	// The thoughts of one call begin with "\n\n" after those of another.
+	// Thoughts, if not nil, gets the model's thoughts piece by piece, where its
+	// server marks them as such, for people to see while they wait. It must not
+	// block. The thoughts of each later call begin with "\n\n".
 	Thoughts func(piece string)
-	// Alive, if not nil, is told of every piece of an answer that comes, also of
-	// those that nobody is shown. It must not block.
+	// Alive, if not nil, is called for every piece of an answer that arrives, shown
+	// or not. It must not block.
 	Alive func()
-	// MayUseTools, if not nil, is asked before each call of a tool whether the
-	// person may still have it. If not, the call is answered so, and the model
-	// answers without tools. An error ends the turn. It is called side by side.
+	// MayUseTools, if not nil, is asked before each tool call whether the person may
+	// still use tools. If not, the call is answered with a refusal, and the model
+	// answers without tools. An error ends the turn. It must be safe for concurrent
+	// use.
 	MayUseTools func(context.Context) (bool, error)
-	// Steer, if not nil, is asked between steps for messages that came
-	// meanwhile; it has journaled them itself (StepSteer).
+	// Steer, if not nil, is asked between steps for messages that arrived meanwhile.
+	// It has journaled them (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)
-	// Compact, if not nil, summarises the conversation and returns what its
-	// history is then. It is called when a request does not fit, before it is
-	// sent or after the server refused it; what the turn itself has said and
-	// done so far is no part of it. keep is for [recap.Summarizer.Summarize], and may be
-	// nil. On an error, which may be [recap.ErrNothingToSummarize], the turn goes on
-	// with the history that it has and leaves older messages out of its requests.
+	// Compact, if not nil, summarises the conversation and returns its new history.
+	// It is called when a request does not fit, before sending it or after the server
+	// refused it. What the running turn itself said and did is not summarised. keep
+	// is passed to [recap.Summarizer.Summarize] and may be nil. If it fails, for
+	// example with [recap.ErrNothingToSummarize], the turn continues with the history
+	// it has, and leaves older messages out of its requests.
 	Compact func(ctx context.Context, keep *window.Keep) (sessions.History, error)
 }
 
-// Progress is a sign of life of a running turn.
+// Progress is what people see of a running turn.
 type Progress struct {
-	Text string // the whole visible text so far
-	Note string // what is being done: "web_fetch …"; "" while text streams
+	Text string // all visible text so far
+	Note string // what is happening: "web_fetch …"; "" while text streams
 }
 
-// Result is what a turn came to.
+// Result is the outcome of a turn.
 type Result struct {
-	// Messages are for the transcript: the input, then what model and tools
-	// added. Complete: every tool call is answered.
+	// Messages are for the transcript: the input, then what the model and the tools
+	// added. Every tool call is answered.
 	Messages []sessions.Message
-	// Text is the answer for the person, in Markdown; never empty, except for
-	// an empty answer of the model, which the caller decides on.
+	// Text is the answer for the person, in Markdown. It is empty only if the model's
+	// answer is; the caller decides what to do then.
 	Text  string
 	Usage sessions.Usage // over all calls of the turn
 	Steps int            // model calls
-	// Finish is the reason why the last answer ended, as the server gave it, and
-	// Thought says that the model reasoned in it. With an empty Text they say why
-	// it is empty.
+	// Finish and Thought are [Response.Finish] and [Response.Thought] of the last
+	// answer. If Text is empty, they say why.
 	Finish  string
 	Thought bool
-	// Unaccounted counts the messages of the conversation that a request of the
-	// turn neither showed nor had a summary of: of the request that lacked most.
-	// It is 0 unless there was no room and a summary could not be made, or not
-	// of these: the turn's own may be too many. What the model is told of them
-	// is how many they are.
+	// Unaccounted is the largest number of messages that one of the turn's requests
+	// neither showed nor had a summary of. It is more than 0 only if there was no
+	// room and no summary could be made, or if the turn's own messages are too many.
+	// The model is told their number.
 	Unaccounted int
-	// SilentlyDropped counts those that a request did not say to leave out either. It is
-	// 0, or we have a bug.
+	// SilentlyDropped is how many of these were left out without telling the model.
+	// More than 0 is a bug.
 	SilentlyDropped int
-	// SummaryFailed says that requests of the turn left messages out because the
-	// conversation could not be summarised, now or a short while ago. Whoever
-	// writes there does not see that: they are to be told, once.
+	// SummaryFailed says that requests left messages out because summarising the
+	// conversation failed, now or shortly before. People cannot see that, so the
+	// caller should tell them, once.
 	SummaryFailed bool
 }

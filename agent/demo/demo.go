@@ -39,7 +39,7 @@ const Delay = 15 * time.Millisecond
 type Model struct{ delay time.Duration }
 
 // Abilities say that it writes no thoughts.
-func (*Model) Abilities() agent.Abilities { return agent.Abilities{Apart: true} }
+func (*Model) Abilities() agent.Abilities { return agent.Abilities{SeparatesThoughts: true} }
 
 var _ agent.Model = (*Model)(nil)
 

@@ -21,7 +21,7 @@ const (
 
 // Fallback is a model over several: the first that is well answers. A failure
 // makes way for the next one only while nothing of the answer was shown, also
-// when the answer is tried again ([agent.Asked]), and only if it lies with the server: what is too long for one model or malformed
+// when the answer is tried again ([agent.Pin]), and only if it lies with the server: what is too long for one model or malformed
 // is the caller's matter. A model that failed is passed over for a while; if all
 // have, the one whose time ends first is asked all the same.
 //
@@ -35,10 +35,10 @@ type Fallback struct {
 }
 
 var (
-	_ agent.Model = (*Fallback)(nil)
-	_ agent.Able  = (*Fallback)(nil)
+	_ agent.Model              = (*Fallback)(nil)
+	_ agent.ModelWithAbilities = (*Fallback)(nil)
 
-	_ agent.Several = (*Fallback)(nil)
+	_ agent.FallbackModel = (*Fallback)(nil)
 )
 
 // NewFallback makes a model of first and those that stand in for it, in order.
@@ -82,7 +82,7 @@ func (f *Fallback) order() (well []int) {
 }
 
 // orderFor is that order, or the one model that people saw begin the answer.
-func (f *Fallback) orderFor(a *agent.Asked) []int {
+func (f *Fallback) orderFor(a *agent.Pin) []int {
 	if a != nil && a.Shown {
 		for i := range f.models {
 			if f.models[i].Name() == a.Model {
@@ -97,10 +97,10 @@ func (f *Fallback) orderFor(a *agent.Asked) []int {
 // If none does, the error is that of the first one asked whose trouble may pass.
 func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	var failed *agent.ModelError
-	for _, i := range f.orderFor(r.Asked) {
+	for _, i := range f.orderFor(r.Pin) {
 		begun := false
-		if r.Asked != nil {
-			r.Asked.Model = f.models[i].Name()
+		if r.Pin != nil {
+			r.Pin.Model = f.models[i].Name()
 		}
 		resp, err := f.models[i].Complete(ctx, r, func(d agent.Delta) {
 			begun = true

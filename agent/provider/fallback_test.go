@@ -193,7 +193,7 @@ type breaking struct {
 
 func (b *breaking) Name() string { return "first" }
 
-func (b *breaking) Abilities() agent.Abilities { return agent.Abilities{Apart: true} }
+func (b *breaking) Abilities() agent.Abilities { return agent.Abilities{SeparatesThoughts: true} }
 
 func (b *breaking) Complete(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	if onDelta != nil && !b.silent {

@@ -143,7 +143,7 @@ func TestLimitThatNeverPasses(t *testing.T) {
 			want = agent.ErrorRefused
 		}
 		var me *agent.ModelError
-		if !errors.As(err, &me) || me.Kind != want || me.Limit != tc.limit || me.Asked != tc.asked {
+		if !errors.As(err, &me) || me.Kind != want || me.Limit != tc.limit || me.Requested != tc.asked {
 			t.Errorf("%s: %+v, want %s with %d and %d", tc.text, me, want, tc.limit, tc.asked)
 		}
 		if tc.limit > 0 && !strings.Contains(err.Error(), fmt.Sprintf("rate limit is smaller than the request (limit %d, requested %d)", tc.limit, tc.asked)) {

@@ -58,8 +58,8 @@ type Model struct {
 }
 
 var (
-	_ agent.Model = (*Model)(nil)
-	_ agent.Able  = (*Model)(nil)
+	_ agent.Model              = (*Model)(nil)
+	_ agent.ModelWithAbilities = (*Model)(nil)
 )
 
 // New checks the options and makes a model. It does not contact the server.

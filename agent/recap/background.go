@@ -133,10 +133,10 @@ func (s *Summaries) end(k channels.Key, err error, failed bool) (asker *channels
 // with a method Passing, and how long its server wants to be left alone.
 func pauseAfter(err error, failures int) time.Duration {
 	var may interface {
-		Passing() (after time.Duration, passes bool)
+		Temporary() (after time.Duration, passes bool)
 	}
 	if errors.As(err, &may) {
-		if after, passes := may.Passing(); passes {
+		if after, passes := may.Temporary(); passes {
 			return max(min(briefPause<<min(failures-1, 6), summaryPause), after)
 		}
 	}

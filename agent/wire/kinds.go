@@ -139,7 +139,7 @@ func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 	out := &agent.ModelError{Kind: e.kind(status)}
 	text := prefix
 	if limit, asked := e.never(); out.Kind == agent.ErrorRefused && limit > 0 {
-		out.Limit, out.Asked = limit, asked
+		out.Limit, out.Requested = limit, asked
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
 			"waiting does not help, but a smaller context_window or a higher limit does; ", limit, asked)
 	}

@@ -69,7 +69,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 		said.person, said.cure = r.tooLong(), ""
 	case model.Limit > 0:
 		said.person = fmt.Sprintf("the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting does not help. "+
-			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Asked)
+			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Requested)
 		said.cure = ""
 	}
 	text := r.g.spellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))

@@ -284,7 +284,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		{"never back", down, "could not reach the model"},
 		{"refused", &agent.ModelError{Kind: agent.ErrorRefused, Err: errors.New("bad key")}, "refuses my requests"},
-		{"limited for ever", &agent.ModelError{Kind: agent.ErrorRefused, Limit: 6000, Asked: 9000, Err: errors.New("too large")}, "(limit 6000 tokens, requested 9000), so waiting does not help"},
+		{"limited for ever", &agent.ModelError{Kind: agent.ErrorRefused, Limit: 6000, Requested: 9000, Err: errors.New("too large")}, "(limit 6000 tokens, requested 9000), so waiting does not help"},
 		{"context", &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}, "this message is too long"},
 		{"other", errors.New("sk-secret"), "something went wrong"},
 	} {

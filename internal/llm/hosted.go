@@ -62,7 +62,7 @@ func (v *hosted) Abilities() agent.Abilities {
 	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
 		a.Window = f.Window
 	}
-	a.Apart = v.apart
+	a.SeparatesThoughts = v.apart
 	if v.configured > 0 {
 		a.Window = v.configured
 	}

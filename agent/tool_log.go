@@ -11,9 +11,9 @@ import (
 // stoppedCall is the failure of a call whose turn was stopped.
 const stoppedCall = "stopped"
 
-// logCall logs how a call of a tool ended, which ran under ctx. One that failed
-// is said at the default level: the model reads why and goes on, so that an
-// operator would not hear of a tool that never works.
+// logCall logs how a tool call that ran under ctx ended. Failures are logged at Info:
+// the model reads the error and carries on, so otherwise an operator would not notice
+// a tool that never works.
 func (r *run) logCall(ctx context.Context, name string, took time.Duration, o outcome) {
 	facts := []any{"key", r.t.Key.String(), "tool", name, "took", took, "bytes", len(o.text)}
 	switch kind := failure(ctx, o.err); kind {
@@ -26,9 +26,8 @@ func (r *run) logCall(ctx context.Context, name string, took time.Duration, o ou
 	}
 }
 
-// failure is the kind of a tool's error, "" if there is none. The error's text
-// is for the model alone: it quotes what people asked for, as paths, addresses
-// and search words.
+// failure returns the kind of a tool's error, or "". The text of the error is not
+// logged, because it quotes what people asked for: paths, addresses, search words.
 func failure(ctx context.Context, err error) string {
 	var network net.Error
 	switch {
