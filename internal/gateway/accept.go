@@ -104,7 +104,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {
 	case sessions.Queued:
-		g.live.arrived(m.Key, g.opts.Queue)
+		g.live.arrived(m.Key, got.Seq, g.opts.Queue)
 	case sessions.Replaced, sessions.Withdrawn:
 		g.live.inputChanged(m.Key, got.Seq)
 	}

@@ -74,7 +74,7 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	}
 	g.opts.Observer.Accepted(k.Channel(), string(got.Outcome))
 	if got.Outcome == sessions.Queued {
-		g.live.arrived(k, g.opts.Queue)
+		g.live.arrived(k, got.Seq, g.opts.Queue)
 	}
 	for {
 		if text, over, err := g.answerTo(ctx, k, m.ID, q.Owner); over || err != nil {

@@ -179,6 +179,32 @@ func TestInterruptStartsAgainWithTheNewMessage(t *testing.T) {
 	})
 }
 
+// tardy returns from Accept a second after the message was stored and its turn
+// began.
+type tardy struct{ gateway.Store }
+
+func (s tardy) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	got, err := s.Store.Accept(ctx, e)
+	time.Sleep(time.Second)
+	return got, err
+}
+
+func TestNoTurnIsInterruptedByItsOwnMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Queue = gateway.Interrupt
+			w.store = tardy{w.store}
+		})
+		w.agent.run = slowEcho(10 * time.Second)
+		w.say("1", "one")
+		time.Sleep(time.Minute)
+		w.expect("1", "echo one")
+		if got := w.seen.get("turn interrupted"); got != 0 {
+			t.Errorf("interrupted turns = %d, want 0", got)
+		}
+	})
+}
+
 func TestQueueFullIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.MaxWaiting = 3 })

@@ -79,9 +79,10 @@ func (l *liveTurns) kick(k channels.Key) {
 	}
 }
 
-// arrived tells a running turn that a message waits after it.
-func (l *liveTurns) arrived(k channels.Key, mode Mode) {
-	if t := l.get(k); t != nil {
+// arrived tells a running turn of k that message seq was stored. A turn that
+// began in between may already read it.
+func (l *liveTurns) arrived(k channels.Key, seq int64, mode Mode) {
+	if t := l.get(k); t != nil && !slices.Contains(t.seqs(), seq) {
 		t.hasMore(mode)
 	}
 }
