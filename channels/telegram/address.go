@@ -6,10 +6,10 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// address finds out whether text is meant for the bot, and takes the bot's
-// name off its start ("@bot what?" is "what?", "/new@bot" is "/new"). ok is
-// false for a command that names another bot.
-func (c *Channel) address(text string, entities []models.MessageEntity) (rest string, addressed, ok bool) {
+// spokenTo reports whether text addresses the bot, and returns it without the bot's
+// name at the beginning ("@bot what?" becomes "what?", "/new@bot" becomes "/new").
+// ok is false for a command to another bot.
+func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (rest string, addressed, ok bool) {
 	for _, e := range entities {
 		start, end, valid := span(text, e.Offset, e.Length)
 		if !valid {
@@ -40,7 +40,7 @@ func (c *Channel) address(text string, entities []models.MessageEntity) (rest st
 		addressed = true
 		if strings.TrimSpace(text[:start]) == "" {
 			if after := strings.TrimLeft(text[end:], " ,:;\n\t"); after != "" {
-				// Offsets of later entities no longer fit, but one mention is enough.
+				// One mention is enough. The offsets of later ones no longer fit.
 				return after, true, true
 			}
 		}
@@ -52,8 +52,8 @@ func (c *Channel) isMe(username string) bool {
 	return username != "" && strings.EqualFold(username, c.username())
 }
 
-// span turns an entity's UTF-16 offset and length into byte positions; false
-// if they do not lie within text or cut a character.
+// span converts an entity's UTF-16 offset and length to byte positions. ok is false
+// if they lie outside text or inside a character.
 func span(text string, offset, length int) (start, end int, ok bool) {
 	if offset < 0 || length <= 0 {
 		return 0, 0, false
@@ -75,7 +75,7 @@ func span(text string, offset, length int) (start, end int, ok bool) {
 	return start, end, start >= 0 && end > start
 }
 
-// unitsOf is the length of r in UTF-16, in which Telegram measures.
+// unitsOf is the length of r in UTF-16 code units, which Telegram counts.
 func unitsOf(r rune) int {
 	if r > 0xffff {
 		return 2
@@ -83,7 +83,7 @@ func unitsOf(r rune) int {
 	return 1
 }
 
-// units is the length of s in UTF-16.
+// units is the length of s in UTF-16 code units.
 func units(s string) int {
 	n := 0
 	for _, r := range s {

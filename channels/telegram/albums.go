@@ -8,12 +8,12 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// mostAlbums is how many albums are remembered: their parts come one right
-// after the other.
-const mostAlbums = 64
+// maxAlbums bounds the albums that are remembered. A few are enough, because the parts
+// of an album arrive together.
+const maxAlbums = 64
 
-// albums are those that address the bot. Telegram makes a message of each
-// picture, and only one of them has the caption that says for whom they are.
+// albums are the albums that address the bot. Each picture of an album is a message,
+// and only one of them has the caption with the bot's name.
 type albums struct {
 	mu    sync.Mutex
 	names []string // oldest first
@@ -25,12 +25,12 @@ func (s *albums) add(name string) {
 	if slices.Contains(s.names, name) {
 		return
 	}
-	if s.names = append(s.names, name); len(s.names) > mostAlbums {
+	if s.names = append(s.names, name); len(s.names) > maxAlbums {
 		s.names = slices.Delete(s.names, 0, 1)
 	}
 }
 
-// has reports whether m is part of one of them.
+// has reports whether m belongs to one of them.
 func (s *albums) has(m *models.Message) bool {
 	if m.MediaGroupID == "" {
 		return false
@@ -40,22 +40,22 @@ func (s *albums) has(m *models.Message) bool {
 	return slices.Contains(s.names, albumName(m))
 }
 
-// albumName is unique over chats.
+// albumName is unique across chats.
 func albumName(m *models.Message) string {
 	return strconv.FormatInt(m.Chat.ID, 10) + "/" + m.MediaGroupID
 }
 
-// addressAlbums looks which albums of a batch address the bot, before their
-// parts are handed in: the caption need not stand under the first one. What
-// trips a bug of ours here does so again in understand, which says it.
-func (c *Channel) addressAlbums(batch []arrived) {
+// addressAlbums finds the albums in batch that address the bot. It runs before their
+// parts go to the intake, because the caption need not be under the first one. A
+// panic here comes again in inbound, which reports it.
+func (c *Channel) addressAlbums(batch []update) {
 	defer func() { _ = recover() }()
 	for _, a := range batch {
 		m, _ := a.message()
 		if m == nil || m.MediaGroupID == "" {
 			continue
 		}
-		if _, addressed, ok := c.address(m.Caption, m.CaptionEntities); ok && (addressed || c.answersMe(m)) {
+		if _, addressed, ok := c.spokenTo(m.Caption, m.CaptionEntities); ok && (addressed || c.answersMe(m)) {
 			c.albums.add(albumName(m))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"dragoman/channels/telegram"
 )
 
-// The parts of an album are messages of their own that say which album they
-// are of. In a group all of them are meant for whom one of them is.
+// Each picture of an album is a separate message with the id of the album. In a group,
+// if one of them addresses the bot, all of them do.
 func TestAlbum(t *testing.T) {
 	n := newNetwork(t)
 	group := n.Group(-5, "friends")
@@ -42,7 +42,7 @@ func TestAlbum(t *testing.T) {
 	got := map[string]short{}
 	for _, m := range inbox.Messages() {
 		if len(m.Attachments) != 1 {
-			t.Fatalf("a part has %d files", len(m.Attachments))
+			t.Fatalf("a part has %d files, want 1", len(m.Attachments))
 		}
 		got[m.Attachments[0].Ref] = short{m.Album, m.Addressed}
 	}
@@ -51,11 +51,11 @@ func TestAlbum(t *testing.T) {
 		"other0": {"other", false}, "x": {"", false},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("came in:\n%v, want\n%v", got, want)
+		t.Errorf("albums = %v, want %v", got, want)
 	}
 	for _, m := range inbox.Messages() {
 		if m.Attachments[0].Kind != channels.AttachmentImage {
-			t.Errorf("%s is a %s", m.Attachments[0].Ref, m.Attachments[0].Kind)
+			t.Errorf("%s is a %s, want an image", m.Attachments[0].Ref, m.Attachments[0].Kind)
 		}
 	}
 }

@@ -18,29 +18,29 @@ import (
 	"dragoman/channels"
 )
 
-// mostAnswer bounds what is read of one answer. A hundred of the largest
-// updates stay far below it.
-const mostAnswer = 64 << 20
+// maxAnswer bounds the bytes read of one answer. A hundred updates of the largest size
+// stay far below it.
+const maxAnswer = 64 << 20
 
-// mostAfter bounds, in seconds, how long Telegram may ask us to wait.
-const mostAfter = 24 * 60 * 60
+// maxRetryAfter bounds, in seconds, how long Telegram may ask us to wait.
+const maxRetryAfter = 24 * 60 * 60
 
-// client makes the calls. It posts JSON by itself; see docs/decisions/0010
-// for what the library's multipart costs.
+// client calls the Bot API. It posts JSON itself; docs/decisions/0010 says what the
+// library's multipart requests cost.
 type client struct {
-	// url is a function so that no formatting of a client shows the token.
-	url   func(method string) string
-	file  func(path string) string
-	scrub func(string) string
-	http  *http.Client
+	// url and file are functions, so that printing a client never shows the token.
+	url    func(method string) string
+	file   func(path string) string
+	redact func(string) string
+	http   *http.Client
 }
 
 func newClient(base, token string, o Options) *client {
 	c := &client{
-		url:   func(method string) string { return base + "/bot" + token + "/" + method },
-		file:  func(path string) string { return base + "/file/bot" + token + "/" + path },
-		scrub: func(s string) string { return strings.ReplaceAll(s, token, "<token>") },
-		http:  o.HTTP,
+		url:    func(method string) string { return base + "/bot" + token + "/" + method },
+		file:   func(path string) string { return base + "/file/bot" + token + "/" + path },
+		redact: func(s string) string { return strings.ReplaceAll(s, token, "<token>") },
+		http:   o.HTTP,
 	}
 	if c.http == nil {
 		c.http = &http.Client{
@@ -52,8 +52,8 @@ func newClient(base, token string, o Options) *client {
 	return c
 }
 
-// newTransport keeps many connections of HTTP/1.1: with HTTP/2 one dead
-// connection would hold up the poll and every send together.
+// newTransport uses many HTTP/1.1 connections. With HTTP/2 a single dead connection
+// would block the poll and every send.
 func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -64,17 +64,17 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConns:        128,
 		MaxIdleConnsPerHost: 128,
-		// A thousand chats that are answered in the same moment take turns. A
-		// call that is given up while it waits for a connection was not sent.
+		// If a thousand chats are answered at once, their calls wait for a free
+		// connection. A call that is cancelled while it waits was not sent.
 		MaxConnsPerHost: 256,
-		// Shorter than servers' own limits, so that a connection is rarely
-		// closed under a request, which would leave that send uncertain.
+		// This is shorter than the servers' limits, so that a server rarely closes a
+		// connection during a request: we could not know if that message was sent.
 		IdleConnTimeout: 20 * time.Second,
 	}
 }
 
-// refusal is Telegram's answer that it will not do what it was asked.
-type refusal struct {
+// apiError is an answer in which Telegram refuses a call.
+type apiError struct {
 	method      string
 	code        int
 	description string
@@ -82,12 +82,12 @@ type refusal struct {
 	migrateTo   int64
 }
 
-func (r *refusal) Error() string {
+func (r *apiError) Error() string {
 	return fmt.Sprintf("telegram: %s: %d %s", r.method, r.code, r.description)
 }
 
-// says reports whether the description contains one of the phrases.
-func (r *refusal) says(phrases ...string) bool {
+// contains reports whether the description has one of the phrases, in any case.
+func (r *apiError) contains(phrases ...string) bool {
 	for _, p := range phrases {
 		if strings.Contains(strings.ToLower(r.description), strings.ToLower(p)) {
 			return true
@@ -96,19 +96,19 @@ func (r *refusal) says(phrases ...string) bool {
 	return false
 }
 
-// broken is a call without a usable answer.
-type broken struct {
+// callError is the error of a call that got no usable answer.
+type callError struct {
 	method string
-	// reached says that the request may have got to Telegram.
+	// reached says that the request may have reached Telegram.
 	reached bool
 	cause   error
 }
 
-func (b *broken) Error() string { return fmt.Sprintf("telegram: %s: %v", b.method, b.cause) }
-func (b *broken) Unwrap() error { return b.cause }
+func (b *callError) Error() string { return fmt.Sprintf("telegram: %s: %v", b.method, b.cause) }
+func (b *callError) Unwrap() error { return b.cause }
 
-// envelope is the frame of every answer.
-type envelope struct {
+// response is the form of every answer of the Bot API.
+type response struct {
 	OK          bool            `json:"ok"`
 	Result      json.RawMessage `json:"result"`
 	Code        int             `json:"error_code"`
@@ -119,14 +119,14 @@ type envelope struct {
 	} `json:"parameters"`
 }
 
-// upload are the parameters of a call with a file.
+// upload holds the parameters of a call that sends a file.
 type upload struct {
 	values map[string]string
-	field  string // of the file
+	field  string // the name of the parameter that holds the file
 	file   *channels.File
 }
 
-// encode is the body for params, and its type.
+// encode returns the request body for params and its content type.
 func encode(params any) (body []byte, kind string, err error) {
 	u, isUpload := params.(*upload)
 	if !isUpload {
@@ -147,19 +147,19 @@ func encode(params any) (body []byte, kind string, err error) {
 	return b.Bytes(), w.FormDataContentType(), err
 }
 
-// call posts params and returns the result. Its errors are *refusal and
-// *broken, and never hold the token.
+// call posts params and returns the result. Its errors are *apiError or *callError,
+// and never contain the token.
 func (c *client) call(ctx context.Context, method string, params any, limit time.Duration) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	reached := false
-	fail := func(err error) error { return &broken{method, reached, c.tame(err)} }
+	fail := func(err error) error { return &callError{method, reached, c.hideToken(err)} }
 
 	body, kind, err := encode(params)
 	if err != nil {
 		return nil, fail(err)
 	}
-	// Before there is a connection nothing can have been sent.
+	// Until there is a connection, nothing can have been sent.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached = true }}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, c.url(method), bytes.NewReader(body))
 	if err != nil {
@@ -170,47 +170,48 @@ func (c *client) call(ctx context.Context, method string, params any, limit time
 	if err != nil {
 		return nil, fail(err)
 	}
-	reached = true // by whatever client was configured
+	reached = true // A configured client may not call the trace.
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return nil, fail(fmt.Errorf("read the answer (HTTP %d): %w", resp.StatusCode, err))
-	case len(answer) > mostAnswer:
-		return nil, fail(fmt.Errorf("the answer has more than %d bytes", mostAnswer))
+	case len(answer) > maxAnswer:
+		return nil, fail(fmt.Errorf("the answer has more than %d bytes", maxAnswer))
 	}
-	return c.open(method, resp.StatusCode, answer)
+	return c.decode(method, resp.StatusCode, answer)
 }
 
-// open takes the result out of an answer.
-func (c *client) open(method string, status int, answer []byte) (json.RawMessage, error) {
-	var e envelope
+// decode returns the result in an answer, or the error.
+func (c *client) decode(method string, status int, answer []byte) (json.RawMessage, error) {
+	var e response
 	if err := json.Unmarshal(answer, &e); err != nil || !e.OK && e.Code == 0 {
-		// Proxies answer with pages of their own. Only the status counts then.
+		// A proxy has answered with a page. Only its status counts.
 		if status == http.StatusOK {
-			return nil, &broken{method, true, errUnreadable}
+			return nil, &callError{method, true, errUnreadable}
 		}
-		e = envelope{Code: status, Description: http.StatusText(status)}
+		e = response{Code: status, Description: http.StatusText(status)}
 	}
 	if e.OK {
 		return e.Result, nil
 	}
-	return nil, &refusal{
-		method: method, code: e.Code, description: c.scrub(e.Description),
-		after: time.Duration(min(e.Parameters.RetryAfter, mostAfter)) * time.Second, migrateTo: e.Parameters.MigrateTo,
+	return nil, &apiError{
+		method: method, code: e.Code, description: c.redact(e.Description),
+		after: time.Duration(min(e.Parameters.RetryAfter, maxRetryAfter)) * time.Second, migrateTo: e.Parameters.MigrateTo,
 	}
 }
 
-// errUnreadable is a 200 that is no Bot API answer.
-var errUnreadable = errors.New("the answer is not what the Bot API sends")
+// errUnreadable is the cause of a callError if the answer has status 200 but is not
+// from a Bot API.
+var errUnreadable = errors.New("the answer is not from the Bot API")
 
-// tame takes the URL, which holds the token, out of an error of net/http.
-func (c *client) tame(err error) error {
+// hideToken removes the URL, which contains the token, from an error of net/http.
+func (c *client) hideToken(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
 	}
-	if text := err.Error(); c.scrub(text) != text {
-		return errors.New(c.scrub(text))
+	if text := err.Error(); c.redact(text) != text {
+		return errors.New(c.redact(text))
 	}
 	return err
 }

@@ -13,52 +13,52 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// button is one that a message has under it; none if empty.
+// button is the label of the button under a message; "" for none.
 type button string
 
 const (
-	stopButton  button = "Stop"  // under an answer that is being written
-	againButton button = "Again" // under one that is finished, between two people
+	stopButton  button = "Stop"  // under an unfinished answer
+	againButton button = "Again" // under a finished answer in a private chat
 )
 
-// commands are what a press on a button stands for.
+// commands maps each button to the command that a press gives.
 var commands = map[string]string{string(stopButton): "/stop", string(againButton): "/again"}
 
-// markup is the button as Telegram takes it.
+// markup is b in Telegram's form.
 func (b button) markup() *models.InlineKeyboardMarkup {
 	return &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{{{Text: string(b), CallbackData: string(b)}}}}
 }
 
-// What somebody reads whose press on a button does nothing.
+// Telegram shows these to a person whose press did nothing.
 const (
-	sayTooOld   = "This button is too old. Please write to me instead."
-	sayNotYours = "Only the person who asked, or an administrator, can stop this answer."
+	noticeTooOld   = "This button is too old. Please write to me instead."
+	noticeNotYours = "Only the person who asked, or an administrator, can stop this answer."
 )
 
-// press hands a press on a button in, as the command that it stands for, and
-// then answers it: Telegram shows a press as waiting until then. If that fails,
-// the sign of waiting goes by itself.
-func (c *Channel) press(ctx context.Context, in channels.Intake, id string, q *models.CallbackQuery) error {
-	say, err := c.pressed(ctx, in, id, q)
+// onPress hands the press of a button to the intake as a command, and then answers
+// it, because Telegram shows a spinner on the button until then. If the answer fails,
+// the spinner ends by itself.
+func (c *Channel) onPress(ctx context.Context, in channels.Intake, id string, q *models.CallbackQuery) error {
+	notice, err := c.handInPress(ctx, in, id, q)
 	if err != nil {
 		return err
 	}
-	_, err = c.api.call(ctx, "answerCallbackQuery", bot.AnswerCallbackQueryParams{CallbackQueryID: q.ID, Text: say}, showLimit)
+	_, err = c.api.call(ctx, "answerCallbackQuery", bot.AnswerCallbackQueryParams{CallbackQueryID: q.ID, Text: notice}, showTimeout)
 	if err != nil {
-		c.log.Debug("could not answer the press of a button", "msg_id", id, "err", err)
+		c.log.Debug("could not answer a button press", "msg_id", id, "err", err)
 	}
 	return nil
 }
 
-// pressed returns what to say to who pressed.
-func (c *Channel) pressed(ctx context.Context, in channels.Intake, id string, q *models.CallbackQuery) (string, error) {
+// handInPress returns the text that Telegram shows to the person who pressed.
+func (c *Channel) handInPress(ctx context.Context, in channels.Intake, id string, q *models.CallbackQuery) (string, error) {
 	m, command := q.Message.Message, commands[q.Data]
 	if m == nil || command == "" {
-		return sayTooOld, nil
+		return noticeTooOld, nil
 	}
-	key, err := c.key(m)
+	key, err := c.keyOf(m)
 	if err != nil {
-		return sayTooOld, nil
+		return noticeTooOld, nil
 	}
 	press := channels.Inbound{
 		Key: key, ID: id, Sender: sender(&models.Message{From: &q.From}), Text: command,
@@ -68,22 +68,23 @@ func (c *Channel) pressed(ctx context.Context, in channels.Intake, id string, q 
 		press.MessageID = strconv.Itoa(m.ReplyToMessage.ID)
 	}
 	if !press.Private && !c.mayStop(ctx, m, q.From.ID) {
-		return sayNotYours, nil
+		return noticeNotYours, nil
 	}
-	if p, able := in.(channels.Presser); able {
+	if p, ok := in.(channels.Presser); ok {
 		return p.Press(ctx, press)
 	}
 	return "", in.Accept(ctx, press)
 }
 
-// mayStop reports whether who may press Stop under m, an answer in a group:
-// whoever asked, or an administrator. A finger slips easily where many read.
+// mayStop reports whether the user who may press Stop under m, an answer in a group.
+// Only the person who asked and administrators may, because it is easy to tap by
+// mistake.
 func (c *Channel) mayStop(ctx context.Context, m *models.Message, who int64) bool {
 	asked := m.ReplyToMessage
 	if asked == nil || asked.From != nil && asked.From.ID == who {
 		return true
 	}
-	result, err := c.api.call(ctx, "getChatMember", bot.GetChatMemberParams{ChatID: m.Chat.ID, UserID: who}, showLimit)
+	result, err := c.api.call(ctx, "getChatMember", bot.GetChatMemberParams{ChatID: m.Chat.ID, UserID: who}, showTimeout)
 	var member struct {
 		Status models.ChatMemberType `json:"status"`
 	}
@@ -94,34 +95,35 @@ func (c *Channel) mayStop(ctx context.Context, m *models.Message, who int64) boo
 }
 
 const (
-	// mostOffered bounds the chats whose buttons are remembered.
-	mostOffered = 10_000
-	// mostOffers bounds the buttons of a chat. Only an answer that is seen growing
-	// takes them away, and there may be none.
-	mostOffers = 16
+	// maxButtonChats bounds the chats whose Again buttons are remembered.
+	maxButtonChats = 10_000
+	// maxButtonsPerChat bounds them in one chat. Only Typing removes them, and it may
+	// never be called.
+	maxButtonsPerChat = 16
 )
 
-// offers are the newest messages that have Again under them, by chat. It is in
-// memory: a button from before a restart stays until somebody presses it.
-type offers struct {
+// againButtons are the newest messages with an Again button, by chat. They are only
+// in memory: a button from before a restart stays under its message.
+type againButtons struct {
 	mu sync.Mutex
 	m  map[int64][]int
 }
 
-func (o *offers) add(chat int64, message int) {
+func (o *againButtons) add(chat int64, message int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.m == nil || len(o.m) >= mostOffered {
+	if o.m == nil || len(o.m) >= maxButtonChats {
 		o.m = map[int64][]int{}
 	}
 	all := o.m[chat]
-	if len(all) >= mostOffers {
+	if len(all) >= maxButtonsPerChat {
 		all = slices.Delete(all, 0, 1)
 	}
 	o.m[chat] = append(all, message)
 }
 
-func (o *offers) take(chat int64) []int {
+// take removes and returns the messages in chat.
+func (o *againButtons) take(chat int64) []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.m[chat]
@@ -129,12 +131,12 @@ func (o *offers) take(chat int64) []int {
 	return all
 }
 
-// withdraw takes Again away from the answers before the one that is being
+// removeAgainButtons removes Again from the answers before the one that is being
 // written.
-func (c *Channel) withdraw(ctx context.Context, chat int64) {
-	for _, message := range c.offers.take(chat) {
+func (c *Channel) removeAgainButtons(ctx context.Context, chat int64) {
+	for _, message := range c.againButtons.take(chat) {
 		params := bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: message}
-		if _, err := c.api.call(ctx, "editMessageReplyMarkup", params, showLimit); err != nil {
+		if _, err := c.api.call(ctx, "editMessageReplyMarkup", params, showTimeout); err != nil {
 			c.log.Debug("could not remove an old button", "msg_id", strconv.Itoa(message), "err", err)
 		}
 	}

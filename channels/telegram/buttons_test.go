@@ -19,17 +19,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// buttonsOf are the buttons under the newest message of chat.
+// buttonsOf returns the buttons under the newest message of chat.
 func (n *network) buttonsOf(chat int64) []string {
 	shown := n.Shown(chat)
 	return shown[len(shown)-1].Buttons()
 }
 
-// answered waits for a press to be answered, and returns the words.
+// answered waits until a press is answered, and returns the notice.
 func (n *network) answered(t *testing.T, press int) string {
 	t.Helper()
 	if press < 0 {
-		t.Fatal("there is no such button")
+		t.Fatal("the message has no such button")
 	}
 	n.waitFor(t, "an answer to the press", func() bool { return n.Pressed(press).Answered })
 	return n.Pressed(press).Text
@@ -45,23 +45,23 @@ func TestStopButton(t *testing.T) {
 	}
 	press := n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")
 	if say := n.answered(t, press); say != "" {
-		t.Errorf("the press is answered %q", say)
+		t.Errorf("the notice is %q, want none", say)
 	}
 	want := short{n.Key().String(), "7000000007", "/stop", "", true, true}
 	if got := inbox.Messages(); len(got) != 1 || shorten(got[0]) != want || got[0].Quote.ID != id {
-		t.Errorf("handed in %+v, want %+v about %s", got, want, id)
+		t.Errorf("stored %+v, want %+v about message %s", got, want, id)
 	}
-	// Telegram may send it again: it is the same press.
+	// Telegram may send the same press again.
 	n.settled(t)
 	n.PressAgain(press)
 	n.waitFor(t, "the press to come again", func() bool { return n.Count("answerCallbackQuery") == 2 })
 	if got := inbox.Repeated(); len(got) != 1 || got[0].ID != inbox.Messages()[0].ID {
-		t.Errorf("repeated %+v, want the same id once more", got)
+		t.Errorf("repeated = %+v, want the same id once", got)
 	}
 	m := n.out("all of it")
 	m.Edit = id
 	if _, err := c.Send(t.Context(), m); err != nil || len(n.buttonsOf(n.chat.ID())) != 0 {
-		t.Errorf("Send = %v; under the finished answer are %q", err, n.buttonsOf(n.chat.ID()))
+		t.Errorf("Send = %v; the finished answer has the buttons %q, want none", err, n.buttonsOf(n.chat.ID()))
 	}
 }
 
@@ -70,7 +70,7 @@ func (n *network) lastID(chat int64) int64 {
 	return shown[len(shown)-1].ID
 }
 
-// A press is not answered, nor confirmed, before it is stored.
+// A press is answered and confirmed only after it is stored.
 func TestPressIsStoredFirst(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
@@ -81,16 +81,16 @@ func TestPressIsStoredFirst(t *testing.T) {
 	release := inbox.Block()
 	press := n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")
 	testkit.Eventually(t, "the press to be handed in", func() bool { return inbox.Entered() == 1 || n.Pressed(press).Answered })
-	time.Sleep(20 * time.Millisecond) // for what must not happen
+	time.Sleep(20 * time.Millisecond) // Give a wrong answer time to arrive.
 	if n.Pressed(press).Answered || n.Unconfirmed() != 1 {
-		t.Errorf("answered %v, %d unconfirmed, before it was stored", n.Pressed(press).Answered, n.Unconfirmed())
+		t.Errorf("before the press is stored: answered = %v, %d unconfirmed, want false and 1", n.Pressed(press).Answered, n.Unconfirmed())
 	}
 	release()
 	n.answered(t, press)
 	n.settled(t)
 }
 
-// presser is an intake that takes presses.
+// presser is an intake with the abilities Presser and Opener.
 type presser struct {
 	*channeltest.Inbox
 	mu      sync.Mutex
@@ -112,7 +112,7 @@ func (p *presser) Opened(_ context.Context, k channels.Key) error {
 	return nil
 }
 
-func TestPressOfAStranger(t *testing.T) {
+func TestPressByAStranger(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
 	channeltest.Start(t, c, &presser{Inbox: channeltest.NewInbox()})
@@ -120,7 +120,7 @@ func TestPressOfAStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	if say := n.answered(t, n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")); say != "I do not know you." {
-		t.Errorf("the press is answered %q", say)
+		t.Errorf("the notice is %q, want that of the intake", say)
 	}
 }
 
@@ -142,11 +142,11 @@ func TestStopInAGroup(t *testing.T) {
 	}
 	shown := n.lastID(-1005)
 	if say := n.answered(t, group.Press(bob, shown, "Stop")); !strings.Contains(say, "Only the person who asked") {
-		t.Errorf("Bob, who did not ask, reads %q", say)
+		t.Errorf("Bob, who did not ask, gets the notice %q", say)
 	}
 	for _, who := range []botapi.User{n.ann, carol} {
 		if say := n.answered(t, group.Press(who, shown, "Stop")); say != "" {
-			t.Errorf("%s reads %q", who.FirstName, say)
+			t.Errorf("%s gets the notice %q, want none", who.FirstName, say)
 		}
 	}
 	n.settled(t)
@@ -154,18 +154,18 @@ func TestStopInAGroup(t *testing.T) {
 	for _, m := range inbox.Messages()[1:] {
 		got = append(got, shorten(m))
 		if m.MessageID != itoa(asked) {
-			t.Errorf("the reply hangs on %q, want on the question", m.MessageID)
+			t.Errorf("MessageID = %q, want the question's", m.MessageID)
 		}
 	}
 	if diff := cmp.Diff([]short{{k.String(), "7000000007", "/stop", "", false, true}, {k.String(), "9", "/stop", "", false, true}}, got); diff != "" {
-		t.Errorf("handed in (-want +got):\n%s", diff)
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	if _, err := c.Send(t.Context(), channels.Outbound{Key: k, Text: "done", Finishes: true}); err != nil || len(n.buttonsOf(-1005)) != 0 {
-		t.Errorf("Send = %v; a group is offered %q", err, n.buttonsOf(-1005))
+		t.Errorf("Send = %v; an answer in a group has the buttons %q, want none", err, n.buttonsOf(-1005))
 	}
 }
 
-// Again is under the newest answer only, between two people.
+// Only the newest answer in a private chat has Again.
 func TestAgainButton(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
@@ -180,18 +180,18 @@ func TestAgainButton(t *testing.T) {
 	send("one", false)
 	send("two", true)
 	if shown := n.Shown(n.chat.ID()); len(shown[0].Buttons()) != 0 || !cmp.Equal(shown[1].Buttons(), []string{"Again"}) {
-		t.Fatalf("the buttons are %q and %q, want Again under the end of the answer", shown[0].Buttons(), shown[1].Buttons())
+		t.Fatalf("the buttons are %q and %q, want Again under the last part only", shown[0].Buttons(), shown[1].Buttons())
 	}
 	n.answered(t, n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Again"))
 	if got := inbox.Messages(); len(got) != 1 || got[0].Text != "/again" {
-		t.Errorf("handed in %+v, want /again", got)
+		t.Errorf("stored %+v, want /again", got)
 	}
 	if err := c.Typing(t.Context(), n.Key()); err != nil || len(n.buttonsOf(n.chat.ID())) != 0 {
-		t.Errorf("Typing = %v; the old answer still has %q", err, n.buttonsOf(n.chat.ID()))
+		t.Errorf("Typing = %v; the old answer has the buttons %q, want none", err, n.buttonsOf(n.chat.ID()))
 	}
 }
 
-// Answers that nobody sees growing leave no memory behind, however many they are.
+// If Typing is never called, only the newest 16 buttons of a chat are remembered.
 func TestAgainUnderManyAnswers(t *testing.T) {
 	const answers, most = 40, 16
 	n := newNetwork(t)
@@ -208,11 +208,11 @@ func TestAgainUnderManyAnswers(t *testing.T) {
 	}
 	last := n.Shown(n.chat.ID())[answers-1]
 	if got := n.Count("editMessageReplyMarkup"); got != most || len(last.Buttons()) != 0 {
-		t.Errorf("%d buttons were taken away, want %d; the newest answer has %q", got, most, last.Buttons())
+		t.Errorf("%d buttons removed, want %d; the newest answer has %q, want none", got, most, last.Buttons())
 	}
 }
 
-// What nobody can press, or comes from a former version, does no harm.
+// A press of a button that we do not know is answered and not stored.
 func TestOddPresses(t *testing.T) {
 	n := newNetwork(t)
 	inbox := n.run(t, n.open(t, telegram.Options{}))
@@ -226,22 +226,22 @@ func TestOddPresses(t *testing.T) {
 	}
 	n.settled(t)
 	if got := inbox.Messages(); len(got) != 0 || n.Count("answerCallbackQuery") != 4 {
-		t.Errorf("handed in %+v, %d answered, want nothing and 4", got, n.Count("answerCallbackQuery"))
+		t.Errorf("stored %+v, %d presses answered, want none and 4", got, n.Count("answerCallbackQuery"))
 	}
 }
 
-func TestChatThatShutsAndOpens(t *testing.T) {
+func TestChatThatBlocksAndUnblocks(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
 	in := &presser{Inbox: channeltest.NewInbox(), refuses: 1}
 	channeltest.Start(t, c, in)
 	opened := func(want int) {
 		t.Helper()
-		n.settled(t) // what was confirmed is not told again
+		n.settled(t)
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if len(in.opened) != want || in.opened[0] != n.Key() {
-			t.Fatalf("opened %v, want %v, %d times", in.opened, n.Key(), want)
+			t.Fatalf("Opened was called for %v, want %v, %d times", in.opened, n.Key(), want)
 		}
 	}
 	send := func() error {
@@ -253,7 +253,7 @@ func TestChatThatShutsAndOpens(t *testing.T) {
 	var retry *channels.Retry
 	var notSent *channels.NotSent
 	if err := send(); !errors.As(err, &retry) || !errors.As(err, &notSent) || retry.After < 29*time.Minute || n.Count("sendMessage") != 0 {
-		t.Errorf("Send = %v after %d calls, want it to wait without one", err, n.Count("sendMessage"))
+		t.Errorf("Send = %v after %d calls, want Retry after half an hour without a call", err, n.Count("sendMessage"))
 	}
 	if id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: "x"}); !errors.As(err, &retry) || id != "" {
 		t.Errorf("Preview = %q, %v", id, err)
@@ -261,20 +261,20 @@ func TestChatThatShutsAndOpens(t *testing.T) {
 	n.chat.Unblock(n.ann)
 	opened(1)
 	if err := send(); err != nil {
-		t.Errorf("Send = %v after it was opened", err)
+		t.Errorf("Send after the chat unblocked the bot = %v, want nil", err)
 	}
 
-	// The update may be lost; then the refusal teaches it, and whoever writes opens it.
+	// If the update is lost, the refusal says it too. A message from the person ends it.
 	n.chat.BlockSilently()
 	if err := send(); !errors.As(err, &retry) || !strings.Contains(err.Error(), "blocked by the user") {
-		t.Errorf("Send = %v", err)
+		t.Errorf("Send = %v, want Retry because the bot is blocked", err)
 	}
 	n.chat.Say(n.ann, "I am back")
 	opened(2)
 }
 
-// Drafts are shown at first; what takes longer gets a message that can be
-// stopped.
+// A private chat gets drafts. A group, and a chat where drafts are refused, gets a
+// message with Stop.
 func TestDrafts(t *testing.T) {
 	s, err := botapi.Start("127.0.0.1:0", botapi.Options{Drafts: true})
 	if err != nil {
@@ -293,23 +293,23 @@ func TestDrafts(t *testing.T) {
 		return id
 	}
 	if id := show(n.Key(), "t1", "**so**"); id != "" {
-		t.Errorf("a draft has the id %q", id)
+		t.Errorf("a draft has the message id %q, want none", id)
 	}
 	show(n.Key(), "t1", "so far")
 	if diff := cmp.Diff([]string{"so …", "so far …"}, s.Drafts(7)); diff != "" || len(s.FromBot(7)) != 0 {
-		t.Errorf("drafts (-want +got), beside %q:\n%s", s.FromBot(7), diff)
+		t.Errorf("drafts (-want +got), with the messages %q:\n%s", s.FromBot(7), diff)
 	}
 	if calls := s.Calls("sendMessageDraft"); calls[0].Params["draft_id"] != calls[1].Params["draft_id"] {
-		t.Errorf("one answer has two drafts: %v", calls)
+		t.Errorf("the drafts of one answer have two ids: %v", calls)
 	}
 	s.Group(-5, "friends")
 	if id := show(channels.MustKey("telegram:-5"), "t2", "in a group"); id == "" || len(s.Drafts(-5)) != 0 {
 		t.Errorf("in a group Preview = %q, drafts %q", id, s.Drafts(-5))
 	}
-	// Once refused, never asked for again.
+	// After one refusal, drafts are not tried again.
 	s.Break(botapi.Fault{Method: "sendMessageDraft", Status: 400, Description: "Bad Request: USER_BOT_REQUIRED"})
 	if id := show(n.Key(), "t3", "refused"); id == "" || !cmp.Equal(n.buttonsOf(7), []string{"Stop"}) {
-		t.Errorf("refused, Preview = %q with %q, want a message with Stop", id, n.buttonsOf(7))
+		t.Errorf("Preview after a refusal = %q with %q, want a message with Stop", id, n.buttonsOf(7))
 	}
 	s.Heal()
 	show(n.Key(), "t4", "later")
@@ -318,7 +318,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// All else that may go wrong with a draft is no reason to give drafts up.
+// Other errors are no reason to give up drafts.
 func TestDraftFailsForNow(t *testing.T) {
 	for _, status := range []int{429, 500} {
 		s, err := botapi.Start("127.0.0.1:0", botapi.Options{Drafts: true})
@@ -361,7 +361,7 @@ func TestLongDraftBecomesAMessage(t *testing.T) {
 	})
 }
 
-func TestTopicsShareThePaceOfTheirChat(t *testing.T) {
+func TestTopicsShareThePreviewsOfTheirChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: (&script{}).client()})
 		if err != nil {
@@ -374,12 +374,12 @@ func TestTopicsShareThePaceOfTheirChat(t *testing.T) {
 			}
 		}
 		if shown != 1 {
-			t.Errorf("%d topics of one chat are shown at once, want 1", shown)
+			t.Errorf("%d topics of one chat got a preview at once, want 1", shown)
 		}
 	})
 }
 
-// A server that answers an empty poll at once is not asked all the time.
+// A server that answers empty polls at once is polled only once a second.
 func TestServerThatDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := play(t, time.Minute, nothing)

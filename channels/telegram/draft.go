@@ -10,56 +10,55 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// draftFor is how long an answer is shown as a draft. One that takes longer gets
-// a message, because a draft has no button to stop it.
-const draftFor = 5 * time.Second
+// draftTime is how long an answer is shown as a draft. After that it is shown in a
+// message, because a draft has no Stop button.
+const draftTime = 5 * time.Second
 
-// drafts reports whether the answer of turn is shown as a draft now.
-func (p *previewer) drafts(turn string, chat int64, now time.Time) bool {
+// useDraft reports whether to show the answer of turn as a draft now.
+func (p *previewer) useDraft(turn string, chat int64, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.of(chat)
+	c := p.chat(chat)
 	if c.turn != turn {
 		c.turn, c.since = turn, now
 	}
-	return !p.draftless && now.Sub(c.since) < draftFor
+	return !p.noDrafts && now.Sub(c.since) < draftTime
 }
 
 // Fades implements [channels.Fader]: Telegram shows a draft for half a minute.
 func (c *Channel) Fades() bool {
 	c.preview.mu.Lock()
 	defer c.preview.mu.Unlock()
-	return !c.preview.draftless && !c.o.NoPreview
+	return !c.preview.noDrafts && !c.o.NoPreview
 }
 
-// sendMessageDraft are the parameters of a draft. The library's have a text
+// sendMessageDraft holds the parameters of a draft. The library's type has a string
 // where the Bot API wants a number.
 type sendMessageDraft struct {
 	Chat  int64            `json:"chat_id"`
 	Topic int              `json:"message_thread_id,omitempty"`
-	Draft uint32           `json:"draft_id"` // the same for all drafts of an answer; not 0
+	Draft uint32           `json:"draft_id"` // the same for every draft of one answer; not 0
 	Text  string           `json:"text"`
 	Mode  models.ParseMode `json:"parse_mode"`
 }
 
-// sketch shows p as a draft, which Telegram takes away by itself when a message
-// comes, or half a minute later. It reports false if that cannot be done, or not
-// any more, so that a message has to show it.
-func (c *Channel) sketch(ctx context.Context, turn string, chat int64, topic int, p page) (bool, error) {
-	if !c.preview.drafts(turn, chat, time.Now()) {
+// showDraft shows p as a draft, which Telegram removes when a message comes, or after
+// half a minute. It returns false if the answer must be shown in a message instead.
+func (c *Channel) showDraft(ctx context.Context, turn string, chat int64, topic int, p page) (bool, error) {
+	if !c.preview.useDraft(turn, chat, time.Now()) {
 		return false, nil
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(turn)) // never fails
 	params := sendMessageDraft{Chat: chat, Topic: topic, Draft: h.Sum32()>>1 | 1, Text: p.html, Mode: models.ParseModeHTML}
-	_, err := c.api.call(ctx, "sendMessageDraft", params, showLimit)
-	c.preview.learn(err)
-	r := (*refusal)(nil)
-	if errors.As(err, &r) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) && !shuts(err) {
-		c.log.Info("drafts are refused, so answers are shown in messages", "err", err)
+	_, err := c.api.call(ctx, "sendMessageDraft", params, showTimeout)
+	c.preview.note(err)
+	r := (*apiError)(nil)
+	if errors.As(err, &r) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) && !isBlocked(err) {
+		c.log.Info("Telegram refuses drafts, so unfinished answers are shown in messages", "err", err)
 		c.preview.mu.Lock()
 		defer c.preview.mu.Unlock()
-		c.preview.draftless = true
+		c.preview.noDrafts = true
 		return false, nil
 	}
 	return err == nil, err

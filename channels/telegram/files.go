@@ -19,18 +19,18 @@ import (
 
 var _ channels.Fetcher = (*Channel)(nil)
 
-// tooBig is what becomes of a file that Telegram gives to people only.
+// tooBig is why a file that people can download is not available to us.
 const tooBig = "larger than Telegram lets bots download (20 MB)"
 
-// Fetch asks Telegram where the file lies, which it says anew each time
-// because the answer is good for an hour only, and downloads it.
+// Fetch asks Telegram for the file's path and downloads it. It asks every time,
+// because a path is valid for only an hour.
 func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
 	if a.Ref == "" {
 		return &channels.Gone{Why: "Telegram did not say where it is"}
 	}
 	result, err := c.api.call(ctx, "getFile", struct {
 		ID string `json:"file_id"`
-	}{a.Ref}, callLimit)
+	}{a.Ref}, callTimeout)
 	if err != nil {
 		return fileError(err)
 	}
@@ -38,44 +38,44 @@ func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer)
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`
 	}
-	if err := json.Unmarshal(result, &file); err != nil || !plainPath(file.Path) {
-		return &broken{"getFile", true, errUnreadable}
+	if err := json.Unmarshal(result, &file); err != nil || !isSafePath(file.Path) {
+		return &callError{"getFile", true, errUnreadable}
 	}
 	n, err := c.api.download(ctx, file.Path, w)
 	if err == nil && file.Size > 0 && n != file.Size {
-		return &broken{"getFile", true, fmt.Errorf("the file has %d bytes instead of %d", n, file.Size)}
+		return &callError{"getFile", true, fmt.Errorf("the file has %d bytes instead of %d", n, file.Size)}
 	}
 	return fileError(err)
 }
 
-// plainPath refuses what would lead to another place of the server. A Bot API
-// server of one's own that runs with --local gives out paths of its machine,
-// which begin with a slash and mean nothing here.
-func plainPath(path string) bool {
+// isSafePath reports whether path stays below the server's folder of files. A private
+// Bot API server that runs with --local returns absolute paths on its own machine,
+// which we cannot use.
+func isSafePath(path string) bool {
 	return path != "" && path[0] != '/' && !strings.Contains(path, "..") && !strings.ContainsAny(path, "?#%\\ ")
 }
 
-// fileError sorts the refusals of a file.
+// fileError classifies the error of a call that fetches a file.
 func fileError(err error) error {
-	var r *refusal
+	var r *apiError
 	switch {
 	case !errors.As(err, &r):
 		return err
 	case r.code == http.StatusTooManyRequests && r.after > 0:
 		return &channels.Retry{After: r.after, Err: err}
-	case r.says("file is too big"):
+	case r.contains("file is too big"):
 		return &channels.Gone{Why: tooBig, Err: err}
 	case r.code == http.StatusBadRequest, r.code == http.StatusForbidden, r.code == http.StatusUnauthorized:
 		return &channels.Gone{Why: "Telegram no longer has it", Err: err}
 	}
-	// A 404 of a path too: it was good a moment ago and the next one will be.
+	// A 404 is temporary too: the next getFile returns a new path.
 	return err
 }
 
-// download copies a file to w and returns how long it is. Its errors never
-// hold the token, which is a part of the address; those of w are passed on.
+// download copies a file to w and returns its length. Errors of w are returned
+// unchanged. No other error contains the token, which is part of the URL.
 func (c *client) download(ctx context.Context, path string, w io.Writer) (int64, error) {
-	fail := func(err error) error { return &broken{"getFile", true, c.tame(err)} }
+	fail := func(err error) error { return &callError{"getFile", true, c.hideToken(err)} }
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.file(path), nil)
 	if err != nil {
 		return 0, fail(err)
@@ -90,12 +90,12 @@ func (c *client) download(ctx context.Context, path string, w io.Writer) (int64,
 		if err != nil {
 			return 0, fail(err)
 		}
-		if _, err = c.open("getFile", resp.StatusCode, answer); err != nil {
+		if _, err = c.decode("getFile", resp.StatusCode, answer); err != nil {
 			return 0, err
 		}
 		return 0, fail(errUnreadable)
 	}
-	to := &guarded{w: w}
+	to := &errWriter{w: w}
 	n, err := io.Copy(to, resp.Body)
 	if to.err != nil {
 		return n, to.err
@@ -106,13 +106,13 @@ func (c *client) download(ctx context.Context, path string, w io.Writer) (int64,
 	return n, nil
 }
 
-// guarded remembers the error of a writer, to tell it from the reader's.
-type guarded struct {
+// errWriter keeps the error of w, so that download can tell it from a read error.
+type errWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (g *guarded) Write(p []byte) (int, error) {
+func (g *errWriter) Write(p []byte) (int, error) {
 	n, err := g.w.Write(p)
 	if err != nil {
 		g.err = err
@@ -120,48 +120,48 @@ func (g *guarded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// part looks for one kind of thing that comes with a message: a note of what it
-// is, "" if there is none, and the file if it is one.
-type part func(*models.Message) (note string, file *channels.Attachment)
+// describer looks for one kind of attachment in a message. note describes it and is
+// "" if the message has none; file is nil if it is not a file.
+type describer func(*models.Message) (note string, file *channels.Attachment)
 
-// parts are looked at in order: an animation is also a document, a venue also a
-// location.
-var parts = []part{
+// describers are tried in order, because an animation is also a document, and a venue
+// also a location.
+var describers = []describer{
 	photo,
-	in(func(m *models.Message) *models.Animation { return m.Animation }, func(f *models.Animation) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Animation { return m.Animation }, func(f *models.Animation) (string, *channels.Attachment) {
 		return "animation", &channels.Attachment{Kind: channels.AttachmentVideo, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Video { return m.Video }, func(f *models.Video) (string, *channels.Attachment) {
-		return "video, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: named(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	onField(func(m *models.Message) *models.Video { return m.Video }, func(f *models.Video) (string, *channels.Attachment) {
+		return "video, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: fileName(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.VideoNote { return m.VideoNote }, func(f *models.VideoNote) (string, *channels.Attachment) {
-		return "video message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: named("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
+	onField(func(m *models.Message) *models.VideoNote { return m.VideoNote }, func(f *models.VideoNote) (string, *channels.Attachment) {
+		return "video message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: fileName("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) (string, *channels.Attachment) {
-		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: named("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	onField(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) (string, *channels.Attachment) {
+		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: fileName("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) (string, *channels.Attachment) {
-		return "audio " + oneLine(f.Title+" "+f.FileName), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, named(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	onField(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) (string, *channels.Attachment) {
+		return "audio " + oneLine(f.Title+" "+f.FileName), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, fileName(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) (string, *channels.Attachment) {
 		return "file " + oneLine(f.FileName), &channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Sticker { return m.Sticker }, func(f *models.Sticker) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Sticker { return m.Sticker }, func(f *models.Sticker) (string, *channels.Attachment) {
 		return "sticker " + oneLine(f.Emoji), &channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: stickerType(f), Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
-	in(func(m *models.Message) *models.Venue { return m.Venue }, func(v *models.Venue) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Venue { return m.Venue }, func(v *models.Venue) (string, *channels.Attachment) {
 		return "place " + oneLine(v.Title+", "+v.Address) + ", " + position(&v.Location), nil
 	}),
-	in(func(m *models.Message) *models.Location { return m.Location }, func(l *models.Location) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Location { return m.Location }, func(l *models.Location) (string, *channels.Attachment) {
 		return "location " + position(l), nil
 	}),
-	in(func(m *models.Message) *models.Contact { return m.Contact }, func(c *models.Contact) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Contact { return m.Contact }, func(c *models.Contact) (string, *channels.Attachment) {
 		return "contact " + oneLine(c.FirstName+" "+c.LastName), nil
 	}),
-	in(func(m *models.Message) *models.Poll { return m.Poll }, func(p *models.Poll) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Poll { return m.Poll }, func(p *models.Poll) (string, *channels.Attachment) {
 		return "poll " + oneLine(p.Question), nil
 	}),
-	in(func(m *models.Message) *models.Dice { return m.Dice }, func(d *models.Dice) (string, *channels.Attachment) {
+	onField(func(m *models.Message) *models.Dice { return m.Dice }, func(d *models.Dice) (string, *channels.Attachment) {
 		return fmt.Sprintf("%s %d", d.Emoji, d.Value), nil
 	}),
 	func(m *models.Message) (string, *channels.Attachment) {
@@ -172,18 +172,18 @@ var parts = []part{
 	},
 }
 
-// in looks at one field of a message.
-func in[F any](field func(*models.Message) *F, say func(*F) (string, *channels.Attachment)) part {
+// onField makes a describer of one field of a message.
+func onField[F any](field func(*models.Message) *F, describe func(*F) (string, *channels.Attachment)) describer {
 	return func(m *models.Message) (string, *channels.Attachment) {
 		if f := field(m); f != nil {
-			return say(f)
+			return describe(f)
 		}
 		return "", nil
 	}
 }
 
-// photo is the largest of the sizes that Telegram made of one picture, all of
-// them JPEGs.
+// photo describes a picture. Telegram offers several sizes of it, all JPEG; photo takes
+// the largest.
 func photo(m *models.Message) (string, *channels.Attachment) {
 	if len(m.Photo) == 0 && m.LivePhoto == nil {
 		return "", nil
@@ -205,19 +205,19 @@ func stickerType(f *models.Sticker) string {
 	return "image/webp"
 }
 
-// named is the name of a file, or how long it plays where it has none.
-func named(name string, duration int) string {
+// fileName is name, or the duration (in seconds) of a file without one.
+func fileName(name string, duration int) string {
 	if name == "" && duration > 0 {
 		return (time.Duration(duration) * time.Second).String()
 	}
 	return name
 }
 
-// attached is what came with m: a short note of it, like "[photo]", or "", and
-// its files, at most one: Telegram makes a message of each picture of an album.
+// attached returns a short note about what came with m, like "[photo]", or "", and its
+// files. It is at most one file, because each picture of an album is a message.
 func attached(m *models.Message) (note string, files []channels.Attachment) {
-	for _, look := range parts {
-		note, a := look(m)
+	for _, describe := range describers {
+		note, a := describe(m)
 		if note == "" {
 			continue
 		}

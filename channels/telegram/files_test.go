@@ -61,7 +61,7 @@ func TestInboundFiles(t *testing.T) {
 		n.settled(t)
 		all := inbox.Messages()
 		if len(all) != i+1 {
-			t.Fatalf("%s: %d messages came in, want %d", c.name, len(all), i+1)
+			t.Fatalf("%s: %d messages, want %d", c.name, len(all), i+1)
 		}
 		if all[i].Text != c.text {
 			t.Errorf("%s: text = %q, want %q", c.name, all[i].Text, c.text)
@@ -98,7 +98,7 @@ func TestFetch(t *testing.T) {
 
 	var gone *channels.Gone
 	if _, err := fetch(t.Context(), n.AddFile(make([]byte, 20<<20+1))); !errors.As(err, &gone) || !errors.Is(err, channels.ErrPermanent) || !strings.Contains(gone.Why, "20 MB") {
-		t.Errorf("Fetch of a file that is too big = %v", err)
+		t.Errorf("Fetch of a file that is too large = %v, want Gone with the limit", err)
 	}
 	for _, ref := range []string{"", "FILE-99"} {
 		if _, err := fetch(t.Context(), ref); !errors.Is(err, channels.ErrPermanent) {
@@ -106,19 +106,19 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]botapi.Fault{
-		"getFile is down":     {Method: "getFile", Status: http.StatusBadGateway, Body: "<html>", Times: 1},
-		"getFile is cut off":  {Method: "getFile", DropAfter: true, Times: 1},
-		"the path is no more": {Method: "file", Status: http.StatusNotFound, Description: "Not Found", Times: 1},
-		"the server is down":  {Method: "file", Status: http.StatusInternalServerError, Times: 1},
-		"cut off before":      {Method: "file", DropBefore: true},
-		"cut off in between":  {Method: "file", DropAfter: true, Times: 1},
+		"getFile is down":    {Method: "getFile", Status: http.StatusBadGateway, Body: "<html>", Times: 1},
+		"getFile is cut off": {Method: "getFile", DropAfter: true, Times: 1},
+		"the path expired":   {Method: "file", Status: http.StatusNotFound, Description: "Not Found", Times: 1},
+		"the server is down": {Method: "file", Status: http.StatusInternalServerError, Times: 1},
+		"cut off before":     {Method: "file", DropBefore: true},
+		"cut off halfway":    {Method: "file", DropAfter: true, Times: 1},
 	} {
 		n.Break(f)
 		if _, err := fetch(t.Context(), id); err == nil || errors.Is(err, channels.ErrPermanent) {
 			t.Errorf("%s: Fetch = %v, want a temporary error", name, err)
 		}
 		n.Heal()
-		whole("after: " + name)
+		whole("after " + name)
 	}
 	n.Break(botapi.Fault{Method: "getFile", Status: http.StatusTooManyRequests, RetryAfter: 3})
 	var retry *channels.Retry
@@ -141,7 +141,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// failing is a writer that cannot write.
+// failing is a writer whose every Write fails.
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -19,8 +19,8 @@ var seeds = []string{
 	"    indented\n\n\tcode", "a\\\nb  \nc", "> ```\n> x\n", "|`a|b`|c|\n|-|-|", "\"quotes\" <a href=\"x\">", "^-^ > 3 < 4",
 }
 
-// FuzzRender: whatever the model writes, Telegram can parse the HTML, and
-// what it shows is what the plain form says.
+// FuzzRender: for any Markdown, Telegram can parse the HTML and shows the same text as
+// the plain form.
 func FuzzRender(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -40,15 +40,16 @@ func FuzzRender(f *testing.F) {
 		if i := strings.IndexFunc(plain, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
 			t.Errorf("plain form %q has a control character at %d", plain, i)
 		}
-		if !strings.ContainsAny(md, "[]()`~|&<\\!") { // links, languages of code and surplus cells show less
+		if !strings.ContainsAny(md, "[]()`~|&<\\!") { // Parts of links, languages and extra table cells are not shown.
 			if want, got := letters(md), letters(plain); want != got {
-				t.Errorf("letters of %q became %q", want, got)
+				t.Errorf("letters = %q, want %q", got, want)
 			}
 		}
 	})
 }
 
-// letters are what no markup consumes. (A digit may be a list's number.)
+// letters returns the letters of s, which no markup removes. A digit can be the number
+// of a list item.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -58,7 +59,7 @@ func letters(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// FuzzSplit: pieces are never empty, always fit, and together hold every letter.
+// FuzzSplit: no piece is empty, every piece fits, and together they have every letter.
 func FuzzSplit(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, uint16(1))
@@ -98,10 +99,10 @@ func FuzzSplit(f *testing.F) {
 			return // code blocks and tables are repeated
 		}
 		if strings.Contains(md, "://") && strings.Contains(md, "]:") || strings.Contains(md, "<") {
-			return // addresses go where they are used, and sections are not folded
+			return // Link definitions move to where they are used, and <details> is unfolded.
 		}
 		if want, got := letters(md), letters(strings.Join(pieces, "")); want != got {
-			t.Errorf("%d letters became %d", len(want), len(got))
+			t.Errorf("%d letters, want %d", len(got), len(want))
 		}
 	})
 }

@@ -12,40 +12,39 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// Users that stand where Telegram shows no real one. Many people share them,
-// so they are nobody's identity.
+// placeholders are the users that Telegram shows instead of a real one. Many people
+// share them, so they identify no one.
 var placeholders = map[int64]bool{
 	1087968824: true, // an anonymous admin
 	136817688:  true, // a channel, in its discussion group
-	777000:     true, // Telegram itself, forwarding a channel's post
+	777000:     true, // Telegram, when it forwards a channel's post
 }
 
-// mostQuote bounds, in characters, what is quoted of the message answered.
-const mostQuote = 2000
+// maxQuote bounds, in characters, the quote of the message that is replied to.
+const maxQuote = 2000
 
-// inbound turns a message into what the intake takes; false if it says
-// nothing to the bot: a service message, another bot.
-func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
-	text, entities, said := content(m)
+// convert turns a message into the intake's form. It returns false if the message is
+// not for us: a service message, or from another bot.
+func (c *Channel) convert(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
+	text, entities, ok := content(m)
 	_, files := attached(m)
 	if len(files) > 0 {
-		text, entities = m.Caption, m.CaptionEntities // the files speak for themselves
+		text, entities = m.Caption, m.CaptionEntities // Attachments describe the files.
 	}
 	private := m.Chat.Type == models.ChatTypePrivate
 	switch {
-	case !said, edited && m.Location != nil: // a live location moves all the time
+	case !ok, edited && m.Location != nil: // A live location is edited whenever it moves.
 		return channels.Inbound{}, false, nil
 	case m.From != nil && m.From.IsBot && m.SenderChat == nil && !placeholders[m.From.ID]:
 		return channels.Inbound{}, false, nil
 	}
-	key, err := c.key(m)
+	key, err := c.keyOf(m)
 	if err != nil {
 		return channels.Inbound{}, false, fmt.Errorf("telegram: message of update %s: %w", id, err)
 	}
-	said, addressed := true, false
-	text, addressed, said = c.address(text, entities)
-	if !said {
-		return channels.Inbound{}, false, nil // a command for another bot
+	text, addressed, ok := c.spokenTo(text, entities)
+	if !ok {
+		return channels.Inbound{}, false, nil // a command to another bot
 	}
 	who := sender(m)
 	in := channels.Inbound{
@@ -64,9 +63,9 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	return in, true, nil
 }
 
-// key names the conversation. Only real topics are conversations of their
-// own: in plain supergroups the thread id merely marks a chain of replies.
-func (c *Channel) key(m *models.Message) (channels.Key, error) {
+// keyOf returns the key of m's conversation. Only topics are separate conversations:
+// in supergroups without topics the thread id marks a chain of replies.
+func (c *Channel) keyOf(m *models.Message) (channels.Key, error) {
 	chat := strconv.FormatInt(m.Chat.ID, 10)
 	if m.Chat.ID == 0 {
 		chat = ""
@@ -77,7 +76,7 @@ func (c *Channel) key(m *models.Message) (channels.Key, error) {
 	return channels.NewKey(c.name, chat)
 }
 
-// sender is who Telegram vouches for.
+// sender is the person or chat that wrote m, as Telegram confirms it.
 func sender(m *models.Message) channels.Person {
 	switch {
 	case m.SenderChat != nil:
@@ -95,19 +94,19 @@ func userName(u *models.User) string {
 	return cmp.Or(oneLine(u.FirstName+" "+u.LastName), oneLine(u.Username))
 }
 
-// oneLine makes a name, which can be anything at all, short and keeps it from
-// looking like more than a name.
+// oneLine shortens a name, which people choose freely, and puts it on one line so that
+// it cannot pass for more than a name.
 func oneLine(s string) string { return markup.Clip(markup.Line(s), 64) }
 
-// answersMe reports whether m is a reply to the bot. In a topic everything
-// "replies" to the message that opened the topic, which does not count.
+// answersMe reports whether m is a reply to the bot. In a topic every message is a
+// reply to the message that opened the topic; such replies do not count.
 func (c *Channel) answersMe(m *models.Message) bool {
 	r := m.ReplyToMessage
 	return r != nil && r.From != nil && r.From.ID == c.id && r.ForumTopicCreated == nil
 }
 
-// forwarded says whose words m passes on, nil if they are its sender's own. What
-// Telegram itself copies from a channel into its group is the channel's own.
+// forwarded names the author of a forwarded message; nil if m is not one. A post that
+// Telegram copies from a channel to the channel's group does not count as forwarded.
 func forwarded(m *models.Message) *channels.Forward {
 	origin := m.ForwardOrigin
 	if origin == nil || m.IsAutomaticForward {
@@ -127,15 +126,16 @@ func forwarded(m *models.Message) *channels.Forward {
 	return &channels.Forward{Name: who.Name}
 }
 
+// quote is the message that m replies to, or the part of it that its sender chose.
 func quote(m *models.Message) *channels.Quote {
 	part := ""
 	if m.Quote != nil {
-		part = markup.Clip(m.Quote.Text, mostQuote)
+		part = markup.Clip(m.Quote.Text, maxQuote)
 	}
 	if r := m.ReplyToMessage; r != nil && r.ForumTopicCreated == nil {
 		if part == "" {
 			whole, _, _ := content(r)
-			part = markup.Clip(whole, mostQuote)
+			part = markup.Clip(whole, maxQuote)
 		}
 		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part}
 	}
@@ -145,8 +145,8 @@ func quote(m *models.Message) *channels.Quote {
 	return nil
 }
 
-// content is what a message says: its text, or its caption and a note of what
-// came with it. False for service messages, which say nothing.
+// content returns the text of a message, or its caption and a note about what came with
+// it. It returns false for service messages.
 func content(m *models.Message) (string, []models.MessageEntity, bool) {
 	if m.Text != "" {
 		return m.Text, m.Entities, true

@@ -21,7 +21,7 @@ func (n *network) run(t *testing.T, c *telegram.Channel) *channeltest.Inbox {
 	return inbox
 }
 
-// waitFor waits until done, asked after every change of the network.
+// waitFor waits until done returns true. It asks after every change of the network.
 func (n *network) waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -31,7 +31,7 @@ func (n *network) waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// short is what the group tests compare.
+// short has the fields of an Inbound that these tests compare.
 type short struct {
 	Key, Sender, Text, Prefix string
 	Private, Addressed        bool
@@ -54,7 +54,7 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 	cases := []struct {
 		name string
 		post func()
-		want *short // nil: it is not handed in
+		want *short // nil if it must be ignored
 	}{
 		{"private", func() { dm.Say(ann, "hello") }, &short{"telegram:7", "7", "hello", "", true, false}},
 		{"private topic", func() { dm.Post(botapi.Post{From: ann, Text: "x", Topic: 12}) }, &short{"telegram:7:12", "7", "x", "", true, false}},
@@ -127,7 +127,7 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 	stored := 0
 	for _, c := range cases {
 		c.post()
-		// The word after it shows that whatever came before has been dealt with.
+		// Once "done" is stored, the update before it has been handled.
 		dm.Say(ann, "done")
 		want := []short{}
 		if c.want != nil {
@@ -147,7 +147,7 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 	}
 }
 
-// settled waits until everything said so far is confirmed.
+// settled waits until every update so far is confirmed.
 func (n *network) settled(t *testing.T) {
 	t.Helper()
 	n.waitFor(t, "all updates to be confirmed", func() bool { return n.Unconfirmed() == 0 })
@@ -174,17 +174,17 @@ func TestReplyQuoteAndEdit(t *testing.T) {
 	group.Edit(id, "why not?")
 	e := inbox.Wait(t, 2)[1]
 	if e.Edits != m.MessageID || e.Text != "why not?" || e.ID == m.ID {
-		t.Errorf("edit = %+v, want Edits %s", e, m.MessageID)
+		t.Errorf("edit = %+v, want Edits = %s", e, m.MessageID)
 	}
 	other := group.Say(ann, "talk")
 	group.Post(botapi.Post{From: botapi.Person(8, "Bob"), Text: "more talk", ReplyTo: other})
 	if m := inbox.Wait(t, 4)[3]; m.Addressed || m.Quote == nil || m.Quote.Name != "Ann" {
-		t.Errorf("a reply to Ann: Addressed %v, Quote %+v", m.Addressed, m.Quote)
+		t.Errorf("reply to Ann: Addressed = %v, Quote = %+v, want false and a quote of Ann", m.Addressed, m.Quote)
 	}
 }
 
-// Words that are passed on say whose they are, as far as Telegram does. What it
-// copies from a channel into the channel's group is not passed on by anybody.
+// A forwarded message names its author as far as Telegram does. A post that Telegram
+// copies from a channel to the channel's group does not count as forwarded.
 func TestForwarded(t *testing.T) {
 	n := newNetwork(t)
 	ann := botapi.Person(7, "Ann")

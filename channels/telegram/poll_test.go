@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPoisonIsSetAside(t *testing.T) {
+func TestUndecodableUpdateIsQuarantined(t *testing.T) {
 	n := newNetwork(t)
 	n.Say(t, "before")
 	poison := n.PushRaw(func(id int64) []byte {
@@ -40,22 +40,22 @@ func TestPoisonIsSetAside(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("quarantined %+v, want update %d with its text", inbox.Quarantined(), poison)
+		t.Errorf("Quarantined() = %+v, want update %d with its text", inbox.Quarantined(), poison)
 	}
 	n.settled(t)
 }
 
-func TestPoisonThatCannotBeSetAsideIsNotConfirmed(t *testing.T) {
+func TestUpdateIsNotConfirmedBeforeItIsQuarantined(t *testing.T) {
 	n := newNetwork(t)
 	inbox := channeltest.NewInbox()
 	inbox.Refuse(true)
 	first := n.PushRaw(func(id int64) []byte { return fmt.Appendf(nil, `{"update_id":%d,"message":7}`, id) })
-	n.Say(t, "behind it")
+	n.Say(t, "after it")
 	stop := channeltest.Start(t, n.open(t, telegram.Options{}), inbox)
-	inbox.WaitRefused(t, 1) // the message, in its own lane
+	inbox.WaitRefused(t, 1) // the message, which is in another chat
 	stop()
 	if got := n.ConfirmedTo(); got >= first {
-		t.Errorf("update %d was confirmed without being kept", got)
+		t.Errorf("update %d was confirmed before it was stored", got)
 	}
 	inbox.Refuse(false)
 	channeltest.Start(t, n.open(t, telegram.Options{}), inbox)
@@ -64,7 +64,7 @@ func TestPoisonThatCannotBeSetAsideIsNotConfirmed(t *testing.T) {
 	n.settled(t)
 }
 
-// gatedIntake holds up the messages of one chat.
+// gatedIntake blocks the messages of one chat until gate is closed.
 type gatedIntake struct {
 	*channeltest.Inbox
 	slow channels.Key
@@ -82,7 +82,7 @@ func (g *gatedIntake) Accept(ctx context.Context, m channels.Inbound) error {
 	return g.Inbox.Accept(ctx, m)
 }
 
-func TestOneChatWaitsAloneAndHoldsItsConfirmation(t *testing.T) {
+func TestBlockedChatDelaysNoOtherChat(t *testing.T) {
 	n := newNetwork(t)
 	bob := botapi.Person(8, "Bob")
 	n.Say(t, "slow one")
@@ -91,10 +91,10 @@ func TestOneChatWaitsAloneAndHoldsItsConfirmation(t *testing.T) {
 	channeltest.Start(t, n.open(t, telegram.Options{}), in)
 	in.Wait(t, 1)
 	if got := in.Texts(); got[0] != "quick one" {
-		t.Errorf("got %q first, want the quick one", got)
+		t.Errorf("first text = %q, want the quick one", got)
 	}
 	if n.Unconfirmed() != 2 {
-		t.Errorf("%d updates unconfirmed, want both while one is not stored", n.Unconfirmed())
+		t.Errorf("%d unconfirmed updates, want 2 while one is not stored", n.Unconfirmed())
 	}
 	close(in.gate)
 	n.settled(t)
@@ -113,7 +113,7 @@ func TestManyChatsKeepTheirOrder(t *testing.T) {
 	next := map[channels.Key]int{}
 	for _, m := range inbox.Wait(t, chats*each) {
 		if m.Text != fmt.Sprint(next[m.Key]) {
-			t.Fatalf("%s: got %s, want %d", m.Key, m.Text, next[m.Key])
+			t.Fatalf("%s: next text = %s, want %d", m.Key, m.Text, next[m.Key])
 		}
 		next[m.Key]++
 	}
@@ -143,7 +143,7 @@ func TestRefusedTokenEndsRun(t *testing.T) {
 	}
 }
 
-func TestTroubleIsTriedAgain(t *testing.T) {
+func TestFailedPollIsRetried(t *testing.T) {
 	for name, f := range map[string]botapi.Fault{
 		"proxy page":   {Status: 502, Body: "<html>Bad Gateway</html>"},
 		"garbage":      {Status: 200, Body: "<html>"},
@@ -163,7 +163,7 @@ func TestTroubleIsTriedAgain(t *testing.T) {
 			inbox.Wait(t, 1)
 			n.settled(t)
 			if f.RetryAfter > 0 && time.Since(began) < 2*time.Second {
-				t.Errorf("two pauses of 1 s took %s", time.Since(began))
+				t.Errorf("polling waited %s, want two pauses of 1 s", time.Since(began))
 			}
 		})
 	}
@@ -174,10 +174,10 @@ func TestWebhook(t *testing.T) {
 	n.SetWebhook(true)
 	c := n.open(t, telegram.Options{})
 	stop := channeltest.Start(t, c, channeltest.NewInbox())
-	testkit.Eventually(t, "the webhook to be named", func() bool { return strings.Contains(c.Status().Detail, "webhook") })
+	testkit.Eventually(t, "a status that names the webhook", func() bool { return strings.Contains(c.Status().Detail, "webhook") })
 	stop()
 	if n.Count("deleteWebhook") != 0 {
-		t.Error("the webhook of another program was deleted")
+		t.Error("Run deleted the webhook of another program")
 	}
 	n.Say(t, "kept")
 	n.SetWebhook(false)
@@ -196,7 +196,7 @@ func TestCommandsAreRegistered(t *testing.T) {
 	}
 }
 
-func TestOffsetIsDroppedOnceConfirmed(t *testing.T) {
+func TestOffsetIsSentOnce(t *testing.T) {
 	n := newNetwork(t)
 	inbox := n.run(t, n.open(t, telegram.Options{PollTimeout: time.Second}))
 	n.Say(t, "one")
@@ -238,7 +238,7 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-// countingIntake ends its run after so many messages.
+// countingIntake calls done after left messages.
 type countingIntake struct {
 	mu   sync.Mutex
 	left int

@@ -20,30 +20,31 @@ import (
 )
 
 const (
-	// Telegram lets a bot do about 30 things a second over all chats. Answers
-	// come first, so what is only shown meanwhile gets less than half of that,
-	// and never waits: it is left out.
+	// Telegram allows a bot about 30 calls a second in all chats together. Answers
+	// come first: typing and previews get less than half of that, and are skipped
+	// rather than delayed.
 	typingPerSecond   = 5
 	previewsPerSecond = 8
-	showLimit         = 10 * time.Second
-	// groupFactor slows previews down in groups, where Telegram allows 20
-	// messages a minute.
+	showTimeout       = 10 * time.Second
+	// groupFactor makes previews rarer in groups, where Telegram allows 20 messages a
+	// minute.
 	groupFactor = 3
 )
 
-// allowance is a budget over all chats, which a 429 closes for a while.
-type allowance struct {
+// rateBudget limits calls for all chats together. A 429 closes it for a while.
+type rateBudget struct {
 	budget *rate.Limiter
 	mu     sync.Mutex
-	closed time.Time // until then
+	closed time.Time // no calls before this time
 }
 
-func newAllowance(perSecond float64) *allowance {
-	return &allowance{budget: rate.NewLimiter(rate.Limit(perSecond), int(3*perSecond))}
+func newRateBudget(perSecond float64) *rateBudget {
+	return &rateBudget{budget: rate.NewLimiter(rate.Limit(perSecond), int(3*perSecond))}
 }
 
-// wait is 0 if one more call is allowed now, else how long it is not.
-func (a *allowance) wait(now time.Time) time.Duration {
+// take returns 0 and counts a call if one is allowed now. Otherwise it returns how
+// long to wait.
+func (a *rateBudget) take(now time.Time) time.Duration {
 	a.mu.Lock()
 	closed := a.closed.Sub(now)
 	a.mu.Unlock()
@@ -56,64 +57,65 @@ func (a *allowance) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// learn closes the allowance if err is a 429.
-func (a *allowance) learn(err error) {
-	if r := (*refusal)(nil); errors.As(err, &r) && r.code == http.StatusTooManyRequests {
+// note closes the budget if err is a 429.
+func (a *rateBudget) note(err error) {
+	if r := (*apiError)(nil); errors.As(err, &r) && r.code == http.StatusTooManyRequests {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.closed = time.Now().Add(max(r.after, time.Second))
 	}
 }
 
-// Typing shows that an answer is being prepared. Beyond its budget, and while
-// Telegram asks for a pause, it shows nothing and is content.
+// Typing shows that an answer is being prepared. If its budget is used up, or Telegram
+// has asked for a pause, it does nothing and returns nil.
 func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
-	chat, topic, err := c.place(k)
+	chat, topic, err := c.parseKey(k)
 	if err != nil {
 		return err
 	}
-	if c.typing.wait(time.Now()) > 0 || c.shut.left(chat) > 0 {
+	if c.typing.take(time.Now()) > 0 || c.blocked.retryIn(chat) > 0 {
 		return nil
 	}
-	c.withdraw(ctx, chat)
+	c.removeAgainButtons(ctx, chat)
 	params := bot.SendChatActionParams{ChatID: chat, MessageThreadID: topic, Action: models.ChatActionTyping}
-	_, err = c.api.call(ctx, "sendChatAction", params, showLimit)
-	c.typing.learn(err)
-	return c.learn(chat, err)
+	_, err = c.api.call(ctx, "sendChatAction", params, showTimeout)
+	c.typing.note(err)
+	return c.chatError(chat, err)
 }
 
-// previewer paces previews, for each chat: Telegram's limits know no topics.
+// previewer limits previews by chat. Telegram's limits do not depend on topics.
 type previewer struct {
-	*allowance
-	every     time.Duration
-	mu        sync.Mutex
-	draftless bool // Telegram, or this server, has no drafts for the bot
-	chats     map[int64]*watcher
+	*rateBudget
+	every    time.Duration
+	mu       sync.Mutex
+	noDrafts bool // Telegram has refused a draft
+	chats    map[int64]*previewedChat
 }
 
-// watcher is a chat that is shown how far an answer is.
-type watcher struct {
-	next  time.Time // when it may be shown more
-	turn  string    // whose answer it is
-	since time.Time // when that was shown first
+// previewedChat is the state of the previews in one chat.
+type previewedChat struct {
+	next  time.Time // when the next preview is allowed
+	turn  string    // the turn whose answer is shown
+	since time.Time // when it was shown first
 }
 
-// mostWatchers bounds the chats that are remembered.
-const mostWatchers = 1000
+// maxPreviewChats bounds the chats in previewer.
+const maxPreviewChats = 1000
 
 func newPreviewer(every time.Duration) *previewer {
-	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, chats: map[int64]*watcher{}}
+	return &previewer{rateBudget: newRateBudget(previewsPerSecond), every: every, chats: map[int64]*previewedChat{}}
 }
 
-// begin is 0 if chat may be shown a preview now, and counts it.
-func (p *previewer) begin(chat int64, now time.Time) time.Duration {
+// reserve returns 0 and counts a preview if chat may be shown one now. Otherwise it
+// returns how long to wait.
+func (p *previewer) reserve(chat int64, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.of(chat)
+	c := p.chat(chat)
 	if wait := c.next.Sub(now); wait > 0 {
 		return wait
 	}
-	if wait := p.wait(now); wait > 0 {
+	if wait := p.take(now); wait > 0 {
 		return wait
 	}
 	every := p.every
@@ -124,90 +126,90 @@ func (p *previewer) begin(chat int64, now time.Time) time.Duration {
 	return 0
 }
 
-// of is the watcher of chat. p.mu is held.
-func (p *previewer) of(chat int64) *watcher {
+// chat returns the state of chat. The caller holds p.mu.
+func (p *previewer) chat(chat int64) *previewedChat {
 	if p.chats[chat] == nil {
-		if len(p.chats) >= mostWatchers {
+		if len(p.chats) >= maxPreviewChats {
 			clear(p.chats)
 		}
-		p.chats[chat] = &watcher{}
+		p.chats[chat] = &previewedChat{}
 	}
 	return p.chats[chat]
 }
 
-// PreviewEvery is the least time between two previews in one chat; in groups
-// Preview itself asks for more.
+// PreviewEvery is the shortest time between two previews in one chat. In groups
+// Preview returns a Retry until three times as long has passed.
 func (c *Channel) PreviewEvery() time.Duration { return c.preview.every }
 
-// unfinished ends every preview, so that one that a crash leaves behind is not
-// taken for an answer.
-const unfinished = "…"
+// unfinishedMark ends every preview, so that nobody takes one that a crash left in the
+// chat for an answer.
+const unfinishedMark = "…"
 
-// Preview shows an answer while it is written: between two people as a draft at
-// first, if Telegram takes that, else in a message with a Stop button, which is
-// edited from then on. Of an answer that needs several messages it shows the
-// first, and how long the answer is. While it may not, it returns a
+// Preview shows an answer while it is written. In private chats it is a draft at first,
+// if Telegram allows drafts. Otherwise it is a message with a Stop button, which
+// further previews edit. If the answer needs several messages, Preview shows the
+// beginning and the length so far. If a preview is not allowed yet, it returns a
 // [*channels.Retry].
 func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, error) {
 	if c.o.NoPreview {
 		return "", nil
 	}
-	chat, topic, err := c.place(p.Key)
+	chat, topic, err := c.parseKey(p.Key)
 	if err != nil {
 		return p.MessageID, err
 	}
-	if wait := max(c.shut.left(chat), c.preview.begin(chat, time.Now())); wait > 0 {
+	if wait := max(c.blocked.retryIn(chat), c.preview.reserve(chat, time.Now())); wait > 0 {
 		return p.MessageID, &channels.Retry{After: wait}
 	}
-	shown := c.soFar(p)
+	shown := c.previewPage(p)
 	if p.MessageID == "" && chat > 0 {
-		if drafted, err := c.sketch(ctx, p.Turn, chat, topic, shown); drafted || err != nil {
-			return "", c.learn(chat, err)
+		if drafted, err := c.showDraft(ctx, p.Turn, chat, topic, shown); drafted || err != nil {
+			return "", c.chatError(chat, err)
 		}
 	}
-	shown.under = stopButton
+	shown.button = stopButton
 	id := 0
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
 		id, err = c.edit(ctx, chat, earlier, shown)
 	} else {
-		id, err = c.post(ctx, chat, topic, replyIn(chat, p.ReplyTo), shown)
+		id, err = c.post(ctx, chat, topic, replyTarget(chat, p.ReplyTo), shown)
 	}
-	c.preview.learn(err)
+	c.preview.note(err)
 	if err != nil {
-		return p.MessageID, c.learn(chat, err)
+		return p.MessageID, c.chatError(chat, err)
 	}
 	return receipt(id).MessageID, nil
 }
 
-// soFar is what one message can show of p.
-func (c *Channel) soFar(p channels.Preview) page {
+// previewPage is p in the form of one message.
+func (c *Channel) previewPage(p channels.Preview) page {
 	switch {
 	case strings.TrimSpace(p.Text) != "":
-		if parts := c.Split(p.Key, p.Text+" "+unfinished); len(parts) == 1 {
+		if parts := c.Split(p.Key, p.Text+" "+unfinishedMark); len(parts) == 1 {
 			return render(parts[0])
 		}
-		length := fmt.Sprintf("*%d characters so far* %s", utf8.RuneCountInString(p.Text), unfinished)
-		return render(cut(p.Text, mostUnits-units(length)-2)[0] + "\n\n" + length)
+		length := fmt.Sprintf("*%d characters so far* %s", utf8.RuneCountInString(p.Text), unfinishedMark)
+		return render(splitTo(p.Text, maxUnits-units(length)-2)[0] + "\n\n" + length)
 	case p.Note != "":
-		return render("*" + markup.Escape(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
+		return render("*" + markup.Escape(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinishedMark)
 	}
-	return page{plain: unfinished, html: unfinished}
+	return page{plain: unfinishedMark, html: unfinishedMark}
 }
 
-// Retract deletes a preview. It takes nothing from what previews may do: it is
-// rare, and nothing shows the message again.
+// Retract deletes a preview. It does not count against the budget of previews, because
+// it is rare and is not retried.
 func (c *Channel) Retract(ctx context.Context, k channels.Key, messageID string) error {
-	chat, _, err := c.place(k)
+	chat, _, err := c.parseKey(k)
 	if err != nil {
 		return err
 	}
 	message, err := strconv.Atoi(messageID)
 	if err != nil || message <= 0 {
-		return nil // none of ours
+		return nil // not one of our previews
 	}
-	_, err = c.api.call(ctx, "deleteMessage", bot.DeleteMessageParams{ChatID: chat, MessageID: message}, showLimit)
-	if r := (*refusal)(nil); errors.As(err, &r) && r.says("message to delete not found") {
+	_, err = c.api.call(ctx, "deleteMessage", bot.DeleteMessageParams{ChatID: chat, MessageID: message}, showTimeout)
+	if r := (*apiError)(nil); errors.As(err, &r) && r.contains("message to delete not found") {
 		return nil
 	}
-	return outcome(err)
+	return classify(err)
 }

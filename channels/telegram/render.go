@@ -9,22 +9,21 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// page is one message's text in both forms: with markup, and as people see it.
+// page is the text of one message: as HTML, and as people see it.
 type page struct {
 	html, plain string
-	under       button
+	button      button
 }
 
-// marks is how many entities Telegram makes of p: a language is a part of its
-// block.
-func (p page) marks() int {
+// entities is how many entities Telegram makes of p. A code block and its language are
+// one.
+func (p page) entities() int {
 	return strings.Count(p.html, "</") - strings.Count(p.html, "</code></pre>")
 }
 
-// render turns Markdown into the small HTML that Telegram knows. The HTML is
-// always well-formed, because tags are only written in pairs around what they
-// hold. Neither form is ever empty. Should the parser panic, the text is shown
-// as it was written.
+// render turns Markdown into the subset of HTML that Telegram allows. The HTML is always
+// well-formed, because each pair of tags is written around its content. Neither form
+// is ever empty. If the parser panics, the text is shown as written.
 func render(md string) (p page) {
 	defer func() {
 		if recover() != nil {
@@ -35,7 +34,7 @@ func render(md string) (p page) {
 	return typeset(markup.Tidy(md))
 }
 
-// typeset is render for tidy text.
+// typeset is render for text from markup.Tidy, without the recovery.
 func typeset(md string) page {
 	p := &pen{}
 	markup.Walk(md, p)
@@ -47,17 +46,17 @@ func typeset(md string) page {
 
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// pen writes both forms of a text side by side.
+// pen writes both forms of a page.
 type pen struct {
 	html   strings.Builder
 	plain  strings.Builder
-	quoted bool // inside a blockquote, which Telegram does not nest
+	quoted bool // inside a blockquote; Telegram does not nest them
 	linked bool // inside a link
-	raw    bool // inside code, where Telegram allows no other markup
+	raw    bool // inside code; Telegram allows no other markup there
 	indent string
 }
 
-// Words adds visible text. Line breaks carry the indentation of lists.
+// Words adds visible text. Inside a list its lines are indented.
 func (p *pen) Words(s string) {
 	if p.indent != "" && !p.raw {
 		s = strings.ReplaceAll(s, "\n", "\n"+p.indent)
@@ -66,7 +65,7 @@ func (p *pen) Words(s string) {
 	_, _ = escapeHTML.WriteString(&p.html, s) // a Builder does not fail
 }
 
-// in writes body between <tag> and </tag>, or without them inside code.
+// in writes body between <tag> and </tag>. Inside code it leaves the tags out.
 func (p *pen) in(tag, attribute string, body func()) {
 	if p.raw {
 		body()
@@ -77,8 +76,8 @@ func (p *pen) in(tag, attribute string, body func()) {
 	p.html.WriteString("</" + tag + ">")
 }
 
-// Gap keeps items together, and does not indent a code block: Telegram would
-// show the spaces as a line of their own.
+// Gap writes the space between two blocks. List items get no empty line between them. A
+// code block is not indented: Telegram would show the spaces as a separate line.
 func (p *pen) Gap(g markup.Gap) {
 	space := "\n\n"
 	if g.Tight || g.Item {
@@ -91,10 +90,10 @@ func (p *pen) Gap(g markup.Gap) {
 	p.Words(space)
 }
 
-// tags are the HTML for what is marked by a pair of tags alone.
+// tags are the HTML tags of the simple styles.
 var tags = map[markup.Kind]string{markup.Heading: "b", markup.Bold: "b", markup.Italic: "i", markup.Struck: "s"}
 
-// Within writes body with the tags that m has.
+// Within writes body with the markup of m.
 func (p *pen) Within(m markup.Mark, body markup.Body) {
 	switch m.Kind {
 	case markup.Quote:
@@ -108,7 +107,7 @@ func (p *pen) Within(m markup.Mark, body markup.Body) {
 	}
 }
 
-// A quote that is longer than this is shown folded.
+// A longer quote is shown folded.
 const (
 	foldUnits = 600
 	foldLines = 8
@@ -137,24 +136,24 @@ func (p *pen) item(m markup.Mark, body markup.Body) {
 	}
 	p.Words(mark)
 	outer := p.indent
-	if len(p.indent) < 16 { // deeper ones stay where they are
+	if len(p.indent) < 16 { // deeper lists are not indented further
 		p.indent += strings.Repeat(" ", min(len([]rune(mark)), 4))
 	}
 	body(p)
 	p.indent = outer
 }
 
-// tab is how a tab in code is shown; Telegram's would be one space.
+// tab replaces a tab in code, which Telegram would show as one space.
 const tab = "    "
 
 var languageForm = lazily.Compile(`^[A-Za-z0-9_+#.-]{1,32}`)
 
-// Code writes a block or a span. Telegram is told a block's language, if that
-// looks like one.
+// Code writes a block or a span. A block keeps its language if the name looks like
+// one.
 func (p *pen) Code(c markup.Code) {
 	c.Text = strings.ReplaceAll(c.Text, "\t", tab)
 	if !c.Block && p.linked {
-		p.verbatim(c.Text) // Telegram keeps one of link and code: the address is worth more
+		p.verbatim(c.Text) // Telegram shows either a link or code; the link is more useful.
 		return
 	}
 	if !c.Block {
@@ -180,8 +179,8 @@ func (p *pen) verbatim(s string) {
 	p.raw = outer
 }
 
-// link writes body as a link if Telegram should open it; else, so that nothing
-// is lost, its words and where it points.
+// link writes body as a link, if people should be able to open to. Otherwise it writes
+// the words and the address, so that nothing is lost.
 func (p *pen) link(to string, body markup.Body) {
 	before := p.plain.Len()
 	if !opens(to) || p.linked {
@@ -201,7 +200,7 @@ func (p *pen) link(to string, body markup.Body) {
 	p.linked = false
 }
 
-// opens reports whether a link may be one that a tap opens.
+// opens reports whether a tap may open destination.
 func opens(destination string) bool {
 	u, err := url.Parse(destination)
 	if err != nil || strings.ContainsAny(destination, " \n\t<>\"") {
@@ -216,12 +215,12 @@ func opens(destination string) bool {
 	return false
 }
 
-// mostColumn bounds how wide a column is made: one long cell should not push
-// every other row off the screen.
-const mostColumn = 30
+// maxColumn bounds the width of a column, so that one long cell does not push all rows
+// off the screen.
+const maxColumn = 30
 
-// Table writes a table with aligned columns in fixed width, since Telegram
-// has none.
+// Table writes a table as a code block with aligned columns, because Telegram has no
+// tables.
 func (p *pen) Table(rows [][]markup.Body) {
 	grid := markup.Lay(rows, func(body markup.Body) string {
 		inner := &pen{}
@@ -230,7 +229,7 @@ func (p *pen) Table(rows [][]markup.Body) {
 	})
 	var rule []string
 	for i, width := range grid.Widths {
-		grid.Widths[i] = min(width, mostColumn)
+		grid.Widths[i] = min(width, maxColumn)
 		rule = append(rule, strings.Repeat("-", max(grid.Widths[i], 1)))
 	}
 	var b strings.Builder

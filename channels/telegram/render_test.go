@@ -61,7 +61,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// What a network does not have is shown in a way that it has.
+// Split replaces markup that Telegram does not have.
 func TestSplitPrepares(t *testing.T) {
 	tests := map[string]struct{ md, html string }{
 		"surplus cells":   {"| a | b |\n|---|---|\n| 1 | 2 | 3 | `4` |\n| 5 |", "<pre>a | b\n--+----------\n1 | 2 | 3 | 4\n5 | </pre>"},
@@ -79,14 +79,13 @@ func TestSplitPrepares(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, _ := telegram.Render(split(t, c.md)[0])
 			if diff := cmp.Diff(c.html, got); diff != "" {
-				t.Errorf("of %q is shown (-want +got):\n%s", c.md, diff)
+				t.Errorf("Render(Split(%q)) (-want +got):\n%s", c.md, diff)
 			}
 		})
 	}
 }
 
-// TestNothingIsDropped: whatever the Markdown, every word of an answer arrives,
-// and in order.
+// TestNothingIsDropped: for any Markdown, every word of an answer arrives, in order.
 func TestNothingIsDropped(t *testing.T) {
 	for _, a := range channeltest.NastyAnswers(400) {
 		var shown strings.Builder
@@ -128,7 +127,7 @@ func TestSplitReopensCode(t *testing.T) {
 	for i, p := range pieces {
 		html, _ := telegram.Render(p)
 		if !strings.Contains(html, `<code class="language-go">`) || strings.Contains(html, "```") {
-			t.Errorf("piece %d is no whole code block:\n%.200s", i, html)
+			t.Errorf("piece %d is not a whole code block:\n%.200s", i, html)
 		}
 		for _, l := range strings.Split(p, "\n") {
 			if strings.HasPrefix(l, "\tline") {
@@ -140,7 +139,7 @@ func TestSplitReopensCode(t *testing.T) {
 		t.Errorf("%d pieces with %d lines of code, want 600 in order", len(pieces), len(code))
 	}
 	if !strings.HasSuffix(pieces[len(pieces)-1], "```\n\nThat is all.") {
-		t.Errorf("the end is %q", pieces[len(pieces)-1])
+		t.Errorf("the last piece is %q, want the end of the code and the sentence", pieces[len(pieces)-1])
 	}
 }
 
@@ -148,7 +147,7 @@ func TestSplitKeepsCodeTogether(t *testing.T) {
 	code := "```go\n" + strings.Repeat("x := 1\n", 100) + "```"
 	pieces := split(t, strings.Repeat("A sentence of words. ", 170)+"\n\n"+code+"\n\nend")
 	if len(pieces) != 2 || !strings.HasPrefix(pieces[1], code) {
-		t.Errorf("the code block that fits into one message is cut: %d pieces, second begins %.30q", len(pieces), pieces[1])
+		t.Errorf("a code block that fits in one message was cut: %d pieces, the second begins %.30q", len(pieces), pieces[1])
 	}
 }
 
@@ -157,7 +156,7 @@ func TestSplitIndentedCodeOfAList(t *testing.T) {
 	for i, p := range split(t, md) {
 		html, _ := telegram.Render(p)
 		if strings.Contains(html, "```") || strings.Contains(html, "<pre>") && !strings.Contains(html, "language-sh") {
-			t.Errorf("piece %d shows its fence:\n%.150s", i, html)
+			t.Errorf("piece %d shows the fence of the code:\n%.150s", i, html)
 		}
 	}
 }
@@ -169,7 +168,7 @@ func TestSplitRepeatsTableHead(t *testing.T) {
 	for i, p := range pieces {
 		html, _ := telegram.Render(p)
 		if !strings.HasPrefix(html, "<pre>name") {
-			t.Errorf("piece %d has no head: %.80q", i, html)
+			t.Errorf("piece %d has no table head: %.80q", i, html)
 		}
 		rows += strings.Count(p, "some name")
 	}
@@ -199,7 +198,7 @@ func TestSplitPrefersParagraphsThenWords(t *testing.T) {
 	}
 }
 
-// Telegram drops the markup of a message from the hundredth on.
+// Telegram drops markup beyond the hundredth entity of a message.
 func TestSplitKeepsMarkup(t *testing.T) {
 	pieces := split(t, strings.Repeat("**bold** and `code` and\n", 80))
 	for _, piece := range pieces {
@@ -208,12 +207,12 @@ func TestSplitKeepsMarkup(t *testing.T) {
 		}
 	}
 	if len(pieces) > 3 {
-		t.Errorf("%d pieces for 160 entities", len(pieces))
+		t.Errorf("%d pieces for 160 entities, want at most 3", len(pieces))
 	}
 }
 
 func TestSplitHuge(t *testing.T) {
-	// A 12 MB line without a space must take time in proportion to its size.
+	// The time for a 12 MB line without a space must grow linearly with its size.
 	pieces := split(t, strings.Repeat("0123456789ab", 1<<20))
 	if got := len(strings.Join(pieces, "")); got != 12<<20 {
 		t.Errorf("%d characters in %d pieces, want %d", got, len(pieces), 12<<20)

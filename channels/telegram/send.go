@@ -16,56 +16,56 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// Send delivers m and returns when Telegram has answered with the message.
-// It does not need Run. Its errors:
+// Send delivers m and returns when Telegram has answered with the message. It works
+// without Run. Its errors:
 //
-//   - [channels.ErrPermanent]: Telegram will never take it (the
-//     chat or its person is gone).
-//   - [*channels.Retry]: Telegram said when to come back, or the chat does not
-//     hear the bot now: it was blocked or removed. Nothing was sent.
-//   - [*channels.NotSent]: there was no connection, or Telegram refuses the
-//     token, which Status says. Nothing was sent.
-//   - anything else: the request may have arrived; Telegram has no way to ask.
+//   - [channels.ErrPermanent]: Telegram will never accept m, for example because the
+//     chat or the account is gone.
+//   - [*channels.Retry]: Telegram said when to come back, or the chat has blocked or
+//     removed the bot. Nothing was sent.
+//   - [*channels.NotSent]: there was no connection, or Telegram refuses the token (see
+//     Status). Nothing was sent.
+//   - any other: m may have been sent. Telegram offers no way to find out.
 //
-// An edit that finds the text as it should be has succeeded; one that finds
-// no message to edit sends a new one.
+// An edit that would change nothing succeeds. If the message to edit is gone, Send
+// sends a new one.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
-	chat, topic, err := c.place(m.Key)
+	chat, topic, err := c.parseKey(m.Key)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	if wait := c.shut.left(chat); wait > 0 {
-		return channels.Receipt{}, held(wait, errShut)
+	if wait := c.blocked.retryIn(chat); wait > 0 {
+		return channels.Receipt{}, retryBlocked(wait, errBlocked)
 	}
 	page := render(m.Text)
 	if m.Finishes && chat > 0 {
-		page.under = againButton
+		page.button = againButton
 	}
 	id, err := c.deliver(ctx, m, chat, topic, page)
-	if err == nil && id != 0 && page.under != "" && m.File == nil {
-		c.offers.add(chat, id)
+	if err == nil && id != 0 && page.button != "" && m.File == nil {
+		c.againButtons.add(chat, id)
 	}
-	return receipt(id), c.learn(chat, err)
+	return receipt(id), c.chatError(chat, err)
 }
 
-// deliver sends m, as a file, an edit or a message, and returns its id.
+// deliver sends m as a file, an edit or a new message, and returns the message's id.
 func (c *Channel) deliver(ctx context.Context, m channels.Outbound, chat int64, topic int, page page) (int, error) {
 	if m.File != nil {
-		return c.document(ctx, chat, topic, replyIn(chat, m.ReplyTo), page, m.File)
+		return c.postFile(ctx, chat, topic, replyTarget(chat, m.ReplyTo), page, m.File)
 	}
 	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 {
 		id, err := c.edit(ctx, chat, edit, page)
-		if !gone(err) {
+		if !cannotEdit(err) {
 			return id, err
 		}
-		c.log.Info("the message to edit is gone, sending a new one", "key", m.Key, "msg_id", m.ID)
+		c.log.Info("cannot edit the message, sending a new one", "key", m.Key, "msg_id", m.ID)
 	}
-	return c.post(ctx, chat, topic, replyIn(chat, m.ReplyTo), page)
+	return c.post(ctx, chat, topic, replyTarget(chat, m.ReplyTo), page)
 }
 
-// replyIn is the message to reply to in a group: between two people it is plain
-// what is answered. It is 0 for an id that is not Telegram's.
-func replyIn(chat int64, id string) int {
+// replyTarget is the message to reply to, or 0. Private chats get no replies, because
+// it is clear there which message is answered. An id that is not Telegram's gives 0.
+func replyTarget(chat int64, id string) int {
 	if chat > 0 {
 		return 0
 	}
@@ -73,6 +73,7 @@ func replyIn(chat int64, id string) int {
 	return reply
 }
 
+// receipt is the receipt for message id, which is 0 if Telegram's answer had none.
 func receipt(id int) channels.Receipt {
 	if id == 0 {
 		return channels.Receipt{}
@@ -80,8 +81,9 @@ func receipt(id int) channels.Receipt {
 	return channels.Receipt{MessageID: strconv.Itoa(id)}
 }
 
-// place reads a key of this channel: "chat" or "chat:topic".
-func (c *Channel) place(k channels.Key) (chat int64, topic int, err error) {
+// parseKey reads the chat part of k, "chat" or "chat:topic". If the group became a
+// supergroup, it returns the new id.
+func (c *Channel) parseKey(k channels.Key) (chat int64, topic int, err error) {
 	id, thread, threaded := strings.Cut(k.Chat(), ":")
 	chat, err = strconv.ParseInt(id, 10, 64)
 	if err == nil && threaded {
@@ -92,29 +94,29 @@ func (c *Channel) place(k channels.Key) (chat int64, topic int, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if to := c.moved[chat]; to != 0 {
+	if to := c.migrated[chat]; to != 0 {
 		chat = to
 	}
 	return chat, topic, nil
 }
 
-// quiet keeps Telegram from fetching the links in an answer: nobody asked for
-// it, and an address made by a model can carry what it was told.
-var quiet = func() *models.LinkPreviewOptions {
+// noLinkPreview keeps Telegram from fetching the links in an answer. Nobody asked for
+// that, and a model may have put private text into an address.
+var noLinkPreview = func() *models.LinkPreviewOptions {
 	yes := true
 	return &models.LinkPreviewOptions{IsDisabled: &yes}
 }()
 
 // post sends a new message and returns its id.
 func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page) (int, error) {
-	params := bot.SendMessageParams{ChatID: chat, MessageThreadID: topic, LinkPreviewOptions: quiet}
+	params := bot.SendMessageParams{ChatID: chat, MessageThreadID: topic, LinkPreviewOptions: noLinkPreview}
 	if reply > 0 {
 		params.ReplyParameters = &models.ReplyParameters{MessageID: reply, AllowSendingWithoutReply: true}
 	}
-	if p.under != "" {
-		params.ReplyMarkup = p.under.markup()
+	if p.button != "" {
+		params.ReplyMarkup = p.button.markup()
 	}
-	return c.write(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+	return c.sendText(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID, params.Text, params.ParseMode = chat, text, mode
 		return &params
 	})
@@ -125,9 +127,9 @@ var _ channels.Filer = (*Channel)(nil)
 // SendsFiles implements [channels.Filer].
 func (c *Channel) SendsFiles() {}
 
-// document sends a file with p beside it and returns its message's id.
-func (c *Channel) document(ctx context.Context, chat int64, topic, reply int, p page, f *channels.File) (int, error) {
-	return c.write(ctx, "sendDocument", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+// postFile sends a file with p as its caption and returns the message's id.
+func (c *Channel) postFile(ctx context.Context, chat int64, topic, reply int, p page, f *channels.File) (int, error) {
+	return c.sendText(ctx, "sendDocument", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		u := &upload{field: "document", file: f, values: map[string]string{
 			"chat_id": strconv.FormatInt(chat, 10), "caption": text, "parse_mode": string(mode),
 		}}
@@ -143,15 +145,15 @@ func (c *Channel) document(ctx context.Context, chat int64, topic, reply int, p 
 
 // edit changes a message of ours and returns its id.
 func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
-	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: quiet}
-	if p.under != "" {
-		params.ReplyMarkup = p.under.markup()
+	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: noLinkPreview}
+	if p.button != "" {
+		params.ReplyMarkup = p.button.markup()
 	}
-	_, err := c.write(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+	_, err := c.sendText(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID, params.Text, params.ParseMode = chat, text, mode
 		return &params
 	})
-	if r := (*refusal)(nil); errors.As(err, &r) && r.says("message is not modified") {
+	if r := (*apiError)(nil); errors.As(err, &r) && r.contains("message is not modified") {
 		err = nil
 	}
 	if err != nil {
@@ -160,26 +162,27 @@ func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (in
 	return message, nil
 }
 
-// write makes one call with the rendered text, follows a group to its new
-// number, and falls back to plain text where the markup is refused.
-func (c *Channel) write(ctx context.Context, method string, chat int64, p page, params func(int64, string, models.ParseMode) any) (int, error) {
+// sendText calls method with the text of p and returns the message's id. If the group
+// became a supergroup, it calls again with the new id. If Telegram refuses the markup,
+// it calls again with plain text.
+func (c *Channel) sendText(ctx context.Context, method string, chat int64, p page, params func(int64, string, models.ParseMode) any) (int, error) {
 	text, mode := p.html, models.ParseModeHTML
 	for attempt := 0; ; attempt++ {
-		result, err := c.api.call(ctx, method, params(chat, text, mode), callLimit)
+		result, err := c.api.call(ctx, method, params(chat, text, mode), callTimeout)
 		if refused(err) && c.Status().State == channels.StateConnected {
-			c.report(channels.StateDown, tokenRefused) // until the next poll ends Run
+			c.report(channels.StateDown, tokenRefusedDetail) // until the next poll ends Run
 		}
-		r := (*refusal)(nil)
+		r := (*apiError)(nil)
 		switch {
 		case err == nil:
 			return messageID(result), nil
 		case attempt >= 2 || !errors.As(err, &r):
 			return 0, err
 		case r.migrateTo != 0 && r.migrateTo != chat:
-			c.follow(chat, r.migrateTo)
+			c.noteMigration(chat, r.migrateTo)
 			chat = r.migrateTo
-		case r.code == http.StatusBadRequest && r.says("can't parse entities") && mode != "":
-			// Not with the cause: it quotes the text.
+		case r.code == http.StatusBadRequest && r.contains("can't parse entities") && mode != "":
+			// The error is not logged, because it quotes the text.
 			c.log.Warn("markup was refused, sending plain text", "method", method)
 			text, mode = p.plain, ""
 		default:
@@ -188,19 +191,19 @@ func (c *Channel) write(ctx context.Context, method string, chat int64, p page, 
 	}
 }
 
-// follow remembers that a group became a supergroup. Answers under the old
-// key go to the new chat; what people say there comes under its new key, and
-// so begins a new conversation.
-func (c *Channel) follow(from, to int64) {
+// noteMigration remembers that a group became a supergroup. Answers under the old key
+// go to the new chat. Messages from there come under the new key, so they begin a new
+// conversation.
+func (c *Channel) noteMigration(from, to int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.moved[from] = to
-	c.log.Warn("a group became a supergroup; its conversation goes on under the new key",
+	c.migrated[from] = to
+	c.log.Warn("a group became a supergroup; its new messages have a new key",
 		"key", fmt.Sprintf("%s:%d", c.name, from), "new", fmt.Sprintf("%s:%d", c.name, to))
 }
 
-// messageID reads the id out of a result. The message was sent, so an answer
-// without a readable id is still a success.
+// messageID is the message id in a result, or 0. A result without one is a success
+// too, because the message was sent.
 func messageID(result json.RawMessage) int {
 	var m models.MessageID
 	if json.Unmarshal(result, &m) != nil {
@@ -209,25 +212,25 @@ func messageID(result json.RawMessage) int {
 	return m.ID
 }
 
-// gone reports whether an edit failed because there is nothing to edit.
-func gone(err error) bool {
-	r := (*refusal)(nil)
+// cannotEdit reports whether err says that there is no such message to edit.
+func cannotEdit(err error) bool {
+	r := (*apiError)(nil)
 	return errors.As(err, &r) && r.code == http.StatusBadRequest &&
-		r.says("message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID")
+		r.contains("message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID")
 }
 
-// outcome puts an error of a call into the caller's words; see Send.
-func outcome(err error) error {
+// classify converts the error of a call to the classes that Send documents.
+func classify(err error) error {
 	if err == nil {
 		return nil
 	}
-	if b := (*broken)(nil); errors.As(err, &b) {
+	if b := (*callError)(nil); errors.As(err, &b) {
 		if !b.reached {
 			return &channels.NotSent{Err: err}
 		}
 		return err
 	}
-	r := (*refusal)(nil)
+	r := (*apiError)(nil)
 	switch {
 	case !errors.As(err, &r):
 		return err
@@ -238,6 +241,6 @@ func outcome(err error) error {
 	case r.code >= 400 && r.code < 500 && r.code != http.StatusConflict && r.code != http.StatusRequestTimeout:
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 	default:
-		return err // a server in trouble may have done it all the same
+		return err // A failing server may have sent it.
 	}
 }

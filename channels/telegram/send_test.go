@@ -40,7 +40,7 @@ func TestSendErrorsByClass(t *testing.T) {
 		"no such token":   {fault: botapi.Fault{Status: 404, Description: "Not Found"}, want: class{notSent: true}},
 		"flood for years": {fault: botapi.Fault{Status: 429, Description: "Too Many Requests", RetryAfter: 1e10}, want: class{retry: true, notSent: true}, after: 24 * time.Hour},
 		"flood":           {fault: botapi.Fault{Status: 429, Description: "Too Many Requests", RetryAfter: 7}, want: class{retry: true, notSent: true}, after: 7 * time.Second},
-		"flood, unsaid":   {fault: botapi.Fault{Status: 429, Description: "Too Many Requests"}, want: class{retry: true, notSent: true}, after: time.Second},
+		"flood, no time":  {fault: botapi.Fault{Status: 429, Description: "Too Many Requests"}, want: class{retry: true, notSent: true}, after: time.Second},
 		"server error":    {fault: botapi.Fault{Status: 500, Description: "Internal Server Error"}},
 		"proxy":           {fault: botapi.Fault{Status: 502, Body: "<html>"}},
 		"proxy's 429":     {fault: botapi.Fault{Status: 429, Body: "<html>"}, want: class{retry: true, notSent: true}, after: time.Second},
@@ -66,7 +66,7 @@ func TestSendErrorsByClass(t *testing.T) {
 				t.Errorf("Retry.After = %s, want %s", retry.After, c.after)
 			}
 			if shown := n.Seen(t); len(shown) != c.shown {
-				t.Errorf("shown = %q, want %d", shown, c.shown)
+				t.Errorf("%d messages shown (%q), want %d", len(shown), shown, c.shown)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestSendThatTimesOutIsUncertain(t *testing.T) {
 	}
 }
 
-func TestTokenIsNowhere(t *testing.T) {
+func TestTokenIsNeverShown(t *testing.T) {
 	s, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:AAsecret"})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestTokenIsNowhere(t *testing.T) {
 		}
 		heal()
 	}
-	o.HTTP = &http.Client{Transport: talkative{}}
+	o.HTTP = &http.Client{Transport: urlInErrors{}}
 	c, err := telegram.New("telegram", o)
 	if err != nil {
 		t.Fatal(err)
@@ -159,14 +159,14 @@ func TestTokenIsNowhere(t *testing.T) {
 	noToken(t, "AAsecret", append(errs, o, &o, log.String())...)
 }
 
-// talkative puts the address, and so the token, into its errors.
-type talkative struct{}
+// urlInErrors returns errors that contain the URL, and so the token.
+type urlInErrors struct{}
 
-func (talkative) RoundTrip(r *http.Request) (*http.Response, error) {
+func (urlInErrors) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("no way to %s", r.URL)
 }
 
-func TestMarkupThatIsRefusedGoesPlain(t *testing.T) {
+func TestRefusedMarkupIsSentAsPlainText(t *testing.T) {
 	n := newNetwork(t)
 	n.Break(botapi.Fault{Method: "sendMessage", Times: 1, Status: 400, Description: "Bad Request: can't parse entities: Unsupported start tag"})
 	if _, err := n.open(t, telegram.Options{}).Send(t.Context(), n.out("some **bold** words")); err != nil {
@@ -199,7 +199,7 @@ func TestReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if shown := n.Shown(group.ID()); shown[len(shown)-1].ReplyTo == nil {
-		t.Error("a preview in a group does not say what it answers")
+		t.Error("a preview in a group is not a reply to the question")
 	}
 	m := n.out("answer")
 	m.ReplyTo = fmt.Sprint(private)
@@ -207,10 +207,10 @@ func TestReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if shown := n.Shown(n.chat.ID()); shown[len(shown)-1].ReplyTo != nil {
-		t.Error("an answer between two people quotes the question")
+		t.Error("an answer in a private chat is a reply to the question")
 	}
 	if got := n.Calls("sendMessage")[0].Params["link_preview_options"]; got != `{"is_disabled":true}` {
-		t.Errorf("link_preview_options = %s: Telegram would fetch links that nobody asked for", got)
+		t.Errorf("link_preview_options = %s, want previews off", got)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestMigratedGroup(t *testing.T) {
 		t.Errorf("shown in the supergroup: %q, want both", got)
 	}
 	if got := n.Count("sendMessage"); got != 3 {
-		t.Errorf("%d calls, want 3: the second send should know the new number", got)
+		t.Errorf("%d calls, want 3: the second Send knows the new id", got)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestEdits(t *testing.T) {
 	}
 	final := n.out("final")
 	final.Edit = first.MessageID
-	for range 2 { // the second finds it as it should be
+	for range 2 { // The second changes nothing.
 		r, err := c.Send(t.Context(), final)
 		if err != nil || r.MessageID != first.MessageID {
 			t.Fatalf("Send with Edit = %v, %v, want message %s", r, err, first.MessageID)
@@ -289,7 +289,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestPreviewBudgetIsItsOwn(t *testing.T) {
+func TestPreviewsDoNotDelayAnswers(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{PreviewEvery: time.Hour})
 	p := channels.Preview{Key: n.Key(), Turn: "t", Note: "web_fetch <x>"}
@@ -308,7 +308,7 @@ func TestPreviewBudgetIsItsOwn(t *testing.T) {
 	m := n.out("whole")
 	m.Edit = id
 	if _, err := c.Send(t.Context(), m); err != nil {
-		t.Errorf("Send = %v while previews may not be shown", err)
+		t.Errorf("Send while no preview is allowed = %v, want nil", err)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestFloodOnAPreviewPausesPreviewsOnly(t *testing.T) {
 	for i, k := range []channels.Key{n.Key(), other} {
 		var retry *channels.Retry
 		if _, err := c.Preview(t.Context(), channels.Preview{Key: k, Text: "x"}); !errors.As(err, &retry) || retry.After < time.Minute {
-			t.Errorf("Preview %d = %v, want Retry of an hour", i, err)
+			t.Errorf("Preview %d = %v, want Retry after an hour", i, err)
 		}
 	}
 	if got := n.Count("sendMessage"); got != 1 {
@@ -343,7 +343,7 @@ func TestTypingBudget(t *testing.T) {
 		}
 	}
 	if got := n.Typed(n.chat.ID()); got == 0 || got > 50 {
-		t.Errorf("typing was shown %d times of 200 at once, want a few", got)
+		t.Errorf("200 calls of Typing at once showed it %d times, want 1 to 50", got)
 	}
 	n.Break(botapi.Fault{Method: "sendChatAction", Status: 429, Description: "Too Many Requests", RetryAfter: 60})
 	if _, err := c.Send(t.Context(), n.out("answer")); err != nil {
@@ -365,7 +365,7 @@ func TestPreviewsLookUnfinished(t *testing.T) {
 			t.Errorf("after a preview of %.20q the chat shows %q, want one message that ends in …", text, seen)
 		}
 	}
-	// One that is longer than a message goes on showing how far it is.
+	// The preview of an answer that is longer than one message shows the length so far.
 	for _, n2 := range []int{2000, 3000} {
 		text := "the beginning " + strings.Repeat("many words ", n2)
 		if _, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: text, MessageID: id}); err != nil {
@@ -378,20 +378,20 @@ func TestPreviewsLookUnfinished(t *testing.T) {
 	}
 }
 
-// A table is longer as it is shown than as it was written.
+// A rendered table is longer than its source.
 func TestPreviewOfATableThatGrows(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
 	text := strings.Repeat("|"+strings.Repeat("x", 30), 20) + "|\n" + strings.Repeat("|-", 20) + "|\n" +
 		strings.Repeat(strings.Repeat("|a", 20)+"|\n", 12)
 	if pieces := c.Split(n.Key(), text); len(pieces) < 2 || len(text) >= 2048 {
-		t.Fatalf("%d bytes make %d pieces, want a short text of several", len(text), len(pieces))
+		t.Fatalf("%d bytes make %d pieces, want less than 2048 bytes and 2 or more pieces", len(text), len(pieces))
 	}
 	if id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: text}); err != nil || id == "" {
 		t.Errorf("Preview = %q, %v", id, err)
 	}
 	if seen := n.Seen(t); len(seen) != 1 || !strings.Contains(seen[0], "…") {
-		t.Errorf("shown %q, want one message that is not finished", seen)
+		t.Errorf("shown %q, want one message with …", seen)
 	}
 }
 
@@ -467,7 +467,7 @@ func BenchmarkSend(b *testing.B) {
 	})
 }
 
-// BenchmarkSendByLibrary is what the same costs with the library's multipart.
+// BenchmarkSendByLibrary sends the same text with the library's multipart requests.
 func BenchmarkSendByLibrary(b *testing.B) {
 	s := benchNetwork(b)
 	l, err := bot.New(s.Token(), bot.WithServerURL(s.URL()), bot.WithSkipGetMe())
@@ -485,8 +485,8 @@ func BenchmarkSendByLibrary(b *testing.B) {
 	})
 }
 
-// A file goes out with its words beside it, in the topic and as the reply that
-// it is, and a group that has moved is followed.
+// A file is sent with its caption and as a reply. If the group became a supergroup, the
+// file goes there.
 func TestSendFile(t *testing.T) {
 	n := newNetwork(t)
 	ann := botapi.Person(7, "Ann")
@@ -508,6 +508,6 @@ func TestSendFile(t *testing.T) {
 	}
 	group.Migrate(-1077)
 	if _, err := c.Send(t.Context(), channels.Outbound{ID: "2", Key: keyOf(group), Text: "x", File: &channels.File{Name: "answer.md", Content: "y"}}); err != nil {
-		t.Errorf("Send to a group that has moved = %v", err)
+		t.Errorf("Send to a group with a new id = %v, want nil", err)
 	}
 }

@@ -5,24 +5,24 @@ import (
 	"dragoman/channels/markup"
 )
 
-// mostUnits is how many UTF-16 units Telegram takes in one message.
-const mostUnits = 4096
+// maxUnits is the most UTF-16 code units in one message.
+const maxUnits = 4096
 
-// Split cuts markdown into pieces of at most 4096 UTF-16 units, both as
-// written (it may have to be sent as plain text) and as rendered (tables grow).
-func (c *Channel) Split(_ channels.Key, markdown string) []string { return cut(markdown, mostUnits) }
+// Split cuts markdown into pieces of at most 4096 UTF-16 code units. Both the source
+// and the rendered text fit, because tables grow when they are rendered.
+func (c *Channel) Split(_ channels.Key, markdown string) []string { return splitTo(markdown, maxUnits) }
 
-// mostEntities is how much markup Telegram takes in one message; it drops the
-// rest.
-const mostEntities = 100
+// maxEntities is the most entities (pieces of markup) in one message. Telegram drops
+// the others.
+const maxEntities = 100
 
-// cut is Split for pieces of at most most units.
-func cut(markdown string, most int) []string {
+// splitTo is Split with a limit of most units.
+func splitTo(markdown string, most int) []string {
 	return markup.Split(markdown, markup.Ruler{
 		Most: most, Unit: unitsOf,
 		Shown: func(piece string) int {
 			p := render(piece)
-			return max(units(p.plain), most*p.marks()/mostEntities)
+			return max(units(p.plain), most*p.entities()/maxEntities)
 		},
 	})
 }

@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 	channeltest.Run(t, func(t *testing.T) channeltest.Network { return newNetwork(t) })
 }
 
-// network is the test Bot API with a private chat of Ann's.
+// network is the test Bot API with a private chat with Ann.
 type network struct {
 	*botapi.Server
 	ann  botapi.User
@@ -37,7 +37,7 @@ func newNetwork(t *testing.T) *network {
 	return &network{Server: s, ann: ann, chat: s.Private(ann)}
 }
 
-// open makes a channel on the network.
+// open returns a channel on the network.
 func (n *network) open(t *testing.T, o telegram.Options) *telegram.Channel {
 	t.Helper()
 	o.Token, o.APIURL = n.Token(), n.URL()

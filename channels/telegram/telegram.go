@@ -1,30 +1,35 @@
 // Package telegram connects Dragoman to Telegram through the Bot API.
 //
-// Promise, inbound: an update is confirmed to Telegram only after the intake
-// took it. The adapter polls by itself; each update is decoded alone; one that
-// cannot be understood is set aside and does not stop the others. Updates of
-// one chat are handed in one after the other, those of different chats side
-// by side. Whatever was not confirmed comes again after a restart with the
-// same Inbound.ID, the update id. Nothing is kept on disk here: Telegram
-// itself holds what is not confirmed.
+// # Promise
 //
-// Promise, outbound: Send returns nil when Telegram answered with the
-// message. Text is Markdown, rendered as Telegram's HTML, and sent as plain
-// text should Telegram refuse the markup.
+// Inbound: an update is confirmed to Telegram only after the intake has stored it.
+// The updates of one chat go to the intake in order, those of different chats
+// concurrently. Each update is decoded alone; one that cannot be decoded is
+// quarantined, and the others continue. Unconfirmed updates come again after a
+// restart, with the same Inbound.ID (the update id). The adapter keeps nothing on
+// disk, because Telegram keeps the unconfirmed updates.
 //
-// Failure cases of Run: a refused token ends it with [channels.ErrPermanent];
-// a second poller or a webhook (409) is said in Status and tried again every
-// 30 s (but see Options.Shared); retry_after is kept; everything else is tried again with a growing,
-// jittered pause. Failure cases of Send: see [Channel.Send].
+// Outbound: [Channel.Send] returns nil only after Telegram has answered with the
+// message. Markdown is sent as Telegram's HTML, or as plain text if Telegram
+// refuses the markup.
 //
-// Identity is the numeric user id. Anonymous admins and channels speak as
-// their chat's id; the placeholder users that Telegram puts in their place
-// are nobody.
+// # Failures
 //
-// Goroutines: Run owns a bounded number that hand in updates, and one that
-// registers commands; all have ended when it returns. Send, Typing and Preview
-// start none of their own. The token is in no error, no log line and no
-// printed value.
+// A refused token ends Run with [channels.ErrPermanent]. A second poller or a
+// webhook (409) shows in Status, and polling is retried every 30 s (but see
+// Options.Shared). Run waits as long as retry_after says. It retries all other
+// errors with growing, jittered waits.
+//
+// # Identity
+//
+// A person is a numeric user id. Anonymous admins and channels are the id of their
+// chat. The placeholder users that Telegram shows for them have no identity.
+//
+// # Goroutines
+//
+// Run starts a bounded number of goroutines that hand updates to the intake, and
+// one that registers the commands. It waits for all of them. Send, Typing and
+// Preview start none. The token appears in no error, log line or printed value.
 package telegram
 
 import (
@@ -44,27 +49,28 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Options of a channel. Only Token must be set.
+// Options configure a [Channel]. Only Token is required.
 type Options struct {
-	// Token is what BotFather gave, "123456:ABC…".
+	// Token is the token from BotFather, "123456:ABC…".
 	Token string
 	// APIURL is the Bot API server; https://api.telegram.org if empty.
 	APIURL string
 	// PollTimeout is how long Telegram may hold a poll open; 50 s if 0.
 	PollTimeout time.Duration
-	// NoPreview turns off showing answers while they are written.
+	// NoPreview turns off previews of unfinished answers.
 	NoPreview bool
-	// PreviewEvery is the least time between two previews in a private chat;
-	// one second if 0. Groups get a third of that.
+	// PreviewEvery is the shortest time between two previews in a private chat;
+	// one second if 0. In groups it is three times as long.
 	PreviewEvery time.Duration
-	// Shared says that several nodes poll for this bot, one at a time. A second
-	// poller ends Run with channels.ErrElsewhere, where it is waited out otherwise.
+	// Shared says that several nodes take turns to poll for this bot. A second
+	// poller then ends Run with channels.ErrElsewhere; without Shared, Run waits
+	// until the other one is gone.
 	Shared bool
-	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
+	// Proxy chooses the proxy of a request, as in http.Transport; none if nil.
 	Proxy func(*http.Request) (*url.URL, error)
-	// HTTP is used for every request if set, and Proxy is not.
+	// HTTP, if set, makes all requests, and Proxy is ignored.
 	HTTP *http.Client
-	// Logger is silent if nil.
+	// Logger may be nil: then nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -77,24 +83,24 @@ func (o Options) GoString() string { return o.String() }
 // LogValue hides the token.
 func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
-// Channel is one bot. Make it with [New].
+// Channel is one bot. It is made by [New].
 type Channel struct {
-	name     string
-	o        Options // without the token
-	log      *slog.Logger
-	api      *client
-	id       int64 // the bot's user id
-	preview  *previewer
-	typing   *allowance
-	albums   albums
-	offers   offers
-	shut     shut
-	status   channels.StatusTracker
-	commands []channels.Command
+	name         string
+	o            Options // without the token
+	log          *slog.Logger
+	api          *client
+	id           int64 // the bot's user id
+	preview      *previewer
+	typing       *rateBudget
+	albums       albums
+	againButtons againButtons
+	blocked      blockedChats
+	status       channels.StatusTracker
+	commands     []channels.Command
 
-	mu      sync.Mutex
-	botName string
-	moved   map[int64]int64 // groups that became supergroups
+	mu       sync.Mutex
+	botName  string
+	migrated map[int64]int64 // new ids of groups that became supergroups
 }
 
 var (
@@ -108,12 +114,12 @@ var (
 	_ channels.Commander = (*Channel)(nil)
 )
 
-// tokenRefused is the status of a bot that Telegram does not know.
-const tokenRefused = "Telegram refuses the token; put the one that BotFather shows into the configuration"
+// tokenRefusedDetail is the status detail after Telegram has refused the token.
+const tokenRefusedDetail = "Telegram refuses the token; put the one that BotFather shows into the configuration"
 
 var tokenForm = lazily.Compile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
 
-// New makes the channel called name. It connects to nothing.
+// New returns the channel called name. It starts nothing.
 func New(name string, o Options) (*Channel, error) {
 	if _, err := channels.NewKey(name, "1"); err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
@@ -137,8 +143,8 @@ func New(name string, o Options) (*Channel, error) {
 	c := &Channel{
 		name: name, log: o.Logger.With("channel", name), id: id,
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
-		preview: newPreviewer(o.PreviewEvery), typing: newAllowance(typingPerSecond),
-		moved: map[int64]int64{},
+		preview: newPreviewer(o.PreviewEvery), typing: newRateBudget(typingPerSecond),
+		migrated: map[int64]int64{},
 	}
 	o.Token = ""
 	c.o = o
@@ -149,12 +155,12 @@ func New(name string, o Options) (*Channel, error) {
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
 
-// SetCommands remembers what Run registers for completion.
+// SetCommands sets the commands that Run registers with Telegram for completion.
 func (c *Channel) SetCommands(commands []channels.Command) {
 	c.commands = append([]channels.Command(nil), commands...)
 }
 
-// Status says how the connection is doing.
+// Status reports the state of polling.
 func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) report(state channels.State, detail string) {
@@ -163,7 +169,8 @@ func (c *Channel) report(state channels.State, detail string) {
 	}
 }
 
-// Run polls until ctx ends. See the package's comment.
+// Run polls until ctx ends or Telegram refuses the token. The package comment lists
+// its failures.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	c.report(channels.StateConnecting, "asking Telegram who the bot is")
 	defer c.api.http.CloseIdleConnections()
@@ -172,6 +179,6 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		c.report(channels.StateDown, "stopped")
 		return nil
 	}
-	c.report(channels.StateFailed, tokenRefused)
+	c.report(channels.StateFailed, tokenRefusedDetail)
 	return err
 }

@@ -16,15 +16,14 @@ import (
 	"dragoman/channels/telegram"
 )
 
-// script is a Bot API without sockets, for tests whose time is not real. It
-// answers polls with one line after the other, the last one for ever, and
-// notes when they came.
+// script is a Bot API without sockets, for tests in a synctest bubble. It answers each
+// poll with the next of lines, repeats the last one, and records when polls came.
 type script struct {
 	mu    sync.Mutex
 	lines []string
 	polls []time.Duration
 	began time.Time
-	// linger is how long setMyCommands goes on after its context ended.
+	// linger is how long setMyCommands continues after its context has ended.
 	linger time.Duration
 }
 
@@ -68,9 +67,9 @@ const (
 	failure  = `{"ok":false,"error_code":500,"description":"Internal Server Error"}`
 )
 
-// play runs a channel against lines for so long and returns the script and the
-// last status while it ran.
-func play(t *testing.T, long time.Duration, lines ...string) (*script, channels.Status) {
+// play runs a channel against lines for the given time and returns the script and the
+// last status.
+func play(t *testing.T, runtime time.Duration, lines ...string) (*script, channels.Status) {
 	t.Helper()
 	s := &script{lines: lines, began: time.Now()}
 	c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: &http.Client{Transport: s}})
@@ -80,7 +79,7 @@ func play(t *testing.T, long time.Duration, lines ...string) (*script, channels.
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx, channeltest.NewInbox()) }()
-	time.Sleep(long) // the bubble's time
+	time.Sleep(runtime) // in the bubble
 	synctest.Wait()
 	status := c.Status()
 	cancel()
@@ -90,11 +89,11 @@ func play(t *testing.T, long time.Duration, lines ...string) (*script, channels.
 	return s, status
 }
 
-func TestConflictPausesAndIsSaid(t *testing.T) {
+func TestConflictPausesPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, status := play(t, 100*time.Second, conflict)
 		if status.State != channels.StateDown || !strings.Contains(status.Detail, "another program polls") {
-			t.Errorf("Status = %+v", status)
+			t.Errorf("Status = %+v, want down because of another program", status)
 		}
 		late := 0
 		var before time.Duration
@@ -113,8 +112,8 @@ func TestConflictPausesAndIsSaid(t *testing.T) {
 	})
 }
 
-// Where several nodes share the bot, a second poller has it.
-func TestConflictWhereNodesShare(t *testing.T) {
+// If several nodes share the bot, a second poller ends Run.
+func TestConflictOnASharedBot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{lines: []string{conflict}, began: time.Now()}
 		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: s.client(), Shared: true})
@@ -122,12 +121,12 @@ func TestConflictWhereNodesShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.Run(t.Context(), channeltest.NewInbox()); !errors.Is(err, channels.ErrElsewhere) || time.Since(s.began) < 3*time.Second || time.Since(s.began) > 20*time.Second {
-			t.Errorf("Run = %v after %s", err, time.Since(s.began))
+			t.Errorf("Run = %v after %s, want ErrElsewhere after 3 to 20 s", err, time.Since(s.began))
 		}
 	})
 }
 
-func TestConflictAtStartIsTakenLightly(t *testing.T) {
+func TestConflictAtStartIsRetriedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, status := play(t, 2*time.Second, conflict, nothing, "hang")
 		if status.State != channels.StateConnected {
@@ -145,17 +144,17 @@ func TestPausesGrowToAMinute(t *testing.T) {
 		}
 		for i := len(polls) - 1; i > len(polls)-10; i-- {
 			if gap := polls[i] - polls[i-1]; gap < 29*time.Second || gap > 61*time.Second {
-				t.Errorf("a gap of %s, want half a minute to one", gap)
+				t.Errorf("a pause of %s, want 30 to 60 s", gap)
 			}
 		}
 	})
 }
 
-func TestSilentPollIsGivenUp(t *testing.T) {
+func TestHangingPollIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := play(t, 10*time.Minute, nothing, "hang")
 		if n := len(s.times()); n < 5 {
-			t.Errorf("%d polls in ten minutes of a connection that says nothing, want one about every minute", n)
+			t.Errorf("%d polls in ten minutes of a server that never answers, want about one a minute", n)
 		}
 	})
 }
@@ -175,7 +174,7 @@ func TestRunWaitsForItsGoroutines(t *testing.T) {
 			t.Errorf("Run = %v, want nil", err)
 		}
 		if took := time.Since(began); took < 2*time.Second {
-			t.Errorf("Run returned after %s, while a goroutine of its worked until 2 s", took)
+			t.Errorf("Run returned after %s, but one of its goroutines worked until 2 s", took)
 		}
 	})
 }

@@ -38,7 +38,7 @@ var planted = []plant{
 	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/send.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},
 	{"a preview overtakes an answer that waits", "internal/gateway/attendant.go", "if waits, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil || len(waits) > 0 {", "if _, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil {", "./internal/gateway", "."},
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},
-	{"a refused message is confirmed to Telegram", "channels/telegram/poll.go", "err := c.handIn(ctx, in, a)\n\t\tif err == nil {", "err := c.handIn(ctx, in, a)\n\t\tif true {", "./channels/telegram", "."},
+	{"a refused message is confirmed to Telegram", "channels/telegram/update.go", "err := c.handIn(ctx, in, a)\n\t\tif err == nil {", "err := c.handIn(ctx, in, a)\n\t\tif true {", "./channels/telegram", "."},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
 }
 

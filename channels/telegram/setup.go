@@ -12,18 +12,18 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// introduce asks Telegram for the bot's name. One from an earlier Run is good.
-func (c *Channel) introduce(ctx context.Context) error {
+// loadUsername asks Telegram for the bot's user name, unless an earlier Run has.
+func (c *Channel) loadUsername(ctx context.Context) error {
 	if c.username() != "" {
 		return nil
 	}
-	result, err := c.api.call(ctx, "getMe", struct{}{}, callLimit)
+	result, err := c.api.call(ctx, "getMe", struct{}{}, callTimeout)
 	if err != nil {
 		return err
 	}
 	var me models.User
 	if err := json.Unmarshal(result, &me); err != nil || me.Username == "" {
-		return &broken{"getMe", true, errUnreadable}
+		return &callError{"getMe", true, errUnreadable}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,9 +39,9 @@ func (c *Channel) username() string {
 
 var commandForm = lazily.Compile(`^[a-z0-9_]{1,32}$`)
 
-// register tells Telegram the commands, for completion. It is a convenience:
-// after a few failures it waits for the next start.
-func (c *Channel) register(ctx context.Context) {
+// registerCommands tells Telegram the commands, for completion. They also work
+// without it, so it gives up after five failures, until the next start.
+func (c *Channel) registerCommands(ctx context.Context) {
 	params := struct {
 		Commands []models.BotCommand `json:"commands"`
 	}{[]models.BotCommand{}}
@@ -56,12 +56,12 @@ func (c *Channel) register(ctx context.Context) {
 	}
 	var tries channels.Backoff
 	for tries.Failed < 5 && ctx.Err() == nil {
-		_, err := c.api.call(ctx, "setMyCommands", params, callLimit)
+		_, err := c.api.call(ctx, "setMyCommands", params, callTimeout)
 		if err == nil {
 			return
 		}
 		wait := tries.Next()
-		c.log.Warn("commands were not registered", "err", err, "attempt", tries.Failed)
+		c.log.Warn("could not register the commands", "err", err, "attempt", tries.Failed)
 		channels.Sleep(ctx, wait)
 	}
 }

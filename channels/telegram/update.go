@@ -1,0 +1,182 @@
+package telegram
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// update is one update of a batch.
+type update struct {
+	id      int64
+	raw     json.RawMessage
+	decoded *models.Update // nil if err is not
+	err     error          // why it could not be decoded
+}
+
+// handInBatch hands a batch to the intake and returns the offset that confirms it (0 if
+// no update has an id). It returns false if ctx ended before all of it was stored.
+func (c *Channel) handInBatch(ctx context.Context, in channels.Intake, batch []json.RawMessage) (int64, bool) {
+	var order []int64 // chats by first appearance; 0 for updates of no chat
+	byChat := map[int64][]update{}
+	var next int64
+	for _, raw := range batch {
+		a := decode(raw)
+		if a.id > 0 {
+			next = max(next, a.id+1)
+		}
+		chat := a.chat()
+		if _, known := byChat[chat]; !known {
+			order = append(order, chat)
+		}
+		byChat[chat] = append(byChat[chat], a)
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxParallelChats)
+	for _, chat := range order {
+		slots <- struct{}{} // The goroutines that hold slots end when ctx does.
+		wg.Go(func() {
+			defer func() { <-slots }()
+			c.addressAlbums(byChat[chat])
+			for _, a := range byChat[chat] {
+				if !c.persist(ctx, in, a) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return next, ctx.Err() == nil
+}
+
+// decode reads the id first, so that an update that cannot be decoded can still be
+// confirmed.
+func decode(raw json.RawMessage) update {
+	a := update{raw: raw}
+	var head struct {
+		ID int64 `json:"update_id"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil && head.ID == 0 {
+		a.err = fmt.Errorf("telegram: decode update_id: %w", err)
+		return a
+	}
+	a.id = head.ID
+	u := new(models.Update)
+	if err := json.Unmarshal(raw, u); err != nil {
+		a.err = fmt.Errorf("telegram: decode update %d: %w", a.id, err)
+		return a
+	}
+	a.decoded = u
+	return a
+}
+
+// key is the update's Inbound.ID.
+func (a update) key() string {
+	if a.id > 0 {
+		return strconv.FormatInt(a.id, 10)
+	}
+	sum := sha256.Sum256(a.raw)
+	return "unreadable-" + hex.EncodeToString(sum[:12])
+}
+
+// chat is the chat that the update is about, or 0.
+func (a update) chat() int64 {
+	m, _ := a.message()
+	switch {
+	case m != nil:
+		return m.Chat.ID
+	case a.decoded == nil:
+	case a.decoded.MyChatMember != nil:
+		return a.decoded.MyChatMember.Chat.ID
+	case a.decoded.CallbackQuery != nil && a.decoded.CallbackQuery.Message.Message != nil:
+		return a.decoded.CallbackQuery.Message.Message.Chat.ID
+	}
+	return 0
+}
+
+// message is the message in the update; nil if it has none.
+func (a update) message() (m *models.Message, edited bool) {
+	switch u := a.decoded; {
+	case u == nil:
+		return nil, false
+	case u.Message != nil:
+		return u.Message, false
+	case u.ChannelPost != nil:
+		return u.ChannelPost, false
+	case u.EditedMessage != nil:
+		return u.EditedMessage, true
+	default:
+		return u.EditedChannelPost, u.EditedChannelPost != nil
+	}
+}
+
+// persist hands a to the intake until that stores it. It returns false if ctx ended
+// first.
+func (c *Channel) persist(ctx context.Context, in channels.Intake, a update) bool {
+	var tries channels.Backoff
+	for ctx.Err() == nil {
+		err := c.handIn(ctx, in, a)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		wait := tries.Next()
+		c.log.Warn("could not store a message, will try again", "msg_id", a.key(), "err", err, "attempt", tries.Failed, "wait", wait)
+		channels.Sleep(ctx, wait)
+	}
+	return false
+}
+
+// handIn hands a to the intake, or quarantines it.
+func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) error {
+	if a.decoded == nil {
+		c.log.Error("quarantined an update that cannot be decoded", "msg_id", a.key(), "err", a.err)
+		return in.Quarantine(ctx, c.name, a.key(), a.raw, a.err)
+	}
+	switch {
+	case a.decoded.CallbackQuery != nil:
+		return c.onPress(ctx, in, a.key(), a.decoded.CallbackQuery)
+	case a.decoded.MyChatMember != nil:
+		return c.onMembership(ctx, in, a.decoded.MyChatMember)
+	}
+	message, edited := a.message()
+	if message == nil {
+		c.log.Debug("ignored an update without a message", "msg_id", a.key())
+		return nil
+	}
+	if message.Chat.ID > 0 && c.blocked.retryIn(message.Chat.ID) > 0 { // A person who writes has not blocked us.
+		if err := c.unblock(ctx, in, message.Chat.ID); err != nil {
+			return err
+		}
+	}
+	m, ok, err := c.inbound(a.key(), message, edited)
+	switch {
+	case err != nil:
+		return in.Quarantine(ctx, c.name, a.key(), a.raw, err)
+	case !ok:
+		c.log.Debug("ignored a message that is not for the bot", "msg_id", a.key())
+		return nil
+	}
+	return in.Accept(ctx, m)
+}
+
+// inbound is convert, but returns a panic as an error. A message that triggers a bug
+// of ours is then quarantined, and does not crash the daemon at every start.
+func (c *Channel) inbound(id string, m *models.Message, edited bool) (in channels.Inbound, ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("telegram: convert update %s: panic of type %T", id, p)
+		}
+	}()
+	return c.convert(id, m, edited)
+}
