@@ -30,8 +30,9 @@ const (
 // A read that began before such a change must not cache what it found. It takes the
 // version of the cache first, and put refuses an old version.
 //
-// Messages are young when they are used. When the young ones fill half of the cache, or
-// half of the idle time is over, they become old, and the old ones are dropped.
+// Messages are young when they are used. All of them become old when they fill the cache,
+// and when half of the idle time is over. A full cache drops old ones, in no order, until
+// there is room. Those still old after the other half are dropped, too.
 type cache struct {
 	mu         sync.Mutex
 	version    uint64
@@ -142,8 +143,14 @@ func (c *cache) putYoung(key int64, t *tail) {
 	if t.size > cacheOne {
 		return // the next read caches fewer messages
 	}
-	if c.young.size+t.size > cacheMost/2 {
+	if c.young.size+t.size > cacheMost {
 		c.young, c.old = tails{}, c.young
+	}
+	for other := range c.old.byKey {
+		if c.young.size+c.old.size+t.size <= cacheMost {
+			break
+		}
+		c.old.drop(other)
 	}
 	c.young.put(key, t)
 	if c.timer == nil {
