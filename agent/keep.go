@@ -28,7 +28,7 @@ func (r *run) keepInWindow(size int) *window.Keep {
 
 // turnTokens returns how many tokens the running turn takes of a full request.
 func (r *run) turnTokens() (n int) {
-	largest := r.budget() / window.LargestOwnShare // see window.Fit
+	largest := r.budget() / window.LargestTurnShare // see window.Fit
 	own := window.Stamped(r.all[r.inputAt:], r.a.opts.Zone)
 	for i := range own {
 		m := own[i:][:1]

@@ -65,7 +65,7 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 		if r.offer.has(toolHistory) {
 			hint = " The tool " + toolHistory + " finds them."
 		}
-		lead = append(slices.Clip(lead), window.Omission(left, hint))
+		lead = append(slices.Clip(lead), window.OmissionNotice(left, hint))
 	}
 	if len(lead) == 0 {
 		return view
@@ -76,7 +76,7 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 const (
 	// toolHistory is the tool that searches the transcript, if there is one.
 	toolHistory = sessions.HistoryTool
-	// omissionTokens is about the size of window.Omission.
+	// omissionTokens is about the size of window.OmissionNotice.
 	omissionTokens = 40
 )
 
@@ -87,7 +87,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	view := r.a.visible(r.model.Name(), r.all)
 	// Pruning uses the nominal window: it must not depend on what was learned since
 	// the process started.
-	view = r.a.opts.Prune.Apply(view, window.Sight{
+	view = r.a.opts.Prune.Apply(view, window.PruneTarget{
 		Window: r.a.nominalWindow(r.model.Name()), Fixed: r.fixed,
 		Count: r.a.opts.Count, Forced: r.forcedResults(),
 	})
@@ -150,14 +150,14 @@ func (r *run) budgetIn(size int) int {
 // fits reports whether view can be sent as it is.
 func (r *run) fits(view []sessions.Message) bool {
 	budget := r.budget()
-	return window.Bound(view) <= budget || r.a.messageTokens(view) <= budget
+	return window.UpperBound(view) <= budget || r.a.messageTokens(view) <= budget
 }
 
 // surelyFits reports whether the next request fits even if each byte were a token.
 // Pruning only makes it shorter, so most turns need not count tokens.
 func (r *run) surelyFits() bool {
 	bare := window.Repair(r.a.withoutForeign(r.model.Name(), r.all))
-	return window.Bound(bare)+(len(bare)+1)*window.StampBytes+len(noteLastStep) <= r.budget()
+	return window.UpperBound(bare)+(len(bare)+1)*window.StampBytes+len(noteLastStep) <= r.budget()
 }
 
 // fit returns a view of msgs that fits, and the turn's messages that it only lists in
@@ -289,7 +289,7 @@ func (r *run) compact(ctx context.Context, keep *window.Keep) error {
 	case h.Generation != r.t.History.Generation:
 		return nil // a new conversation began, so this turn can only end
 	}
-	h = window.WholeGroups(h)
+	h = window.DropOrphanResults(h)
 	added := r.all[r.inputAt:]
 	fresh := r.addedAt - r.inputAt
 	r.t.History = h

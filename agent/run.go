@@ -117,7 +117,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 }
 
 func (a *Agent) newRun(t Turn) (*run, error) {
-	t.History = window.WholeGroups(t.History)
+	t.History = window.DropOrphanResults(t.History)
 	r := &run{
 		a: a, t: t, person: t.Person,
 		model:   a.modelFor(t),

@@ -46,7 +46,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 		return false
 	}
 	k := watchKey{r.t.Key, name}
-	now := seenRequest{bytes: window.Bound(req.Messages) + len(req.System), counted: resp.Usage.Input}
+	now := seenRequest{bytes: window.UpperBound(req.Messages) + len(req.System), counted: resp.Usage.Input}
 	if last, found := a.lastRequests.get(k); found && now.bytes >= last.bytes+grownBytes && now.counted*100 <= last.counted*samePercent {
 		expected := float64(r.requestTokens(req)) * a.calibration.factor(name)
 		if now.counted*10 < int(expected)*lowTenths {

@@ -116,7 +116,7 @@ var errOverWindow = errors.New("agent: the request has more tokens than the mode
 func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	name := r.model.Name()
 	most := r.a.room(name, r.a.nominalWindow(name))
-	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
+	if window.UpperBound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}
 	req.Pin = &r.pin

@@ -100,7 +100,7 @@ func (s *Summarizer) SetCompaction(c window.Compaction) error {
 func (s *Summarizer) tokens(msgs []sessions.Message) int { return window.Count(msgs, s.opts.Count) }
 
 // bound is never less than the tokens of msgs in a request.
-func bound(msgs []sessions.Message) int { return window.Bound(msgs) + len(msgs)*window.StampBytes }
+func bound(msgs []sessions.Message) int { return window.UpperBound(msgs) + len(msgs)*window.StampBytes }
 
 // room is how many of the tokens that we count fit into tokens of the model that
 // answers under these settings.

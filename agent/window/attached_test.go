@@ -9,24 +9,23 @@ import (
 	"dragoman/sessions"
 )
 
-// What a provider attached takes room in the window as the rest does.
+// Data that a provider attached counts as part of the window.
 func TestAttachedTakesRoom(t *testing.T) {
 	plain := sessions.Message{Role: sessions.RoleAssistant, Content: "four"}
 	sealed := plain
 	sealed.Attached = &sessions.Attached{Data: json.RawMessage(`"` + strings.Repeat("A", 3998) + `"`)}
 	without, with := []sessions.Message{plain}, []sessions.Message{sealed}
 	for name, count := range map[string]func([]sessions.Message) int{
-		"Estimate": window.Estimate, "Bound": window.Bound,
+		"Estimate": window.Estimate, "UpperBound": window.UpperBound,
 		"Count": func(m []sessions.Message) int { return window.Count(m, func(s string) int { return len(s) }) },
 	} {
 		if got := count(with) - count(without); got != 1000 {
-			t.Errorf("%s counts %d tokens for 4000 bytes that were attached, want 1000", name, got)
+			t.Errorf("%s counts %d tokens for 4000 attached bytes, want 1000", name, got)
 		}
 	}
 }
 
-// An answer that is shown in an excerpt has nothing of what was attached to
-// the whole of it.
+// An excerpt of an answer has no data that was attached to the whole answer.
 func TestAttachedOfAnExcerpt(t *testing.T) {
 	attached := &sessions.Attached{Data: json.RawMessage(`"` + strings.Repeat("A", 400) + `"`)}
 	view, _ := window.Fit([]sessions.Message{
@@ -36,7 +35,7 @@ func TestAttachedOfAnExcerpt(t *testing.T) {
 	}, 1, 2000, nil)
 	for _, m := range view {
 		if m.Role == sessions.RoleAssistant && (m.Attached != nil || len(m.Content) > 20_000) {
-			t.Errorf("the answer has %d bytes and %v attached, want an excerpt alone", len(m.Content), m.Attached)
+			t.Errorf("the answer has %d bytes and %v attached, want an excerpt and nothing attached", len(m.Content), m.Attached)
 		}
 	}
 }

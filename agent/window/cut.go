@@ -6,10 +6,9 @@ import (
 	"dragoman/sessions"
 )
 
-// Cut returns the index of the first message that stays when at least the
-// newest keep messages are to stay. It moves backward where it would otherwise
-// part a call from a result, however late that result came. msgs need not be
-// repaired.
+// Cut returns the index of the first message to keep if at least the newest keep
+// messages are kept. It moves backward where it would otherwise separate a call from
+// its result, however late that came. msgs need not be repaired.
 func Cut(msgs []sessions.Message, keep int) int {
 	first := len(msgs) - min(max(keep, 0), len(msgs))
 	pairs := pair(msgs)
@@ -21,8 +20,7 @@ func Cut(msgs []sessions.Message, keep int) int {
 	return first
 }
 
-// CutAt is Cut for a floor in other units: it returns the index of the first
-// message that stays when at least keep is to stay.
+// CutAt is Cut with keep in other units.
 func CutAt(msgs []sessions.Message, keep Keep) int {
 	first := len(msgs)
 	switch n := keep.N; keep.Unit {
@@ -41,9 +39,9 @@ func CutAt(msgs []sessions.Message, keep Keep) int {
 	return Cut(msgs, len(msgs)-first)
 }
 
-// startsTurn reports whether a turn begins with msgs[i], which is not the
-// first one. Messages that were answered together are one turn; imported ones
-// know no turns, so that there a person's words after another's begin one.
+// startsTurn reports whether a turn begins with msgs[i]; i must not be 0. Messages
+// that were answered together are one turn. Imported messages have no turns, so there
+// a user message after an assistant's begins one.
 func startsTurn(msgs []sessions.Message, i int) bool {
 	m, before := &msgs[i], &msgs[i-1]
 	if m.Turn != "" || before.Turn != "" {
@@ -52,33 +50,34 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 	return m.Role == sessions.RoleUser && !m.Synthetic && before.Role != sessions.RoleUser
 }
 
-// Fit returns a view of msgs that takes budget tokens or less, as far as that
-// is possible. text counts those of a text; nil is EstimateText. msgs must be
-// repaired, and then so is the view. The newest users messages of people (at
-// least one) and the last tool group always stay.
+// Fit returns a view of msgs that takes at most budget tokens, as far as that is
+// possible. text counts the tokens of a text; nil is EstimateText. msgs must be
+// repaired, and the view is repaired too. The newest users user messages (at least
+// one) and the last tool group are always kept.
 //
-// A message from before the turn that takes more than a quarter of the budget
-// becomes an excerpt first: all others would have to go for its sake, turn
-// after turn. So does a call or a result of the turn that takes more than half.
-// Then whole groups go, oldest first, and more of them than must:
-// the same ones are then left out of many requests to come, and a provider's
-// cache keeps hitting. While they are older than the turn, that is a quarter of the budget
-// at once. Where all of these are gone and the turn itself is too long, as in a
-// long loop of tool calls, it is half of what is left for its groups. If what
-// must stay is still too long, its longest texts become excerpts that say so.
+// First, a message from before the turn that takes more than a quarter of the budget
+// becomes an excerpt, because otherwise all others would be dropped for its sake,
+// turn after turn. So does a call or a result of the turn that takes more than half.
 //
-// For groups of the turn that go no summary can be made, so that a message in
-// their place says in short what they were. listed are those that it tells of.
+// Then whole groups are dropped, oldest first, and more of them than necessary, so
+// that many later requests drop the same ones and a provider's cache keeps hitting: a
+// quarter of the budget at once for groups from before the turn. If all of these are
+// gone and the turn itself is too long, as in a long loop of tool calls, half of what
+// is left for its groups is dropped at once. If what must be kept is still too long,
+// its longest texts become marked excerpts.
+//
+// No summary can be made of dropped groups of the turn, so a message in their place
+// lists them in short. listed are the messages in that list.
 func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (view, listed []sessions.Message) {
-	most := max(budget/recapShare, 0)
-	if most < leastRecap {
+	most := max(budget/digestShare, 0)
+	if most < minDigest {
 		most = 0
 	}
 	view, gone := fit(msgs, users, budget, most, text)
 	if most == 0 {
 		return view, nil
 	}
-	m, listed := recap(gone, most, text)
+	m, listed := digest(gone, most, text)
 	if m == nil {
 		return view, nil
 	}
@@ -89,10 +88,10 @@ func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (vie
 	return slices.Insert(slices.Clip(view), at, *m), listed
 }
 
-// fit is Fit without a word about the groups of the turn that are gone, which
-// it returns. If there are any, it leaves so much room for that word.
-func fit(msgs []sessions.Message, users, budget, spare int, text func(string) int) (view, gone []sessions.Message) {
-	if Bound(msgs) <= budget {
+// fit is Fit without the message that lists the dropped groups of the turn, which it
+// returns. If there are any, it leaves reserve tokens for that message.
+func fit(msgs []sessions.Message, users, budget, reserve int, text func(string) int) (view, gone []sessions.Message) {
+	if UpperBound(msgs) <= budget {
 		return msgs, nil
 	}
 	sizes, total := sizesOf(msgs, text)
@@ -101,14 +100,14 @@ func fit(msgs []sessions.Message, users, budget, spare int, text func(string) in
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	if msgs, total = capped(msgs, turn, sizes, budget); total <= budget {
+	if msgs, total = capMessages(msgs, turn, sizes, budget); total <= budget {
 		return msgs, nil
 	}
-	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget, spare)
+	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget, reserve)
 	if cut > turn {
-		budget -= spare
+		budget -= reserve
 	}
-	// Counted from the same start in every request, it grows by whole steps.
+	// old grows in whole steps, counted from the same start in every request.
 	quantum := max(budget/oldShare, 1)
 	old := (total - budget + quantum - 1) / quantum * quantum
 	view = make([]sessions.Message, 0, len(msgs)+1)
@@ -130,7 +129,7 @@ func fit(msgs []sessions.Message, users, budget, spare int, text func(string) in
 	return shorten(view, budget, text), gone
 }
 
-// sizesOf are the tokens of each message, and of all together.
+// sizesOf returns the tokens of each message, and their sum.
 func sizesOf(msgs []sessions.Message, text func(string) int) (sizes []int, total int) {
 	sizes = make([]int, len(msgs))
 	for i := range msgs {
@@ -146,56 +145,55 @@ func sum(sizes []int) (total int) {
 	return total
 }
 
-// capped makes excerpts of messages that take too large a part of budget:
-// those from before turn, and what the model and its tools said in it. It
-// returns what all of them take then; sizes becomes that too.
-func capped(msgs []sessions.Message, turn int, sizes []int, budget int) ([]sessions.Message, int) {
+// capMessages makes excerpts of messages that take too large a part of budget: any
+// from before turn, and what the model and its tools wrote in it. It updates sizes
+// and returns their sum.
+func capMessages(msgs []sessions.Message, turn int, sizes []int, budget int) ([]sessions.Message, int) {
 	cloned := false
 	for i := range msgs {
 		most := budget / LargestShare
 		if i >= turn {
-			most = budget / LargestOwnShare
+			most = budget / LargestTurnShare
 		}
-		if sizes[i] <= most || most < leastExcerpt || i >= turn && msgs[i].Role == sessions.RoleUser {
+		if sizes[i] <= most || most < minExcerpt || i >= turn && msgs[i].Role == sessions.RoleUser {
 			continue
 		}
 		if !cloned {
 			msgs, cloned = slices.Clone(msgs), true
 		}
-		// Where a tokenizer counts, the excerpt is still cut by estimates.
+		// Even with a tokenizer, excerpts are cut by estimates.
 		before := EstimateMessage(&msgs[i])
-		msgs[i] = shortened(msgs[i], int(float64(most)*float64(before)/float64(sizes[i])))
+		msgs[i] = excerptOf(msgs[i], int(float64(most)*float64(before)/float64(sizes[i])))
 		sizes[i] = sizes[i] * EstimateMessage(&msgs[i]) / max(before, 1)
 	}
 	return msgs, sum(sizes)
 }
 
-// leastExcerpt is the room, in tokens, below which an excerpt of an old message
-// says next to nothing.
-const leastExcerpt = 64
+// minExcerpt is the smallest size in tokens at which an excerpt of an old message
+// says anything useful.
+const minExcerpt = 64
 
-// LargestShare is the part of a budget, one n-th, that a message from before
-// the turn takes at most where there is no room for all, and LargestOwnShare
-// one in which the turn itself calls tools, or a result of theirs.
+// If not everything fits, a message from before the turn takes at most one
+// LargestShare-th of the budget, and a call or a result in the turn at most one
+// LargestTurnShare-th.
 const (
-	LargestShare    = 4
-	LargestOwnShare = 2
+	LargestShare     = 4
+	LargestTurnShare = 2
 )
 
-// The parts of a budget, one n-th, that go at once.
+// The part of a budget, one n-th, that is dropped at once.
 const (
 	oldShare  = 4 // of messages before the turn
 	turnShare = 2 // of what is left for the groups of the turn
 )
 
-// cutTurn returns the index in turn before which only messages of people stay.
-// It goes through the turn as its requests did: a group that makes it too long
-// moves the cut, far enough that it can stay there for a while. So it depends
-// on the messages alone, and is where it was for the request before unless
-// there is no more room. The newest group is never cut off. sizes are those of
-// the messages, and spare is the part of budget that is not theirs once one
-// has gone.
-func cutTurn(turn []sessions.Message, sizes []int, budget, spare int) (cut int) {
+// cutTurn returns the index in turn before which only user messages are kept. It
+// replays the turn's requests: a group that makes the turn too long moves the cut,
+// far enough that it can stay there for a while. So the cut depends on the messages
+// alone, and moves only when there is no more room. The newest group is always kept.
+// sizes are those of the messages; once a group is dropped, reserve is taken from the
+// budget.
+func cutTurn(turn []sessions.Message, sizes []int, budget, reserve int) (cut int) {
 	size, pinned, groups := 0, 0, 0
 	for start, newest := 0, 0; start < len(turn); {
 		end := groupEnd(turn, start)
@@ -208,7 +206,7 @@ func cutTurn(turn []sessions.Message, sizes []int, budget, spare int) (cut int) 
 			groups++
 		}
 		if size > budget && groups > 1 {
-			budget, spare = budget-spare, 0
+			budget, reserve = budget-reserve, 0
 			for size > pinned+max(budget-pinned, 0)/turnShare && cut < newest {
 				next := groupEnd(turn, cut)
 				if turn[cut].Role != sessions.RoleUser {
@@ -222,10 +220,10 @@ func cutTurn(turn []sessions.Message, sizes []int, budget, spare int) (cut int) 
 	return cut
 }
 
-// Newest returns a view of msgs, which must be repaired, of at most so many
-// messages, as far as the groups before the turn allow it: those go, oldest
-// first, and no others. users is as in [Fit]. They go in steps, counted from
-// the same start, so that many requests begin alike.
+// Newest returns a view of msgs, which must be repaired, with at most most messages,
+// as far as dropping groups from before the turn allows it. users is as in [Fit]. The
+// oldest groups are dropped in steps, counted from the same start, so that many
+// requests begin alike.
 func Newest(msgs []sessions.Message, users, most, step int) []sessions.Message {
 	over := len(msgs) - most
 	if over <= 0 {
@@ -239,7 +237,7 @@ func Newest(msgs []sessions.Message, users, most, step int) []sessions.Message {
 	return msgs[min(first, turn):]
 }
 
-// LastTurn is how many of the newest messages belong to one turn.
+// LastTurn returns how many of the newest messages belong to one turn.
 func LastTurn(msgs []sessions.Message) int {
 	first := len(msgs) - 1
 	for ; first > 0 && !startsTurn(msgs, first); first-- {
@@ -247,7 +245,7 @@ func LastTurn(msgs []sessions.Message) int {
 	return len(msgs) - max(first, 0)
 }
 
-// turnStart is the index of the oldest of the newest n user messages.
+// turnStart returns the index of the n-th newest user message.
 func turnStart(msgs []sessions.Message, n int) int {
 	n = max(n, 1)
 	start := len(msgs)
@@ -260,7 +258,7 @@ func turnStart(msgs []sessions.Message, n int) int {
 	return start
 }
 
-// groupEnd is the index after the group that begins at start.
+// groupEnd returns the index after the group that begins at start.
 func groupEnd(msgs []sessions.Message, start int) int {
 	end := start + 1
 	for end < len(msgs) && msgs[end].Role == sessions.RoleTool {
@@ -269,23 +267,24 @@ func groupEnd(msgs []sessions.Message, start int) int {
 	return end
 }
 
-// shorten makes excerpts of the longest messages, ever shorter ones until all
-// fit into budget. In steps, so that the next request shows the same ones.
+// shorten makes excerpts of the longest messages, ever shorter ones until everything
+// fits into budget. It goes in steps, so that the next request shows the same
+// excerpts.
 func shorten(msgs []sessions.Message, budget int, text func(string) int) []sessions.Message {
 	out := msgs
 	for most := budget; most > 0 && Count(out, text) > budget; most = most * 3 / 4 {
 		out = slices.Clone(msgs)
 		for i := range msgs {
 			if EstimateMessage(&msgs[i]) > most {
-				out[i] = shortened(msgs[i], most)
+				out[i] = excerptOf(msgs[i], most)
 			}
 		}
 	}
 	return out
 }
 
-// shortened cuts the text and the arguments of m down to about most tokens.
-func shortened(m sessions.Message, most int) sessions.Message {
+// excerptOf cuts the text and the arguments of m down to about most tokens.
+func excerptOf(m sessions.Message, most int) sessions.Message {
 	if len(m.ToolCalls) > 0 {
 		m.ToolCalls = slices.Clone(m.ToolCalls)
 		each := most / (len(m.ToolCalls) + 1)
@@ -297,7 +296,7 @@ func shortened(m sessions.Message, most int) sessions.Message {
 	}
 	content := m.Content
 	m.Content = ""
-	// What was attached belongs to the whole message, and nothing of it can be cut.
+	// Attached data belongs to the whole message and cannot be shortened.
 	m.Attached = nil
 	m.Content = Excerpt(content, max(most-EstimateMessage(&m), 1))
 	return m

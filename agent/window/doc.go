@@ -1,21 +1,20 @@
-// Package window decides what a model sees of a conversation. It is made of
-// pure functions: no I/O, no clock, no state, no goroutines, and the arguments
-// are never changed.
+// Package window decides what part of a conversation a model sees. All its functions
+// are pure: no I/O, no clock, no state, no goroutines. Arguments are never changed.
 //
-// The promise: whatever [Repair] returns, [Validate] accepts, and what
-// [Validate] accepts no server refuses for its shape. One orphaned tool result
-// in a transcript would otherwise brick a conversation for good, because every
-// later request carries it again. Repair loses no user message, no assistant
-// text and no tool result that answers a call.
+// The promise: [Validate] accepts whatever [Repair] returns, and no server refuses
+// what [Validate] accepts because of its shape. Without this, one orphaned tool
+// result would break a conversation for good, because every later request contains it
+// again. Repair loses no user message, no assistant text and no tool result that
+// answers a call.
 //
-// [Fit] and [Cut] never split a tool group, which is an assistant message with
-// its tool calls and the results of these. [NewFrame] returns byte for byte the
-// same while its arguments are, so that providers' prompt caches hit.
+// [Fit] and [Cut] never split a tool group: an assistant message with tool calls, and
+// their results. [NewFrame] returns the same bytes for the same arguments, so that
+// providers' prompt caches hit.
 //
-// [Prune] shortens large results of tools, and never goes back on what an
-// earlier request showed: see [Prune.Apply].
+// [Prune] shortens large tool results, and never takes back what an earlier request
+// showed: see [Prune.Apply].
 //
-// What may go wrong: [Estimate] is a guess, between 0.7 and 2 times what
-// tokenizers count. Callers therefore expect a server to refuse a request as
-// too long now and then, and come back with a smaller budget.
+// What can go wrong: [Estimate] is a guess, between 0.7 and 2 times what tokenizers
+// count. So callers must expect that a server sometimes refuses a request as too
+// long, and retry with a smaller budget.
 package window

@@ -6,16 +6,17 @@ import (
 	"dragoman/sessions"
 )
 
-// perMessage is what a server's template adds around each message and call.
+// perMessage is the number of tokens that a server's template adds around each
+// message and call.
 const perMessage = 4
 
-// imageTokens is what a picture counts. Models scale pictures down, so their
-// size in bytes says little; most take between 250 and 1600 tokens.
+// imageTokens is what a picture counts. Models scale pictures down, so their size in
+// bytes says little; most take between 250 and 1600 tokens.
 const imageTokens = 1000
 
-// pictures is what the files of m count beyond the lines that name them: those
-// that a model may be shown.
-func pictures(m *sessions.Message) int {
+// pictureTokens counts the pictures of m that a model may be shown. The lines of text
+// that name them are counted elsewhere.
+func pictureTokens(m *sessions.Message) int {
 	n := 0
 	for _, a := range m.Attachments {
 		if a.File != "" && a.IsImage() {
@@ -25,23 +26,23 @@ func pictures(m *sessions.Message) int {
 	return n
 }
 
-// attached is what counts of that which m's provider put beside it: most of it
-// is encrypted or encoded, of which no tokenizer says what the provider makes of it.
-func attached(m *sessions.Message) int {
+// attachedTokens guesses the tokens of the data that m's provider attached. Most of
+// it is encrypted or encoded, so no tokenizer can tell.
+func attachedTokens(m *sessions.Message) int {
 	if m.Attached == nil {
 		return 0
 	}
 	return (len(m.Attached.Data) + 3) / 4
 }
 
-// Estimate guesses how many tokens msgs take, ids, names and arguments of
-// tool calls included.
+// Estimate guesses how many tokens msgs take, including ids, names and arguments of
+// tool calls.
 func Estimate(msgs []sessions.Message) int { return Count(msgs, nil) }
 
 // EstimateMessage guesses how many tokens m takes.
 func EstimateMessage(m *sessions.Message) int { return countMessage(m, EstimateText) }
 
-// Count is Estimate with another way to count the tokens of a text; nil is
+// Count is Estimate with another function that counts the tokens of a text; nil is
 // EstimateText.
 func Count(msgs []sessions.Message, text func(string) int) int {
 	if text == nil {
@@ -55,19 +56,19 @@ func Count(msgs []sessions.Message, text func(string) int) int {
 }
 
 func countMessage(m *sessions.Message, text func(string) int) int {
-	n := perMessage + text(m.Content) + text(m.ToolCallID) + pictures(m) + attached(m)
+	n := perMessage + text(m.Content) + text(m.ToolCallID) + pictureTokens(m) + attachedTokens(m)
 	for _, c := range m.ToolCalls {
 		n += perMessage + text(c.ID) + text(c.Name) + text(c.Arguments)
 	}
 	return n
 }
 
-// Bound is never less than Estimate and costs next to nothing: no text has
-// more tokens than bytes here.
-func Bound(msgs []sessions.Message) int {
+// UpperBound is never less than Estimate and costs almost nothing: here no text has
+// more tokens than bytes.
+func UpperBound(msgs []sessions.Message) int {
 	n := 0
 	for i := range msgs {
-		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID) + pictures(&msgs[i]) + attached(&msgs[i])
+		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID) + pictureTokens(&msgs[i]) + attachedTokens(&msgs[i])
 		for _, c := range msgs[i].ToolCalls {
 			n += perMessage + len(c.ID) + len(c.Name) + len(c.Arguments)
 		}
@@ -75,9 +76,9 @@ func Bound(msgs []sessions.Message) int {
 	return n
 }
 
-// Weights in tenths of a token. One number of characters per token for all
-// text would be off by up to six times, and in the dangerous direction for
-// Chinese, emoji and the machine text that tools return.
+// Weights in tenths of a token. One number of characters per token for all text would
+// be wrong by a factor of up to six, and too low for Chinese, emoji and the machine
+// text that tools return.
 const (
 	weightIdeograph = 13 // a Han, kana or hangul rune
 	weightEmoji     = 21 // an emoji, joiner or variation selector
@@ -85,16 +86,16 @@ const (
 	weightToken     = 10
 )
 
-// A text longer than wholeText is measured in samples of sampleText bytes, as
-// many as make wholeText, spread evenly over it, and the rest is taken to be
-// like them. A message of 12 MB costs no more than one of 512 KiB that way.
+// A text longer than wholeText is estimated from samples of sampleText bytes,
+// wholeText bytes in all, spread evenly over it. So a message of 12 MB costs no more
+// than one of 512 KiB.
 const (
 	wholeText  = 512 << 10
 	sampleText = 8 << 10
 )
 
-// EstimateText guesses how many tokens s takes. It does not allocate, and its
-// cost is bounded, however long s is.
+// EstimateText guesses how many tokens s takes. It does not allocate, and its cost is
+// limited, however long s is.
 func EstimateText(s string) int {
 	if len(s) <= wholeText {
 		return estimate(s)
@@ -102,9 +103,8 @@ func EstimateText(s string) int {
 	return Sampled(s, wholeText, sampleText, estimate)
 }
 
-// Sampled counts the tokens of total bytes of s, which is longer, in pieces of piece
-// bytes, spread evenly, the beginning and the end among them, and returns what
-// that comes to for the whole of s.
+// Sampled estimates the tokens of s from total bytes of it, in pieces of piece bytes,
+// spread evenly and including both ends. s must be longer than total.
 func Sampled(s string, total, piece int, count func(string) int) int {
 	pieces := max(total/piece, 2)
 	tokens, bytes := 0, 0
@@ -117,7 +117,7 @@ func Sampled(s string, total, piece int, count func(string) int) int {
 	return int(int64(tokens) * int64(len(s)) / int64(max(bytes, 1)))
 }
 
-// runeStart moves i back to where a rune of s begins, if there is one near.
+// runeStart moves i back to the start of a rune of s, if there is one nearby.
 func runeStart(s string, i int) int {
 	for at := i; at > i-utf8.UTFMax && at > 0 && at < len(s); at-- {
 		if utf8.RuneStart(s[at]) {
@@ -143,34 +143,33 @@ func estimate(s string) int {
 	return (tenths + weightToken - 1) / weightToken
 }
 
-// What a report of used tokens is worth: a factor outside of the limits is no
-// tokenizer's, and a report below implausible of what was counted is a server
-// that leaves out what came from its cache.
+// How a report of used tokens changes the factor. A factor outside of the limits
+// cannot come from a tokenizer. A report below implausible times our count comes from
+// a server that does not count tokens from its cache.
 const (
-	leastFactor = 0.5
-	mostFactor  = 3
-	implausible = 0.25
-	newestShare = 0.3
+	minFactor    = 0.5
+	maxFactor    = 3
+	implausible  = 0.25
+	newestWeight = 0.3
 )
 
-// Calibrate returns by what the counts of this package are to be multiplied
-// for one model, given the factor so far (1 at first) and that the server said
-// reported where counted was counted. It is a moving average, so that one odd
-// report does little.
+// Calibrate returns the new factor to multiply the counts of this package by for one
+// model, given the factor so far (1 at first) and one pair of counts: the server's
+// and ours. It is a moving average, so that one odd report changes little.
 func Calibrate(factor float64, reported, counted int) float64 {
 	if reported <= 0 || counted <= 0 {
 		return factor
 	}
 	ratio := float64(reported) / float64(counted)
-	if ratio < implausible || ratio > 2*mostFactor {
+	if ratio < implausible || ratio > 2*maxFactor {
 		return factor
 	}
-	ratio = min(max(ratio, leastFactor), mostFactor)
-	return factor + newestShare*(ratio-factor)
+	ratio = min(max(ratio, minFactor), maxFactor)
+	return factor + newestWeight*(ratio-factor)
 }
 
-// Reserve is how much of a window of so many tokens is left free for the answer,
-// which has at most so many, if that is not 0.
+// Reserve returns how many tokens of a window to leave free for the answer. answer is
+// the limit of an answer; 0: there is none.
 func Reserve(window, answer int) int {
 	if answer > 0 {
 		return min(answer, window/2)
@@ -210,8 +209,8 @@ var classes = func() (t [utf8.RuneSelf]class) {
 	return t
 }()
 
-// asciiRun measures the run of one class that begins at s[i]: where it ends
-// and how many tokens it is. A capital joins the small letters behind it.
+// asciiRun measures the run of one class that begins at s[i]: where it ends and how
+// many tokens it is. A capital letter joins the small letters after it.
 func asciiRun(s string, i int) (end, tokens int) {
 	first := classes[s[i]]
 	start := i
@@ -236,7 +235,7 @@ func asciiRun(s string, i int) (end, tokens int) {
 		return i, (n + 1) / 2
 	case space:
 		if n == 1 && s[start] == ' ' {
-			return i, 0 // a word takes the space before it along
+			return i, 0 // part of the next word's token
 		}
 		return i, 1
 	case newline:

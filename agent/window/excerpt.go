@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Excerpt returns s if it takes at most tokens tokens, else its beginning and
-// its end with a note between them that says how much is missing. The note
-// itself is always whole, so for very few tokens the result is a little longer.
+// Excerpt returns s if it takes at most tokens tokens. Otherwise it returns the
+// beginning and the end, with a note between them that says how much is missing. The
+// note is never cut, so for very few tokens the result is a little longer.
 func Excerpt(s string, tokens int) string {
 	size := EstimateText(s)
 	if size <= tokens {
@@ -22,9 +22,9 @@ func Excerpt(s string, tokens int) string {
 	return Clip(s, 0)
 }
 
-// Clip returns s if it has at most most bytes, else its beginning and its end,
-// most bytes together, with a note between them that says how much is missing.
-// It cuts between runes.
+// Clip returns s if it has at most most bytes. Otherwise it returns the beginning and
+// the end, together at most most bytes, with a note between them that says how much
+// is missing. It cuts between runes.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -52,9 +52,9 @@ func Clip(s string, most int) string {
 	return b.String()
 }
 
-// Ends returns the first head and the last tail characters of s, with a note
-// between them that says how long s is. What it returns is valid UTF-8. A text
-// that is not longer than head and tail together stays as it is.
+// Ends returns the first head and the last tail characters of s, with a note between
+// them that says how long s is. The result is valid UTF-8. A text that is not longer
+// than head and tail together is returned unchanged.
 func Ends(s string, head, tail int) string {
 	runes := []rune(s)
 	head, tail = max(head, 0), max(tail, 0)

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the out parts of the golden files")
 
-// golden runs f on the parts of every file in testdata/dir and compares what
-// it returns with the part "out".
+// golden runs f on the parts of every file in testdata/dir and compares the result
+// with the part "out".
 func golden(t *testing.T, dir string, f func(t *testing.T, parts map[string]string) string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
@@ -114,7 +114,7 @@ func show(msgs []sessions.Message) string {
 	return b.String()
 }
 
-// TestCase01To10RepairGolden: each file says which case it is.
+// Each file says which case it is.
 func TestCase01To10RepairGolden(t *testing.T) {
 	golden(t, "repair", func(t *testing.T, parts map[string]string) string {
 		in := parse(t, parts["in"])

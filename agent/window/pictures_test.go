@@ -8,7 +8,7 @@ import (
 	"dragoman/sessions"
 )
 
-// A picture counts if there is one to show; Bound stays a bound.
+// A picture counts if its file can be shown; UpperBound includes it.
 func TestPicturesCount(t *testing.T) {
 	words := sessions.Message{Role: sessions.RoleUser, Content: "look"}
 	for name, tt := range map[string]struct {
@@ -28,8 +28,8 @@ func TestPicturesCount(t *testing.T) {
 		if got := window.Estimate(msgs) - window.EstimateMessage(&words); got != tt.more {
 			t.Errorf("%s: counts %d tokens more, want %d", name, got, tt.more)
 		}
-		if window.Bound(msgs) < window.Estimate(msgs) {
-			t.Errorf("%s: Bound %d is less than Estimate %d", name, window.Bound(msgs), window.Estimate(msgs))
+		if window.UpperBound(msgs) < window.Estimate(msgs) {
+			t.Errorf("%s: UpperBound %d is less than Estimate %d", name, window.UpperBound(msgs), window.Estimate(msgs))
 		}
 	}
 }

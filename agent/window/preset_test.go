@@ -8,7 +8,7 @@ import (
 	"dragoman/sessions"
 )
 
-// The numbers that the presets are known for.
+// The presets keep the numbers that they are known for.
 func TestPresets(t *testing.T) {
 	for name, want := range map[string]struct {
 		trigger window.Trigger

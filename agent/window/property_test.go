@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// histories draws transcripts as bad as a crash, a buggy server or a reused id
-// can make them: few ids, so that they collide, and every kind of emptiness.
+// histories draws transcripts as bad as a crash, a buggy server or a reused id can
+// make them: few ids, so that they collide, and every kind of empty field.
 func histories() *rapid.Generator[[]sessions.Message] {
 	ids := rapid.SampledFrom([]string{"", "a", "b", "c", "call_0", "call_0", "ckgr5b6da"})
 	texts := rapid.OneOf(
@@ -52,8 +52,8 @@ func histories() *rapid.Generator[[]sessions.Message] {
 	})
 }
 
-// TestCase11RepairProperties has the same 10,000 random histories in every run,
-// and some others, which are made small if one of them fails.
+// TestCase11RepairProperties checks the same 10,000 random histories in every run,
+// and others, which rapid shrinks if one fails.
 func TestCase11RepairProperties(t *testing.T) {
 	const histories10k = 10_000
 	draw := histories()
@@ -75,7 +75,7 @@ func TestCase11RepairProperties(t *testing.T) {
 	})
 }
 
-// callIDs are those that Mistral's templates take.
+// callIDs matches the ids that Mistral's templates accept.
 var callIDs = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 type failer interface {
@@ -83,7 +83,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkRepair holds Repair, Cut and Fit to what they promise for in.
+// checkRepair checks what Repair, Cut and Fit promise, for in.
 func checkRepair(t failer, in []sessions.Message) {
 	t.Helper()
 	out := window.Repair(in)
@@ -109,15 +109,14 @@ func checkRepair(t failer, in []sessions.Message) {
 		t.Fatalf("Repair left %d user messages, want %d", got, want)
 	}
 	for keep := len(in) % 5; keep < len(in)+2; keep += 5 {
-		checkCut(t, in, keep) // over many histories, every distance from the end
+		checkCut(t, in, keep) // over many histories, every distance from the end is tried
 	}
 	for _, budget := range []int{-5, 1, 30, 200} {
 		checkFit(t, out, budget)
 	}
 }
 
-// checkCut wants that repairing the two sides of a cut loses nothing against
-// repairing the whole.
+// checkCut checks that repairing both sides of a cut separately loses nothing.
 func checkCut(t failer, in []sessions.Message, keep int) {
 	t.Helper()
 	i := window.Cut(in, keep)
@@ -127,7 +126,7 @@ func checkCut(t failer, in []sessions.Message, keep int) {
 	whole := real(window.Repair(in))
 	parts := real(window.Repair(in[:i])) + real(window.Repair(in[i:]))
 	if whole != parts {
-		t.Fatalf("Cut(msgs, %d) = %d parts a tool group: %d real results on its sides, want %d\n%s", keep, i, parts, whole, show(in))
+		t.Fatalf("Cut(msgs, %d) = %d splits a tool group: %d real results on its sides, want %d\n%s", keep, i, parts, whole, show(in))
 	}
 }
 
@@ -146,8 +145,8 @@ func checkFit(t failer, msgs []sessions.Message, budget int) {
 	if count(msgs, sessions.RoleUser) > 0 && newest(msgs) != newest(view) {
 		t.Fatalf("Fit(msgs, 1, %d) dropped the newest user message", budget)
 	}
-	if window.Bound(view) < window.Estimate(view) {
-		t.Fatalf("Bound = %d < Estimate = %d", window.Bound(view), window.Estimate(view))
+	if window.UpperBound(view) < window.Estimate(view) {
+		t.Fatalf("UpperBound = %d < Estimate = %d", window.UpperBound(view), window.Estimate(view))
 	}
 }
 
@@ -169,7 +168,7 @@ func count(msgs []sessions.Message, role sessions.Role) (n int) {
 	return n
 }
 
-// real counts results that a tool gave.
+// real counts results that came from a tool.
 func real(msgs []sessions.Message) (n int) {
 	for _, m := range msgs {
 		if m.Role == sessions.RoleTool && !m.Synthetic {
@@ -179,7 +178,7 @@ func real(msgs []sessions.Message) (n int) {
 	return n
 }
 
-// newest is the seq of the newest user message.
+// newest returns the seq of the newest user message.
 func newest(msgs []sessions.Message) (seq int64) {
 	for _, m := range msgs {
 		if m.Role == sessions.RoleUser {
@@ -189,8 +188,8 @@ func newest(msgs []sessions.Message) (seq int64) {
 	return seq
 }
 
-// FuzzRepair reads bytes as a history: the first chooses role and id, the
-// second the content, and so on.
+// FuzzRepair reads bytes as a history: one chooses role and id, the next the content,
+// and so on.
 func FuzzRepair(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05"))
 	f.Add([]byte("tool before all\x10\x21\x32\x43"))
@@ -217,7 +216,7 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
-// TestRepairKeepsPrefix: what was sent stays as it was when messages follow,
+// TestRepairKeepsPrefix: messages that were sent do not change when others follow,
 // because providers cache prompts by their prefix.
 func TestRepairKeepsPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -228,7 +227,7 @@ func TestRepairKeepsPrefix(t *testing.T) {
 		}
 		for _, m := range in[n:] {
 			if m.Role == sessions.RoleTool {
-				return // a late result changes what stands before it, once
+				return // a late result changes earlier messages, once
 			}
 		}
 		short, long := window.Repair(in[:n]), window.Repair(in)

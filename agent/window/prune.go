@@ -10,88 +10,87 @@ import (
 	"dragoman/sessions"
 )
 
-// Prune says how large results of tools are shortened in the view. The
-// transcript keeps them whole. It is plain data; see [DefaultPrune].
+// Prune says how large tool results are shortened in the view. The transcript keeps
+// them whole. See [DefaultPrune].
 type Prune struct {
-	// Off turns it off.
+	// Off turns pruning off.
 	Off bool
-	// SoftPercent: while a request takes more than this share of the window,
-	// long results keep only their first Head and last Tail characters.
+	// SoftPercent: while a request takes more than this share of the window, long
+	// results are cut to their first Head and last Tail characters.
 	SoftPercent int
-	// HardPercent: while it takes more than this, they become a notice.
+	// HardPercent: while it takes more than this, they are replaced by a notice.
 	HardPercent int
 	Head, Tail  int
-	// MinResult is how many characters a result has at least to be pruned.
+	// MinResult: results of fewer characters are never pruned.
 	MinResult int
-	// MinTotal is how many characters notices in place of results take away
-	// together at least, or none stands for any: a change to what was shown
-	// costs a provider's cache, so it must free something.
+	// MinTotal: results are replaced by notices only if that saves at least this many
+	// characters together, because each change of what was shown costs a provider's
+	// cache.
 	MinTotal int
-	// KeepAssistants: the results that belong to so many of the newest
-	// assistant messages stay whole.
+	// KeepAssistants: the results that belong to this many of the newest assistant
+	// messages are kept whole.
 	KeepAssistants int
-	// FailedCalls leaves the calls of earlier turns that only failed out of the
-	// view, with their results, even if Off: see [WithoutFailed].
+	// FailedCalls drops failed calls of earlier turns and their results from the
+	// view, even if Off: see [WithoutFailed].
 	FailedCalls bool
-	// Exempt are the tools whose results always stay whole.
+	// Exempt are the tools whose results are always kept whole.
 	Exempt []string
 }
 
-// DefaultPrunePreset is the preset of a configuration that names none.
+// DefaultPrunePreset is used by a configuration that names none.
 const DefaultPrunePreset = "dragoman"
 
-// PrunePresets are known ways of pruning, by name.
+// PrunePresets are the known ways of pruning, by name.
 var PrunePresets = map[string]Prune{
-	// Half of the largest page of read_file, so that pages and web sites count
-	// and what a few screens hold does not: see docs/internals/performance.md.
-	DefaultPrunePreset: usual(Prune{MinResult: 16_000}),
-	// Only what is longer than any page of read_file or web_fetch, as molf has
-	// it.
-	"sparing": usual(Prune{MinResult: 50_000}),
-	// The default's, and no failed calls of tools.
-	"sentinel": usual(Prune{MinResult: 16_000, FailedCalls: true}),
-	// It shortens results from 4,000 characters on, and takes whole ones out
-	// only where that frees 50,000.
-	"openclaw": usual(Prune{MinResult: 4000, MinTotal: 50_000}),
+	// Half of the largest page of read_file: long files and web pages are pruned, a
+	// few screens of text are not. See docs/internals/performance.md.
+	DefaultPrunePreset: withUsual(Prune{MinResult: 16_000}),
+	// Only what is longer than any page of read_file or web_fetch, as in molf.
+	"sparing": withUsual(Prune{MinResult: 50_000}),
+	// The default, and failed tool calls are dropped.
+	"sentinel": withUsual(Prune{MinResult: 16_000, FailedCalls: true}),
+	// It shortens results from 4,000 characters on, and replaces whole ones only
+	// where that frees 50,000.
+	"openclaw": withUsual(Prune{MinResult: 4000, MinTotal: 50_000}),
 }
 
-// usual is p with what all presets have.
-func usual(p Prune) Prune {
+// withUsual adds to p what all presets have.
+func withUsual(p Prune) Prune {
 	p.SoftPercent, p.HardPercent, p.Head, p.Tail = 30, 50, 1500, 1500
 	p.KeepAssistants, p.Exempt = 3, []string{"skill"}
 	return p
 }
 
-// PrunePresetNames are the names in PrunePresets, sorted.
+// PrunePresetNames returns the names in PrunePresets, sorted.
 func PrunePresetNames() []string { return slices.Sorted(maps.Keys(PrunePresets)) }
 
-// PrunePresetFor names the preset that goes with a preset of summaries: who
-// takes a system's way of summarising expects its view too.
+// PrunePresetFor returns the name of the pruning preset that belongs to a summary
+// preset: who chooses another system's summaries expects its view too.
 func PrunePresetFor(summaries string) string {
 	preset := map[string]string{"sentinel": "sentinel", "molf": "sparing"}[summaries] // molf leaves results of less than 50,000 characters alone
 	return cmp.Or(preset, DefaultPrunePreset)
 }
 
-// DefaultPrune is what Dragoman does unless it is told otherwise.
+// DefaultPrune returns the default settings.
 func DefaultPrune() Prune {
 	p := PrunePresets[DefaultPrunePreset]
 	p.Exempt = slices.Clone(p.Exempt)
 	return p
 }
 
-// Sight is what a pruned view has to fit into.
-type Sight struct {
-	Window int // tokens that the model takes
-	Fixed  int // tokens of what stands in front of the messages
+// PruneTarget is what a pruned view has to fit into.
+type PruneTarget struct {
+	Window int // the model's context length in tokens
+	Fixed  int // tokens of what comes before the messages
 	// Count counts the tokens of a text; nil is EstimateText.
 	Count func(string) int
-	// Forced are results that a server's refusal made a notice of, whatever
-	// the shares and MinResult say.
+	// Forced selects results to replace by notices because a server refused a
+	// request, whatever the shares and MinResult say.
 	Forced Forced
 }
 
-// Forced marks the messages of a transcript up to Seq and those of one Turn,
-// which may have no seq yet. Its zero value marks none.
+// Forced selects the messages of a transcript up to Seq and those of one Turn, which
+// may have no seq yet. Its zero value selects none.
 type Forced struct {
 	Seq  int64
 	Turn string
@@ -101,18 +100,17 @@ func (f Forced) has(m *sessions.Message) bool {
 	return m.Seq > 0 && m.Seq <= f.Seq || f.Turn != "" && m.Turn == f.Turn
 }
 
-// Apply returns a view of msgs, which must be repaired, with long results of
-// tools pruned. It adds and removes no message.
+// Apply returns a view of msgs, which must be repaired, with long tool results
+// pruned. It adds and removes no message.
 //
-// What it does is decided anew from the messages alone, and still never goes
-// back on what an earlier request showed: every request that was made for
-// these messages, which is one before each assistant message, is gone through
-// again, and what was pruned for one stays as it is in all that follow, or
-// becomes the notice. So requests keep their common beginning, on every
-// machine and after every restart. For the same reason the size is corrected
-// by the usage that is stored with the messages, and by nothing else.
-func (p Prune) Apply(msgs []sessions.Message, s Sight) []sessions.Message {
-	if p.Off || !slices.ContainsFunc(msgs, func(m sessions.Message) bool { return p.concerns(&m, s) }) {
+// The decision depends on the messages alone, and still never takes back what an
+// earlier request showed. Apply replays every request that was made for these
+// messages, one before each assistant message. What was pruned for one stays as it is
+// in all later ones, or becomes a notice. So requests share their beginning on every
+// machine and after every restart. For the same reason sizes are corrected only by
+// the usage that is stored with the messages.
+func (p Prune) Apply(msgs []sessions.Message, s PruneTarget) []sessions.Message {
+	if p.Off || !slices.ContainsFunc(msgs, func(m sessions.Message) bool { return p.canPrune(&m, s) }) {
 		return msgs
 	}
 	if s.Count == nil {
@@ -123,8 +121,8 @@ func (p Prune) Apply(msgs []sessions.Message, s Sight) []sessions.Message {
 	for i := range v.out {
 		m := &v.out[i]
 		if m.Role == sessions.RoleAssistant {
-			v.decide()
-			if m.Usage != nil { // which counts the request up to m
+			v.pruneForRequest()
+			if m.Usage != nil { // it counts the request up to m
 				v.factor = Calibrate(v.factor, m.Usage.Input, v.size)
 			}
 			v.assistants++
@@ -135,58 +133,58 @@ func (p Prune) Apply(msgs []sessions.Message, s Sight) []sessions.Message {
 		}
 		tokens := countMessage(m, s.Count)
 		v.size += tokens
-		if p.concerns(m, s) && !slices.Contains(p.Exempt, names[m.ToolCallID]) {
+		if p.canPrune(m, s) && !slices.Contains(p.Exempt, names[m.ToolCallID]) {
 			v.open = append(v.open, candidate{at: i, owner: v.assistants, tokens: tokens, tool: names[m.ToolCallID]})
 		}
 	}
-	v.decide()
+	v.pruneForRequest()
 	return v.out
 }
 
-// concerns reports whether m may ever be pruned.
-func (p Prune) concerns(m *sessions.Message, s Sight) bool {
+// canPrune reports whether m may ever be pruned.
+func (p Prune) canPrune(m *sessions.Message, s PruneTarget) bool {
 	if m.Role != sessions.RoleTool {
 		return false
 	}
 	return s.Forced.has(m) || len(m.Content) >= p.MinResult && utf8.RuneCountInString(m.Content) >= p.MinResult
 }
 
-// candidate is a result that is not a notice yet.
+// candidate is a result that is not yet a notice.
 type candidate struct {
-	at, owner int // its index, and how many assistant messages there are up to its own
-	tokens    int // that it takes now
+	at, owner int // index in the view; number of assistant messages up to the one that called it
+	tokens    int // its current size
 	soft      bool
 	tool      string
 }
 
-// pruning is one Apply under way.
+// pruning is the state of one Apply.
 type pruning struct {
 	Prune
-	s          Sight
+	s          PruneTarget
 	in, out    []sessions.Message
-	size       int // of the request up to here, in tokens as counted
+	size       int // of the request up to here, as we count
 	assistants int
-	factor     float64 // by what the provider counted more
+	factor     float64 // the provider's count per token of ours
 	open       []candidate
 }
 
-// decide prunes what is to be pruned for the request that ends here.
-func (v *pruning) decide() {
+// pruneForRequest prunes for the request that ends here.
+func (v *pruning) pruneForRequest() {
 	share := func(percent int) bool { return float64(v.size)*v.factor*100 > float64(v.s.Window)*float64(percent) }
 	hard, soft := share(v.HardPercent), share(v.SoftPercent)
 	if hard && v.MinTotal > 0 {
-		hard = v.clearable() >= v.MinTotal
+		hard = v.clearableChars() >= v.MinTotal
 	}
 	left := v.open[:0]
 	for _, c := range v.open {
 		m := &v.out[c.at]
 		switch {
-		case v.kept(c):
+		case v.isRecent(c):
 			left = append(left, c)
 			continue
 		case hard || v.s.Forced.has(m):
 			v.replace(m, &c, v.notice(c))
-			continue // it cannot become less
+			continue // it cannot become shorter
 		case soft && !c.soft:
 			c.soft = true
 			v.replace(m, &c, Ends(m.Content, v.Head, v.Tail))
@@ -196,15 +194,15 @@ func (v *pruning) decide() {
 	v.open = left
 }
 
-// kept reports whether c belongs to one of the newest assistant messages.
-func (v *pruning) kept(c candidate) bool { return c.owner > v.assistants-v.KeepAssistants }
+// isRecent reports whether c belongs to one of the newest assistant messages.
+func (v *pruning) isRecent(c candidate) bool { return c.owner > v.assistants-v.KeepAssistants }
 
-// clearable is how many characters notices would take away from the results as
-// they are shown once they are shortened, which they are before.
-func (v *pruning) clearable() int {
+// clearableChars returns how many characters notices would save, counting results at
+// their shortened length.
+func (v *pruning) clearableChars() int {
 	n := 0
 	for _, c := range v.open {
-		if v.kept(c) {
+		if v.isRecent(c) {
 			continue
 		}
 		size := utf8.RuneCountInString(v.out[c.at].Content)
@@ -216,7 +214,7 @@ func (v *pruning) clearable() int {
 	return n
 }
 
-// replace shows text instead of m's content, if that is shorter.
+// replace shows text instead of m's content, if it is shorter.
 func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	if len(text) >= len(m.Content) {
 		return
@@ -227,7 +225,7 @@ func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	c.tokens = tokens
 }
 
-// notice stands for a whole result.
+// notice replaces a whole result.
 func (v *pruning) notice(c candidate) string {
 	return fmt.Sprintf("[The result of %s, %d characters, was left out here to save room. Call it again only if its content is needed.]",
 		cmp.Or(c.tool, noName), utf8.RuneCountInString(v.in[c.at].Content))

@@ -9,8 +9,8 @@ import (
 	"dragoman/sessions"
 )
 
-// shownAs counts how the results of get are shown: whole, by their ends, or as
-// a notice.
+// shownAs counts how the results of get are shown: whole, cut to their ends, or as a
+// notice.
 func shownAs(view []sessions.Message) (whole, soft, notices int) {
 	for _, m := range view {
 		switch {
@@ -26,8 +26,8 @@ func shownAs(view []sessions.Message) (whole, soft, notices int) {
 	return whole, soft, notices
 }
 
-// TestCase36OpenclawPreset: from 4,000 characters on results keep their ends,
-// and notices come only where they take away 50,000 characters: 17 results of
+// TestCase36OpenclawPreset: results of 4,000 characters or more are cut to their
+// ends, and become notices only where that saves 50,000 characters: 17 results of
 // which 3,000 are shown do, 16 do not.
 func TestCase36OpenclawPreset(t *testing.T) {
 	p := window.PrunePresets["openclaw"]
@@ -52,8 +52,8 @@ func TestCase36OpenclawPreset(t *testing.T) {
 			}
 			msgs = window.Repair(append(msgs, later(1000, 3)...))
 			size := windowFor(msgs, test.percent)
-			// In one request, as after a change of the model: the calls that
-			// came before were made in a window with room for everything.
+			// In one request, as after a change of the model: the earlier calls were
+			// made in a window with room for everything.
 			view := onceFull(p, msgs, size)
 			whole, soft, notices := shownAs(view)
 			if whole != test.whole || soft != test.soft || notices != test.notices {
@@ -66,8 +66,8 @@ func TestCase36OpenclawPreset(t *testing.T) {
 	}
 }
 
-// TestCase36FromFiftyThousand: with the view that goes with molf's summaries
-// 49,999 characters stay untouched, however full the window is.
+// TestCase36FromFiftyThousand: with the pruning preset for molf's summaries, 49,999
+// characters stay untouched, however full the window is.
 func TestCase36FromFiftyThousand(t *testing.T) {
 	p := window.PrunePresets[window.PrunePresetFor("molf")]
 	const result = 2
@@ -85,7 +85,7 @@ func TestCase36FromFiftyThousand(t *testing.T) {
 		t.Run(fmt.Sprintf("%d characters at %g percent", test.length, test.percent), func(t *testing.T) {
 			content := strings.Repeat("é", test.length) // characters, not bytes
 			msgs := window.Repair(talkOf(asked(2, "get", content), later(4, 3)))
-			view := p.Apply(msgs, window.Sight{Window: windowFor(msgs, test.percent)})
+			view := p.Apply(msgs, window.PruneTarget{Window: windowFor(msgs, test.percent)})
 			whole, soft, notices := shownAs(view)
 			if got := map[string]int{"whole": whole, "soft": soft, "notice": notices}; got[test.want] != 1 {
 				t.Errorf("shown as %v, want it %s", got, test.want)
@@ -97,8 +97,8 @@ func TestCase36FromFiftyThousand(t *testing.T) {
 	}
 }
 
-// onceFull prunes msgs as if all of them had come at once: their usage says
-// that the requests before took next to nothing.
+// onceFull prunes msgs as if they had all arrived at once: their usage says that the
+// requests before took almost nothing.
 func onceFull(p window.Prune, msgs []sessions.Message, size int) []sessions.Message {
 	one := make([]sessions.Message, 0, len(msgs))
 	calls := sessions.Message{Role: sessions.RoleAssistant, Seq: 2}
@@ -119,11 +119,11 @@ func onceFull(p window.Prune, msgs []sessions.Message, size int) []sessions.Mess
 			one = append(one, m)
 		}
 	}
-	return p.Apply(append(one, rest...), window.Sight{Window: size})
+	return p.Apply(append(one, rest...), window.PruneTarget{Window: size})
 }
 
-// TestPruneMinTotalIsSticky replays a growing conversation: notices come in
-// steps that each take away MinTotal characters, and nothing is shown again.
+// TestPruneMinTotalIsSticky replays a growing conversation: results become notices in
+// steps that each save MinTotal characters, and no result is shown again.
 func TestPruneMinTotalIsSticky(t *testing.T) {
 	p := window.PrunePresets["openclaw"]
 	result := strings.Repeat("All well. ", 1000)
@@ -133,7 +133,7 @@ func TestPruneMinTotalIsSticky(t *testing.T) {
 	cleared, steps := 0, 0
 	for i := range 40 {
 		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
-		view := p.Apply(window.Repair(msgs), window.Sight{Window: size})
+		view := p.Apply(window.Repair(msgs), window.PruneTarget{Window: size})
 		for j := range before {
 			if len(view[j].Content) > len(before[j].Content) {
 				t.Fatalf("request %d shows message %d again with %d bytes after %d", i, j, len(view[j].Content), len(before[j].Content))
@@ -149,6 +149,6 @@ func TestPruneMinTotalIsSticky(t *testing.T) {
 		before, cleared = view, notices
 	}
 	if steps < 2 {
-		t.Errorf("notices came %d times, want at least 2, or this shows nothing", steps)
+		t.Errorf("notices came %d times, want at least 2, or this test proves nothing", steps)
 	}
 }

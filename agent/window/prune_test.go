@@ -14,10 +14,10 @@ import (
 	"dragoman/sessions"
 )
 
-// family is one picture of seven characters.
+// family is one emoji of seven characters.
 const family = "👨‍👩‍👧‍👦"
 
-// asked is a tool group: a call of tool and its result.
+// asked returns a tool group: a call of tool and its result.
 func asked(seq int64, tool, result string) []sessions.Message {
 	id := fmt.Sprint("c", seq)
 	return []sessions.Message{
@@ -26,7 +26,7 @@ func asked(seq int64, tool, result string) []sessions.Message {
 	}
 }
 
-// later are n tool groups with little in them.
+// later returns n small tool groups.
 func later(seq int64, n int) (msgs []sessions.Message) {
 	for i := range int64(n) {
 		msgs = append(msgs, asked(seq+2*i, "get", "little")...)
@@ -42,7 +42,7 @@ func talkOf(groups ...[]sessions.Message) []sessions.Message {
 	return msgs
 }
 
-// windowFor is the window of which msgs take so many percent.
+// windowFor returns the window of which msgs take this many percent.
 func windowFor(msgs []sessions.Message, percent float64) int {
 	return int(float64(window.Estimate(msgs)) * 100 / percent)
 }
@@ -74,7 +74,7 @@ func TestCase36Prune(t *testing.T) {
 		t.Run("case 36: "+test.name, func(t *testing.T) {
 			msgs := window.Repair(talkOf(asked(first, test.tool, test.result), later(4, test.after)))
 			before := window.Repair(msgs)
-			view := window.DefaultPrune().Apply(msgs, window.Sight{Window: windowFor(msgs, test.percent)})
+			view := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: windowFor(msgs, test.percent)})
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Apply()) = %v, want nil", err)
 			}
@@ -101,8 +101,8 @@ func TestCase36Prune(t *testing.T) {
 	}
 }
 
-// TestCase36Boundaries: a share is passed when it is more, not when it is
-// reached.
+// TestCase36Boundaries: a limit is passed when the share is larger than it, not
+// equal.
 func TestCase36Boundaries(t *testing.T) {
 	result := strings.Repeat("The log says that it is well. ", 2000)
 	msgs := window.Repair(talkOf(asked(2, "get", result), later(4, 3)))
@@ -110,7 +110,7 @@ func TestCase36Boundaries(t *testing.T) {
 	for percent, want := range map[int][2]string{30: {"whole", "soft"}, 50: {"soft", "hard"}} {
 		for over, want := range want {
 			fixed := tokens*percent/100 - window.Estimate(msgs) + over
-			got := window.DefaultPrune().Apply(msgs, window.Sight{Window: tokens, Fixed: fixed})[2].Content
+			got := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: tokens, Fixed: fixed})[2].Content
 			is := "hard"
 			switch {
 			case got == result:
@@ -125,7 +125,8 @@ func TestCase36Boundaries(t *testing.T) {
 	}
 }
 
-// checkSoft wants the ends of result around a notice that says how long it is.
+// checkSoft checks that got is the ends of result around a notice that says how long
+// it is.
 func checkSoft(t *testing.T, got, result string, original int) {
 	t.Helper()
 	if !utf8.ValidString(got) {
@@ -146,9 +147,9 @@ func checkSoft(t *testing.T, got, result string, original int) {
 	}
 }
 
-// TestPruneIsSticky replays a growing conversation: what one request showed,
-// the next shows again, except that a result may be pruned further, and a
-// conversation that was loaded anew gives the same views.
+// TestPruneIsSticky replays a growing conversation: what one request showed, the next
+// shows again, except that a result may be pruned further. A conversation that was
+// loaded again gives the same views.
 func TestPruneIsSticky(t *testing.T) {
 	result := strings.Repeat("x y z ", 10_000)
 	msgs := talkOf()
@@ -159,7 +160,7 @@ func TestPruneIsSticky(t *testing.T) {
 	for i := range 30 {
 		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
 		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * 3 / 2}
-		view := p.Apply(window.Repair(msgs), window.Sight{Window: windowTokens})
+		view := p.Apply(window.Repair(msgs), window.PruneTarget{Window: windowTokens})
 		for j := range before {
 			if view[j].Content == before[j].Content {
 				continue
@@ -184,28 +185,28 @@ func TestPruneIsSticky(t *testing.T) {
 	}
 }
 
-// TestPruneIsStickyWhenUsageFalls: what was pruned while the provider counted
-// much stays so when it counts little and nothing would be pruned any more.
+// TestPruneIsStickyWhenUsageFalls: what was pruned while the provider counted much
+// stays pruned when it counts little and nothing would be pruned any more.
 func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
 	result := strings.Repeat("x y z ", 10_000)
 	msgs := talkOf(asked(2, "get", result))
-	size := 4 * window.Estimate(msgs) // of which the result is a quarter
+	size := 4 * window.Estimate(msgs) // the result is a quarter of it
 	p, low := window.DefaultPrune(), 0
 	var before []sessions.Message
 	for i := range 40 {
 		msgs = append(msgs, asked(int64(2*i+4), "get", "little")...)
 		percent, model := 250, "counts much"
 		if i >= 8 {
-			percent, model = 60, "counts little" // which forgets what the other one counted
+			percent, model = 60, "counts little" // this forgets what the other one counted
 		}
 		msgs[len(msgs)-2].Model = model
 		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * percent / 100}
-		view := p.Apply(window.Repair(msgs), window.Sight{Window: size})
+		view := p.Apply(window.Repair(msgs), window.PruneTarget{Window: size})
 		switch n := len(view[2].Content); {
 		case before != nil && n > len(before[2].Content):
 			t.Fatalf("request %d shows the result with %d bytes again, after %d", i, n, len(before[2].Content))
 		case i == 7 && n >= len(result):
-			t.Fatal("the result was never pruned, so the test shows nothing")
+			t.Fatal("the result was never pruned, so the test proves nothing")
 		default:
 			low = n
 		}
@@ -214,7 +215,7 @@ func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
 	t.Logf("%d bytes of %d are left", low, len(result))
 }
 
-// TestPruneForced: after a refusal every result goes that may go.
+// TestPruneForced: after a refusal every result that may be pruned becomes a notice.
 func TestPruneForced(t *testing.T) {
 	text := strings.Repeat("a result ", 100)
 	msgs := window.Repair(talkOf(
@@ -229,7 +230,7 @@ func TestPruneForced(t *testing.T) {
 		"all":         {window.Forced{Seq: 99}, []int{2, 8}},
 		"a turn":      {window.Forced{Turn: "t9"}, nil},
 	} {
-		view := window.DefaultPrune().Apply(msgs, window.Sight{Window: 1 << 20, Forced: test.forced})
+		view := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: 1 << 20, Forced: test.forced})
 		var changed []int
 		for i := range view {
 			if view[i].Content != msgs[i].Content {
@@ -246,16 +247,16 @@ func TestPruneOff(t *testing.T) {
 	msgs := talkOf(asked(2, "get", strings.Repeat("x ", 50_000)), later(4, 4))
 	p := window.DefaultPrune()
 	p.Off = true
-	if diff := cmp.Diff(msgs, p.Apply(msgs, window.Sight{Window: 10})); diff != "" {
-		t.Error("it is off and changed something")
+	if diff := cmp.Diff(msgs, p.Apply(msgs, window.PruneTarget{Window: 10})); diff != "" {
+		t.Error("pruning is off and changed something")
 	}
 }
 
-// TestPruneHeedsUsage: the size is corrected by what the provider counted.
-func TestPruneHeedsUsage(t *testing.T) {
+// TestPruneUsesUsage: sizes are corrected by what the provider counted.
+func TestPruneUsesUsage(t *testing.T) {
 	result := strings.Repeat("The log says that it is well. ", 2000)
 	msgs := window.Repair(talkOf(asked(2, "get", result), later(4, 6)))
-	sight := window.Sight{Window: windowFor(msgs, 25)}
+	sight := window.PruneTarget{Window: windowFor(msgs, 25)}
 	if view := window.DefaultPrune().Apply(msgs, sight); view[2].Content != result {
 		t.Error("pruned at 25 %, want only beyond 30 %")
 	}
@@ -298,7 +299,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// TestEnds cuts texts of every kind near every border.
+// TestEnds cuts texts of every kind at and around every border.
 func TestEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -324,13 +325,13 @@ func TestEnds(t *testing.T) {
 		_, last, _ := strings.Cut(rest, " …]")
 		first, last = strings.TrimSuffix(first, "\n"), strings.TrimPrefix(last, "\n")
 		if !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) || utf8.RuneCountInString(first) != max(head, 0) || utf8.RuneCountInString(last) != max(tail, 0) {
-			t.Fatalf("Ends(%q, %d, %d) = %q + %q, want so many characters of the ends", s, head, tail, first, last)
+			t.Fatalf("Ends(%q, %d, %d) = %q + %q, want that many characters of each end", s, head, tail, first, last)
 		}
 	})
 }
 
-// TestEstimateOfHugeTexts: what is estimated in samples is near to what is
-// estimated whole, and never more than its bytes.
+// TestEstimateOfHugeTexts: an estimate from samples is close to that of the whole
+// text, and never more than its bytes.
 func TestEstimateOfHugeTexts(t *testing.T) {
 	for name, unit := range map[string]string{
 		"prose": "The harbour was quiet when the last ferry came in.\n", "han": "昨天晚上我们在河边散步", "emoji": family, "bytes": "\xff\xfe\xfd",
@@ -359,6 +360,6 @@ func BenchmarkPrune(b *testing.B) {
 	p := window.DefaultPrune()
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Apply(msgs, window.Sight{Window: 1 << 17})
+		p.Apply(msgs, window.PruneTarget{Window: 1 << 17})
 	}
 }

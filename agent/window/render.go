@@ -9,18 +9,17 @@ import (
 	"dragoman/sessions"
 )
 
-// borderTag is the beginning of a tag that marks a border in what this package and
-// the summariser write. Models are not strict parsers, so spaces around the slash
-// do not matter.
+// borderTag matches the beginning of a tag that this package and the summariser use
+// as a border. Models are not strict parsers, so spaces around the slash do not
+// matter.
 var borderTag = lazily.Compile(`(?i)<([/\s]*(?:(?:conversation|previous)[_-]summary|summary|transcript|message|system)\b)`)
 
-// EscapeTags returns s with the "<" of every border tag in it written as
-// "&lt;", so that quoted text cannot end the block that it stands in. Other
-// markup stays as it is.
+// EscapeTags returns s with the "<" of every border tag replaced by "&lt;", so that
+// quoted text cannot end the block it is in. Other markup stays.
 func EscapeTags(s string) string { return borderTag.Regexp().ReplaceAllString(s, "&lt;$1") }
 
-// Entry renders m for a summariser, as text that cannot be mistaken for
-// another message: with its seq, its role, its time and its sender's name.
+// Entry renders m for a summariser, with its seq, role, time and sender's name, so
+// that no text in it can pass for another message.
 func Entry(m sessions.Message) string {
 	var b strings.Builder
 	b.WriteString(`<message seq="`)
@@ -48,7 +47,7 @@ func Entry(m sessions.Message) string {
 	return b.String()
 }
 
-// attribute makes s fit between quotes: a sender's name may be anything.
+// attribute makes s safe between quotes: a sender's name may contain anything.
 func attribute(s string) string {
 	const longest = 60
 	n := 0

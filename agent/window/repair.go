@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions"
 )
 
-// What Repair writes where a server would refuse emptiness or a gap.
+// What Repair writes where a server would refuse an empty text or a gap.
 const (
 	noOutput = "(no output)"
 	noText   = "(empty message)"
@@ -21,16 +21,16 @@ const (
 	maxName  = 64 // the longest name of a function that servers take
 )
 
-// Repair returns msgs in a shape that every server takes: each tool call is
-// answered once, in the order of the calls and directly after the message that
-// made it; each tool message has its call; ids are unique over all messages
-// and nine letters and digits; nothing is empty. A missing result is replaced by a labelled
-// synthetic one. Repair(Repair(x)) equals Repair(x), and what it does to a
-// message depends on later messages only where those are its results, so a
-// growing history keeps its prefix. Where there is nothing to do it returns
-// msgs itself, so the result is to be read only.
+// Repair returns msgs in a shape that every server accepts. Each tool call is
+// answered once, in the order of the calls and directly after their message. Each
+// tool message answers a call. Ids are unique and have nine letters and digits.
+// Nothing is empty. A missing result is replaced by a synthetic one that says so.
+// Repair(Repair(x)) equals Repair(x). What it does to a message depends on later
+// messages only if they are its results, so a growing history keeps its prefix. If
+// there is nothing to repair it returns msgs itself, so the caller must not change
+// the result.
 func Repair(msgs []sessions.Message) []sessions.Message {
-	if !slices.ContainsFunc(msgs, unplain) {
+	if !slices.ContainsFunc(msgs, notPlain) {
 		return slices.Clip(msgs)
 	}
 	pairs := pair(msgs)
@@ -47,23 +47,23 @@ func Repair(msgs []sessions.Message) []sessions.Message {
 		case sessions.RoleAssistant:
 			out = appendAssistant(out, msgs, m, pairs.results[i], used)
 		case sessions.RoleTool:
-			// Results stand with their calls; the others answer nothing.
+			// Results were added with their calls; others answer nothing.
 		default:
-			// System prompts are no part of a transcript, and text of an
-			// unknown origin must not pass for a person's.
+			// System prompts do not belong in a transcript, and text of unknown
+			// origin must not pass for a person's.
 		}
 	}
 	return out
 }
 
-// unplain reports whether m is more than a text by a person or the model.
-func unplain(m sessions.Message) bool {
+// notPlain reports whether m is more than text by a person or the model.
+func notPlain(m sessions.Message) bool {
 	return m.Role != sessions.RoleUser && m.Role != sessions.RoleAssistant ||
 		m.ToolCalls != nil || m.ToolCallID != "" || blank(m.Content)
 }
 
-// appendAssistant adds m and, if it makes calls, their results. results holds
-// for each call the index of its answer in msgs, or -1.
+// appendAssistant appends m and, if it makes calls, their results. results holds for
+// each call the index of its answer in msgs, or -1.
 func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results []int, used map[string]bool) []sessions.Message {
 	m.ToolCallID = ""
 	if blank(m.Content) {
@@ -100,10 +100,10 @@ func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results [
 	return out
 }
 
-// UniqueIDs returns a copy of calls whose ids are nine letters and digits, none
-// of them in used or there twice, and adds the ids to used. New ids depend on
-// nothing but the arguments. turn is that of the calls: servers that number them
-// begin anew in each.
+// UniqueIDs returns a copy of calls whose ids have nine letters and digits and are
+// unique, among themselves and in used. It adds them to used. New ids depend only on
+// the arguments. turn is the calls' turn: some servers number their calls from the
+// start in each turn.
 func UniqueIDs(calls []sessions.ToolCall, turn string, used map[string]bool) []sessions.ToolCall {
 	out := slices.Clone(calls)
 	for i := range out {
@@ -117,18 +117,18 @@ func UniqueIDs(calls []sessions.ToolCall, turn string, used map[string]bool) []s
 	return out
 }
 
-// callIDLength is how long the ids of calls are. Mistral's templates take ids of
-// just this length, made of letters and digits, and all other servers take them.
+// callIDLength is the length of call ids. Mistral's templates require exactly nine
+// letters and digits, and all other servers accept them.
 const callIDLength = 9
 
-// isCallID reports whether every server takes id.
+// isCallID reports whether every server accepts id.
 func isCallID(id string) bool {
 	return len(id) == callIDLength && !strings.ContainsFunc(id, func(r rune) bool {
 		return badInName(r) || r == '_' || r == '-'
 	})
 }
 
-// freshID makes an id of the turn, the id that there was, and n.
+// freshID derives an id from the turn, the old id and n.
 func freshID(turn, id string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := fnv.New64a()
@@ -145,24 +145,23 @@ func freshID(turn, id string, n int) string {
 
 // pairing says which tool message answers which call.
 type pairing struct {
-	// owner holds for each tool message the index of the assistant message
-	// whose call it answers, and -1 for every other message.
+	// owner holds for each tool message the index of the assistant message whose call
+	// it answers, and -1 for all others.
 	owner []int
-	// results holds for each assistant message, and each of its calls, the
-	// index of the tool message that answers it, or -1.
+	// results holds for each call of each assistant message the index of the tool
+	// message that answers it, or -1.
 	results [][]int
 }
 
-type callOf struct{ turn, id string }
+type callKey struct{ turn, id string }
 
-// pair matches results with calls. A result belongs to the newest message
-// before it that makes a call with its id in its turn; a result that names no
-// turn matches by id alone. The first result of a call counts. A result
-// before its call is an orphan: with ids used again in every turn it would
-// too easily answer the wrong call.
+// pair matches results with calls. A result belongs to the newest earlier message
+// that makes a call with its id in its turn; a result without a turn matches by id
+// alone. The first result of a call counts. A result before its call is an orphan:
+// since ids repeat from turn to turn, it might answer the wrong call.
 func pair(msgs []sessions.Message) pairing {
 	p := pairing{owner: make([]int, len(msgs)), results: make([][]int, len(msgs))}
-	inTurn := make(map[callOf]int)
+	inTurn := make(map[callKey]int)
 	anywhere := make(map[string]int)
 	for i, m := range msgs {
 		p.owner[i] = -1
@@ -174,11 +173,11 @@ func pair(msgs []sessions.Message) pairing {
 			p.results[i] = make([]int, len(m.ToolCalls))
 			for j, c := range m.ToolCalls {
 				p.results[i][j] = -1
-				inTurn[callOf{m.Turn, c.ID}] = i
+				inTurn[callKey{m.Turn, c.ID}] = i
 				anywhere[c.ID] = i
 			}
 		case sessions.RoleTool:
-			g, found := inTurn[callOf{m.Turn, m.ToolCallID}]
+			g, found := inTurn[callKey{m.Turn, m.ToolCallID}]
 			if m.Turn == "" {
 				g, found = anywhere[m.ToolCallID]
 			}
@@ -190,8 +189,8 @@ func pair(msgs []sessions.Message) pairing {
 	return p
 }
 
-// answer gives the tool message i to the first open call of message g that
-// has its id. If there is none, i repeats a result and stays an orphan.
+// answer assigns tool message i to the first open call of message g with its id. If
+// there is none, i repeats a result and stays an orphan.
 func (p pairing) answer(msgs []sessions.Message, g, i int) {
 	for j, c := range msgs[g].ToolCalls {
 		if c.ID == msgs[i].ToolCallID && p.results[g][j] < 0 {
@@ -202,9 +201,9 @@ func (p pairing) answer(msgs []sessions.Message, g, i int) {
 	}
 }
 
-// toolName returns name with everything replaced that servers refuse in a
-// function's name. A model that once called "files.read it" would otherwise
-// have every later request refused.
+// toolName replaces everything in name that servers refuse in a function's name.
+// Without it, a model that once called "files.read it" would have every later request
+// refused.
 func toolName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if badInName(r) {
@@ -215,7 +214,7 @@ func toolName(name string) string {
 	return cmp.Or(name[:min(len(name), maxName)], noName)
 }
 
-// IsToolName reports whether every server takes name for a function's: 1 to 64
+// IsToolName reports whether every server accepts name as a function's name: 1 to 64
 // letters, digits, "_" and "-".
 func IsToolName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, badInName)
@@ -225,8 +224,8 @@ func badInName(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 }
 
-// toolArguments returns args as a JSON object. Many servers parse what a model
-// once wrote when they see it again, and refuse the request if they cannot.
+// toolArguments returns args as a JSON object. Many servers parse the arguments of
+// earlier calls, and refuse the request if they cannot.
 func toolArguments(args string) string {
 	if blank(args) {
 		return noArgs

@@ -10,15 +10,16 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a JSON Schema that summaries in the format [JSON] must follow, in
-// place of [Fields].
+// Schema is a JSON Schema that summaries in the format [JSON] must follow instead of
+// [Fields].
 type Schema struct {
 	text     string
 	resolved *jsonschema.Resolved
 }
 
-// ParseSchema reads a JSON Schema (draft 7 if it says so, else 2020-12) of an
-// object; "" is none. It loads nothing from elsewhere. An error is a *Flaw.
+// ParseSchema parses a JSON Schema of an object (draft 7 if it says so, otherwise
+// 2020-12); "" gives nil. References to other documents are not loaded. Errors are
+// *Flaw.
 func ParseSchema(text string) (*Schema, error) {
 	if blank(text) {
 		return nil, nil
@@ -31,7 +32,7 @@ func ParseSchema(text string) (*Schema, error) {
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
 		return nil, &Flaw{"is not a schema of an object", `write one with "type": "object"`}
 	}
-	if flaw := (&look{root, map[string]bool{}}).at("", root, nil, false); flaw != nil {
+	if flaw := (&schemaChecker{root, map[string]bool{}}).check("", root, nil, false); flaw != nil {
 		return nil, flaw
 	}
 	resolved, err := resolve(root)
@@ -45,8 +46,8 @@ func ParseSchema(text string) (*Schema, error) {
 	return &Schema{strings.TrimSpace(text), resolved}, nil
 }
 
-// resolve gives a checked schema to the library: as it was checked, so that
-// what stands in the text twice is not put together.
+// resolve hands the checked schema to the library, encoded anew: in the original text
+// a key could appear twice.
 func resolve(root map[string]any) (*jsonschema.Resolved, error) {
 	text, err := json.Marshal(root)
 	if err != nil {
@@ -62,7 +63,7 @@ func resolve(root map[string]any) (*jsonschema.Resolved, error) {
 	return schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "summary:///schema"})
 }
 
-// inLine says where text stops being JSON, if that can be told.
+// inLine returns the line where text stops being JSON, if that is known.
 func inLine(text string, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -72,9 +73,9 @@ func inLine(text string, err error) string {
 	return fmt.Sprintf(" (in its line %d)", 1+strings.Count(read, "\n"))
 }
 
-// brokenAt is where a schema forbids what was validated. The library says it
-// only in words, which show the value too: each error begins with its own
-// place and holds the one further in.
+// brokenAt returns the place in the schema that an invalid value breaks. The library
+// reports it only in text, which also shows the value: each error begins with its own
+// place and wraps the one further in.
 func brokenAt(err error) string {
 	place := ""
 	for inner := errors.Unwrap(err); inner != nil; err, inner = inner, errors.Unwrap(inner) {
@@ -86,12 +87,12 @@ func brokenAt(err error) string {
 	return "#" + place
 }
 
-// String is the schema for a model to read.
+// String returns the schema for a model to read.
 func (s *Schema) String() string { return s.text }
 
-// Read returns text, which a model wrote, if it is one JSON object that follows
-// s: for people and models to read, and as it is. An error shows nothing of it
-// but where s forbids it.
+// Read checks that text, which a model wrote, is one JSON object that follows s. It
+// returns the object indented for people and models, and compact. An error quotes
+// nothing of text, only the place in the schema.
 func (s *Schema) Read(text string) (shown string, object json.RawMessage, err error) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {

@@ -12,20 +12,20 @@ var (
 	values = []string{"const", "enum", "default", "examples"}
 )
 
-// look goes through a schema for what the library takes and must not: a type
-// that does not exist, which nothing could follow, and references that lead
-// back to themselves, which it would follow until the stack is full.
-type look struct {
+// schemaChecker looks for what the library accepts but must not: unknown types, which
+// nothing could satisfy, and references that lead back to themselves, which it would
+// follow until the stack overflows.
+type schemaChecker struct {
 	root map[string]any
-	done map[string]bool // references
+	done map[string]bool // references already checked
 }
 
-// at looks at what stands at a place, with the references that led to it. Named:
-// the fields of an object are names, and no words of JSON Schema.
-func (l *look) at(place string, value any, above []string, named bool) *Flaw {
+// check checks the value at a place; above are the references that led to it. named
+// says that the keys of an object are names, not keywords of JSON Schema.
+func (l *schemaChecker) check(place string, value any, above []string, named bool) *Flaw {
 	if items, isList := value.([]any); isList {
 		for i, item := range items {
-			if flaw := l.at(place+"/"+strconv.Itoa(i), item, above, false); flaw != nil {
+			if flaw := l.check(place+"/"+strconv.Itoa(i), item, above, false); flaw != nil {
 				return flaw
 			}
 		}
@@ -35,7 +35,7 @@ func (l *look) at(place string, value any, above []string, named bool) *Flaw {
 		var flaw *Flaw
 		switch {
 		case named:
-			flaw = l.at(place+"/"+word, inner, above, false)
+			flaw = l.check(place+"/"+word, inner, above, false)
 		case slices.Contains(values, word):
 		case word == "type":
 			if list, isList := inner.([]any); !isList && !slices.Contains(kinds, inner) || slices.ContainsFunc(list, func(k any) bool { return !slices.Contains(kinds, k) }) {
@@ -46,7 +46,7 @@ func (l *look) at(place string, value any, above []string, named bool) *Flaw {
 		case word == "$dynamicRef", word == "$id" && place != "":
 			flaw = &Flaw{"has a keyword that does not work in summaries: " + word, "write a $ref to a place below $defs"}
 		default:
-			flaw = l.at(place+"/"+word, inner, above, slices.Contains(names, word))
+			flaw = l.check(place+"/"+word, inner, above, slices.Contains(names, word))
 		}
 		if flaw != nil {
 			return flaw
@@ -55,9 +55,9 @@ func (l *look) at(place string, value any, above []string, named bool) *Flaw {
 	return nil
 }
 
-// follow looks at the definition that a reference refers to. Whether that is
-// there, the library says.
-func (l *look) follow(ref any, above []string) *Flaw {
+// follow checks the definition that a reference names. The library reports a missing
+// one.
+func (l *schemaChecker) follow(ref any, above []string) *Flaw {
 	text, _ := ref.(string)
 	group, name, _ := strings.Cut(strings.TrimPrefix(text, "#/"), "/")
 	switch {
@@ -69,7 +69,7 @@ func (l *look) follow(ref any, above []string) *Flaw {
 		return nil
 	}
 	definitions, _ := l.root[group].(map[string]any)
-	flaw := l.at(text[1:], definitions[name], append(slices.Clip(above), text), false)
+	flaw := l.check(text[1:], definitions[name], append(slices.Clip(above), text), false)
 	l.done[text] = true
 	return flaw
 }

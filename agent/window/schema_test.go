@@ -87,8 +87,8 @@ func TestSchemaFlaws(t *testing.T) {
 	}
 }
 
-// TestSchemaRefers: to parts of itself, but never back to where it came from:
-// the library would follow that until the process ends.
+// TestSchemaRefers: a schema may refer to parts of itself, but never in a circle: the
+// library would follow it until the process dies.
 func TestSchemaRefers(t *testing.T) {
 	for _, text := range []string{
 		`{"properties": {"more": {"$ref": "#/$defs/a b"}, "type": {"$ref": "#/$defs/a b"}}, "$defs": {"a b": {"type": "string", "default": {"$ref": "#"}}}}`,
@@ -125,8 +125,8 @@ func TestSchemaRefers(t *testing.T) {
 	}
 }
 
-// FuzzParseSchema: whatever is written as a schema, it is refused or it can be
-// used, and that ends.
+// FuzzParseSchema: every text is either refused or usable as a schema, and checking
+// it ends.
 func FuzzParseSchema(f *testing.F) {
 	f.Add(ticketSchema)
 	f.Add(`{"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#"}}}}`)
@@ -145,8 +145,7 @@ func FuzzParseSchema(f *testing.F) {
 	})
 }
 
-// FuzzSchemaRead: whatever a model writes, it is refused or it is a JSON
-// object, and nothing fails.
+// FuzzSchemaRead: whatever a model writes is either refused or a JSON object.
 func FuzzSchemaRead(f *testing.F) {
 	s, err := window.ParseSchema(ticketSchema)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"dragoman/sessions"
 )
 
-// stampLayout is the line that a model reads before a message of a person. It
-// always has the same shape, so that it can be found again.
+// stampLayout is the line before a person's message that tells the model when it was
+// written. Its shape never changes, so that it can be recognised.
 const stampLayout = "[Mon 2006-01-02 15:04 -07:00]"
 
-// StampBytes is how much longer a stamp makes a message.
+// StampBytes is the length of a stamp with its line break.
 const StampBytes = len(stampLayout) + 1
 
-// Stamped returns msgs as a model reads them: each user message begins with a
-// line that says when it was written, in zone. The time is the stored one, so
-// the same message always gets the same line, and a provider's cache keeps
-// hitting. A message without a time gets none. A nil zone returns msgs itself.
+// Stamped returns msgs as a model reads them: each user message begins with a line
+// that says when it was written, in zone. The stored time is used, so a message
+// always gets the same line, and a provider's cache keeps hitting. A message without
+// a time gets none. If zone is nil, msgs is returned.
 func Stamped(msgs []sessions.Message, zone *time.Location) []sessions.Message {
 	if zone == nil {
 		return msgs
@@ -34,9 +34,8 @@ func Stamped(msgs []sessions.Message, zone *time.Location) []sessions.Message {
 	return out
 }
 
-// StampIn returns the length of the stamp that s begins with, its line break
-// included, or 0. partly says that there is none yet, but that more of s may
-// make one.
+// StampIn returns the length of the stamp at the start of s, including its line
+// break, or 0. partly says that s may still become a stamp with more text.
 func StampIn(s string) (n int, partly bool) {
 	n = len(stampLayout)
 	switch {
@@ -54,8 +53,8 @@ func StampIn(s string) (n int, partly bool) {
 	return n, len(s) == n // the line break may come
 }
 
-// Unstamped is a text of [Stamped] messages as people wrote them, also where
-// several became one.
+// Unstamped removes the stamps from the text of [Stamped] messages, including several
+// that were joined.
 func Unstamped(text string) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitAfterSeq(text, "\n\n") {

@@ -16,7 +16,7 @@ func FuzzStampIn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, unix int64) {
 		at := time.Unix(unix%(1<<36), 0)
 		if year := at.Year(); year < 1 || year > 9999 {
-			return // no message was written then
+			return // no message has such a time
 		}
 		zone := time.FixedZone("", int(unix%(14*4))*15*60)
 		said := window.Stamped([]sessions.Message{{Role: sessions.RoleUser, Content: text, At: at}}, zone)[0].Content

@@ -13,11 +13,10 @@ import (
 	"dragoman/sessions"
 )
 
-// TestFitIsStickyInATurn grows a turn by one group after the other, as a loop
-// of tool calls does. What was shown is shown again in front of what is new
-// whenever that fits, nothing that was left out comes back, every message of a
-// person and the newest group stay, and where something goes, enough goes that
-// it need not go again at once.
+// TestFitIsStickyInATurn grows a turn by one group after another, as a loop of tool
+// calls does. Whenever it fits, what was shown is shown again before what is new.
+// Nothing that was dropped comes back. Every user message and the newest group stay.
+// Each drop frees enough that the next is not due at once.
 func TestFitIsStickyInATurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := rapid.IntRange(400, 3000).Draw(t, "budget")
@@ -37,9 +36,9 @@ func TestFitIsStickyInATurn(t *testing.T) {
 			view, listed := window.Fit(msgs, users, budget, nil)
 			checkSticky(t, before, fresh, view, room, users)
 			if len(listed) > 0 {
-				room = budget - budget/8 // from now on, a recap has the rest
+				room = budget - budget/8 // from now on a digest has the rest
 			}
-			checkRecap(t, msgs, view, listed, budget)
+			checkDigest(t, msgs, view, listed, budget)
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
 			}
@@ -48,7 +47,7 @@ func TestFitIsStickyInATurn(t *testing.T) {
 	})
 }
 
-// checkSticky compares the view of a turn with the one before fresh was said.
+// checkSticky compares the view of a turn with the view before fresh was added.
 func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users int) {
 	t.Helper()
 	inTurn := func(msgs []sessions.Message) (turn []sessions.Message) {
@@ -68,7 +67,7 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 		return
 	}
 	if n := count(got, sessions.RoleUser); n != users {
-		t.Fatalf("%d messages of people are shown, want %d", n, users)
+		t.Fatalf("%d user messages are shown, want %d", n, users)
 	}
 	if !reflect.DeepEqual(got[len(got)-len(fresh):], fresh) {
 		t.Fatalf("the newest group is not shown, or not whole:\n%s", show(got))
@@ -82,7 +81,7 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 			t.Fatalf("message %d comes back, or is shown in another way", m.Seq)
 		}
 	}
-	// Beside people's words and the newest group, half of the room is free.
+	// Apart from user messages and the newest group, half of the room is free.
 	pinned := 0
 	for i, m := range got {
 		if m.Role == sessions.RoleUser || i >= len(got)-len(fresh) {
@@ -94,36 +93,36 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 	}
 }
 
-// checkRecap wants what is told of in short to be what is not shown, and the
-// message that tells of it to stand in front of the groups that are.
-func checkRecap(t *rapid.T, msgs, view, listed []sessions.Message, budget int) {
+// checkDigest checks that the digest lists exactly what is not shown, and comes
+// before the groups that are shown.
+func checkDigest(t *rapid.T, msgs, view, listed []sessions.Message, budget int) {
 	t.Helper()
 	shown := append(slices.Clone(view), listed...)
 	if got, want := window.Missing(msgs, shown), window.Missing(msgs, view)-len(listed); got != want {
-		t.Fatalf("%d messages are told of and not shown; with them %d are missing, want %d", len(listed), got, want)
+		t.Fatalf("%d messages are listed and not shown; with them %d are missing, want %d", len(listed), got, want)
 	}
 	at := slices.IndexFunc(view, func(m sessions.Message) bool { return m.Synthetic })
 	if (at >= 0) != (len(listed) > 0) {
-		t.Fatalf("%d messages are told of, the recap is message %d", len(listed), at)
+		t.Fatalf("%d messages are listed, the digest is message %d", len(listed), at)
 	}
 	if at < 0 {
 		return
 	}
-	recap := &view[at]
-	if n := window.EstimateMessage(recap); n > budget/8 {
-		t.Fatalf("the recap takes %d tokens, want at most an eighth of %d", n, budget)
+	digest := &view[at]
+	if n := window.EstimateMessage(digest); n > budget/8 {
+		t.Fatalf("the digest takes %d tokens, want at most an eighth of %d", n, budget)
 	}
 	if at == 0 || view[at-1].Role != sessions.RoleUser || view[at+1].Role != sessions.RoleAssistant {
-		t.Fatalf("the recap does not stand between what was asked and what is shown of the work:\n%s", show(view))
+		t.Fatalf("the digest is not between the question and the groups that are shown:\n%s", show(view))
 	}
-	if n := strings.Count(recap.Content, "\n- look "); 2*n != len(listed) {
-		t.Fatalf("%d messages are told of in %d entries:\n%s", len(listed), n, recap.Content)
+	if n := strings.Count(digest.Content, "\n- look "); 2*n != len(listed) {
+		t.Fatalf("%d messages are listed in %d entries:\n%s", len(listed), n, digest.Content)
 	}
 }
 
-// TestFitShortensWhatIsHuge: where there is no room for all, an old message
-// that takes most of it is shown by its ends, in the same way in the requests
-// that follow, and all others stay whole. What the turn answers is not touched.
+// TestFitShortensWhatIsHuge: where not everything fits, an old message that takes
+// most of the room is cut to its ends, the same way in later requests, and all others
+// stay whole. The message that the turn answers is not touched.
 func TestFitShortensWhatIsHuge(t *testing.T) {
 	msgs := later(1, 10)
 	msgs = append(msgs, sessions.Message{Seq: 100, Role: sessions.RoleUser, Content: "huge " + strings.Repeat("word ", 900) + "end"})

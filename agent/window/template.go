@@ -13,24 +13,23 @@ const (
 	PlaceSummary  = "previousSummary" // the summary so far
 )
 
-// Flaw is what is wrong with something that a person configured, and what to
-// write instead.
+// Flaw is an error in a value that a person configured, and what to write instead.
 type Flaw struct{ What, Want string }
 
 func (f *Flaw) Error() string { return "window: " + f.What + "; " + f.Want }
 
-// Template is the text around what a summariser gets to read. Its zero value
-// is the built-in one.
+// Template is the text around the messages to summarise. Its zero value is the
+// built-in one.
 type Template struct{ text string }
 
-// placeholder is one, one that lacks its end, or "$${".
+// placeholder matches a placeholder, one without its end, or "$${".
 var placeholder = lazily.Compile(`\$\$\{|\$\{([^}]*)(\})?`)
 
 var placeName = lazily.Compile(`^[A-Za-z0-9_.:-]{1,40}$`)
 
-// ParseTemplate reads a template; "" is the built-in one. ${sessionMessages}
-// must stand in it once, ${previousSummary} may. "$${" is a plain "${". An
-// error is a *Flaw.
+// ParseTemplate parses a template; "" is the built-in one. It must contain
+// ${sessionMessages} once and may contain ${previousSummary}. "$${" is a literal
+// "${". Errors are *Flaw.
 func ParseTemplate(text string) (Template, error) {
 	const known = "the placeholders are ${" + PlaceMessages + "} and ${" + PlaceSummary + "}, and $${ is a plain ${"
 	if blank(text) {
@@ -40,7 +39,7 @@ func ParseTemplate(text string) (Template, error) {
 	for _, m := range placeholder.Regexp().FindAllStringSubmatch(text, -1) {
 		name, shown := m[1], "${"+m[1]+"}"
 		if !placeName.Regexp().MatchString(name) {
-			shown = "${…}" // it may be anything
+			shown = "${…}" // it may contain anything
 		}
 		switch {
 		case m[0] == "$${":
@@ -60,10 +59,10 @@ func ParseTemplate(text string) (Template, error) {
 	return Template{text}, nil
 }
 
-// Fill puts the summary so far, which may be "", and the messages, rendered by
-// [Entry], into t, each between tags that nothing in them can end. A template
-// without a place for the summary gets it in front of the messages: what is
-// not shown would be lost.
+// Fill inserts the previous summary, which may be "", and the messages, rendered by
+// [Entry], into t. Each is between tags that nothing inside can end. A template
+// without a place for the summary gets it in front of the messages, because otherwise
+// it would be lost.
 func (t Template) Fill(summary, entries string) string {
 	previous := PreviousSummary(summary)
 	transcript := "<transcript>\n" + entries + "</transcript>"
@@ -87,8 +86,8 @@ func (t Template) Fill(summary, entries string) string {
 	})
 }
 
-// PreviousSummary is a summary between tags that nothing in it can end, or ""
-// if there is none.
+// PreviousSummary returns text between tags that nothing inside can end, or "" for an
+// empty text.
 func PreviousSummary(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"dragoman/sessions"
 )
 
-// ErrShape marks requests that a server would refuse for their shape.
+// ErrShape: the request has a shape that some server refuses.
 var ErrShape = errors.New("malformed request")
 
-// Validate returns an error that wraps [ErrShape] unless every server would
-// take msgs. It stands in front of every request, after the last change to it.
+// Validate returns an error that wraps [ErrShape] unless every server accepts the
+// shape of msgs. It must be called after the last change to a request.
 func Validate(msgs []sessions.Message) error {
 	if len(msgs) == 0 {
 		return fmt.Errorf("window: %w: it has no messages", ErrShape)
@@ -34,7 +34,7 @@ func Validate(msgs []sessions.Message) error {
 	return nil
 }
 
-// problem says what is wrong with m when it stands alone or begins a group.
+// problem says what is wrong with m as a single message or as the first of a group.
 func problem(m sessions.Message) string {
 	switch m.Role {
 	case sessions.RoleUser:
@@ -61,8 +61,8 @@ func problem(m sessions.Message) string {
 	return ""
 }
 
-// checkGroup checks the calls of group[0] and the results behind it. It
-// returns how many results there are, or where the problem is and what.
+// checkGroup checks the calls of group[0] and the results after it. It returns the
+// number of results, or the index of the problem and what it is.
 func checkGroup(group []sessions.Message, used map[string]bool) (int, string) {
 	open := make(map[string]bool, len(group[0].ToolCalls))
 	for _, c := range group[0].ToolCalls {

@@ -53,8 +53,8 @@ func TestCase10ValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestEstimateAgainstTokenizers holds the estimate between 0.7 and 2 times
-// what o200k counts, and over 0.45 times what the older cl100k counts.
+// TestEstimateAgainstTokenizers: an estimate is between 0.7 and 2 times what o200k
+// counts, and more than 0.45 times what the older cl100k counts.
 func TestEstimateAgainstTokenizers(t *testing.T) {
 	counted := map[string][2]int{ // o200k, cl100k
 		"english": {68, 69}, "chat": {42, 44}, "german": {51, 62}, "chinese": {59, 103},
@@ -104,7 +104,7 @@ func FuzzEstimate(f *testing.F) {
 	})
 }
 
-// group is a turn with n parallel calls, prefixed by its own ids.
+// group returns a turn with n parallel calls, whose ids begin with id.
 func group(id string, n int, result string) string {
 	var b strings.Builder
 	b.WriteString("assistant\n")
@@ -118,7 +118,7 @@ func group(id string, n int, result string) string {
 }
 
 func TestCase12Cut(t *testing.T) {
-	// 4 to keep land inside a group of three results.
+	// Keeping 4 messages would cut inside a group of three results.
 	inside := parse(t, "user one\nassistant ok\nuser two\n"+group("a", 3, "x")+"assistant done\nuser three\n")
 	late := parse(t, "user one\nassistant\ncall a get {}\nuser two\ntool a x\nassistant done\n")
 	for _, test := range []struct {
@@ -189,7 +189,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFitShortens: what must stay and is too long is shown in excerpts.
+// TestFitShortens: what must be kept and is too long is shown in excerpts.
 func TestFitShortens(t *testing.T) {
 	huge := strings.Repeat("a line of a very long page, 世界\n", 20_000)
 	msgs := []sessions.Message{
@@ -215,8 +215,8 @@ func TestFitShortens(t *testing.T) {
 	}
 }
 
-// TestFitIsSticky: while a long conversation grows, the view starts at the
-// same message for many turns, or no prompt cache would ever hit.
+// TestFitIsSticky: while a long conversation grows, the view begins with the same
+// message for many turns. Otherwise no prompt cache would ever hit.
 func TestFitIsSticky(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 50))
 	var msgs []sessions.Message
@@ -290,7 +290,8 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// What is plain is not copied, and nobody can write into it by appending.
+// Messages that need no repair are not copied, and appending to the result does not
+// change them.
 func TestRepairOfPlainMessagesIsFree(t *testing.T) {
 	all := []sessions.Message{
 		{Seq: 1, Role: sessions.RoleUser, Content: "hi"},

@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// shape writes messages in short: u and w are words of people and the model, +
-// and ~ those that Alternate makes up, (n) a call of n tools, and t a result.
+// shape abbreviates messages: u and w are texts of people and the model, + and ~ the
+// ones that Alternate adds, (n) a message with n calls, and t a result.
 func shape(msgs []sessions.Message) string {
 	var out []string
 	for _, m := range msgs {
@@ -94,7 +94,8 @@ func TestAlternate(t *testing.T) {
 	}
 }
 
-// alternating says what a template that goes by turns refuses in msgs.
+// alternating says what a template that requires alternating roles would refuse in
+// msgs.
 func alternating(msgs []sessions.Message) string {
 	for i, m := range msgs {
 		switch {
@@ -109,8 +110,8 @@ func alternating(msgs []sessions.Message) string {
 	return ""
 }
 
-// TestAlternateProperties: whatever a transcript looks like, its view goes by
-// turns, says all that was said, and keeps its prefix as it grows.
+// TestAlternateProperties: the view of any transcript alternates, contains every
+// text, and keeps its prefix as the transcript grows.
 func TestAlternateProperties(t *testing.T) {
 	draw := histories()
 	rapid.Check(t, func(t *rapid.T) {
@@ -138,7 +139,7 @@ func TestAlternateProperties(t *testing.T) {
 				t.Fatalf("%q is lost:\n%s", text, show(out))
 			}
 		}
-		// All but the last message of a beginning, which may grow, stays.
+		// All messages of the shorter view stay, except the last, which may grow.
 		cut := window.Cut(in, rapid.IntRange(0, len(in)).Draw(t, "keep"))
 		head := window.Alternate(in[:cut], "m")
 		for i := range max(len(head)-1, 0) {

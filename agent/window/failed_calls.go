@@ -6,13 +6,12 @@ import (
 	"dragoman/sessions"
 )
 
-// WithoutFailed returns a view of msgs, which must be repaired, without the
-// calls of tools that only failed and their results, but for those of the
-// running turn, which is the work of its model. left is how many messages are
-// not in it: what was said beside a call stays. What is left out of one request
-// is left out of all that follow, because a turn that has ended does not begin
-// again.
-func WithoutFailed(msgs []sessions.Message, running string) (view []sessions.Message, left int) {
+// WithoutFailed returns a view of msgs, which must be repaired, without tool calls
+// that failed and their results. Those of the running turn are kept, because its
+// model still works with them, and so is text beside a call. dropped is how many
+// messages the view lacks. What one request leaves out, all later ones leave out too,
+// because a finished turn never runs again.
+func WithoutFailed(msgs []sessions.Message, running string) (view []sessions.Message, dropped int) {
 	gone := func(m *sessions.Message) bool {
 		return m.Role == sessions.RoleTool && m.Failed && m.Turn != running
 	}
@@ -25,7 +24,7 @@ func WithoutFailed(msgs []sessions.Message, running string) (view []sessions.Mes
 		m, results := msgs[start], msgs[start+1:end]
 		if slices.ContainsFunc(results, func(m sessions.Message) bool { return gone(&m) }) {
 			calls := m.ToolCalls
-			m.ToolCalls, m.Attached = nil, nil // it was of all of them
+			m.ToolCalls, m.Attached = nil, nil // it belongs to all calls together
 			for i := range results {
 				if !gone(&results[i]) {
 					m.ToolCalls = append(m.ToolCalls, calls[i])

@@ -18,7 +18,7 @@ func TestMissing(t *testing.T) {
 		{"all shown", whole, 0},
 		{"the oldest left out", whole[3:], 3},
 		{"nothing shown", nil, 5},
-		{"a note shows nobody's message", append([]sessions.Message{window.Omission(1, "")}, whole[1:]...), 1},
+		{"a note shows nobody's message", append([]sessions.Message{window.OmissionNotice(1, "")}, whole[1:]...), 1},
 		{"one of the middle left out", append(append([]sessions.Message{}, whole[:1]...), whole[2:]...), 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
