@@ -16,11 +16,10 @@ import (
 	"dragoman/sessions"
 )
 
-// TestEveryMessageIsAccountedFor has random conversations under random presets
-// in random windows, with summaries that fail now and then. In front of the
-// model stands, for each message that was ever said, the message itself, or a
-// summary that was written by somebody who had read it, or it is one of those
-// that the request says to leave out and that are counted.
+// TestEveryMessageIsAccountedFor runs random conversations under random presets in
+// random windows, with summaries that sometimes fail. For each message so far, a
+// request contains the message itself or a summary by a model that has read it, or
+// the message is one of those that the request says to leave out and counts.
 func TestEveryMessageIsAccountedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newAudited(t)
@@ -30,7 +29,7 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	})
 }
 
-// audited is a conversation in which each message has a word of its own.
+// audited is a conversation in which each message has a unique word.
 type audited struct {
 	t      *rapid.T
 	a      *agent.Agent
@@ -40,18 +39,18 @@ type audited struct {
 	h      sessions.History
 	seq    int64
 	words  int
-	said   []string // the words of all messages, those of the running turn too
-	steps  int      // that the running turn is still to take
-	// reading is what the summariser under way has read, and read what those
-	// of each summary have: directly, or in the summary that they began with.
+	said   []string // the words of all messages, including the running turn's
+	steps  int      // left for the running turn
+	// reading is what the running summariser has read. read holds the same for each
+	// summary: read directly, or in the summary that it began with.
 	reading map[string]bool
 	read    map[string]map[string]bool
-	lacks   int             // of the running turn's requests, the most
+	lacks   int             // largest number that a request of the running turn lacked
 	off     bool            // no summaries
 	lost    bool            // a summary of the running turn, or the one before it, failed
 	most    int             // messages that a request may show; 0: any number
-	own     int             // words that were said before the running turn
-	failed  map[string]bool // words of calls that failed and of their results, if they are not to be shown
+	own     int             // number of words before the running turn
+	failed  map[string]bool // words of failed calls and their results, if these are not to be shown
 }
 
 func newAudited(t *rapid.T) *audited {
@@ -82,14 +81,14 @@ func newAudited(t *rapid.T) *audited {
 	return c
 }
 
-// word is a new one, and that of the newest message.
+// word adds a new word and returns it.
 func (c *audited) word() string {
 	c.words++
 	c.said = append(c.said, fmt.Sprintf("m%d.", c.words))
 	return c.said[len(c.said)-1]
 }
 
-// say has one turn, and the summary that it asks for.
+// say runs one turn, and the summary that is then due.
 func (c *audited) say(i int) {
 	c.steps, c.lacks, c.own = rapid.IntRange(0, 8).Draw(c.t, "steps"), 0, len(c.said)
 	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
@@ -106,7 +105,7 @@ func (c *audited) say(i int) {
 	if res.Unaccounted != c.lacks || res.SilentlyDropped != 0 {
 		c.t.Fatalf("turn %d: Unaccounted = %d, SilentlyDropped = %d; want %d, 0", i, res.Unaccounted, res.SilentlyDropped, c.lacks)
 	}
-	// A gateway loads more than a keep can ask for.
+	// A gateway loads more than any preset keeps.
 	if res.Unaccounted > 0 && !c.off && !c.lost && c.loads == 400 {
 		c.t.Fatalf("turn %d: %d messages are unaccounted for, and no summary failed", i, res.Unaccounted)
 	}
@@ -117,11 +116,11 @@ func (c *audited) say(i int) {
 		c.h.Messages = append(c.h.Messages, m)
 	}
 	if c.a.Level(c.load()) == recap.Due {
-		_ = c.compact(c.t.Context(), nil) // which may fail: then everything stays
+		_ = c.compact(c.t.Context(), nil) // may fail; then everything is kept
 	}
 }
 
-// load is the history as a turn loads it.
+// load returns the history as a turn loads it.
 func (c *audited) load() sessions.History {
 	h := c.h
 	h.Omitted = max(len(h.Messages)-c.loads, 0)
@@ -160,13 +159,13 @@ func (c *audited) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	resp := response(word, "stop")
 	if c.steps >= 0 && len(r.Tools) > 0 {
 		resp = response("", "tool_calls", sessions.ToolCall{ID: "call" + word, Name: "look", Arguments: `{"at":"` + word + `"}`})
-		c.word() // the result's
+		c.word() // for the result
 	}
 	resp.Usage = nil
 	return resp, nil
 }
 
-// summary writes one that has a mark of its own, or fails.
+// summary returns a summary with a unique mark, or fails.
 func (c *audited) summary(text string) (agent.Response, error) {
 	if rapid.IntRange(0, 4).Draw(c.t, "fails") == 0 {
 		return agent.Response{}, modelError(agent.ErrorRefused, 0)
@@ -189,7 +188,7 @@ func (c *audited) summary(text string) (agent.Response, error) {
 	full := mark + " They talked of"
 	for _, word := range c.said {
 		if strings.Contains(text, word) && len(full) < 60 {
-			full += " " + strings.Trim(word, "m.") // what is not about the conversation would be no summary
+			full += " " + strings.Trim(word, "m.") // it must be about the conversation
 		}
 	}
 	if c.format == window.JSON {
@@ -215,7 +214,7 @@ func (c *audited) audit(r agent.Request) {
 				c.t.Fatalf("a call that failed in an earlier turn is shown:\n%s", window.Clip(shown, 2000))
 			}
 			if !known[word] && c.load().Omitted > 0 {
-				unloaded++ // perhaps: then it is counted with the others that were not
+				unloaded++ // perhaps; it is counted with the others that were not loaded
 			}
 		case !there && !known[word]:
 			lacking++

@@ -26,11 +26,11 @@ var (
 	t0  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// reply is what a scripted model does on one call.
+// reply is a scripted model's reaction to one call.
 type reply func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error)
 
-// script is a model that follows a list of replies; it repeats the last one
-// for ever. It fails the test on a request that a server would refuse.
+// script is a model that follows a list of replies and repeats the last one. It fails
+// the test on a request that a server would refuse.
 type script struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ func (s *script) Complete(ctx context.Context, r agent.Request, onDelta func(age
 	return next(ctx, r, onDelta)
 }
 
-// unprompted says what in msgs a template refuses that goes by turns.
+// unprompted says what in msgs a template that requires alternating roles refuses.
 func unprompted(msgs []sessions.Message) string {
 	for i, m := range msgs {
 		switch {
@@ -112,8 +112,8 @@ func parseCalls(calls []string) (out []sessions.ToolCall) {
 	return out
 }
 
-// callID makes an id of nine letters and digits of a short one, as requests have
-// them, and "" of "-"; shortID takes it back.
+// callID makes an id of nine letters and digits from a short one, as in requests, and
+// "" from "-"; shortID reverses it.
 func callID(short string) string {
 	if short == "-" {
 		return ""
@@ -139,7 +139,7 @@ func (f tool) Spec() agent.Spec { return f.spec }
 
 func (f tool) Run(ctx context.Context, c agent.Call) (string, error) { return f.run(ctx, c) }
 
-// counter is a tool that answers with how often it ran.
+// counter is a tool that records its calls.
 type counter struct {
 	spec agent.Spec
 	mu   sync.Mutex
@@ -163,7 +163,7 @@ func (c *counter) calls() []agent.Call {
 
 func newCounter(name string) *counter { return &counter{spec: agent.Spec{Name: name}} }
 
-// journal is the store's part: steps that survive.
+// journal keeps the steps of a turn, as a store does.
 type journal struct {
 	mu    sync.Mutex
 	steps []sessions.Step
@@ -210,7 +210,7 @@ func newAgent(t *testing.T, m agent.Model, opts agent.Options, tools ...agent.To
 		opts.Now = func() time.Time { return t0 }
 	}
 	if opts.Compaction == (window.Compaction{}) {
-		opts.Compaction = keeping(8) // what the tests count on, whatever the default is
+		opts.Compaction = keeping(8) // independent of the default
 	}
 	a, err := agent.New(m, tools, opts)
 	if err != nil {
@@ -219,7 +219,7 @@ func newAgent(t *testing.T, m agent.Model, opts agent.Options, tools ...agent.To
 	return a
 }
 
-// turnOf is a turn that answers text.
+// turnOf returns a turn that answers text.
 func turnOf(text string) agent.Turn {
 	return agent.Turn{
 		ID: "t1", Key: key, Person: channels.Person{IDs: []string{"7"}, Name: "Ada"},
@@ -227,20 +227,19 @@ func turnOf(text string) agent.Turn {
 	}
 }
 
-// run runs a turn in which every request shows all of the conversation that no
-// summary stands for.
+// run runs a turn in which every request shows all messages that no summary covers.
 func run(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result {
 	t.Helper()
 	res := runUnsummarised(t, a, turn)
 	if res.Unaccounted != 0 {
-		t.Errorf("a request had no room for %d messages that no summary stands for", res.Unaccounted)
+		t.Errorf("a request left out %d messages that no summary covers", res.Unaccounted)
 	}
 	return res
 }
 
-// runUnsummarised runs a turn for which nobody makes a summary: they are off,
-// or fail, or there is nobody to ask. In such a turn alone messages may be
-// unaccounted for, and then requests say how many.
+// runUnsummarised runs a turn without summaries: they are off, or fail, or no one can
+// be asked. Only in such a turn messages may be unaccounted for, and then requests
+// say how many.
 func runUnsummarised(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result {
 	t.Helper()
 	made := false
@@ -256,13 +255,13 @@ func runUnsummarised(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result
 		t.Fatalf("Run() = %v", err)
 	}
 	if res.SilentlyDropped != 0 {
-		t.Errorf("a request passed over %d messages in silence", res.SilentlyDropped)
+		t.Errorf("a request left out %d messages without saying so", res.SilentlyDropped)
 	}
 	if made && res.Unaccounted != 0 {
-		t.Errorf("in spite of a summary, a request had no room for %d messages", res.Unaccounted)
+		t.Errorf("in spite of a summary, a request left out %d messages", res.Unaccounted)
 	}
-	// Complete: nothing is missing and nothing is too much. Only arguments may
-	// be as bad as the model wrote them.
+	// The messages must be complete, with nothing missing and nothing extra. Only
+	// arguments may be as bad as the model wrote them.
 	repaired := window.Repair(res.Messages)
 	if len(repaired) != len(res.Messages) || strings.Contains(show(repaired), "(no result") {
 		t.Errorf("Result.Messages need repair:\n%s", show(res.Messages))
@@ -270,7 +269,7 @@ func runUnsummarised(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result
 	return res
 }
 
-// show writes messages one a line.
+// show writes one line per message.
 func show(msgs []sessions.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
@@ -329,7 +328,7 @@ func TestRunNeedsInput(t *testing.T) {
 	}
 }
 
-// The validator stands in front of every request, whatever made it.
+// Every request is validated, whatever made it.
 func TestMalformedRequestIsNotSent(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{})

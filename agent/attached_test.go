@@ -15,8 +15,8 @@ import (
 
 var by = sessions.Provenance{API: "chat", Host: "api.example", Model: "scripted"}
 
-// thinker is a model whose provider puts a thought beside each answer, and
-// which refuses a conversation of which one does not come back.
+// thinker is a model whose provider attaches a thought to each answer, and which
+// refuses a conversation where one is missing.
 func thinker(t *testing.T) *script {
 	return newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		n := 0
@@ -41,8 +41,8 @@ func thinker(t *testing.T) *script {
 
 func thought(n int) string { return fmt.Sprintf(`{"thought":%d}`, n) }
 
-// What a provider attached comes back with every message, in the turn and in
-// later ones, also if the process died at any write of the journal.
+// Data that a provider attached is sent back with every message, in the turn and in
+// later ones, even after a crash at any write of the journal.
 func TestAttachedComesBack(t *testing.T) {
 	a := newAgent(t, thinker(t), agent.Options{}, newCounter("look"))
 	turn := turnOf("go")
@@ -85,7 +85,7 @@ func TestAttachedComesBack(t *testing.T) {
 	}
 }
 
-// What stands in the transcript in the place of an answer has nothing of it.
+// A text that replaces an answer in the transcript has none of its attached data.
 func TestAttachedGoesWithTheText(t *testing.T) {
 	m := newScript(t, func(_ context.Context, _ agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		resp := response("", "length")

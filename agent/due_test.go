@@ -14,9 +14,9 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCase17KeptTurnsAreShown: after a compaction the next request has the
-// summary, and what was to be kept word for word, under every preset; and
-// (case 30) the turn after it does not compact again.
+// TestCase17KeptTurnsAreShown: after a compaction the next request has the summary,
+// and the messages to keep verbatim, under every preset; and (case 30) the next turn
+// does not compact again.
 func TestCase17KeptTurnsAreShown(t *testing.T) {
 	for _, name := range window.PresetNames() {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCase17KeptTurnsAreShown(t *testing.T) {
 			}
 			r := requests[before]
 			text := r.System + show(r.Messages)
-			// The oldest facts may have had no room in the preset's limits.
+			// There may be no room for the oldest facts in the preset's limits.
 			var covered string
 			for _, m := range talk.all {
 				if m.Seq <= talk.summaries[0].CoversSeq && facts.MatchString(m.Content) {
@@ -68,8 +68,8 @@ func TestCase17KeptTurnsAreShown(t *testing.T) {
 	}
 }
 
-// TestCase30NoSummaryEveryTurn: under every preset, with tools and with huge
-// messages among what is kept, a compaction is followed by turns without one.
+// TestCase30NoSummaryEveryTurn: under every preset, with tools and with huge messages
+// among those kept, turns without a compaction follow each one.
 func TestCase30NoSummaryEveryTurn(t *testing.T) {
 	for _, name := range window.PresetNames() {
 		t.Run(name, func(t *testing.T) {
@@ -90,15 +90,15 @@ func TestCase30NoSummaryEveryTurn(t *testing.T) {
 				if i%20 == 19 {
 					text += strings.Repeat("word ", 7000) // most of the window
 				}
-				talk.say(text) // nothing is unaccounted for: a huge one is shown by its ends
+				talk.say(text) // nothing is unaccounted for: a huge message is cut to its ends
 				if n := len(talk.summaries); n > compactions {
 					compactions = n
 					row++
 				} else {
 					row = 0
 				}
-				// Two may follow each other: one before a huge message is among
-				// what goes, and one when it is.
+				// Two in a row are allowed: one before a huge message is old enough
+				// to be summarised, and one when it is.
 				if row > 2 {
 					t.Errorf("turn %d is the %d. in a row with a summary", i, row)
 				}
@@ -114,7 +114,7 @@ func TestCase30NoSummaryEveryTurn(t *testing.T) {
 	}
 }
 
-// json answers, good and bad.
+// JSON answers, good and bad.
 const goodJSON = `{"title":"Tea","keywords":["tea"],"summary":"Ann likes tea.","key_points":["tea"],"key_facts":["B=$129"],"sentiment":"positive","confidence":9}`
 
 func TestJSONSummary(t *testing.T) {
@@ -143,7 +143,7 @@ func TestJSONSummary(t *testing.T) {
 	}
 }
 
-// A summary that is too long is asked for once more, and never cut.
+// The model is asked again for a shorter summary; it is never cut.
 func TestSummaryTooManyChars(t *testing.T) {
 	c := keeping(8)
 	c.MaxChars = 200
@@ -190,7 +190,7 @@ func TestWhen(t *testing.T) {
 	}
 }
 
-// What is left out of a request is said in it.
+// A request says how many messages it leaves out.
 func TestOmissionIsSaid(t *testing.T) {
 	c := keeping(8)
 	c.When = window.WhenOff
@@ -214,8 +214,8 @@ func TestOmissionIsSaid(t *testing.T) {
 	}
 }
 
-// TestNewDuringACompaction: what the conversation is after a /new is nothing
-// that a turn of the old one may go on with.
+// TestNewDuringACompaction: after a /new, a turn of the old conversation must not
+// continue with the new one.
 func TestNewDuringACompaction(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("what now?")
@@ -230,7 +230,7 @@ func TestNewDuringACompaction(t *testing.T) {
 	}
 }
 
-// named is a model with a name of its own.
+// named is a model with a different name.
 type named struct {
 	*script
 	name string
@@ -238,9 +238,9 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// Without a model for summaries the configured one writes them, also for a
-// conversation that has a model of its own, as the page says: of a name that
-// somebody typed nobody knows the window. It fits the one that answers.
+// Without a separate model the configured one writes the summaries, even of a
+// conversation that chose another, because the window of a name that somebody typed
+// is unknown. The summary fits the model that answers.
 func TestSummaryOfASwitchedConversation(t *testing.T) {
 	usual, other := newScript(t, say("short")), newScript(t)
 	a := newAgent(t, named{usual, "usual"}, agent.Options{
@@ -254,8 +254,8 @@ func TestSummaryOfASwitchedConversation(t *testing.T) {
 	}
 }
 
-// A conversation's settings choose its model and its prompt; summaries have a
-// model of their own.
+// A conversation's settings choose its model and its prompt; the summarizer is
+// separate.
 func TestSettingsAndSummarizer(t *testing.T) {
 	usual, other, small := newScript(t, say("usual")), newScript(t, say("other")), newScript(t, say("short"))
 	a := newAgent(t, usual, agent.Options{

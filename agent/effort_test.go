@@ -7,7 +7,7 @@ import (
 	"dragoman/sessions"
 )
 
-// A conversation's own level of reasoning wins; auto leaves it to the server.
+// A conversation's own level of reasoning wins; "auto" leaves it to the server.
 func TestEffort(t *testing.T) {
 	for name, test := range map[string]struct{ configured, own, want string }{
 		"nothing":        {"", "", ""},

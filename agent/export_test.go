@@ -2,18 +2,18 @@ package agent
 
 import "context"
 
-// Calibration is what an agent learns of its servers' counting.
+// Calibration exports calibration.
 type Calibration = calibration
 
-// Factor is by how much more the servers of model count.
+// Factor returns the factor for model.
 func (c *calibration) Factor(model string) float64 { return c.factor(model) }
 
-// Observe learns a report.
+// Observe learns one report.
 func (c *calibration) Observe(model string, reported, counted int) {
 	c.observe(model, reported, func() int { return counted })
 }
 
-// Calibrated is a, which has learnt c.
+// Calibrated makes a use c.
 func (a *Agent) Calibrated(c *Calibration) *Agent {
 	a.calibration = c
 	return a

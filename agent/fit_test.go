@@ -28,8 +28,8 @@ func compactable(history int, compactions *int) agent.Turn {
 	return turn
 }
 
-// oldResults is a history with n results of tools before the last three
-// assistant messages.
+// oldResults returns a history with n tool results before the last three assistant
+// messages.
 func oldResults(n int) (msgs []sessions.Message) {
 	for i := range n + 3 {
 		id := "old" + strings.Repeat("x", i)
@@ -118,8 +118,8 @@ func TestCase28ContextError(t *testing.T) {
 	})
 }
 
-// TestCase27Case29CompactsBeforeSending: what does not fit is summarised
-// before it is sent, at the start of a turn and in the middle of its tools.
+// TestCase27Case29CompactsBeforeSending: a request that does not fit is summarised
+// before it is sent, at the start of a turn and between its tool calls.
 func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 	t.Run("case 29: a smaller window than before", func(t *testing.T) {
 		compactions := 0
@@ -141,7 +141,7 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 		m := newScript(t, call(`c1 get {"n":1}`), call(`c2 get {"n":2}`), say("Done."))
 		res := run(t, newAgent(t, m, agent.Options{ContextWindow: 8000}, big), turn)
 		if compactions != 1 || res.Text != "Done." || !strings.Contains(strings.Join(notes, "|"), "Organizing the conversation…") {
-			t.Errorf("%d summaries, Text = %q, notes %q; want 1, Done. and a word about it", compactions, res.Text, notes)
+			t.Errorf("%d summaries, Text = %q, notes %q; want 1, Done. and a note about it", compactions, res.Text, notes)
 		}
 		for i, req := range m.requests() {
 			if n := window.Estimate(req.Messages); n > 8000 {
@@ -169,9 +169,9 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 	})
 }
 
-// TestCase13SixtyCalls: a turn of 60 calls outgrows the window. Its older groups
-// go whole, the question stays, each request is valid (the script checks that)
-// and fits, and each call that went is told of in short.
+// TestCase13SixtyCalls: a turn of 60 calls outgrows the window. Its older groups are
+// dropped whole, the question is kept, each request is valid (the script checks that)
+// and fits, and dropped calls are listed in short.
 func TestCase13SixtyCalls(t *testing.T) {
 	const size, calls = 8000, 60
 	words := strings.Repeat("result ", 200)
@@ -218,7 +218,7 @@ func TestCase13SixtyCalls(t *testing.T) {
 	}
 }
 
-// TestCalibration: a server that counts twice as much gets half as much.
+// TestCalibration: a server that counts twice as many tokens gets half as much text.
 func TestCalibration(t *testing.T) {
 	var c agent.Calibration
 	counting := func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
@@ -256,9 +256,9 @@ func TestCalibration(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCase15LateResult: a result of a turn that is over, or whose call a
-// summary covers, answers no call of this one, although the id is the same. It
-// is left out, and the log says so without showing it.
+// TestCase15LateResult: a result of a finished turn, or of a call that a summary
+// covers, answers no call of this turn, even with the same id. It is left out, and
+// the log says so without showing it.
 func TestCase15LateResult(t *testing.T) {
 	for name, history := range map[string]sessions.History{
 		"after its turn was cancelled": {Messages: []sessions.Message{
@@ -288,7 +288,7 @@ func TestCase15LateResult(t *testing.T) {
 	}
 }
 
-// TestCase14PrunedAndFitted: the validator holds after all that was done.
+// TestCase14PrunedAndFitted: a request is still valid after pruning and fitting.
 func TestCase14PrunedAndFitted(t *testing.T) {
 	big := get(func(context.Context, agent.Call) (string, error) { return strings.Repeat("0123456789", 6000), nil })
 	var replies []reply
@@ -307,6 +307,6 @@ func TestCase14PrunedAndFitted(t *testing.T) {
 		pruned += strings.Count(show(req.Messages), "to save room")
 	}
 	if pruned == 0 {
-		t.Error("nothing was pruned, so the test shows nothing")
+		t.Error("nothing was pruned, so the test proves nothing")
 	}
 }

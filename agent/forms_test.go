@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCase18SectionsInAnyForm: a summary in sections is one whatever marks its
-// headings, and without any of them.
+// TestCase18SectionsInAnyForm: a summary in sections is accepted however its headings
+// are marked, and without any.
 func TestCase18SectionsInAnyForm(t *testing.T) {
 	c := keeping(8)
 	c.Format = window.Sections
@@ -39,9 +39,9 @@ func TestCase18SectionsInAnyForm(t *testing.T) {
 	}
 }
 
-// TestCase29ModelWithASmallerWindow: a conversation that is switched to a
-// model with a window of 8,000 tokens is summarised before the first call, and
-// from then on by the share of that window.
+// TestCase29ModelWithASmallerWindow: a conversation that switches to a model with a
+// window of 8,000 tokens is summarised before the first call, and from then on by the
+// share of that window.
 func TestCase29ModelWithASmallerWindow(t *testing.T) {
 	small := newScript(t, say("Hi."))
 	usual := newScript(t, say(theyTalked))
@@ -81,8 +81,8 @@ func TestCase29ModelWithASmallerWindow(t *testing.T) {
 	}
 }
 
-// TestEstimatesAreCalibrated: what is decided about a history by its size goes
-// by the tokens that the server counts, everywhere.
+// TestEstimatesAreCalibrated: every decision about the size of a history uses the
+// tokens that the server counts.
 func TestEstimatesAreCalibrated(t *testing.T) {
 	var double agent.Calibration
 	for range 40 {
@@ -96,8 +96,8 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	c.Keep = window.Keep{Unit: window.UnitTokens, N: 2000}
 
 	t.Run("what is worth summarising", func(t *testing.T) {
-		// What would go is 700 tokens as counted, 1,400 as the server counts:
-		// more than a tenth of the window by its count only.
+		// The messages to summarise are 700 tokens as counted, 1,400 as the server
+		// counts: only by the latter are they more than a tenth of the window.
 		h := sessions.History{Messages: append(long(7), sessions.Message{Seq: 8, Role: sessions.RoleAssistant, Content: strings.Repeat("word ", 4000)})}
 		for cal, want := range map[*agent.Calibration]bool{&double: true, {}: false} {
 			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c}).Calibrated(cal)
@@ -163,8 +163,8 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	})
 }
 
-// TestCase26NoIdenticalRetry: where half of the room makes no smaller request,
-// the same one is not sent again.
+// TestCase26NoIdenticalRetry: if half of the room does not make the request smaller,
+// it is not sent again.
 func TestCase26NoIdenticalRetry(t *testing.T) {
 	m := newScript(t, fail(modelError(agent.ErrorContext, 0)))
 	_, err := newAgent(t, m, agent.Options{}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
@@ -172,7 +172,7 @@ func TestCase26NoIdenticalRetry(t *testing.T) {
 	if !errors.As(err, &me) || me.Kind != agent.ErrorContext {
 		t.Errorf("Summarize() = %v, want the model's error", err)
 	}
-	// Only less room for the answer may still make a difference.
+	// Only less room for the answer may still help.
 	reqs := m.requests()
 	for i := 1; i < len(reqs); i++ {
 		if reqs[i].MaxTokens >= reqs[i-1].MaxTokens {
@@ -184,9 +184,9 @@ func TestCase26NoIdenticalRetry(t *testing.T) {
 	}
 }
 
-// TestCase24OversizedMessages: a message of more than half of the window is
-// shown to the summariser in part and says so, the others whole, and the
-// original is untouched. In the request of a turn it is the same.
+// TestCase24OversizedMessages: the summariser sees a marked excerpt of a message that
+// takes more than half of the window, and the others whole. The original is not
+// changed. The same holds for the request of a turn.
 func TestCase24OversizedMessages(t *testing.T) {
 	huge := "fact-1 " + strings.Repeat("word ", 5000) + " fact-2"
 	h := sessions.History{Messages: talk(20)}
@@ -208,8 +208,8 @@ func TestCase24OversizedMessages(t *testing.T) {
 	}
 }
 
-// TestCustomPrompt: what the operator writes takes the place of the built-in
-// instructions; what the format asks for stays, or it could not be checked.
+// TestCustomPrompt: the operator's prompt replaces the built-in instructions, but not
+// what the format requires.
 func TestCustomPrompt(t *testing.T) {
 	for format, asks := range map[window.Format]string{
 		window.Concise: "three or four plain", window.Sections: "## Critical context", window.JSON: `"key_facts"`,
@@ -229,8 +229,8 @@ func TestCustomPrompt(t *testing.T) {
 	}
 }
 
-// TestCase36OnlyInTheView: a long result is shortened in requests, and whole in
-// what the turn leaves to the store, under every later request too.
+// TestCase36OnlyInTheView: a long result is shortened in requests, and whole in what
+// the turn stores.
 func TestCase36OnlyInTheView(t *testing.T) {
 	const bytes = 60_000
 	big := strings.Repeat("0123456789", bytes/10)

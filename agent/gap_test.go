@@ -7,8 +7,8 @@ import (
 	"dragoman/sessions"
 )
 
-// A summary that ends before the messages begin has lost some: each request
-// that is made with such a history counts them.
+// If a summary ends before the loaded messages begin, some are lost, and each request
+// with that history counts them.
 func TestGapBehindTheSummaryIsCounted(t *testing.T) {
 	for first, want := range map[int64]int{11: 0, 15: 4} {
 		turn := turnOf("and now?")
@@ -16,7 +16,7 @@ func TestGapBehindTheSummaryIsCounted(t *testing.T) {
 		for i := range turn.History.Messages {
 			turn.History.Messages[i].Seq = first + int64(i)
 		}
-		// Not by run, which fails the test if any are missing.
+		// run would fail the test if any are missing.
 		res, err := newAgent(t, newScript(t, say("ok")), agent.Options{}).Run(t.Context(), turn)
 		if err != nil || res.Unaccounted != want {
 			t.Errorf("a summary up to 10 and messages from %d: Unaccounted = %d, %v, want %d", first, res.Unaccounted, err, want)
@@ -24,8 +24,8 @@ func TestGapBehindTheSummaryIsCounted(t *testing.T) {
 	}
 }
 
-// So has a history that has no summary and does not begin where its generation
-// does.
+// The same holds for a history without a summary that does not begin where its
+// generation does.
 func TestGapWithoutASummaryIsCounted(t *testing.T) {
 	for first, want := range map[int64]int{7: 0, 10: 3} {
 		turn := turnOf("and now?")

@@ -13,9 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// TestOrganizingEnds: once there is a summary nobody is told any more that it
-// is being written, before the model says its first word and whether it was
-// made or not.
+// TestOrganizingEnds: the note that a summary is being written is gone before the
+// model's first word, whether there is a summary or not.
 func TestOrganizingEnds(t *testing.T) {
 	for name, fails := range map[string]bool{"made": false, "failed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +46,8 @@ func TestOrganizingEnds(t *testing.T) {
 	}
 }
 
-// TestSummaryTemperature: the request for a summary has the temperature of the
-// compaction, 0 included, and the agent's where that names none.
+// TestSummaryTemperature: a request for a summary has the temperature of the
+// compaction, even 0, or the agent's if that has none.
 func TestSummaryTemperature(t *testing.T) {
 	zero, answers := 0.0, float32(0.9)
 	for name, test := range map[string]struct {
@@ -71,9 +70,9 @@ func TestSummaryTemperature(t *testing.T) {
 	}
 }
 
-// TestSummaryOfWhatWasNotSeen: where messages are out of order, the last one
-// that was summarised stands for some that were not. That is no summary, or
-// they would be gone.
+// TestSummaryOfWhatWasNotSeen: if messages are out of order, the last summarised one
+// may have a higher seq than messages that the summary never saw. Such a summary is
+// rejected, because they would be lost.
 func TestSummaryOfWhatWasNotSeen(t *testing.T) {
 	h := sessions.History{Messages: talk(20)}
 	h.Messages[11].Seq = h.Messages[14].Seq
@@ -83,9 +82,9 @@ func TestSummaryOfWhatWasNotSeen(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAnEndlessHistory: one summary takes a bounded number of calls,
-// whatever there is to summarise. It stands for the oldest part, and the next
-// ones for what follows it, until nothing is left over.
+// TestSummaryOfAnEndlessHistory: one summary takes a limited number of calls, however
+// long the history is. It covers the oldest part, and the next summaries cover what
+// follows, until nothing is left.
 func TestSummaryOfAnEndlessHistory(t *testing.T) {
 	m := newScript(t, say(theyTalked))
 	a := newAgent(t, m, agent.Options{Compaction: keeping(8), ContextWindow: 4096})
@@ -105,7 +104,7 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 		}
 		if s.CoversSeq == last {
 			if summaries < 2 {
-				t.Errorf("one summary of %d calls was enough, so this shows nothing", calls)
+				t.Errorf("one summary of %d calls was enough, so this test proves nothing", calls)
 			}
 			return
 		}
@@ -117,9 +116,8 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 	}
 }
 
-// TestFewOldMessagesAreNoReason: more messages than the trigger allows start
-// no summary that could stand for a handful of them only, because one tool
-// group makes all others stay.
+// TestFewOldMessagesAreNoReason: no summary is started, even beyond the trigger, if
+// it could cover only a handful of messages because one tool group keeps all others.
 func TestFewOldMessagesAreNoReason(t *testing.T) {
 	for old, want := range map[int]bool{1: false, 9: false, 10: true} {
 		msgs := talk(old)

@@ -12,9 +12,9 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCase30KeepIsTooLargeForTheWindow: where what is to stay word for word
-// does not fit, less of it stays. Else each turn would leave messages out that
-// no summary stands for, and summarise little, for ever.
+// TestCase30KeepIsTooLargeForTheWindow: if the messages to keep do not fit, fewer are
+// kept. Otherwise each turn would leave out messages without a summary, and summarise
+// little, for ever.
 func TestCase30KeepIsTooLargeForTheWindow(t *testing.T) {
 	for _, size := range []int{8192, 16384} {
 		for _, name := range window.PresetNames() {
@@ -46,8 +46,8 @@ func TestCase30KeepIsTooLargeForTheWindow(t *testing.T) {
 	}
 }
 
-// TestCase30TheTurnNeedsTheRoom: what the turn itself takes, the history
-// cannot have: a summary before its first call leaves so much less.
+// TestCase30TheTurnNeedsTheRoom: the history gets the room that the turn leaves: a
+// summary before the turn's first call keeps less.
 func TestCase30TheTurnNeedsTheRoom(t *testing.T) {
 	for _, name := range window.PresetNames() {
 		c := window.Presets[name]
@@ -69,8 +69,8 @@ func TestCase30TheTurnNeedsTheRoom(t *testing.T) {
 	}
 }
 
-// TestHugeCallInATurn: arguments that fill the window by themselves are shown
-// by a notice in the next request, and the conversation stays.
+// TestHugeCallInATurn: arguments that fill the window are replaced by a notice in the
+// next request, and the conversation stays.
 func TestHugeCallInATurn(t *testing.T) {
 	for name, test := range map[string]struct {
 		arguments, result string

@@ -14,8 +14,8 @@ import (
 	"dragoman/sessions"
 )
 
-// strict is a server whose model takes so many tokens, which is less than the
-// configuration says. It counts what it refuses.
+// strict is a server whose model takes fewer tokens than the configuration says. It
+// counts what it refuses.
 type strict struct {
 	takes, refused int
 }
@@ -28,8 +28,8 @@ func (s *strict) answer(_ context.Context, r agent.Request, _ func(agent.Delta))
 	return response("## Goal\n"+theyTalked, "stop"), nil
 }
 
-// following has n turns, each in a chat of its own with a long past, and
-// returns how many requests the server refused in each.
+// following runs n turns, each in a separate chat with a long history, and returns
+// how many requests the server refused in each.
 func (s *strict) following(t *testing.T, a *agent.Agent, n int) (refused []int) {
 	t.Helper()
 	for i := range n {
@@ -43,14 +43,14 @@ func (s *strict) following(t *testing.T, a *agent.Agent, n int) (refused []int) 
 	return refused
 }
 
-// without is a compaction that never is, so that views are all there is.
+// without is a compaction that never happens, so that views have to be cut.
 func without() window.Compaction {
 	c := keeping(8)
 	c.When = window.WhenOff
 	return c
 }
 
-// TestRefusedLengthIsRemembered: what the server refused in one conversation
+// TestRefusedLengthIsRemembered: a size that the server refused in one conversation
 // is not sent in the next turn of any other, until an hour has passed.
 func TestRefusedLengthIsRemembered(t *testing.T) {
 	now := t0
@@ -69,16 +69,16 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 	if got = s.following(t, a, 2); got[0] == 0 || got[1] != 0 {
 		t.Errorf("refused requests an hour later = %v, want some in the first turn only", got)
 	}
-	// Another model's requests are not made shorter.
+	// Another agent's requests are not shorter.
 	other := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
 	if got = s.following(t, other, 1); got[0] == 0 {
-		t.Error("an agent that was not refused anything knows already")
+		t.Error("an agent without a refusal has a learned window")
 	}
 }
 
-// What a server takes is never held too long for it, though it refused a little
-// more. Where the prompt fills most of a small window, little would be shown of
-// a conversation, and longer messages would have no answer at all.
+// A size that the server accepted is never held to be too long, even if it refused a
+// little more. If the prompt fills most of a small window, little of the conversation
+// would be shown, and longer messages would get no answer.
 func TestWhatPassedIsNotTooLong(t *testing.T) {
 	prompt := strings.Repeat("Be kind. ", 900)
 	s := &strict{takes: window.EstimateText(prompt) + 500}
@@ -96,8 +96,8 @@ func TestWhatPassedIsNotTooLong(t *testing.T) {
 	}
 }
 
-// A short request that is refused for its length was refused for something
-// else, and must not make every conversation shorter.
+// A short request that is refused as too long was refused for another reason, and
+// must not make every conversation shorter.
 func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {
 	s := &strict{takes: 0}
 	m := newScript(t, s.answer)
@@ -112,8 +112,8 @@ func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {
 	}
 }
 
-// TestLearnedLengthStartsSummaries: the triggers go by the window that there
-// is, so that the next turn need not wait for a summary.
+// TestLearnedLengthStartsSummaries: triggers use the learned window, so that the next
+// turn need not wait for a summary.
 func TestLearnedLengthStartsSummaries(t *testing.T) {
 	s := &strict{takes: 3000}
 	c := keeping(4)
@@ -128,14 +128,14 @@ func TestLearnedLengthStartsSummaries(t *testing.T) {
 	}
 	s.following(t, a, 1)
 	if s.refused == 0 {
-		t.Fatal("nothing was refused, so this shows nothing")
+		t.Fatal("nothing was refused, so this test proves nothing")
 	}
 	if a.Level(h) != recap.Due {
 		t.Error("NeedsSummary() = false, although the server does not take that much")
 	}
 }
 
-// TestSummariserLearnsLengths: a second summary does not begin with what was
+// TestSummariserLearnsLengths: a second summary does not begin with a size that was
 // refused for the first.
 func TestSummariserLearnsLengths(t *testing.T) {
 	s := &strict{takes: 3000}

@@ -14,7 +14,7 @@ import (
 	"dragoman/sessions"
 )
 
-// TestTruncationIsLogged: once in a turn, with the reason, and not at all where
+// TestTruncationIsLogged: once in a turn, with the reason, and not at all if
 // everything fits.
 func TestTruncationIsLogged(t *testing.T) {
 	c := window.Presets[window.DefaultPreset]

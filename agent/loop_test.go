@@ -14,17 +14,17 @@ import (
 	"dragoman/sessions"
 )
 
-// looped is what a turn of many tool calls came to.
+// looped is the result of a turn of many tool calls.
 type looped struct {
 	requests []agent.Request
-	shares   []float64 // of each request's bytes, how many begin the next one
+	shares   []float64 // for each request, the share of its bytes that begins the next one
 	cuts     int       // requests that do not begin with the whole one before
-	tokens   int       // of a request, on average
+	tokens   int       // mean of all requests
 }
 
-// loopOf has one turn of so many steps in a window that is full when it
-// begins. Each tool call takes about result tokens. Unless summaries, nothing
-// can be summarised, so that all of it is up to the view. count counts tokens.
+// loopOf runs one turn of this many steps in a window that is full when it begins.
+// Each call and result take about result tokens. Unless summaries is set, nothing can
+// be summarised, so the view has to be cut. count counts tokens.
 func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count func(string) int) looped {
 	t.Helper()
 	text := strings.Repeat("shelf row label count note ", result/6)
@@ -84,10 +84,9 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 	return r
 }
 
-// TestLoopMeasured has a turn of 60 tool calls in a full window and writes what
-// its requests share into docs/internals/performance.md. The cut moves when there is no
-// more room, and stays where it is in between: so most requests begin with the
-// whole one before.
+// TestLoopMeasured runs a turn of 60 tool calls in a full window and writes how much
+// its requests share into docs/internals/performance.md. The cut moves only when
+// there is no more room, so most requests begin with the whole one before.
 func TestLoopMeasured(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| window | prompt | a call takes | history | shared, mean | median | cuts | tokens per request |\n|---|---|---|---|---|---|---|---|\n")
@@ -113,7 +112,7 @@ func (r *looped) mean() (percent float64) {
 	return percent
 }
 
-// publish compares what was measured with a table in docs/internals/performance.md, or
+// publish compares a measured table with the one in docs/internals/performance.md, or
 // writes it there.
 func publish(t *testing.T, section, table string) {
 	t.Helper()
@@ -137,8 +136,8 @@ func publish(t *testing.T, section, table string) {
 	}
 }
 
-// TestLoopWithTokenizer: where tokens are counted and not estimated, the cut
-// stays as long. Here they are more for some results than for others.
+// TestLoopWithTokenizer: the cut stays as long if tokens are counted with a
+// tokenizer, which counts more than the estimate for some results.
 func TestLoopWithTokenizer(t *testing.T) {
 	count := func(s string) int {
 		return window.EstimateText(s) * (5 + len(s)%3) / 4

@@ -15,15 +15,16 @@ import (
 	"dragoman/sessions"
 )
 
-// windowed summarises nothing in the background, so that all is up to turns.
+// windowed is a compaction that never summarises in the background, so that turns
+// have to.
 func windowed() window.Compaction {
 	c := keeping(10)
 	c.Trigger, c.MaxMessages = window.Trigger{TokensPercent: 99}, 20
 	return c
 }
 
-// TestMaxMessages: no request shows more than 20 messages, in turns with tools
-// too, and none of those that are not shown is lost: a summary stands for them.
+// TestMaxMessages: no request shows more than 20 messages, even in turns with tools,
+// and a summary covers all others.
 func TestMaxMessages(t *testing.T) {
 	var asked, requests []agent.Request
 	m := newScript(t, echoing(windowed(), &asked, &requests))
@@ -44,8 +45,8 @@ func TestMaxMessages(t *testing.T) {
 	contains(t, "the last summary", talk.summaries[len(talk.summaries)-1].Text, fact(0), fact(30))
 }
 
-// TestMaxMessagesInALongTurn: of the history only as much stays as the running
-// turn leaves room for, however much a summary would keep at other times.
+// TestMaxMessagesInALongTurn: only as much history is kept as the running turn leaves
+// room for, even if a summary usually keeps more.
 func TestMaxMessagesInALongTurn(t *testing.T) {
 	var asked, requests []agent.Request
 	talkative := echoing(windowed(), &asked, &requests)
@@ -97,8 +98,8 @@ func TestMaxMessagesBackground(t *testing.T) {
 	}
 }
 
-// TestMaxMessagesFarBelowTheTrigger: how much a summary must free goes by the
-// ceiling, or one that is much lower than the trigger would make people wait.
+// TestMaxMessagesFarBelowTheTrigger: how much a summary must free depends on the
+// limit of messages. Otherwise a limit far below the trigger would make people wait.
 func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 	c := window.Presets[window.DefaultPreset] // more than 80 messages, 12 stay
 	c.MaxMessages = 20
@@ -110,9 +111,9 @@ func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 	}
 }
 
-// TestMaxMessagesWithoutSummary: where summaries fail, or rest after a failure,
-// the view is cut and says so, at the same place for many requests. A warning
-// comes with the failure and not with every turn after it.
+// TestMaxMessagesWithoutSummary: if summaries fail, or are paused after a failure,
+// the view is cut and says so, at the same place for many requests. Only the failure
+// itself is a warning, not every turn after it.
 func TestMaxMessagesWithoutSummary(t *testing.T) {
 	for _, cause := range []error{recap.ErrBadSummary, recap.ErrRests} {
 		m := newScript(t, say("ok"))
@@ -148,9 +149,9 @@ func TestMaxMessagesWithoutSummary(t *testing.T) {
 	}
 }
 
-// TestFailedCallsAreLeftOut: what failed in a turn that is over is not shown
-// again, from its next turn on and in the same way in all that follow. What the
-// model said beside it stays, and so do the calls beside it that did not fail.
+// TestFailedCallsAreLeftOut: failed calls of a finished turn are not shown again,
+// from the next turn on and in the same way in all that follow. The text beside them
+// stays, and so do calls beside them that did not fail.
 func TestFailedCallsAreLeftOut(t *testing.T) {
 	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
 		if strings.Contains(string(c.Args), "bad") {
@@ -180,7 +181,7 @@ func TestFailedCallsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestPrunedResultsTakeLittle: triggers go by what is shown.
+// TestPrunedResultsTakeLittle: triggers count what is shown, after pruning.
 func TestPrunedResultsTakeLittle(t *testing.T) {
 	c := keeping(4)
 	c.Trigger = window.Trigger{TokensPercent: 60}

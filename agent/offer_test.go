@@ -14,7 +14,7 @@ import (
 	"dragoman/sessions"
 )
 
-// able is a model that says what it can do.
+// able is a model with abilities.
 type able struct {
 	*script
 	abilities agent.Abilities
@@ -22,7 +22,7 @@ type able struct {
 
 func (m *able) Abilities() agent.Abilities { return m.abilities }
 
-// described is a tool whose description takes about so many tokens.
+// described is a tool whose description takes about this many tokens.
 func described(name string, tokens int) agent.Tool {
 	c := newCounter(name)
 	c.spec.Description = strings.Repeat("word ", tokens)
@@ -37,8 +37,8 @@ func names(specs []agent.Spec) string {
 	return strings.Join(list, " ")
 }
 
-// TestToolsInSmallWindows: where there is no room for all tools, the least
-// needed are left out, and the prompt of a model that gets none promises none.
+// TestToolsInSmallWindows: without room for all tools the least needed are dropped,
+// and the prompt of a model that gets none mentions none.
 func TestToolsInSmallWindows(t *testing.T) {
 	all := []agent.Tool{
 		described("time", 50), described("write_file", 300), described("read_file", 300), described("web_fetch", 300),
@@ -78,7 +78,7 @@ func TestToolsInSmallWindows(t *testing.T) {
 	}
 }
 
-// TestAbilitiesOf finds them in a model that is wrapped.
+// TestAbilitiesOf: the abilities of a wrapped model are found.
 func TestAbilitiesOf(t *testing.T) {
 	want := agent.Abilities{NoTools: true, Window: 7}
 	m := &able{newScript(t, say("ok")), want}
@@ -94,8 +94,8 @@ type wrapped struct{ agent.Model }
 
 func (w wrapped) Unwrap() agent.Model { return w.Model }
 
-// TestSilentCut: a server that leaves out what is too long, and says nothing, is
-// noticed by its counts. From then on requests are made that it reads whole.
+// TestSilentCut: a server that truncates long requests without an error is noticed by
+// its token counts. From then on requests fit.
 func TestSilentCut(t *testing.T) {
 	const real = 4056
 	m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
@@ -117,7 +117,7 @@ func TestSilentCut(t *testing.T) {
 		history = append(history, runUnsummarised(t, a, turn).Messages...)
 	}
 	if len(told) != 1 || told[0] < 3000 || told[0] > real+100 {
-		t.Fatalf("OnSilentCut was told %v, want one window of about %d", told, real)
+		t.Fatalf("OnSilentCut got %v, want one window of about %d", told, real)
 	}
 	reqs := m.requests()
 	size := 0
@@ -132,8 +132,8 @@ func TestSilentCut(t *testing.T) {
 	}
 }
 
-// TestNoSilentCut: a server that caches, counts little, or is asked the same
-// again cuts nothing.
+// TestNoSilentCut: a server that caches, counts little, or gets the same request
+// again is not taken to truncate.
 func TestNoSilentCut(t *testing.T) {
 	for name, count := range map[string]func(n int) int{
 		"counts half":     func(n int) int { return n / 2 },
@@ -160,8 +160,8 @@ func TestNoSilentCut(t *testing.T) {
 	}
 }
 
-// TestPausesAreTheModels: what a server said to one conversation holds for the
-// others, and no call waits longer than it may.
+// TestPausesAreTheModels: a pause that a server asked of one conversation holds for
+// the others, and no call waits longer than it may.
 func TestPausesAreTheModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, fail(modelError(agent.ErrorTemporary, time.Minute)), say("ok"))
@@ -182,7 +182,7 @@ func TestPausesAreTheModels(t *testing.T) {
 			t.Errorf("near its end: %q, %v after %v; want ok when the pause is over", res.Text, err, time.Since(began))
 		}
 	})
-	// A day is not believed: the model is asked again after a minute.
+	// A pause of a day is shortened: the model is called again after a minute.
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, fail(modelError(agent.ErrorTemporary, 24*time.Hour)), say("ok"))
 		a := newAgent(t, m, agent.Options{})

@@ -11,7 +11,7 @@ import (
 	"dragoman/agent"
 )
 
-// spoken streams text and says that it ended so.
+// spoken streams text and ends with finish.
 func spoken(text, finish string) reply {
 	return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 		resp, err := say(text)(ctx, r, onDelta)
@@ -20,7 +20,7 @@ func spoken(text, finish string) reply {
 	}
 }
 
-// TestCallsInText: a call that the server left in the text is run, nobody reads
+// TestCallsInText: a call that the server left in the text is run, people do not see
 // it, and the next request has it as a call.
 func TestCallsInText(t *testing.T) {
 	const text = "Let me look.\n<tool_call>\n{\"name\": \"get\", \"arguments\": {\"n\":1}}\n</tool_call>"
@@ -42,8 +42,8 @@ func TestCallsInText(t *testing.T) {
 	}
 }
 
-// TestCallsInTextAreOff where that is chosen, where the server has told a call
-// from text before, and where there is no such tool.
+// TestCallsInTextAreOff: a call in the text is not run if the option says so, if the
+// server reported a call before, or if there is no such tool.
 func TestCallsInTextAreOff(t *testing.T) {
 	const text = `{"name": "get", "arguments": {}}`
 	for name, test := range map[string]struct {
@@ -64,7 +64,7 @@ func TestCallsInTextAreOff(t *testing.T) {
 	}
 }
 
-// TestCutAnswersCallNothing: the arguments may lack their end.
+// TestCutAnswersCallNothing: the arguments may be incomplete.
 func TestCutAnswersCallNothing(t *testing.T) {
 	get := newCounter("get")
 	res := run(t, newAgent(t, newScript(t, answer(response("I write it.", "length", parseCalls([]string{`c1 get {"n":1}`})...))), agent.Options{}, get), turnOf("go"))
@@ -73,8 +73,8 @@ func TestCutAnswersCallNothing(t *testing.T) {
 	}
 }
 
-// TestFirstAnswersAreHeldBack: until an answer of a model has ended, nobody sees
-// what may turn out to be thoughts, unless it is known that they come apart.
+// TestFirstAnswersAreHeldBack: until an answer of a model has ended, text that may
+// turn out to be thoughts is not shown, unless its server separates thoughts.
 func TestFirstAnswersAreHeldBack(t *testing.T) {
 	const lone, plain = "Okay, they greet me. </think>\n\n Hello you.", "Hello you."
 	cut := answer(response("Okay, they greet me", "length"))
@@ -90,7 +90,7 @@ func TestFirstAnswersAreHeldBack(t *testing.T) {
 		replies []reply
 		able    agent.Abilities
 		learnt  map[string]bool
-		want    []string // what is shown of each answer while it grows
+		want    []string // what people see of each answer while it streams
 		learns  map[string]bool
 	}{
 		"a lone end":           {[]reply{say(lone)}, agent.Abilities{}, nil, []string{"Hello |Hello you.", "Hello |Hello you."}, map[string]bool{"scripted": true}},
@@ -136,8 +136,8 @@ func TestFirstAnswersAreHeldBack(t *testing.T) {
 	}
 }
 
-// TestCutThoughts: an answer of a model that begins with thoughts has nothing
-// else if it was cut before they ended.
+// TestCutThoughts: if a model begins with thoughts and is cut before they end, there
+// is no answer.
 func TestCutThoughts(t *testing.T) {
 	thinks := func(string) (bool, bool) { return true, true }
 	for text, want := range map[string]string{
@@ -151,8 +151,8 @@ func TestCutThoughts(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswersAlternate: after an answer that says nothing, the next
-// request still goes by turns (the script checks that), and says so.
+// TestEmptyAnswersAlternate: after an empty answer the roles in the next request
+// still alternate (the script checks that), and it says that there was no answer.
 func TestEmptyAnswersAlternate(t *testing.T) {
 	m := newScript(t, say(""), say("Here."))
 	a := newAgent(t, m, agent.Options{})
@@ -166,7 +166,7 @@ func TestEmptyAnswersAlternate(t *testing.T) {
 	}
 }
 
-// TestNothingOverTheWindow: what the model cannot read is not sent.
+// TestNothingOverTheWindow: a request that the model cannot read is not sent.
 func TestNothingOverTheWindow(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{ContextWindow: 2000, System: strings.Repeat("word ", 4000)})
@@ -175,7 +175,7 @@ func TestNothingOverTheWindow(t *testing.T) {
 	if !errors.As(err, &me) || me.Kind != agent.ErrorContext || len(m.requests()) != 0 {
 		t.Errorf("Run() = %v after %d requests, want ErrorContext after none", err, len(m.requests()))
 	}
-	// A message alone is shown by its ends.
+	// A single message that is too long is cut to its ends.
 	if _, err := newAgent(t, m, agent.Options{ContextWindow: 2000}).Run(t.Context(), turnOf(strings.Repeat("word ", 4000))); err != nil {
 		t.Errorf("a message that is cut to fit: Run() = %v", err)
 	}

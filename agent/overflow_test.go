@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions"
 )
 
-// smaller is a server that takes 4096 tokens, whatever is configured. Many
+// smaller is a server that takes 4096 tokens, whatever is configured. Many servers
 // count the room for the answer too.
 type smaller struct {
 	t             *testing.T
@@ -38,9 +38,9 @@ func (s *smaller) answer(_ context.Context, r agent.Request, _ func(agent.Delta)
 	return response("## Goal\n"+theyTalked, "stop"), nil
 }
 
-// TestCase26SmallerServer: a request is refused that fills a small part of the
-// configured window. A summary comes of it all the same, in a few calls, and
-// what follows does not begin with what was refused.
+// TestCase26SmallerServer: the server refuses a request that fills a small part of
+// the configured window. A summary is still made, in a few calls, and later requests
+// are not refused.
 func TestCase26SmallerServer(t *testing.T) {
 	for _, size := range []int{16_384, 32_768, 128_000} {
 		for _, answerToo := range []bool{false, true} {
@@ -75,8 +75,8 @@ func TestCase26SmallerServer(t *testing.T) {
 	}
 }
 
-// TestSmallerServerOfTurns: turns that nobody summarised anything for come to
-// know the server, too, and are answered meanwhile.
+// TestSmallerServerOfTurns: turns without summaries also learn the server's size, and
+// are answered meanwhile.
 func TestSmallerServerOfTurns(t *testing.T) {
 	for _, size := range []int{32_768, 128_000} {
 		s := &smaller{t: t, seen: make(map[string]bool)}
@@ -95,7 +95,7 @@ func TestSmallerServerOfTurns(t *testing.T) {
 	}
 }
 
-// sixty is a conversation of 60 messages of 100 words.
+// sixty returns a conversation of 60 messages of 100 words.
 func sixty() []sessions.Message {
 	msgs := talk(60)
 	for i := range msgs {
@@ -105,8 +105,8 @@ func sixty() []sessions.Message {
 	return msgs
 }
 
-// TestOneSummaryForOneRefusal: a refusal costs one summary. It leaves so little
-// that none is due right after it, and it stands for what the request lacks.
+// TestOneSummaryForOneRefusal: a refusal costs one summary. It leaves so little that
+// no other is due right after it, and it covers what the request lacks.
 func TestOneSummaryForOneRefusal(t *testing.T) {
 	for _, test := range []struct {
 		preset               string
@@ -144,8 +144,8 @@ func TestOneSummaryForOneRefusal(t *testing.T) {
 	}
 }
 
-// odd is a server that takes so many tokens and has its own way with what is
-// longer. It says what requests have.
+// odd is a server that takes takes tokens and answers longer requests with instead.
+// It records the size of each request.
 type odd struct {
 	takes   int
 	instead reply
@@ -165,8 +165,8 @@ func (o *odd) answer(ctx context.Context, r agent.Request, d func(agent.Delta)) 
 	return resp, nil
 }
 
-// TestFloorWhenRefused: what usually stays beside a summary has room in what is
-// left of a refused request, so it stays.
+// TestFloorWhenRefused: if the messages that are usually kept still fit after a
+// refusal, they are kept.
 func TestFloorWhenRefused(t *testing.T) {
 	refuse := false
 	var seen agent.Request

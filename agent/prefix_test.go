@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// wire writes a request as a server sees it: what changes in front of
-// something makes a provider's cache miss for all of it.
+// wire writes a request as a server sees it: a change in one part makes a provider's
+// cache miss for everything after it.
 func wire(t *testing.T, r agent.Request) string {
 	t.Helper()
 	var b strings.Builder
@@ -39,7 +39,7 @@ func common(a, b string) int {
 	if a == b {
 		return len(a)
 	}
-	const many = 512 // at once, which the race detector makes no slower
+	const many = 512 // compared at once, so that the race detector does not slow it down
 	n := 0
 	for n+many <= min(len(a), len(b)) && a[n:n+many] == b[n:n+many] {
 		n += many
@@ -50,9 +50,9 @@ func common(a, b string) int {
 	return n
 }
 
-// TestSharedPrefix measures how much of each request is, byte for byte, the
-// beginning of the next one over 50 turns with tools: with room for all of it,
-// and in a window that soon is too small. The time of each message stands in it.
+// TestSharedPrefix measures how much of each request is, byte for byte, the beginning
+// of the next, over 50 turns with tools: with room for everything, and in a window
+// that is soon too small. Messages have time stamps.
 func TestSharedPrefix(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -72,7 +72,7 @@ func TestSharedPrefix(t *testing.T) {
 					if last.Role == sessions.RoleTool {
 						n = 2
 					}
-					// Ids used again in every turn are the hard case.
+					// Ids that repeat in every turn are the hard case.
 					return response("", "tool_calls", sessions.ToolCall{ID: "call_0", Name: "look", Arguments: fmt.Sprintf(`{"at":%d,"n":%d}`, id, n)}), nil
 				}
 				return response("I looked, and there was nothing new to be seen there.", "stop"), nil
@@ -113,7 +113,7 @@ func TestSharedPrefix(t *testing.T) {
 	}
 }
 
-// TestCase34IdlePrefix is acceptance case 34: nothing new, nothing changed.
+// Acceptance case 34: without new facts, the beginning does not change.
 func TestCase34IdlePrefix(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{System: "x"}, newCounter("b"), newCounter("a"))

@@ -21,15 +21,15 @@ type chat struct {
 	a   *agent.Agent
 	h   sessions.History
 	seq int64
-	// all is the transcript, which no summary takes anything from.
+	// all is the transcript, which summaries do not shorten.
 	all []sessions.Message
-	// summaries are all that were made.
+	// summaries are all summaries so far.
 	summaries   []sessions.Summary
 	unaccounted int
 	turns       int
 }
 
-// say runs one turn and, after it, the summary that it asks for.
+// say runs one turn and, after it, the summary that is then due.
 func (c *chat) say(text string) agent.Result {
 	c.t.Helper()
 	c.turns++
@@ -68,14 +68,13 @@ func (c *chat) compact(ctx context.Context, keep *window.Keep) error {
 	return nil
 }
 
-// facts are what people tell the scripted model: a name and a price.
+// facts are what people tell the scripted model: an item and its price.
 var facts = regexp.MustCompile(`item-\d+ costs \$\d+\.\d\d`)
 
 func fact(n int) string { return fmt.Sprintf("item-%d costs $%d.%02d", 1000+n, 100+n*7, n%100) }
 
-// echoing is a model that looks something up in every turn, and a summariser
-// that copies every fact that it reads, the newest ones if its limits have no
-// room for all.
+// echoing is a model that calls a tool in every turn, and a summariser that copies
+// every fact it reads, the newest ones if its limits have no room for all.
 func echoing(c window.Compaction, summaries *[]agent.Request, turns *[]agent.Request) reply {
 	return func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		last := r.Messages[len(r.Messages)-1]
@@ -92,7 +91,7 @@ func echoing(c window.Compaction, summaries *[]agent.Request, turns *[]agent.Req
 	}
 }
 
-// echoed is the summary of text.
+// echoed returns echoing's summary of text.
 func echoed(text string, c window.Compaction, maxTokens int) string {
 	var known []string
 	for _, f := range facts.FindAllString(text, -1) {
@@ -127,7 +126,7 @@ func echoed(text string, c window.Compaction, maxTokens int) string {
 	}
 }
 
-// survival is the share of the first planted facts that s still has.
+// survival returns the share of the first planted facts that s still has.
 func survival(s sessions.Summary, planted []string) string {
 	n := 0
 	for _, f := range planted {
@@ -138,14 +137,14 @@ func survival(s sessions.Summary, planted []string) string {
 	return fmt.Sprintf("%d of %d", n, len(planted))
 }
 
-// talkFor has a conversation of n turns under c and reports what it came to.
+// talkFor runs a conversation of n turns under c.
 type talked struct {
 	chat
 	requests, asked []agent.Request
 }
 
-// shared is how much of all requests, in percent of their bytes, is the
-// beginning of the one that follows, and how many are not the whole beginning.
+// shared returns what percentage of all requests' bytes begins the next request, and
+// how many requests do not begin with the whole one before.
 func (r *talked) shared() (percent float64, breaks int) {
 	same, total := 0, 0
 	var before []string
@@ -168,7 +167,7 @@ func (r *talked) shared() (percent float64, breaks int) {
 	return 100 * float64(same) / float64(total), breaks
 }
 
-// pieces are the texts of a request in the order in which a model reads them.
+// pieces returns the texts of a request in the order in which a model reads them.
 func pieces(r agent.Request) []string {
 	var all []string
 	for _, s := range r.Tools {
@@ -192,12 +191,12 @@ func (r *talked) size() int {
 	return n / len(r.requests)
 }
 
-// setting is what a conversation is measured in.
+// setting is the window and the prompt of a measured conversation.
 type setting struct{ window, prompt int } // tokens
 
-// A prompt that is hardly there makes the history count most. The usual one is
-// what agents of this kind have: instructions, tools and notes of 3,000 tokens,
-// in the window that is Dragoman's default.
+// With a tiny prompt the history counts most. The usual prompt is what agents of this
+// kind have: 3,000 tokens of instructions, tools and notes, in Dragoman's default
+// window.
 var (
 	bare  = setting{window: 16_384, prompt: 150}
 	usual = setting{window: 32_768, prompt: 3000}
@@ -223,14 +222,13 @@ func talkFor(t *testing.T, c window.Compaction, turns int, s setting) *talked {
 	return r
 }
 
-// least is how much consecutive requests share at least, in percent: with a
-// bare prompt and with the usual one. The two presets that summarise after 20
-// messages cannot share more, whoever builds their requests: see
-// docs/internals/performance.md.
+// least is the minimum that consecutive requests must share, in percent, with a tiny
+// prompt and with the usual one. The two presets that summarise after 20 messages
+// cannot share more: see docs/internals/performance.md.
 var least = map[string][2]float64{"picoclaw": {86, 93}, "terrarium": {73, 86}}
 
-// TestPresetsMeasured has the same conversation of 200 turns with tools under
-// every preset and writes what it came to into docs/internals/performance.md.
+// TestPresetsMeasured runs the same conversation of 200 turns with tools under every
+// preset and writes the results into docs/internals/performance.md.
 func TestPresetsMeasured(t *testing.T) {
 	var planted []string
 	for i := range 10 {
@@ -252,7 +250,7 @@ func TestPresetsMeasured(t *testing.T) {
 	publish(t, "presets", b.String())
 }
 
-// measurePreset is the row of one preset.
+// measurePreset returns the row of one preset.
 func measurePreset(t *testing.T, name string, planted []string) string {
 	want, found := least[name]
 	if !found {
@@ -284,7 +282,7 @@ func measurePreset(t *testing.T, name string, planted []string) string {
 		float64(len(r.asked))/float64(max(len(r.summaries), 1)), after(1), after(3), after(5), r.unaccounted)
 }
 
-// firstCovered counts the planted facts that the first summary stands for.
+// firstCovered counts the planted facts that the first summary covers.
 func (r *talked) firstCovered(planted []string) int {
 	n := 0
 	for _, m := range r.all {

@@ -13,9 +13,9 @@ import (
 	"dragoman/sessions"
 )
 
-// TestUserPrompt: the operator's words stand around the messages in every part
-// of a long summary, and each part sees the summary so far, whether there is a
-// place for it or not.
+// TestUserPrompt: the operator's text surrounds the messages in every part of a long
+// summary, and each part sees the summary so far, whether there is a placeholder for
+// it or not.
 func TestUserPrompt(t *testing.T) {
 	for name, template := range map[string]string{
 		"two places": "Known: ${previousSummary}\nSaid since:\n${sessionMessages}\nOnly prices, $${please}.",
@@ -55,8 +55,8 @@ func TestUserPrompt(t *testing.T) {
 	}
 }
 
-// TestOwnSchema: a summary follows the operator's schema or is none, and the
-// next one begins with it.
+// TestOwnSchema: a summary must follow the operator's schema, and the next one begins
+// with it.
 func TestOwnSchema(t *testing.T) {
 	c := keeping(4)
 	c.Format = window.JSON
@@ -88,8 +88,7 @@ func TestOwnSchema(t *testing.T) {
 	}
 }
 
-// TestNewRefusesPrompts: what is wrong with a template or a schema is found
-// before any conversation is.
+// TestNewRefusesPrompts: errors in a template or a schema are found at the start.
 func TestNewRefusesPrompts(t *testing.T) {
 	for want, change := range map[string]func(*window.Compaction){
 		"option UserPrompt: window: lacks":   func(c *window.Compaction) { c.UserPrompt = "Sum up." },

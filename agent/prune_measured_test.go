@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// looksUp has a conversation of so many turns under the default summaries, in
-// which every third turn calls a tool whose result has so many characters.
+// looksUp runs a conversation of this many turns under the default summaries, in
+// which every third turn calls a tool whose result has length characters.
 func looksUp(t *testing.T, p window.Prune, turns, length int) *talked {
 	t.Helper()
 	c := window.Presets[window.DefaultPreset]
@@ -23,7 +23,7 @@ func looksUp(t *testing.T, p window.Prune, turns, length int) *talked {
 	echo := echoing(c, &r.asked, &r.requests)
 	m := newScript(t, func(ctx context.Context, q agent.Request, d func(agent.Delta)) (agent.Response, error) {
 		resp, err := echo(ctx, q, d)
-		resp.Usage = nil // made-up numbers would calibrate the estimates
+		resp.Usage = nil // invented numbers would calibrate the estimates
 		last := q.Messages[len(q.Messages)-1]
 		if last.Role == sessions.RoleUser && len(q.Tools) > 0 && !strings.Contains(last.Content, "look at") {
 			resp = response("Gladly. The shelf is as it was, and so is the list.", "stop")
@@ -43,8 +43,8 @@ func looksUp(t *testing.T, p window.Prune, turns, length int) *talked {
 	return r
 }
 
-// anew is how many tokens of a request, on average, are not the beginning that
-// the one before it had too.
+// anew returns how many tokens of a request, on average, do not repeat the beginning
+// of the one before.
 func (r *talked) anew(t *testing.T) int {
 	fresh, all := 0, 0
 	before := ""
@@ -57,8 +57,9 @@ func (r *talked) anew(t *testing.T) int {
 	return r.size() * fresh / all
 }
 
-// TestPruneMeasured has the same conversation without pruning and under two
-// presets (the third leaves results of this size alone), and writes what it came to into docs/internals/performance.md.
+// TestPruneMeasured runs the same conversation without pruning and under two presets
+// (the third does not prune results of this size), and writes the results into
+// docs/internals/performance.md.
 func TestPruneMeasured(t *testing.T) {
 	lengths, names := []int{10_000, 20_000}, []string{"off", window.DefaultPrunePreset, "openclaw"}
 	rows, sizes := make([]string, 6), make([]int, 6)

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// randomHistory is as bad as a crash, a buggy server or a reused id can make
-// one. Each message of a person has a text of its own.
+// randomHistory returns a history as bad as a crash, a buggy server or a reused id
+// can make it. Each user message has a different text.
 func randomHistory(r *rand.Rand) []sessions.Message {
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	ids := []string{"", "a", "b", "call_0"}
@@ -40,9 +40,9 @@ func randomHistory(r *rand.Rand) []sessions.Message {
 	return msgs
 }
 
-// TestCase11RandomHistoriesAreSent sends 10,000 random histories to a model, in
-// a turn and for a summary. The validator stands in front of both, and each
-// message of a person reaches one of them or the other.
+// TestCase11RandomHistoriesAreSent sends 10,000 random histories to a model, in a
+// turn and for a summary. Every request is valid, and each user message is in one of
+// them.
 func TestCase11RandomHistoriesAreSent(t *testing.T) {
 	var last agent.Request
 	answering := func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
@@ -87,11 +87,11 @@ func TestCase11RandomHistoriesAreSent(t *testing.T) {
 		}
 	}
 	if broken < 5000 || summarised < 5000 {
-		t.Errorf("%d histories were broken and %d summarised, so this shows little", broken, summarised)
+		t.Errorf("%d histories were broken and %d summarised, so this test proves little", broken, summarised)
 	}
 }
 
-// plain is a model that keeps nothing of what it was asked.
+// plain is a model that does not keep its requests.
 type plain struct{ reply reply }
 
 func (p *plain) Name() string { return "plain" }

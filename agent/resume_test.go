@@ -14,15 +14,15 @@ import (
 	"dragoman/sessions"
 )
 
-// errCrash stands for the death of the process at one journal write.
+// errCrash simulates the death of the process at one journal write.
 var errCrash = errors.New("crash")
 
-// scene is a turn of three model steps with five calls, a warning and a
-// steering message, told by what the request shows, so that it goes on after a
-// crash as a model would.
+// scene is a turn of three model steps with five calls, a warning and a steering
+// message. The model decides by what the request shows, so that it continues after a
+// crash as a real one would.
 func scene(t *testing.T) (*script, *counter, *counter, agent.Turn) {
 	m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
-		// Nothing but whole steps may be in the request.
+		// The request must contain whole steps only.
 		switch n := strings.Count(show(r.Messages), "assistant:"); n {
 		case 0:
 			return response("Looking.", "tool_calls", parseCalls([]string{"x send {}", "x look {}", `y send {"n":2}`})...), nil
@@ -39,8 +39,8 @@ func scene(t *testing.T) (*script, *counter, *counter, agent.Turn) {
 	return m, send, look, turnOf("go")
 }
 
-// TestResume crashes the turn at every write of its journal, before it and
-// after it, and runs it again.
+// TestResume crashes the turn at every write of its journal, before and after it, and
+// runs the turn again.
 func TestResume(t *testing.T) {
 	m, send, look, turn := scene(t)
 	var whole journal
@@ -78,8 +78,8 @@ func checkResume(t *testing.T, at int, written bool, whole string) {
 	turn.Record = j.record
 	res := run(t, a, turn)
 
-	// A send that had begun and has no result is the only thing that may
-	// differ: it is not run again.
+	// Only one difference is allowed: a send that had started and has no result is
+	// not run again.
 	got, unknown := show(res.Messages), strings.Count(show(res.Messages), "interrupted: it may or may not have happened")
 	if unknown == 0 && got != whole {
 		t.Errorf("Messages:\n%s\nwant:\n%s", got, whole)
@@ -93,14 +93,14 @@ func checkResume(t *testing.T, at int, written bool, whole string) {
 	if res.Steps != 4 || res.Usage.Input != 400 || res.Text != "Looking.\n\nDone." {
 		t.Errorf("Result = %q, %d steps, %d input tokens; want as without a crash", res.Text, res.Steps, res.Usage.Input)
 	}
-	// A model step whose record was lost is asked again, and no other.
+	// A model step whose record was lost is called again, and no other.
 	if again := len(m.requests()) - calls; calls+again > 5 {
 		t.Errorf("%d model calls before the crash and %d after it, want 5 at most", calls, again)
 	}
 }
 
-// TestResumeInterrupted: what the model reads about a call that may have
-// happened, and that the answer is in the journal.
+// TestResumeInterrupted: what the model reads about a call that may have happened;
+// the answer is in the journal.
 func TestResumeInterrupted(t *testing.T) {
 	msg := response("", "tool_calls", parseCalls([]string{"a send {}", "b look {}", "c send {}"})...).Message
 	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: callID("c"), Name: "send", Content: "sent before"}
@@ -137,8 +137,8 @@ assistant: Done.
 	}
 }
 
-// TestResumeSteered: steering and notes of the earlier run are in the turn,
-// and a step limit that was reached before the crash still holds.
+// TestResumeSteered: steering and notes of the earlier run are in the turn, and a
+// step limit that was reached before the crash still holds.
 func TestResumeSteered(t *testing.T) {
 	msg := response("", "tool_calls", parseCalls([]string{"a get {}"})...).Message
 	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: callID("a"), Name: "get", Content: "x"}
@@ -163,8 +163,8 @@ func TestResumeSteered(t *testing.T) {
 	}
 }
 
-// TestRunTwiceWithRoom: a turn that is tried again has the history that it had,
-// also where the first run could write behind it.
+// TestRunTwiceWithRoom: a turn that is tried again has the same history, even if the
+// first run used the spare capacity of its slice.
 func TestRunTwiceWithRoom(t *testing.T) {
 	m := newScript(t, say("one"), say("one"))
 	a := newAgent(t, m, agent.Options{})

@@ -63,7 +63,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryStreamsAnew: what a broken stream showed is replaced, not added to.
+// TestRetryStreamsAnew: the text of a broken stream is replaced, not added to.
 func TestRetryStreamsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, func(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
@@ -80,7 +80,7 @@ func TestRetryStreamsAnew(t *testing.T) {
 	})
 }
 
-// TestStop: a turn that is stopped ends at once, whatever it is doing.
+// TestStop: a stopped turn ends at once, whatever it is doing.
 func TestStop(t *testing.T) {
 	block := func(ctx context.Context, _ agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		<-ctx.Done()
@@ -114,7 +114,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// long is a history that takes about 100 tokens a message.
+// long returns a history with about 100 tokens a message.
 func long(messages int) []sessions.Message {
 	words := strings.TrimSpace(strings.Repeat("word ", 96))
 	var msgs []sessions.Message
@@ -128,8 +128,8 @@ func long(messages int) []sessions.Message {
 	return msgs
 }
 
-// TestBudget: a request never takes more than the window, and the newest
-// message is always in it (acceptance cases 27 and 31).
+// TestBudget: a request never takes more than the window, and always contains the
+// newest message (acceptance cases 27 and 31).
 func TestBudget(t *testing.T) {
 	turn := turnOf("what now?")
 	turn.Input = append(turn.Input, sessions.Message{Role: sessions.RoleUser, Content: "and this?"})
@@ -158,7 +158,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestContextError: the server counts otherwise than we do.
+// TestContextError: the server counts differently from us.
 func TestContextError(t *testing.T) {
 	tooLong := fail(modelError(agent.ErrorContext, 0))
 	for _, test := range []struct {

@@ -61,8 +61,9 @@ func TestRunAnswers(t *testing.T) {
 	}
 }
 
-// The provider's prompt cache learns which requests are of one conversation,
-// from its first turn on and also after a /new, and nothing of who talks in it.
+// The provider's prompt cache can tell which requests belong to one conversation,
+// from its first turn on and even after a /new, and learns nothing about who talks in
+// it.
 func TestRequestsNameTheirConversation(t *testing.T) {
 	m := newScript(t, say("hello"), say("hello"), say("hello"), say("hello"))
 	a := newAgent(t, m, agent.Options{})
@@ -132,7 +133,7 @@ assistant: Done.
 	}
 }
 
-// TestRunIDs: servers that give every call the same id, or none.
+// TestRunIDs: some servers give every call the same id, or none.
 func TestRunIDs(t *testing.T) {
 	m := newScript(t, call(`call_0 get {"n":1}`, `call_0 get {"n":2}`), call(`call_0 get {"n":3}`), call(`- get {"n":4}`), say("Done."))
 	get := newCounter("get")
@@ -159,8 +160,8 @@ func TestRunIDs(t *testing.T) {
 	}
 }
 
-// TestCase01To05RunRepairsHistory: acceptance cases 1-5 end to end, the script checks
-// every request. Each by itself stands in agent/window/testdata/repair.
+// TestCase01To05RunRepairsHistory: acceptance cases 1 to 5 end to end; the script
+// checks every request. agent/window/testdata/repair has each case alone.
 func TestCase01To05RunRepairsHistory(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("go on")
@@ -234,7 +235,7 @@ func TestRunMaxSteps(t *testing.T) {
 	})
 }
 
-// TestCase37Repeats is acceptance case 37.
+// Acceptance case 37.
 func TestCase37Repeats(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -362,7 +363,7 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// TestRunStreamsNoReasoning cuts the same answer into pieces of every size.
+// TestRunStreamsNoReasoning streams the same answer in pieces of every size.
 func TestRunStreamsNoReasoning(t *testing.T) {
 	const raw, visible = " \n<think>first this <b> </thin </think>\n<think></think> Yes, <think> is a tag.", "Yes, <think> is a tag."
 	for size := 1; size <= len(raw); size++ {
@@ -393,8 +394,8 @@ func TestRunStreamsNoReasoning(t *testing.T) {
 	}
 }
 
-// BenchmarkRun measures what the loop adds to a model without latency: a turn
-// with one tool call after 40 messages.
+// BenchmarkRun measures what the loop adds to a model without latency: a turn with
+// one tool call after 40 messages.
 func BenchmarkRun(b *testing.B) {
 	m := quick{}
 	a, err := agent.New(m, []agent.Tool{newCounter("get")}, agent.Options{System: "You are Dragoman."})
@@ -423,7 +424,7 @@ func (quick) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (
 	return response("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get"}), nil
 }
 
-// Thoughts go to whoever watches, those of each call apart, and nowhere else.
+// Thoughts are passed to Turn.Thoughts, separated by call, and to nothing else.
 func TestThoughtsAreHandedOn(t *testing.T) {
 	think := func(next reply, thoughts ...string) reply {
 		return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {

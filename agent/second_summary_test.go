@@ -12,11 +12,11 @@ import (
 	"dragoman/sessions"
 )
 
-// TestMaxMessagesTwice: where the first summary leaves too many messages,
-// because another one came before it, the second keeps none of the history.
+// TestMaxMessagesTwice: if the first summary leaves too many messages, because
+// another one was made before it, the second keeps none of the history.
 func TestMaxMessagesTwice(t *testing.T) {
 	m := newScript(t, say("ok"))
-	a := newAgent(t, m, agent.Options{Compaction: windowed()}) // 20 may be shown, 10 stay at most, whole turns of them
+	a := newAgent(t, m, agent.Options{Compaction: windowed()}) // shows at most 20, keeps at most 10 in whole turns
 	turn := turnOf("what now?")
 	turn.History = sessions.History{Generation: "g", Messages: talk(40)}
 	var keeps []string
@@ -35,9 +35,9 @@ func TestMaxMessagesTwice(t *testing.T) {
 	}
 }
 
-// TestCutGroupAfterCompaction: a history that was read again in the middle of a
-// turn may begin with results whose calls were not read. They count among what
-// was left out, as at the beginning of a turn.
+// TestCutGroupAfterCompaction: a history that is loaded again in the middle of a turn
+// may begin with results whose calls were not loaded. They count as left out, as at
+// the beginning of a turn.
 func TestCutGroupAfterCompaction(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{Compaction: windowed()})

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Each message of a person begins with when it was written, where the owner
-// lives, summer time included. What is stored does not.
+// Each message that a person wrote begins with its time in the operator's zone, with
+// daylight saving. The stored message does not.
 func TestPeopleAreStamped(t *testing.T) {
 	rome, err := time.LoadLocation("Europe/Rome")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestPeopleAreStamped(t *testing.T) {
 	}
 }
 
-// A model that begins as people's messages begin is not read so by anybody.
+// If a model copies the time stamp into its answer, people do not see it.
 func TestCopiedStampIsRemoved(t *testing.T) {
 	for _, text := range []string{"[Sun 2026-03-01 13:00 +01:00]\nIt is noon.", "<think>hm</think>\n[Sun 2026-03-01 13:00 +01:00] It is noon."} {
 		var seen []string
@@ -65,7 +65,7 @@ func TestCopiedStampIsRemoved(t *testing.T) {
 	}
 }
 
-// Stamps take room: they are counted wherever messages are.
+// Stamps are counted wherever messages are.
 func TestStampsAreCounted(t *testing.T) {
 	h := sessions.History{}
 	for i := range 40 {
@@ -83,8 +83,8 @@ func TestStampsAreCounted(t *testing.T) {
 	}
 }
 
-// What the provider of another model attached is not sent to this one, and takes
-// no room: a change of the model makes room for messages.
+// Data that another model's provider attached is not sent and not counted, so a
+// change of the model makes room for messages.
 func TestAttachedOfAnotherModelTakesNoRoom(t *testing.T) {
 	data, err := json.Marshal(strings.Repeat("A", 40_000))
 	if err != nil {

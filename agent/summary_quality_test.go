@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCase18AnswersThatAreNoSummary: what a model says in place of a summary
-// does not take the place of messages, nor of the summary before.
+// TestCase18AnswersThatAreNoSummary: an answer that is not a summary replaces neither
+// messages nor the previous summary.
 func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 	refusal := response("I can't assist with that request, whoever it is that asks me about these people.", "stop")
 	refusal.Refused = true
@@ -51,7 +51,7 @@ func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 	}
 }
 
-// An honest summary is as short as there is little to say.
+// A good summary is short if there is little to say.
 func TestShortSummariesAreSummaries(t *testing.T) {
 	own, brief := keeping(8), keeping(8)
 	own.Format, own.Schema = window.JSON, `{"type":"object","required":["topic"],"properties":{"topic":{"type":"string"}}}`
@@ -86,8 +86,7 @@ func TestShortSummariesAreSummaries(t *testing.T) {
 	}
 }
 
-// Who is asked once more sees all that there is to summarise again, and what
-// was wrong.
+// The second request shows all messages again, and what was wrong.
 func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 	m := newScript(t, say("I cannot do that."), say(theyTalked))
 	h := sessions.History{Messages: talk(20), Summary: &sessions.Summary{Text: "B costs $129.", CoversSeq: 99}}
@@ -99,8 +98,8 @@ func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is a refusal")
 }
 
-// TestSummaryLongerThanTheTalk: what would take more room than what it stands
-// for is asked for once more, and then everything stays.
+// TestSummaryLongerThanTheTalk: if a summary takes more room than the messages it
+// covers, the model is asked once more; after that all messages are kept.
 func TestSummaryLongerThanTheTalk(t *testing.T) {
 	endless := strings.Repeat(theyTalked+" ", 40)
 	little := strings.Repeat(theyTalked+" ", 10)
@@ -140,8 +139,8 @@ func TestSummaryLongerThanTheTalk(t *testing.T) {
 	}
 }
 
-// TestRefusalInPlaceOfAShorterOne: what comes of a summary that was too long is
-// judged like any other.
+// TestRefusalInPlaceOfAShorterOne: the second answer, after a summary that was too
+// long, is judged like any other.
 func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
 	c := keeping(4)
 	c.Format, c.MaxChars = window.Concise, 500
@@ -152,10 +151,9 @@ func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
 	}
 }
 
-// TestShortSummariesStand: a model that never writes more than a few words,
-// whatever it is asked, has summaries all the same, and what is shown does not
-// grow.
-func TestShortSummariesStand(t *testing.T) {
+// TestShortSummariesAreUsed: a model that never writes more than a few words still
+// gets summaries, and requests do not grow.
+func TestShortSummariesAreUsed(t *testing.T) {
 	turns, made := 0, 0
 	m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		if len(r.Messages) == 1 && strings.Contains(r.Messages[0].Content, "<transcript>") {

@@ -13,15 +13,15 @@ import (
 	"dragoman/sessions"
 )
 
-// The grid that the default is a point of.
+// The grid that contains the default.
 var (
-	sweepTriggers = []int{20, 40, 80, 160, 0} // messages; 0: by the share of the window alone
+	sweepTriggers = []int{20, 40, 80, 160, 0} // messages; 0: only by the share of the window
 	sweepKeeps    = []int{4, 12, 30}
 	sweepPrunes   = []string{"off", window.DefaultPrunePreset, "later"}
 )
 
-// pruning is the way of pruning of that name: later is the default at 50 and
-// 75 % of the window, so that more goes at once and less often.
+// pruning returns the pruning called p.prune; "later" is the default at 50 and 75 %
+// of the window, so that more is pruned at once and less often.
 func (p swept) pruning() window.Prune {
 	rules := window.DefaultPrune()
 	rules.Off = p.prune == "off"
@@ -47,9 +47,9 @@ func (p swept) isDefault() bool {
 	return p.compaction() == window.Presets[window.DefaultPreset] && p.prune == window.DefaultPrunePreset
 }
 
-// TestSweep has one conversation at every point of a grid of triggers, what is
-// kept and ways of pruning, and writes what each comes to into
-// docs/internals/performance.md. It takes minutes: make sweep.
+// TestSweep runs one conversation at every point of a grid of triggers, amounts kept
+// and ways of pruning, and writes the results into docs/internals/performance.md. It
+// takes minutes: make sweep.
 func TestSweep(t *testing.T) {
 	if os.Getenv("DRAGOMAN_SWEEP") == "" {
 		t.Skip("DRAGOMAN_SWEEP is not set: make sweep")
@@ -77,7 +77,7 @@ func TestSweep(t *testing.T) {
 		strings.Join(rows, ""))
 }
 
-// measure is the row of one point.
+// measure returns the row of one point.
 func (p swept) measure(t *testing.T) string {
 	const turns = 200
 	r := p.talk(t, turns)
@@ -101,7 +101,7 @@ func (p swept) measure(t *testing.T) string {
 		mark, trigger, p.keep, p.prune, shared, 100*float64(len(r.asked))/turns, sent/turns, r.anew(t)*len(r.requests)/turns, r.inView(), largest)
 }
 
-// inView counts the facts that the last request still has, somewhere.
+// inView counts the facts that the last request still contains.
 func (r *talked) inView() string {
 	last := r.requests[len(r.requests)-1]
 	text := last.System + show(last.Messages)
@@ -119,7 +119,7 @@ func (r *talked) inView() string {
 	return fmt.Sprintf("%d of %d", kept, told)
 }
 
-// talk is the conversation: every second turn calls a tool, whose results have
+// talk runs the conversation: every second turn calls a tool, whose results have
 // 1,600 characters, and every tenth time 20,000.
 func (p swept) talk(t *testing.T, turns int) *talked {
 	t.Helper()
@@ -140,7 +140,7 @@ func (p swept) talk(t *testing.T, turns int) *talked {
 		if last.Role == sessions.RoleUser && len(q.Tools) > 0 && !strings.Contains(last.Content, "look at") {
 			resp = response("Gladly. The shelf is as it was, and so is the list.", "stop")
 		}
-		resp.Usage = nil // made-up numbers would calibrate the estimates
+		resp.Usage = nil // invented numbers would calibrate the estimates
 		return resp, err
 	})
 	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", usual.prompt/3), ContextWindow: usual.window, Compaction: c, Prune: p.pruning()}, look)

@@ -2,7 +2,7 @@ package agent_test
 
 import "dragoman/sessions"
 
-// said is what the table's conversations are made of, by their language.
+// said holds conversations by language.
 var said = map[string][]string{
 	"en": {
 		"Ada here. I keep bees behind the house, and I want to sell the old hive. What would people pay?",
@@ -14,7 +14,7 @@ var said = map[string][]string{
 	},
 }
 
-// of is a conversation of many messages in one language.
+// of returns a conversation of many messages in one language.
 func of(language string) sessions.History {
 	h := sessions.History{Generation: "g", FirstSeq: 1}
 	for i := range 60 {

@@ -7,7 +7,7 @@ import (
 	"dragoman/sessions"
 )
 
-// A conversation's size is counted as requests are, its summary included.
+// A conversation's size is counted like a request, including its summary.
 func TestTokensOfAHistory(t *testing.T) {
 	a := newAgent(t, newScript(t), agent.Options{Count: func(s string) int { return len(s) }})
 	h := sessions.History{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "12345"}}}

@@ -17,15 +17,15 @@ import (
 	"dragoman/agent"
 )
 
-// TestFailedCallsAreLogged: which tool failed and in what way, never the words
-// of the error, and no failure where there was none.
+// TestFailedCallsAreLogged: the log says which tool failed and how, never the words
+// of the error, and reports no failure where there was none.
 func TestFailedCallsAreLogged(t *testing.T) {
 	fails := func(text string, err error) func(context.Context, agent.Call) (string, error) {
 		return func(context.Context, agent.Call) (string, error) { return text, err }
 	}
 	for name, tt := range map[string]struct {
 		run  func(context.Context, agent.Call) (string, error)
-		want string // at the level of operators; "": nothing
+		want string // logged at Info; "": nothing
 	}{
 		"it worked":       {fails("secret", nil), ""},
 		"any error":       {fails("", errors.New("secret")), "error"},
@@ -50,7 +50,7 @@ func TestFailedCallsAreLogged(t *testing.T) {
 				var logs bytes.Buffer
 				a := newAgent(t, newScript(t, call("c1 get {}"), say("Done.")), agent.Options{Logger: logger(&logs)}, get(tt.run))
 				run(t, a, turnOf("go"))
-				time.Sleep(2 * time.Hour) // for the tool that is left behind
+				time.Sleep(2 * time.Hour) // for the tool that is left running
 				got := failures(logs.String())
 				if tt.want == "" && got != nil || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], " tool=get ") || !strings.HasSuffix(got[0], " failure="+tt.want)) {
 					t.Errorf("the log has the failures %q, want one of get: %q", got, tt.want)
@@ -63,7 +63,7 @@ func TestFailedCallsAreLogged(t *testing.T) {
 	}
 }
 
-// TestStoppedCallIsNoFailure: who writes /stop knows what they do.
+// TestStoppedCallIsNoFailure: a person who writes /stop knows what they do.
 func TestStoppedCallIsNoFailure(t *testing.T) {
 	var logs bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +84,7 @@ func logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// failures are the lines that tell an operator of a tool that failed.
+// failures returns the lines that tell an operator of a failed tool.
 func failures(logs string) (lines []string) {
 	for line := range strings.Lines(logs) {
 		if strings.Contains(line, `level=INFO msg="tool call failed"`) {

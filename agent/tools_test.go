@@ -17,7 +17,7 @@ import (
 	"dragoman/sessions"
 )
 
-// tools makes one tool called "get" that does f.
+// get returns a tool called "get" that runs f.
 func get(f func(ctx context.Context, c agent.Call) (string, error)) agent.Tool {
 	return tool{spec: agent.Spec{Name: "get"}, run: f}
 }
@@ -94,7 +94,7 @@ func TestToolTimeout(t *testing.T) {
 	})
 }
 
-// TestDeafTool: a tool that does not heed its context is left behind.
+// TestDeafTool: a tool that ignores its context is left running.
 func TestDeafTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -108,7 +108,7 @@ func TestDeafTool(t *testing.T) {
 		res := run(t, a, turnOf("go"))
 		contains(t, "result", res.Messages[2].Content, "no answer within 1m0s")
 
-		// And a turn that is stopped ends promptly all the same.
+		// And a stopped turn still ends promptly.
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			time.Sleep(5 * time.Second)
@@ -144,7 +144,7 @@ func TestToolsSideBySide(t *testing.T) {
 						most.Store(now)
 					}
 					defer running.Add(-1)
-					// Later calls end earlier, and still come later.
+					// Later calls end earlier, and their results still come later.
 					time.Sleep(10*time.Second - time.Duration(n.Add(1))*time.Millisecond)
 					return "result of " + shortID(c.ID), nil
 				}
@@ -192,8 +192,8 @@ func TestTooManyCalls(t *testing.T) {
 	}
 }
 
-// TestResultOutlivesStop: what happened is journaled though the turn was
-// stopped meanwhile, and the turn ends with the context's error.
+// TestResultOutlivesStop: a result is journaled even if the turn was stopped
+// meanwhile, and the turn ends with the context's error.
 func TestResultOutlivesStop(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var j journal
@@ -217,8 +217,8 @@ func TestResultOutlivesStop(t *testing.T) {
 	}
 }
 
-// A person who is turned out while a turn runs has no tools from then on: calls
-// are not run, and the model answers without.
+// A person who loses access during a turn has no tools from then on: calls are not
+// run, and the model answers without.
 func TestToolsEndWithTheRight(t *testing.T) {
 	ran := 0
 	m := newScript(t, call("c1 get {}"), call("c2 get {}", "c3 get {}"), say("Done."))
