@@ -1,6 +1,9 @@
 package channels
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Person is the sender of a message, as far as its network vouches for them.
 type Person struct {
@@ -20,6 +23,16 @@ func (p Person) ID() string {
 		return ""
 	}
 	return p.IDs[0]
+}
+
+// Is reports whether p and o, the senders of two messages, are the same person: they
+// share an id or, if neither has one, the name. Which ids in a whole store belong to one
+// person is another question: package sessions/erasure answers it.
+func (p Person) Is(o Person) bool {
+	if len(p.IDs) == 0 && len(o.IDs) == 0 {
+		return p.Name == o.Name
+	}
+	return slices.ContainsFunc(p.IDs, func(id string) bool { return slices.Contains(o.IDs, id) })
 }
 
 // Quote is the message that another one replies to.

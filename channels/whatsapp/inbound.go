@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -139,7 +138,7 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 		return false, err
 	}
 	author := channels.Person{IDs: who.ids()}
-	if slices.ContainsFunc(author.IDs, func(id string) bool { return slices.Contains(in.Sender.IDs, id) }) {
+	if author.Is(in.Sender) {
 		return true, nil
 	}
 	in.Sender, in.Prefix, in.Text, in.Deletes = author, speaker(author)+": ", deletedByAdmin, channels.DeletedByAdmin

@@ -106,7 +106,7 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 		outcome = sessions.Queued
 	}
 	for _, w := range pointers(st.inbox(c.Key, rows.Queued{MessageID: m.Edits, Newest: true})) {
-		if w.State == rules.InEdit || !samePerson(w.Inbound.Sender, m.Sender) {
+		if w.State == rules.InEdit || !w.Inbound.Sender.Is(m.Sender) {
 			continue
 		}
 		untouched := w.State == rules.InWaiting && (w.Turn == "" || m.Deletes == "" && st.onlyPreviews(c, w))
@@ -133,15 +133,6 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 // onlyPreviews reports whether the turn of r has journaled only previews.
 func (st *step) onlyPreviews(c *chat, r *rows.In) bool {
 	return !slices.ContainsFunc(st.journal(c.Key, r.Turn), func(s sessions.Step) bool { return s.Kind != sessions.StepPreview })
-}
-
-// samePerson reports whether a and b share an id that the network vouches for. If
-// neither has one, their names decide.
-func samePerson(a, b channels.Person) bool {
-	if len(a.IDs) == 0 && len(b.IDs) == 0 {
-		return a.Name == b.Name
-	}
-	return slices.ContainsFunc(a.IDs, func(id string) bool { return slices.Contains(b.IDs, id) })
 }
 
 // enter stores e and applies its outcome. It returns the seq of the waiting row that

@@ -85,8 +85,9 @@ func (p *people) chatsOf(ids []string) []channels.Key {
 func byChat(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
 // identities returns the ids of the person whom the target means, sorted, and ids
-// that may be theirs or somebody else's, one group for each possible person. Only
-// this function decides which ids belong to one person.
+// that may be theirs or somebody else's, one group for each possible person. No other
+// function decides which ids in the store belong to one person; channels.Person.Is only
+// compares the senders of two messages.
 //
 // Ids that the network gave with one message belong to one person, and so do ids
 // connected by several messages, but not through an id that several people had (see
