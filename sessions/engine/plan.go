@@ -22,6 +22,7 @@ type plan struct {
 	keys   []channels.Key // in the order of their first record
 	chats  map[channels.Key]*chatPlan
 	others []rows.Record // records outside conversations
+	now    time.Time     // for messages without a time
 
 	seen  map[string]bool // dedupe strings and delivery ids
 	spool *spool.Spool[[]sessions.Message]
@@ -31,8 +32,8 @@ type plan struct {
 // whole or not at all, and no commit waits for a slow reader. Messages that do not
 // fit into memory go to a file in the folder scratch; everything else stays in
 // memory.
-func readPlan(ctx context.Context, scratch string, next func() (sessions.Record, error)) (*plan, error) {
-	p := &plan{chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, spool: spool.New[[]sessions.Message](scratch)}
+func readPlan(ctx context.Context, now time.Time, scratch string, next func() (sessions.Record, error)) (*plan, error) {
+	p := &plan{now: now, chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, spool: spool.New[[]sessions.Message](scratch)}
 	if err := p.read(ctx, next); err != nil {
 		return nil, errors.Join(err, p.spool.Close())
 	}
@@ -157,7 +158,7 @@ func (p *plan) addMessages(r sessions.MessagesRecord) error {
 	c, size := p.chat(r.Key), 0
 	stretch := make([]sessions.Message, 0, len(r.Messages))
 	for _, m := range r.Messages {
-		m = rules.Message(m, time.Now())
+		m = rules.Message(m, p.now)
 		if err := c.number(&m); err != nil {
 			return fmt.Errorf("%s: %w", r.Key, err)
 		}

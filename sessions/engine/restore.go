@@ -20,7 +20,7 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 	if room, ok := s.back.(Scratcher); ok {
 		scratch = room.Scratch()
 	}
-	plan, err := readPlan(ctx, scratch, next)
+	plan, err := readPlan(ctx, s.now(), scratch, next)
 	if err != nil {
 		return got, s.wrap("restore", err)
 	}

@@ -114,9 +114,11 @@ type Backend interface {
 	// with locks locks them in order before it runs f, and another key when f reads its
 	// Head. If a lock or the commit fails, the backend runs f again. So f must only read,
 	// and must assign all its results again. If f returns an error, Update returns it and
-	// changes nothing.
+	// changes nothing. Any other error may come after the commit: if the connection to a
+	// database server breaks during a commit, nobody knows whether it happened.
 	Update(ctx context.Context, keys []channels.Key, f func(Reader) (Changes, error)) error
-	// Snapshot runs f on one state of the store. f may run for long and blocks no update.
+	// Snapshot runs f once, on one state of the store. f may run for long and blocks no
+	// update.
 	Snapshot(ctx context.Context, f func(Reader) error) error
 	// Run is of sessions.Work.
 	Run(ctx context.Context, h sessions.Handler) error

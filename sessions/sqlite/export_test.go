@@ -83,12 +83,16 @@ func BeImpatient(s *Store) error {
 	})
 }
 
-// LimitPages bounds the size of the file, as a full disk would.
-func LimitPages(s *Store, pages int) error {
-	return update(s, func(t *tx) error {
+// LimitPages bounds the size of the file of a backend, as a full disk would.
+func LimitPages(of rows.Backend, pages int) error {
+	b, ok := of.(*backend)
+	if !ok {
+		b = of.(*Backend).backend
+	}
+	return b.do(context.Background(), op{run: func(t *tx) error {
 		var got int
 		return t.row(context.Background(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)).Scan(&got)
-	})
+	}})
 }
 
 // LargestBatch is the most operations that shared a commit so far.

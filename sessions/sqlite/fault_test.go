@@ -113,7 +113,7 @@ func TestNowhereToWrite(t *testing.T) {
 func TestCase41FullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
-	if err := sqlite.LimitPages(s, 120); err != nil {
+	if err := sqlite.LimitPages(s.Backend(), 120); err != nil {
 		t.Fatal(err)
 	}
 	stored, full := map[string]bool{}, error(nil)
@@ -141,7 +141,7 @@ func TestCase41FullDisk(t *testing.T) {
 	if _, err := s.Messages(t.Context(), channels.MustKey("x:1"), 0, 1); err != nil {
 		t.Errorf("reading on a full disk: %v", err)
 	}
-	if err := sqlite.LimitPages(s, 1_000_000); err != nil {
+	if err := sqlite.LimitPages(s.Backend(), 1_000_000); err != nil {
 		t.Fatal(err)
 	}
 	feed, err := s.Feed(t.Context(), channels.MustKey("x:1"), 0, 10_000)

@@ -33,19 +33,33 @@ func openRows(ctx context.Context, dir string) (rows.Backend, error) {
 
 func TestRowsDurable(t *testing.T) { rowstest.RunDurable(t, openRows) }
 
+// TestRowsOnAFullDisk covers the file store too: its commits are those of a
+// sqlite.Backend, which marks documents.
 func TestRowsOnAFullDisk(t *testing.T) {
-	rowstest.RunFull(t, func(t *testing.T) (rows.Backend, func(bool)) {
-		s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
-		return s.Backend(), func(full bool) {
-			pages := 1 << 20
-			if full {
-				pages = 1 // as many as there are
-			}
-			if err := sqlite.LimitPages(s, pages); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	for name, open := range map[string]func(t *testing.T, path string) rows.Backend{
+		"sqlite": func(t *testing.T, path string) rows.Backend {
+			return openFile(t, path, sqlite.Options{}).Backend()
+		},
+		"file": func(t *testing.T, path string) rows.Backend {
+			b, err := sqlite.OpenBackend(t.Context(), path, sqlite.Options{})
+			must(t, err)
+			t.Cleanup(func() { must(t, b.Close()) })
+			return b
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rowstest.RunFull(t, func(t *testing.T) (rows.Backend, func(bool)) {
+				b := open(t, filepath.Join(t.TempDir(), "rows.db"))
+				return b, func(full bool) {
+					pages := 1 << 20
+					if full {
+						pages = 1 // as many as there are
+					}
+					must(t, sqlite.LimitPages(b, pages))
+				}
+			})
+		})
+	}
 }
 
 // TestAnOlderFile: a file with the columns of testdata/columns.txt, those that the

@@ -41,6 +41,7 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sess
 		"Clock/AJoinHasTheLaterUpdate":           joinsUpdates,
 		"Clock/UpdatesOfAClockThatWasNotSet":     undated,
 		"Clock/AnAlbumIsGathered":                gathersAlbums,
+		"Clock/ARestoreDatesMessages":            datesMessages,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}
