@@ -168,7 +168,7 @@ func (g *Gateway) helpText() string {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
 	for _, c := range commands {
-		if c.Name != "start" && (c.Name != "compact" || !g.summaries.Off()) {
+		if c.Name != "compact" || !g.summaries.Off() {
 			fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
 		}
 	}
