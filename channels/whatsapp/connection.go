@@ -39,6 +39,8 @@ type connection struct {
 	unreadCame chan struct{}
 	letInAt    time.Time // watch's own
 
+	skipped skipped // watches the message that is being sent
+
 	mu    sync.Mutex
 	life  context.Context //nolint:containedctx // ends when the connection is closed, and with it that of everybody who uses it
 	die   context.CancelFunc
@@ -55,6 +57,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
+	k.client.Log = logger{c.log, &k.skipped}
 	k.life, k.die = context.WithCancel(context.Background())
 	buffer.failed = func(err error) {
 		c.log.Warn("the keys of the linked device cannot be used; connecting again", "err", err)
@@ -76,7 +79,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 
 // newClient sets the library up so that it loses nothing and decides nothing.
 func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
-	client := whatsmeow.NewClient(device, logger{c.log})
+	client := whatsmeow.NewClient(device, logger{log: c.log})
 	client.EnableDecryptedEventBuffer = true // a decrypted message survives a crash
 	client.SynchronousAck = true             // and is acknowledged after the handler
 	client.UseRetryMessageStore = true       // so does what phones may ask for again

@@ -37,20 +37,20 @@ type deviceFile struct {
 // own opens the device to use it, and makes its tables if they are missing.
 func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
-		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{c.log})
+		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{log: c.log})
 	}
 	db, err := c.o.Database(ctx, true)
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the linked device: %w", err)
 	}
-	return prepared(ctx, newDeviceFile(db, true, logger{c.log}), "in the database")
+	return prepared(ctx, newDeviceFile(db, true, logger{log: c.log}), "in the database")
 }
 
 // peek opens the device where others may be using it. [fs.ErrNotExist]: there is
 // nothing yet.
 func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
-		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{c.log})
+		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{log: c.log})
 	}
 	db, err := c.o.Database(ctx, false)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
 	}
-	return newDeviceFile(db, true, logger{c.log}), nil
+	return newDeviceFile(db, true, logger{log: c.log}), nil
 }
 
 // openDevice opens the file for its owner's eyes only, and makes it if flag says

@@ -60,7 +60,7 @@ func Read(evt *events.Message) Reading {
 func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, error) {
 	var chats []string
 	for _, names := range people {
-		file, err := openDevice(ctx, path, os.O_RDWR|os.O_CREATE, logger{slog.New(slog.DiscardHandler)})
+		file, err := openDevice(ctx, path, os.O_RDWR|os.O_CREATE, logger{log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ type DeviceSettings struct {
 
 // Settings opens the device file at path, for c, and reads its settings.
 func Settings(ctx context.Context, c *Channel, path string) (s DeviceSettings, err error) {
-	file, err := openDevice(ctx, path, os.O_RDWR|os.O_CREATE, logger{c.log})
+	file, err := openDevice(ctx, path, os.O_RDWR|os.O_CREATE, logger{log: c.log})
 	if err != nil {
 		return s, err
 	}

@@ -13,7 +13,10 @@ import (
 // logger takes in what the library says. Its debug lines hold whole stanzas
 // and are dropped; the rest can name people, so it is for debugging only. What
 // an operator needs to know is said by this package in its own words.
-type logger struct{ log *slog.Logger }
+type logger struct {
+	log     *slog.Logger
+	skipped *skipped // nil: the logger of the device file, which sends nothing
+}
 
 var _ waLog.Logger = logger{}
 
@@ -24,7 +27,12 @@ func (l logger) say(level, msg string, args []any) {
 }
 
 func (l logger) Errorf(msg string, args ...any) { l.say("error", msg, args) }
-func (l logger) Warnf(msg string, args ...any)  { l.say("warn", msg, args) }
-func (l logger) Infof(msg string, args ...any)  { l.say("info", msg, args) }
-func (l logger) Debugf(string, ...any)          {}
-func (l logger) Sub(string) waLog.Logger        { return l }
+func (l logger) Warnf(msg string, args ...any) {
+	if l.skipped != nil {
+		l.skipped.log(msg, args)
+	}
+	l.say("warn", msg, args)
+}
+func (l logger) Infof(msg string, args ...any) { l.say("info", msg, args) }
+func (l logger) Debugf(string, ...any)         {}
+func (l logger) Sub(string) waLog.Logger       { return l }

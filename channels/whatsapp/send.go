@@ -63,8 +63,12 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	id := messageID(m)
 	limited, cancel := whileMoving(inside, c.sendLimit)
 	defer cancel()
+	k.skipped.watch(id, to, identify(k.client.Store.GetJID(), k.client.Store.GetLID()))
 	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
+	notEncrypted := k.skipped.end()
 	switch {
+	case err == nil && notEncrypted != nil:
+		err = fmt.Errorf("a device of the person cannot read it: %w", notEncrypted)
 	case err == nil:
 		c.sends.acknowledged(to, true)
 		k.used.Store(true)
