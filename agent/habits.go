@@ -51,7 +51,7 @@ func (r *run) answerer() string { return cmp.Or(r.pin.Model, r.model.Name()) }
 // if the model was offered tools and its server was never seen to report calls.
 func (r *run) reader() output.Reader {
 	known := r.a.habit(r.answerer())
-	rd := output.Reader{Thinks: known.thinks}
+	rd := output.Reader{ExpectThoughts: known.thinks}
 	if len(r.offer.specs) > 0 && !known.calls && r.a.opts.TextTools != TextToolsOff {
 		rd.Tool = r.offer.has
 	}
@@ -66,14 +66,14 @@ func (r *run) readAnswer(resp *Response) {
 	if len(m.ToolCalls) > 0 {
 		rd.Tool = nil
 	}
-	thinks := rd.Thinks
+	thinks := rd.ExpectThoughts
 	rd.Add(m.Content)
 	a := rd.End()
-	cut := resp.Finish == finishLength && !a.Lone
+	cut := resp.Finish == finishLength && !a.UnmarkedThoughts
 	if cut && thinks && !resp.Thought {
 		a = output.Answer{Thought: true} // its thoughts were cut before their end mark
 	}
-	r.a.noteHabit(r.answerer(), habit{calls: len(m.ToolCalls) > 0, thinks: a.Lone, known: !cut})
+	r.a.noteHabit(r.answerer(), habit{calls: len(m.ToolCalls) > 0, thinks: a.UnmarkedThoughts, known: !cut})
 	m.Content = a.Text
 	resp.Thought = resp.Thought || a.Thought
 	if len(a.Calls) > 0 {

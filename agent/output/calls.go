@@ -9,24 +9,24 @@ import (
 	"dragoman/sessions"
 )
 
-// written is a call as models write it. There are as many names for its parts
-// as there are templates.
-type written struct {
+// writtenCall is a call as models write it. Each template names its parts
+// differently.
+type writtenCall struct {
 	Name       string          `json:"name"`
 	Function   json.RawMessage `json:"function"` // a name, or an object like this one
 	Arguments  json.RawMessage `json:"arguments"`
 	Parameters json.RawMessage `json:"parameters"`
 }
 
-// call makes a call of w, if it names a tool and has arguments that are an
-// object, or are one as a string. bare says that nothing but its form shows that
-// it is a call, so that it must have arguments.
-func (r *Reader) call(w written, bare bool) (c sessions.ToolCall, ok bool) {
+// toCall converts w to a call, if it names a tool and its arguments are an object or
+// a string that holds one. bare says that no mark announced the call, so it must have
+// arguments.
+func (r *Reader) toCall(w writtenCall, bare bool) (c sessions.ToolCall, ok bool) {
 	if len(w.Function) > 0 {
-		var inner written
+		var inner writtenCall
 		if json.Unmarshal(w.Function, &w.Name) != nil && json.Unmarshal(w.Function, &inner) == nil {
 			inner.Function = nil
-			return r.call(inner, bare)
+			return r.toCall(inner, bare)
 		}
 	}
 	args := w.Arguments
@@ -47,9 +47,8 @@ func (r *Reader) call(w written, bare bool) (c sessions.ToolCall, ok bool) {
 	return sessions.ToolCall{Name: w.Name, Arguments: string(args)}, true
 }
 
-// callsIn reads the calls that s begins with, as JSON objects or lists of them
-// one after the other, and returns what follows. There are none if one of them
-// is no call.
+// callsIn reads the calls at the start of s, JSON objects or lists of them one after
+// another, and returns the rest. If one of them is not a call it returns none.
 func (r *Reader) callsIn(s string, bare bool) (list []sessions.ToolCall, rest string) {
 	for rest = s; ; {
 		s = strings.TrimLeft(rest, " \t\r\n;,")
@@ -61,7 +60,7 @@ func (r *Reader) callsIn(s string, bare bool) (list []sessions.ToolCall, rest st
 		if d.Decode(&v) != nil {
 			return list, rest
 		}
-		var some []written
+		var some []writtenCall
 		if v[0] == '{' {
 			v = slices.Concat(json.RawMessage("["), v, json.RawMessage("]"))
 		}
@@ -69,7 +68,7 @@ func (r *Reader) callsIn(s string, bare bool) (list []sessions.ToolCall, rest st
 			return nil, rest
 		}
 		for _, w := range some {
-			c, ok := r.call(w, bare)
+			c, ok := r.toCall(w, bare)
 			if !ok {
 				return nil, rest
 			}
@@ -79,8 +78,8 @@ func (r *Reader) callsIn(s string, bare bool) (list []sessions.ToolCall, rest st
 	}
 }
 
-// take makes calls of n bytes.
-func (r *Reader) take(list []sessions.ToolCall, n int) bool {
+// addCalls adds the calls that were read from the next n bytes.
+func (r *Reader) addCalls(list []sessions.ToolCall, n int) bool {
 	r.read.Calls = append(r.read.Calls, list...)
 	return r.skip(n)
 }
@@ -90,17 +89,17 @@ var (
 	mistralCall = lazily.Compile(`^\s*([A-Za-z0-9_-]{1,64})(?:\[CALL_ID\][A-Za-z0-9]*)?(?:\[ARGS\])?\s*(?:\{)`)
 )
 
-// mostFailed bounds the texts in an answer that are looked at because a mark
-// says that they are calls, and are none.
-const mostFailed = 16
+// maxFailed limits how often per answer the text after a call mark is parsed without
+// finding a call.
+const maxFailed = 16
 
-// none takes a mark of n bytes for text: no call follows.
-func (r *Reader) none(raw string, n int) bool {
+// notACall takes a mark of n bytes for text, because no call follows.
+func (r *Reader) notACall(raw string, n int) bool {
 	r.failed++
 	return r.keep(raw, n)
 }
 
-// taggedCall reads a call behind the mark m.
+// taggedCall reads a call after the mark m.
 func (r *Reader) taggedCall(raw string, m *mark, final bool) bool {
 	const function = "<function="
 	n := len(m.text)
@@ -133,26 +132,26 @@ func (r *Reader) taggedCall(raw string, m *mark, final bool) bool {
 	list, left := r.callsIn(body, false)
 	switch {
 	case len(list) == 0:
-		return r.none(raw, n)
+		return r.notACall(raw, n)
 	case closed:
-		return r.take(list, n+len(body)+len(m.pair))
+		return r.addCalls(list, n+len(body)+len(m.pair))
 	default:
-		return r.take(list, n+len(body)-len(left))
+		return r.addCalls(list, n+len(body)-len(left))
 	}
 }
 
-// namedCall makes a call of name with the object that raw has at a place, and
-// goes behind it and what ends it.
+// namedCall makes a call of name with the object at index at of raw, and skips past
+// it and the marks that end it.
 func (r *Reader) namedCall(raw string, n int, name string, at int, ends ...string) bool {
 	args := strings.TrimLeft(raw[at:], "> \t\r\n")
 	var v json.RawMessage
 	d := json.NewDecoder(strings.NewReader(args))
 	if d.Decode(&v) != nil {
-		return r.none(raw, n)
+		return r.notACall(raw, n)
 	}
-	c, ok := r.call(written{Name: name, Arguments: v}, true)
+	c, ok := r.toCall(writtenCall{Name: name, Arguments: v}, true)
 	if !ok {
-		return r.none(raw, n)
+		return r.notACall(raw, n)
 	}
 	rest := args[d.InputOffset():]
 	for _, end := range ends {
@@ -160,10 +159,10 @@ func (r *Reader) namedCall(raw string, n int, name string, at int, ends ...strin
 			rest = after
 		}
 	}
-	return r.take([]sessions.ToolCall{c}, len(raw)-r.at-len(rest))
+	return r.addCalls([]sessions.ToolCall{c}, len(raw)-r.at-len(rest))
 }
 
-// channelCall reads a call in a message of harmony whose header has n bytes.
+// channelCall reads a call in a message of harmony. n is the length of the header.
 func (r *Reader) channelCall(raw string, n int, header string, final bool) bool {
 	body := raw[r.at+n:]
 	end, _ := first(raw, r.at+n, messageEnds)
@@ -175,15 +174,15 @@ func (r *Reader) channelCall(raw string, n int, header string, final bool) bool 
 	}
 	_, to, _ := strings.Cut(header, "to=")
 	to = strings.TrimPrefix(to, "functions.")
-	c, ok := r.call(written{Name: toolName.Regexp().FindString(to), Arguments: json.RawMessage(strings.TrimSpace(body))}, true)
+	c, ok := r.toCall(writtenCall{Name: toolName.Regexp().FindString(to), Arguments: json.RawMessage(strings.TrimSpace(body))}, true)
 	if !ok {
-		return r.think(n, messageEnds...)
+		return r.beginThoughts(n, messageEnds...)
 	}
 	r.channel = true
-	return r.take([]sessions.ToolCall{c}, n+len(body))
+	return r.addCalls([]sessions.ToolCall{c}, n+len(body))
 }
 
-// bareCall reads an answer that is nothing but calls.
+// bareCall reads an answer that consists only of calls.
 func (r *Reader) bareCall(raw string, final bool) bool {
 	rest := raw[r.at:]
 	if !callLike(rest) {
@@ -196,11 +195,11 @@ func (r *Reader) bareCall(raw string, final bool) bool {
 	if len(list) == 0 || !nothingBut(left) {
 		return r.keep(raw, 1)
 	}
-	return r.take(list, len(rest))
+	return r.addCalls(list, len(rest))
 }
 
-// fencedCall reads an answer that is one block of code with calls in it, whose
-// fence has run backticks.
+// fencedCall reads an answer that is a single code block with calls in it. run is the
+// number of backticks of its fence.
 func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 	rest := raw[r.at:]
 	_, body, _ := strings.Cut(rest, "\n")
@@ -210,7 +209,7 @@ func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 		}
 		list, left := r.callsIn(body, true)
 		if len(list) > 0 && nothingBut(strings.TrimPrefix(strings.TrimSpace(left), rest[:run])) {
-			return r.take(list, len(rest))
+			return r.addCalls(list, len(rest))
 		}
 	} else if body == "" && !final {
 		return false
@@ -219,7 +218,7 @@ func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 	return r.keep(raw, run)
 }
 
-// isCallFence reports whether a block of code with this info string may be a call.
+// isCallFence reports whether a code block with this info string may be a call.
 func isCallFence(info string) bool {
 	switch strings.ToLower(strings.TrimSpace(info)) {
 	case "", "json", "tool_call", "tool_code", "tool":
@@ -228,7 +227,7 @@ func isCallFence(info string) bool {
 	return false
 }
 
-// nothingBut reports whether an answer ends where rest begins, but for marks.
+// nothingBut reports whether only marks that end the turn follow in rest.
 func nothingBut(rest string) bool {
 	rest = strings.TrimSpace(rest)
 	if rest == "" {
@@ -238,13 +237,13 @@ func nothingBut(rest string) bool {
 	return m != nil && (m.kind == ends || m.kind == begins)
 }
 
-// callStart is how a call begins, with one of its fields, and shortCall the
-// length below which more must come to tell.
+// callStart matches the beginning of a call: an object with one of its fields. A text
+// shorter than shortCall is too short to tell.
 var callStart = lazily.Compile(`^\[?\s*\{\s*"(?:name|function|arguments|parameters|type|id)"`)
 
 const shortCall = 40
 
-// callLike reports whether s, of which more may come, may begin with a call.
+// callLike reports whether s, which may be incomplete, may begin with a call.
 func callLike(s string) bool {
 	return len(s) < shortCall && (s[0] == '{' || s[0] == '[') || callStart.Regexp().MatchString(s)
 }

@@ -1,6 +1,6 @@
 package output
 
-// Marks are the texts of all marks.
+// Marks returns the texts of all marks.
 func Marks() (list []string) {
 	for _, m := range marks {
 		list = append(list, m.text)

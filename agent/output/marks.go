@@ -2,32 +2,32 @@ package output
 
 import "strings"
 
-// A kind says what a mark of a template means in an answer.
+// kind says what a mark of a template means in an answer.
 type kind int
 
 const (
 	opens   kind = iota // thoughts begin
 	closes              // thoughts end
-	channel             // a header follows that says whether it is thoughts
-	ends                // the answer ends, and what follows is another's turn
-	begins              // somebody's turn begins; at the start of an answer it is the model's own
+	channel             // a header follows that says whether these are thoughts
+	ends                // the answer ends, and what follows belongs to another turn
+	begins              // a turn begins; at the start of an answer it is the model's own
 	calls               // a call of a tool follows
-	pairs               // markup that ends like a mark: it is text
+	pairs               // markup whose end looks like a mark: it is text
 )
 
-// mark is one of the marks that servers should have taken out of an answer.
+// mark is a mark that the server should have removed from an answer.
 type mark struct {
 	text string
 	kind kind
-	// pair is the mark that ends it or, of one that ends, the one that begins it.
+	// pair is the mark that closes it or, for a closing mark, the one that opens it.
 	pair string
 }
 
-// marks are those of the templates of today's models, one a line. A template is
-// named where the mark is not everybody's.
+// marks are the marks in the templates of today's models. A comment names the
+// template if few use the mark.
 var marks = []mark{
 	{"<think>", opens, "</think>"},       // Qwen, DeepSeek, GLM, ...
-	{"</think>", closes, "<think>"},      // alone where the template has the opening one
+	{"</think>", closes, "<think>"},      // alone if the template contains the opening one
 	{"<thinking>", opens, "</thinking>"}, // tunes that imitate Claude
 	{"</thinking>", closes, "<thinking>"},
 	{"<thought>", opens, "</thought>"}, // Gemma, asked to think
@@ -53,12 +53,12 @@ var marks = []mark{
 	{"<turn|>", ends, ""},
 	{"<|user|>", ends, ""}, // Phi, GLM, Zephyr
 	{"<|assistant|>", begins, "\n"},
-	{"<|endoftext|>", ends, ""}, // GPT-2's, and what was trained with its tokens
+	{"<|endoftext|>", ends, ""}, // GPT-2 and models with its tokens
 	{"<|EOT|>", ends, ""},
 	{"<|END_OF_TURN_TOKEN|>", ends, ""},    // Command R
 	{"<｜end▁of▁sentence｜>", ends, ""},      // DeepSeek
 	{"</s>", ends, "<s>"},                  // Llama 2, Mistral
-	{"<s>", pairs, "</s>"},                 // also struck out text
+	{"<s>", pairs, "</s>"},                 // also strikethrough text
 	{"<eos>", ends, ""},                    // Gemma
 	{"[/INST]", ends, ""},                  // Llama 2, Mistral
 	{"<tool_call>", calls, "</tool_call>"}, // Hermes, Qwen
@@ -67,7 +67,7 @@ var marks = []mark{
 	{"[TOOL_CALLS]", calls, ""},            // Mistral
 }
 
-// byStart holds the marks that begin with a byte.
+// byStart holds the marks by their first byte.
 var byStart = func() (t [256][]*mark) {
 	for i := range marks {
 		b := marks[i].text[0]
@@ -76,8 +76,8 @@ var byStart = func() (t [256][]*mark) {
 	return t
 }()
 
-// markAt returns the mark that s begins with. partly says that there is none
-// yet, but that more of s may make one.
+// markAt returns the mark at the start of s. partly says that s may still become one
+// with more text.
 func markAt(s string) (m *mark, partly bool) {
 	for _, k := range byStart[s[0]] {
 		if strings.HasPrefix(s, k.text) {

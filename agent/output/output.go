@@ -1,16 +1,15 @@
-// Package output reads what models write: it tells the text that is for people
-// from thoughts, from marks of templates, and from calls of tools that a server
-// has left in the text.
+// Package output reads what models write. It separates the text for people from
+// thoughts, from template marks, and from tool calls that a server left in the text.
 //
-// The promise: thoughts that are marked in one of the known ways reach nobody,
-// nor does what a model writes after the end of its turn. Text that only speaks
-// of such marks stays as it is: in code, and in a sentence with spaces or quotes
-// around them. What cannot be told yet while an answer comes is held back until
-// it can; only thoughts whose opening mark was in the template, so that nothing
-// but their end shows them, are returned before that, and are then taken back.
-// Package agent shows nothing of a model's first answer before that.
+// The promise: thoughts that are marked in a known way are never shown, nor is what a
+// model writes after the end of its turn. Text that only mentions such marks is kept:
+// in code, and in a sentence with spaces or quotes around them. While an answer
+// streams, text is held back until its meaning is clear. There is one exception:
+// thoughts whose begin mark is in the template, so that the answer has only an end
+// mark, are returned at first and then taken back. That is why package agent shows
+// nothing of a model's first answer until its end mark, if any, has come.
 //
-// Nothing here fails, and nothing starts a goroutine.
+// Nothing here returns errors or starts goroutines.
 package output
 
 import (
@@ -21,40 +20,41 @@ import (
 	"dragoman/sessions"
 )
 
-// Answer is what a whole answer holds.
+// Answer is the content of a whole answer.
 type Answer struct {
-	// Text is for people. It is "" if nothing of it can be seen.
+	// Text is for people. It is "" if it has no visible characters.
 	Text string
-	// Calls are those that were written as text. They have no ids.
+	// Calls are tool calls that were written as text. They have no ids.
 	Calls []sessions.ToolCall
-	// Thought says that there were thoughts in it.
+	// Thought says that the answer contained thoughts.
 	Thought bool
-	// Lone says that their beginning was not marked: see [Reader.Thinks].
-	Lone bool
+	// UnmarkedThoughts says that their beginning was not marked: see
+	// [Reader.ExpectThoughts].
+	UnmarkedThoughts bool
 }
 
-// Reader reads one answer, piece by piece. Its zero value is ready. It is not
-// safe for concurrent use.
+// Reader reads one answer, piece by piece. Its zero value is ready. It is not safe
+// for concurrent use.
 type Reader struct {
-	// Tool reports whether there is a tool of that name, so that text may call
-	// it. Nil: text calls nothing.
+	// Tool reports whether a tool exists, so that text may call it. Nil: text is
+	// never a call.
 	Tool func(name string) bool
-	// Thinks says that an answer begins with thoughts whose beginning is not
-	// marked, as the one before did: nothing is shown until they end.
-	Thinks bool
+	// ExpectThoughts says that the answer begins with thoughts that have an end mark
+	// only, as the model's last answer did: nothing is shown until they end.
+	ExpectThoughts bool
 
 	raw strings.Builder
-	at  int // what of raw is read
+	at  int // how much of raw has been read
 	out strings.Builder
-	// until, if not nil, are the marks one of which ends the thoughts that are
-	// being read. They were searched for up to seen.
+	// until, if not nil, are the marks that end the current thoughts. raw was
+	// searched for them up to seen.
 	until   []string
 	seen    int
-	fence   string         // of the code block that is open
-	open    map[string]int // marks that were mentioned and not closed, by what closes them
+	fence   string         // fence of the open code block
+	open    map[string]int // mentioned marks that are not closed, by their closing mark
 	channel bool           // a message of harmony has just begun or ended
-	over    bool           // the rest is another's turn
-	failed  int            // marks of calls that were none
+	ended   bool           // the rest belongs to another turn
+	failed  int            // call marks without a call
 	read    Answer
 }
 
@@ -65,18 +65,18 @@ func Read(content string, tool func(name string) bool) Answer {
 	return r.End()
 }
 
-// Add takes the next piece and returns all that may be shown so far. That is
-// what it returned before, and more, unless thoughts are taken back.
+// Add reads the next piece and returns everything that may be shown so far. It begins
+// with what Add returned before, unless thoughts are taken back.
 func (r *Reader) Add(piece string) string {
 	r.raw.WriteString(piece)
 	r.scan(false)
 	return r.out.String()
 }
 
-// Thought says that thoughts have ended in what was read so far.
+// Thought reports whether thoughts have ended in the text so far.
 func (r *Reader) Thought() bool { return r.read.Thought }
 
-// End returns what the whole answer holds.
+// End returns the content of the whole answer.
 func (r *Reader) End() Answer {
 	r.scan(true)
 	r.read.Text = strings.TrimSpace(strings.ToValidUTF8(r.out.String(), "\uFFFD"))
@@ -86,20 +86,20 @@ func (r *Reader) End() Answer {
 	return r.read
 }
 
-// Blank reports whether nothing of s can be seen: spaces of all widths, and
-// runes that have none.
+// Blank reports whether s has no visible characters: only spaces of all widths, and
+// runes without width.
 func Blank(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool {
 		switch c {
-		case '\u2800', '\u3164', '\u115F', '\u1160', '\uFFA0': // blanks that count as letters or signs
+		case '\u2800', '\u3164', '\u115F', '\u1160', '\uFFA0': // blanks that Unicode counts as letters or signs
 			return false
 		}
 		return !unicode.IsSpace(c) && !unicode.Is(unicode.Cf, c) && !unicode.IsControl(c) && !unicode.Is(unicode.Mn, c)
 	})
 }
 
-// special are the bytes at which scan looks closer.
-var special = func() (t [256]bool) {
+// isSpecial marks the bytes at which scan looks closer.
+var isSpecial = func() (t [256]bool) {
 	for _, c := range "<[`~{\x7f\xc2" {
 		t[byte(c)] = true
 	}
@@ -110,37 +110,37 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
-// scan reads as far as it can. final says that nothing more comes.
+// scan reads as far as it can. final says that the answer is complete.
 func (r *Reader) scan(final bool) {
 	raw := r.raw.String()
-	for r.at < len(raw) && !r.over {
+	for r.at < len(raw) && !r.ended {
 		switch {
 		case r.until != nil:
-			if !r.endThoughts(raw, final) {
+			if !r.skipThoughts(raw, final) {
 				return
 			}
 			continue
-		case r.Thinks:
-			if !r.endUnmarked(raw, final) {
+		case r.ExpectThoughts:
+			if !r.skipUnmarkedThoughts(raw, final) {
 				return
 			}
 			continue
 		}
 		end := r.at
-		for end < len(raw) && !special[raw[end]] {
+		for end < len(raw) && !isSpecial[raw[end]] {
 			end++
 		}
 		r.show(raw[r.at:end])
 		if r.at = end; end == len(raw) {
 			return
 		}
-		if !r.look(raw, final) {
+		if !r.special(raw, final) {
 			return
 		}
 	}
 }
 
-// show adds text for people. It begins with what can be seen.
+// show adds text for people. Leading white space is dropped.
 func (r *Reader) show(s string) {
 	if r.out.Len() == 0 {
 		s = strings.TrimLeft(s, " \t\r\n")
@@ -151,12 +151,12 @@ func (r *Reader) show(s string) {
 	}
 }
 
-// look reads what begins at a special byte. It returns false if more must come
-// before that is clear.
-func (r *Reader) look(raw string, final bool) bool {
+// special reads what begins at a special byte. It returns false if more text is
+// needed.
+func (r *Reader) special(raw string, final bool) bool {
 	rest := raw[r.at:]
 	if r.out.Len() == 0 && r.fence == "" {
-		// A model may begin as the messages of people begin.
+		// A model may imitate the time stamps of user messages.
 		n, partly := window.StampIn(rest)
 		if partly && !final {
 			return false
@@ -169,7 +169,7 @@ func (r *Reader) look(raw string, final bool) bool {
 	case c == '`' || c == '~':
 		return r.code(raw, final)
 	case c < 0x20 || c == 0x7f:
-		return r.skip(1) // no terminal is to get it
+		return r.skip(1) // a terminal must not get it
 	case c == 0xc2:
 		if len(rest) == 1 && !final {
 			return false
@@ -194,8 +194,7 @@ func (r *Reader) look(raw string, final bool) bool {
 	return r.keep(raw, 1)
 }
 
-// skip goes over n bytes of raw that are for nobody, and keep over those that
-// are text.
+// skip drops the next n bytes of raw; keep shows them.
 func (r *Reader) skip(n int) bool {
 	r.at += n
 	return true
@@ -206,12 +205,12 @@ func (r *Reader) keep(raw string, n int) bool {
 	return r.skip(n)
 }
 
-// code reads a fence or a run of backticks: what is in code is text.
+// code reads a fence or a run of backticks: everything in code is text.
 func (r *Reader) code(raw string, final bool) bool {
 	rest := raw[r.at:]
 	run := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
 	if run == len(rest) && !final {
-		return false // it may become longer
+		return false // the run may become longer
 	}
 	line, _, whole := strings.Cut(rest[run:min(len(rest), run+longestSpan)], "\n")
 	whole = whole || final || len(line) == longestSpan
@@ -249,10 +248,10 @@ func (r *Reader) code(raw string, final bool) bool {
 	return r.keep(raw, run)
 }
 
-// longestSpan is how far on the end of code in a line is looked for.
+// longestSpan is how far the end of inline code is looked for.
 const longestSpan = 400
 
-// closingRun is where a run of just n backticks begins in line, or -1.
+// closingRun returns the index in line of a run of exactly n backticks, or -1.
 func closingRun(line string, n int) int {
 	for i := 0; ; {
 		at := strings.IndexByte(line[i:], '`')
@@ -268,7 +267,7 @@ func closingRun(line string, n int) int {
 	}
 }
 
-// lineStart reports whether nothing but blanks stand before the end of s in its line.
+// lineStart reports whether s ends at the start of a line, apart from spaces.
 func lineStart(s string) bool {
 	s = strings.TrimRight(s, " \t\r")
 	return s == "" || s[len(s)-1] == '\n'

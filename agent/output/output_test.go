@@ -13,7 +13,7 @@ import (
 
 func known(name string) bool { return name == "time" || name == "web_fetch" }
 
-// in short writes what an answer holds.
+// short writes an answer in short.
 func short(a output.Answer) string {
 	var b strings.Builder
 	b.WriteString(a.Text)
@@ -23,7 +23,7 @@ func short(a output.Answer) string {
 	if a.Thought {
 		b.WriteString(" (thought)")
 	}
-	if a.Lone {
+	if a.UnmarkedThoughts {
 		b.WriteString(" (lone)")
 	}
 	return b.String()
@@ -92,7 +92,7 @@ var written = []struct{ name, in, want string }{
 	{"function of nothing", `<function=fly>{}</function>`, `<function=fly>{}</function>`},
 }
 
-// mentions speak of marks and hold none.
+// mentions are texts that only mention marks.
 var mentions = []string{
 	"Models write <think> and </think> around their thoughts.",
 	"Use <think>…</think> for that.",
@@ -129,7 +129,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadWithoutTools: then nothing is a call.
+// TestReadWithoutTools: without tools no text is a call.
 func TestReadWithoutTools(t *testing.T) {
 	const text = `<tool_call>{"name":"time","arguments":{}}</tool_call>`
 	if got := output.Read(text, nil); got.Text != text || got.Calls != nil {
@@ -137,11 +137,11 @@ func TestReadWithoutTools(t *testing.T) {
 	}
 }
 
-// stream reads text in pieces, and checks what is shown on the way: it grows
-// until it is the answer, and nothing of what is for nobody is in it.
+// stream reads text in pieces, and checks what is shown on the way: it grows until it
+// is the answer, and contains nothing that must not be shown.
 func stream(t failer, pieces []string, thinks bool) output.Answer {
 	t.Helper()
-	r := output.Reader{Tool: known, Thinks: thinks}
+	r := output.Reader{Tool: known, ExpectThoughts: thinks}
 	before, shrunk := "", 0
 	for _, p := range pieces {
 		now := r.Add(p)
@@ -151,10 +151,10 @@ func stream(t failer, pieces []string, thinks bool) output.Answer {
 		before = now
 	}
 	a := r.End()
-	if shrunk > 0 && !a.Lone {
+	if shrunk > 0 && !a.UnmarkedThoughts {
 		t.Errorf("Add(%q) took text back, and no thoughts", pieces)
 	}
-	if end := strings.TrimSpace(strings.ToValidUTF8(before, "\uFFFD")); !strings.HasPrefix(a.Text, end) && !output.Blank(end) && !a.Lone {
+	if end := strings.TrimSpace(strings.ToValidUTF8(before, "\uFFFD")); !strings.HasPrefix(a.Text, end) && !output.Blank(end) && !a.UnmarkedThoughts {
 		t.Errorf("Add(%q) showed %q, and the answer is %q", pieces, end, a.Text)
 	}
 	return a
@@ -165,7 +165,7 @@ type failer interface {
 	Errorf(format string, args ...any)
 }
 
-// TestStream: however an answer comes, it holds the same.
+// TestStream: an answer has the same content however it is cut into pieces.
 func TestStream(t *testing.T) {
 	all := append([]string(nil), mentions...)
 	for _, test := range written {
@@ -192,7 +192,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// fragments are marks, and what stands around them.
+// fragments returns marks with text around them.
 func fragments() (list []string) {
 	list = []string{" ", "\n", ".", "Hello", "`", "```", "```json\n", "{", "\"", "(", "<", "[", "<|message|>", "analysis", "final", "assistant", "<|end_header_id|>", `{"name":"time","arguments":{}}`}
 	for _, m := range output.Marks() {
@@ -201,27 +201,27 @@ func fragments() (list []string) {
 	return list
 }
 
-// TestThinks: where the answer before had thoughts that nothing began, the next
-// one shows nothing until they end.
+// TestThinks: if the model's last answer began with unmarked thoughts, nothing of the
+// next is shown until its thoughts end.
 func TestThinks(t *testing.T) {
-	r := output.Reader{Thinks: true}
+	r := output.Reader{ExpectThoughts: true}
 	if got := r.Add("Okay, the user") + r.Add(" is back.</th"); got != "" {
 		t.Errorf("the thoughts are shown: %q", got)
 	}
 	if got := r.Add("ink>\n\nHello"); got != "Hello" {
 		t.Errorf("Add = %q, want Hello", got)
 	}
-	if a := r.End(); a.Text != "Hello" || !a.Thought || !a.Lone {
+	if a := r.End(); a.Text != "Hello" || !a.Thought || !a.UnmarkedThoughts {
 		t.Errorf("End = %+v", a)
 	}
-	r = output.Reader{Thinks: true}
+	r = output.Reader{ExpectThoughts: true}
 	r.Add("Hello, no thoughts")
-	if a := r.End(); a.Text != "Hello, no thoughts" || a.Thought || a.Lone {
+	if a := r.End(); a.Text != "Hello, no thoughts" || a.Thought || a.UnmarkedThoughts {
 		t.Errorf("without thoughts: %+v", a)
 	}
 }
 
-// TestCallsAreNotShown: while a call comes, nobody reads its beginning.
+// TestCallsAreNotShown: the beginning of a call is not shown while it streams.
 func TestCallsAreNotShown(t *testing.T) {
 	for _, test := range written {
 		a := output.Read(test.in, known)
@@ -282,7 +282,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// TestLongAnswers: what a model repeats for ever costs little.
+// TestLongAnswers: endlessly repeated marks cost little time.
 func TestLongAnswers(t *testing.T) {
 	for _, piece := range append(fragments(), "`a` ``b", "<tool_call>{\"name\":", "<think> a", "</s><s>", " `x") {
 		text := strings.Repeat(piece, 200_000/len(piece))

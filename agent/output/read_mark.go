@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// mark reads the mark m, with which raw goes on. It returns false if more must
-// come before it is clear whether it is one, or only spoken of.
+// mark reads the mark m, which comes next in raw. It returns false if more text is
+// needed to decide whether it acts as a mark or is only mentioned.
 func (r *Reader) mark(raw string, m *mark, final bool) bool {
 	n := len(m.text)
 	before, after := raw[:r.at], raw[r.at+n:]
@@ -18,18 +18,18 @@ func (r *Reader) mark(raw string, m *mark, final bool) bool {
 		if after == "" && !final {
 			return false
 		}
-		if start || aloud(before, after) && !strings.HasPrefix(after, " ") {
-			return r.think(n, m.pair)
+		if start || actsAsMark(before, after) && !strings.HasPrefix(after, " ") {
+			return r.beginThoughts(n, m.pair)
 		}
-		return r.mention(raw, m)
+		return r.keepPair(raw, m)
 	case pairs:
-		return r.mention(raw, m)
+		return r.keepPair(raw, m)
 	case channel:
 		if start || lineStart(before) {
-			return r.message(raw, final)
+			return r.harmonyHeader(raw, final)
 		}
 	case calls:
-		if r.Tool != nil && r.failed < mostFailed {
+		if r.Tool != nil && r.failed < maxFailed {
 			return r.taggedCall(raw, m, final)
 		}
 	case closes:
@@ -40,13 +40,13 @@ func (r *Reader) mark(raw string, m *mark, final bool) bool {
 		if after == "" && !final {
 			return false
 		}
-		if aloud(before, after) || r.channel {
+		if actsAsMark(before, after) || r.channel {
 			r.takeBack()
 			return r.skip(n)
 		}
 	case begins:
 		if start && r.read.Calls == nil {
-			return r.role(raw, m, final)
+			return r.ownTurnStart(raw, m, final)
 		}
 		fallthrough
 	case ends:
@@ -60,16 +60,16 @@ func (r *Reader) mark(raw string, m *mark, final bool) bool {
 			r.channel = true // the next message of harmony
 			return r.skip(n)
 		}
-		if aloud(before, after) && (m.kind == begins || endsHere(after)) {
-			r.over = true
+		if actsAsMark(before, after) && (m.kind == begins || endsHere(after)) {
+			r.ended = true
 			return true
 		}
 	}
 	return r.keep(raw, n)
 }
 
-// mention takes m for text, and what closes it too.
-func (r *Reader) mention(raw string, m *mark) bool {
+// keepPair takes m, and the mark that closes it, for text.
+func (r *Reader) keepPair(raw string, m *mark) bool {
 	if r.open == nil {
 		r.open = make(map[string]int)
 	}
@@ -77,17 +77,17 @@ func (r *Reader) mention(raw string, m *mark) bool {
 	return r.keep(raw, len(m.text))
 }
 
-// think begins thoughts behind a mark of n bytes, which one of until ends.
-func (r *Reader) think(n int, until ...string) bool {
+// beginThoughts begins thoughts after a mark of n bytes. Any mark of until ends them.
+func (r *Reader) beginThoughts(n int, until ...string) bool {
 	r.until = until
 	r.skip(n)
 	r.seen = r.at
 	return true
 }
 
-// endThoughts goes to the end of the thoughts. It returns false if that has not
-// come.
-func (r *Reader) endThoughts(raw string, final bool) bool {
+// skipThoughts skips to the end of the thoughts, or returns false if that has not
+// arrived.
+func (r *Reader) skipThoughts(raw string, final bool) bool {
 	at, n := first(raw, r.seen, r.until)
 	if at < 0 {
 		r.seen = max(r.seen, len(raw)-longestMark)
@@ -99,7 +99,7 @@ func (r *Reader) endThoughts(raw string, final bool) bool {
 	r.read.Thought = true
 	r.at, r.until = at+n, nil
 	if n > 0 && strings.HasPrefix(raw[at:], "<|") {
-		r.at, r.channel = at, true // harmony: the mark is read as what it is
+		r.at, r.channel = at, true // harmony: read the mark itself next
 		if m, _ := markAt(raw[at:]); m != nil && m.kind == ends {
 			r.at += n
 		}
@@ -107,9 +107,9 @@ func (r *Reader) endThoughts(raw string, final bool) bool {
 	return true
 }
 
-// endUnmarked goes to the end of thoughts that nothing marks but their end.
-func (r *Reader) endUnmarked(raw string, final bool) bool {
-	at, n := first(raw, max(r.seen, r.at), closing)
+// skipUnmarkedThoughts skips thoughts that have an end mark only.
+func (r *Reader) skipUnmarkedThoughts(raw string, final bool) bool {
+	at, n := first(raw, max(r.seen, r.at), closingMarks)
 	switch {
 	case at >= 0:
 		r.takeBack()
@@ -118,21 +118,21 @@ func (r *Reader) endUnmarked(raw string, final bool) bool {
 		r.seen = max(r.at, len(raw)-longestMark)
 		return false
 	}
-	r.Thinks = false // there were none this time
+	r.ExpectThoughts = false // this answer has none
 	return true
 }
 
-// takeBack makes thoughts of all that was shown.
+// takeBack turns everything shown so far into thoughts.
 func (r *Reader) takeBack() {
 	r.out.Reset()
-	r.Thinks = false
-	r.read.Thought, r.read.Lone = true, true
+	r.ExpectThoughts = false
+	r.read.Thought, r.read.UnmarkedThoughts = true, true
 }
 
 var (
-	// closing are the marks that may end thoughts which nothing began.
-	closing = textsOf(closes)
-	// messageEnds end a message of harmony.
+	// closingMarks are the marks that may end thoughts without a begin mark.
+	closingMarks = textsOf(closes)
+	// messageEnds are the marks that end a message of harmony.
 	messageEnds = []string{"<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|channel|>"}
 
 	longestMark = len(slices.MaxFunc(marks, func(a, b mark) int { return len(a.text) - len(b.text) }).text)
@@ -147,8 +147,8 @@ func textsOf(k kind) (list []string) {
 	return list
 }
 
-// first is where the first of these marks stands in raw from there on, and its
-// length; -1 if there is none.
+// first returns the index in raw, at or after from, of the first mark in list, and
+// its length; -1 if there is none.
 func first(raw string, from int, list []string) (at, n int) {
 	at = -1
 	for _, text := range list {
@@ -159,12 +159,12 @@ func first(raw string, from int, list []string) (at, n int) {
 	return at, n
 }
 
-// longestHeader bounds the header of a message of harmony.
+// longestHeader limits the header of a message of harmony.
 const longestHeader = 200
 
-// message reads the header of a message of harmony, which says what it is:
+// harmonyHeader reads the header of a message of harmony, which says whether it holds
 // thoughts, the answer, or a call.
-func (r *Reader) message(raw string, final bool) bool {
+func (r *Reader) harmonyHeader(raw string, final bool) bool {
 	const head, body = "<|channel|>", "<|message|>"
 	rest := raw[r.at+len(head):]
 	name, _, found := strings.Cut(rest, body)
@@ -174,7 +174,7 @@ func (r *Reader) message(raw string, final bool) bool {
 	case !found && !final:
 		return false
 	case !found:
-		r.over = true // it ended in the header
+		r.ended = true // the answer ended in the header
 		return true
 	}
 	n := len(head) + len(name) + len(body)
@@ -187,49 +187,49 @@ func (r *Reader) message(raw string, final bool) bool {
 		r.channel = true
 		return true
 	default:
-		return r.think(n, messageEnds...)
+		return r.beginThoughts(n, messageEnds...)
 	}
 }
 
-// role skips the beginning of the model's own turn, up to where it speaks.
-func (r *Reader) role(raw string, m *mark, final bool) bool {
+// ownTurnStart skips the marks that begin the model's own turn, up to the text.
+func (r *Reader) ownTurnStart(raw string, m *mark, final bool) bool {
 	rest := raw[r.at:]
 	i := strings.Index(rest, m.pair)
 	switch {
 	case i > longestHeader, i < 0 && len(rest) > longestHeader:
-		r.over = true
+		r.ended = true
 	case i < 0 && !final:
 		return false
 	case i < 0:
-		r.over = true
+		r.ended = true
 	case m.pair == "<|channel|>":
 		r.channel = true
-		return r.skip(i) // which says more
+		return r.skip(i) // the header says more
 	default:
 		return r.skip(i + len(m.pair))
 	}
 	return true
 }
 
-// ownTurn follows the end of a message of harmony after which the model goes on.
+// ownTurn follows the end of a message of harmony if the model's turn continues.
 const ownTurn = "<|start|>assistant"
 
-// aloud reports whether a mark between before and after is one. A sentence that
-// speaks of it has a space, a bracket or a quote around it.
-func aloud(before, after string) bool {
+// actsAsMark reports whether a mark between before and after is a real one. A
+// sentence about marks has a space, a bracket or a quote around them.
+func actsAsMark(before, after string) bool {
 	switch {
 	case after != "" && closesQuote(after):
 		return false
-	case lineStart(before), touches(before):
+	case lineStart(before), joinedTo(before):
 		return true
 	default:
 		return sentenceEnds(strings.TrimRight(before, " \t")) && (after == "" || after[0] == '\n')
 	}
 }
 
-// touches reports whether before ends with a word or a sign to which a mark is
-// joined as templates join it.
-func touches(before string) bool {
+// joinedTo reports whether before ends with a word or a sign that a mark directly
+// follows, as in templates.
+func joinedTo(before string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	return !unicode.IsSpace(last) && !strings.ContainsRune("([{“‘«‹„", last)
 }
@@ -239,13 +239,13 @@ func closesQuote(after string) bool {
 	return strings.ContainsRune("\"'`”’»›)}],;|/\\*_", next)
 }
 
-// sentenceEnds reports whether a sentence ends with s.
+// sentenceEnds reports whether a sentence ends at the end of s.
 func sentenceEnds(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(s)
 	return strings.ContainsRune(".!?…。！？", last)
 }
 
-// endsHere reports whether what follows a mark shows that a turn ends with it:
+// endsHere reports whether the text after a mark shows that the turn ends there:
 // nothing, a new line, or another mark.
 func endsHere(after string) bool {
 	after = strings.TrimLeft(after, " \t\r")
