@@ -15,19 +15,19 @@ import (
 	"dragoman/sessions"
 )
 
-// Attachments are the files that came with messages.
+// Attachments reads files that came with messages.
 type Attachments interface {
-	// ReadPart reads a part of a file of k's conversation and no other's, from
-	// off on, and returns how much it read and how large the file is. There
-	// is no error at the end of the file. An error that is [fs.ErrNotExist]
-	// says that the conversation has no such file.
+	// ReadPart reads a part of a file of k's conversation, starting at off, and
+	// returns the number of bytes read and the file's size. The end of the file is
+	// not an error. If the conversation has no such file, the error is
+	// [fs.ErrNotExist].
 	ReadPart(k channels.Key, file string, p []byte, off int64) (n int, size int64, err error)
 }
 
 const (
-	// headBytes is how much of a file tells what it is.
+	// headBytes is how much of a file is read to find its type.
 	headBytes = 1 << 10
-	// maxFile bounds the name that the model gives.
+	// maxFile limits the name that the model writes.
 	maxFile = 512
 )
 
@@ -37,11 +37,11 @@ type attachmentArgs struct {
 	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
 }
 
-// ReadAttachment is the tool read_attachment: one page of a text file that
-// somebody sent in the current conversation.
+// ReadAttachment is the tool read_attachment: one page of a text file that was sent
+// in the current conversation.
 func ReadAttachment(files Attachments) agent.Tool {
 	return newReader(sessions.AttachmentTool, "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.", func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
-		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(filePage, filePage))
+		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	})
 }
 
@@ -85,13 +85,13 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 		return "", fmt.Errorf("%s (%s) is %s", label, channels.SizeText(size), otherText)
 	}
 	if offset == 0 {
-		text = strings.Replace(text, "\uFEFF", "", 1) // a mark of some editors
+		text = strings.Replace(text, "\uFEFF", "", 1) // a byte order mark
 	}
 	return text, nil
 }
 
-// attachmentError keeps the words of the operating system, and where files
-// are kept, to ourselves.
+// attachmentError hides the operating system's message, and where files are stored,
+// from the model.
 func attachmentError(label string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no file %s in this conversation (any more); messages name theirs after the word \"file\"", label)
@@ -101,7 +101,7 @@ func attachmentError(label string, err error) error {
 
 const otherText = "not UTF-8 text throughout, and cannot be read; ask for it as UTF-8 text"
 
-// kinds are files that are no text, by how they begin.
+// kinds are types of files that are not text, by their first bytes.
 var kinds = []struct{ begin, is string }{
 	{"%PDF-", "is a PDF, a kind that cannot be read yet; ask for the text of it"},
 	{"PK\x03\x04", "is an office document or an archive (ZIP), a kind that cannot be read yet; ask for the text of it"},
@@ -111,9 +111,9 @@ var kinds = []struct{ begin, is string }{
 	{"\xfe\xff", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},
 }
 
-// unreadable says why a file that begins with head cannot be shown as text, or
-// "". What the sender's program calls the file does not count: most programs
-// know no name for source code.
+// unreadable says why a file that begins with head cannot be shown as text, or "".
+// The media type that the sender's program gave is ignored, because most programs
+// have none for source code.
 func unreadable(head []byte) string {
 	for _, k := range kinds {
 		if bytes.HasPrefix(head, []byte(k.begin)) {

@@ -12,8 +12,8 @@ import (
 	"dragoman/channels"
 )
 
-// sent are files by the conversation's key and their last name, as
-// media.Store finds them.
+// sent are files by their conversation's key and last name, as media.Store finds
+// them.
 type sent map[string]string
 
 func (s sent) ReadPart(k channels.Key, file string, p []byte, off int64) (int, int64, error) {
@@ -54,8 +54,7 @@ func TestReadAttachment(t *testing.T) {
 	refuse(t, read, m{"file": strings.Repeat("x", 600)}, "has 600 bytes")
 }
 
-// What is no text is refused with what it is and what to do, whatever it is
-// called.
+// A file that is not text is refused with its type and what to do, whatever its name.
 func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 	for content, want := range map[string]string{
 		"%PDF-1.7\n%\xe2\xe3":                         "is a PDF, a kind that cannot be read yet",
@@ -80,7 +79,7 @@ func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Only files of the conversation that asks are there, and none without one.
+// Only files of the asking conversation can be read, and none without a conversation.
 func TestReadAttachmentOfOthers(t *testing.T) {
 	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"})
 	for _, file := range []string{"telegram_8/a.txt", "a.txt", "../telegram_8/a.txt", "/etc/passwd", "telegram_7/../telegram_8/a.txt", "a.txt\x00"} {
@@ -92,7 +91,7 @@ func TestReadAttachmentOfOthers(t *testing.T) {
 	}
 }
 
-// A large file comes in pages that together are the file.
+// A large file comes in pages that add up to the file.
 func TestReadAttachmentInPages(t *testing.T) {
 	content := strings.Repeat("größe und länge\n", 12<<20/18)
 	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // A small Debian has no zone files; ours must know Europe/Rome all the same.
+	_ "time/tzdata" // A minimal Debian has no zone files.
 
 	"dragoman/agent"
 )
@@ -14,8 +14,8 @@ type clockArgs struct {
 	Zone string `json:"zone,omitempty" jsonschema:"IANA time zone like Europe/Rome; default: the configured zone"`
 }
 
-// Clock is the tool time: the date, the time of day and the weekday somewhere, in
-// zone when the model names none.
+// Clock is the tool time: the date, time and weekday, in zone unless the model names
+// another.
 func Clock(zone *time.Location, now func() time.Time) agent.Tool {
 	return newReader("time", "Tell the current date, time and weekday.", func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
 		if args.Zone == "" {
@@ -29,8 +29,8 @@ func Clock(zone *time.Location, now func() time.Time) agent.Tool {
 	})
 }
 
-// loadZone finds a zone by its IANA name only: the machine's own zone
-// ("Local") concerns only the operator.
+// loadZone loads a zone by its IANA name. The machine's zone ("Local") is refused: it
+// concerns only the operator.
 func loadZone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	zone, err := time.LoadLocation(name)
@@ -46,9 +46,9 @@ func describeTime(t time.Time) string {
 		t.Format("Monday"), t.Format("2006-01-02 15:04:05"), describeZone(t), year, week, t.Unix())
 }
 
-// describeZone is the zone's name, if it has one that tells something, and how
-// far it is from UTC. The machine's own zone is called Local, which tells
-// nothing: it has at least a short name, as a rule.
+// describeZone returns the zone's name, if it has a useful one, and its distance from
+// UTC. The machine's zone is called Local, which says nothing; its short name is used
+// instead.
 func describeZone(t time.Time) string {
 	name := t.Location().String()
 	short, offset := t.Zone()

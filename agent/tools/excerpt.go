@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// excerpt is the part of text that has the most words of query, at most most
-// runes, on one line.
+// excerpt returns the part of text with the most words of query, at most most runes,
+// on one line.
 func excerpt(text, query string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
 	if len(runes) <= most {
@@ -24,8 +24,8 @@ func excerpt(text, query string, most int) string {
 	return out
 }
 
-// densest is where the part of text begins that has the most words of query, of
-// parts with so many runes that overlap by half; the first of several.
+// densest returns the start of the part of text with the most words of query. Parts
+// have size runes and overlap by half; the first of several wins.
 func densest(text []rune, query string, size int) (begin int) {
 	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	slices.Sort(words)

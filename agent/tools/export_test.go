@@ -13,25 +13,26 @@ import (
 	"dragoman/agent"
 )
 
-// CheckAddr is the guard's verdict on a resolved address.
+// CheckAddr is the guard's check of a resolved address.
 func CheckAddr(a netip.Addr) error { return checkAddr(a) }
 
-// CheckTarget is the guard's verdict on what a socket is about to connect to.
+// CheckTarget is the guard's check of an address that a socket is about to connect
+// to.
 func CheckTarget(target netip.AddrPort) error { return checkTarget(target) }
 
-// CheckURL is the guard's verdict on an address as it is written.
+// CheckURL is the guard's check of a URL.
 func CheckURL(u *url.URL) error { return checkURL(u) }
 
-// ReadPage makes text of a body.
+// ReadPage converts a body to text.
 func ReadPage(base *url.URL, contentType string, body []byte) (title, text, binary string) {
 	p := readPage(base, contentType, body)
 	return p.title, p.text, p.binary
 }
 
-// TempName is the file that write_file writes first.
+// TempName is the temporary file of write_file.
 const TempName = tempName
 
-// CheckRedirect is the verdict on a redirect between two addresses.
+// CheckRedirect is the check of a redirect from one URL to another.
 func CheckRedirect(from, to string) error {
 	old, err := http.NewRequest(http.MethodGet, from, nil)
 	if err != nil {
@@ -44,24 +45,24 @@ func CheckRedirect(from, to string) error {
 	return newFetcher(nil).checkRedirect(next, []*http.Request{old})
 }
 
-// HasProxy reports whether the client of web_fetch would ask for a proxy.
+// HasProxy reports whether web_fetch would use a proxy.
 func HasProxy() bool {
 	return newFetcher(nil).client.Transport.(*http.Transport).Proxy != nil
 }
 
-// FetchOptions are other bounds than the usual ones, where they are not 0.
+// FetchOptions override the default limits where they are not 0.
 type FetchOptions struct {
 	Timeout              time.Duration
 	BodyBytes, TextBytes int
-	Ports                []uint16 // beside the usual ones
+	Ports                []uint16 // besides the usual ones
 	Resolver             *net.Resolver
 
-	// exempt are servers on loopback that running lets pass.
+	// exempt are running servers on loopback that may be reached.
 	exempt  []netip.AddrPort
 	running func() bool
 }
 
-// WebFetchWith is web_fetch with these bounds.
+// WebFetchWith is web_fetch with these limits.
 func WebFetchWith(o FetchOptions) agent.Tool {
 	f := newFetcher(o.Resolver)
 	f.timeout, f.bodyBytes, f.textBytes = cmp.Or(o.Timeout, f.timeout), cmp.Or(o.BodyBytes, f.bodyBytes), cmp.Or(o.TextBytes, f.textBytes)
@@ -77,7 +78,7 @@ func WebFetchWith(o FetchOptions) agent.Tool {
 	return f.tool()
 }
 
-// OnLoopback lets a test fetch from its own servers, given by their URLs
+// OnLoopback lets a test fetch from its servers, given by their URLs
 // (http://127.0.0.1:41234), until it ends.
 func (o FetchOptions) OnLoopback(t testing.TB, servers ...string) FetchOptions {
 	t.Helper()

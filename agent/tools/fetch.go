@@ -24,9 +24,9 @@ type fetchArgs struct {
 
 // WebFetch is the tool web_fetch: a page from the public internet as text.
 //
-// It goes straight to the server, never through a proxy: a proxy would
-// connect where the guard cannot look. On a network that reaches IPv4 only
-// through NAT64 it therefore reaches IPv6 servers only.
+// It connects directly and never through a proxy, because the guard could not check a
+// proxy's connections. So on a network that reaches IPv4 only through NAT64 it can
+// reach IPv6 servers only.
 func WebFetch() agent.Tool { return newFetcher(nil).tool() }
 
 func (f *fetcher) tool() agent.Tool {
@@ -38,16 +38,16 @@ func (f *fetcher) tool() agent.Tool {
 // fetcher is the client behind web_fetch.
 type fetcher struct {
 	client *http.Client
-	// check decides on an address that a socket is about to connect to.
+	// check accepts or refuses an address that a socket is about to connect to.
 	check func(netip.AddrPort) error
-	// timeout bounds one call, redirects included.
+	// timeout limits one call, including redirects.
 	timeout time.Duration
-	// bodyBytes is how much of a page is read, counted after decompression, and
-	// textBytes how much readable text one call returns.
+	// bodyBytes limits how much of a page is read, after decompression, and textBytes
+	// how much text one call returns.
 	bodyBytes, textBytes int
 }
 
-// newFetcher looks names up with resolver; nil is the usual one.
+// newFetcher returns a fetcher that looks names up with resolver; nil is the default.
 func newFetcher(resolver *net.Resolver) *fetcher {
 	f := &fetcher{check: checkTarget, timeout: 20 * time.Second, bodyBytes: 2 << 20, textBytes: 24 << 10}
 	dialer := &net.Dialer{
@@ -62,7 +62,7 @@ func newFetcher(resolver *net.Resolver) *fetcher {
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 			ForceAttemptHTTP2:      true,
-			// Each call checks its own connections and leaves none behind.
+			// Each call checks its connections and leaves none open.
 			DisableKeepAlives: true,
 		},
 		CheckRedirect: f.checkRedirect,
@@ -70,8 +70,7 @@ func newFetcher(resolver *net.Resolver) *fetcher {
 	return f
 }
 
-// control is the hook of [net.Dialer]: address is what the kernel is about to
-// connect to.
+// control is the hook of [net.Dialer]: the kernel is about to connect to address.
 func (f *fetcher) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -80,7 +79,7 @@ func (f *fetcher) control(_ context.Context, _, address string, _ syscall.RawCon
 	return f.check(target)
 }
 
-// checkRedirect is asked before each redirect is followed.
+// checkRedirect is called before each redirect is followed.
 func (f *fetcher) checkRedirect(next *http.Request, via []*http.Request) error {
 	if len(via) > redirects {
 		return refusef("more than %d redirects", redirects)
@@ -88,15 +87,15 @@ func (f *fetcher) checkRedirect(next *http.Request, via []*http.Request) error {
 	if via[len(via)-1].URL.Scheme == "https" && next.URL.Scheme != "https" {
 		return refusef("a redirect from https to %s", next.URL.Scheme)
 	}
-	// The page that redirects must not learn who else was asked before.
+	// The next server must not learn which page redirected.
 	next.Header.Del("Referer")
 	return checkURL(next.URL)
 }
 
 const (
-	// maxURL bounds the address that the model writes.
+	// maxURL limits the address that the model writes.
 	maxURL = 4096
-	// redirects is how many are followed.
+	// redirects is how many redirects are followed.
 	redirects = 5
 )
 
@@ -123,7 +122,7 @@ func (f *fetcher) fetch(ctx context.Context, address string, offset int) (string
 	if err != nil {
 		return "", fetchFailed(ctx, err)
 	}
-	defer resp.Body.Close() // only read from
+	defer resp.Body.Close() // nothing was written
 	page, err := f.read(resp)
 	if err != nil {
 		return "", fetchFailed(ctx, err)
@@ -141,7 +140,7 @@ func fetchFailed(ctx context.Context, err error) error {
 		return cause
 	}
 	var lookup *net.DNSError
-	if errors.As(err, &lookup) { // its own text names our name server
+	if errors.As(err, &lookup) { // its text contains the address of our name server
 		return fmt.Errorf("%.100s could not be looked up: %s", lookup.Name, lookup.Err)
 	}
 	var wrapped *url.Error
@@ -151,8 +150,8 @@ func fetchFailed(ctx context.Context, err error) error {
 	return err
 }
 
-// read takes in at most bodyBytes of the body, as net/http has decompressed
-// it, so that a small answer cannot become a big one.
+// read reads at most bodyBytes of the decompressed body, so a small answer cannot
+// become a huge one.
 func (f *fetcher) read(resp *http.Response) (page, error) {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return page{}, fmt.Errorf("the server used an encoding that was not asked for (%.20q)", encoding)
@@ -170,8 +169,8 @@ func (f *fetcher) read(resp *http.Response) (page, error) {
 	return p, nil
 }
 
-// render says what the page is, that its words are not the person's, and then
-// gives a part of its text.
+// render says what the page is and that the person did not write it, followed by a
+// part of its text.
 func (f *fetcher) render(resp *http.Response, p page, offset int) (string, error) {
 	if p.binary != "" {
 		return "", fmt.Errorf("HTTP %d: %s is not text and cannot be shown", resp.StatusCode, p.binary)

@@ -20,7 +20,7 @@ import (
 	"dragoman/agent/tools"
 )
 
-// serve starts a server on loopback and says how often it was asked.
+// serve starts a server on loopback and counts its requests.
 func serve(t *testing.T, h http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
 	t.Helper()
 	var asked atomic.Int32
@@ -41,8 +41,8 @@ func TestFetchRefusesLoopback(t *testing.T) {
 	u, err := url.Parse(srv.URL)
 	ok(t, err)
 	number := uint16(netip.MustParseAddrPort(u.Host).Port())
-	// The port is allowed, so that only the address can be why. Some programs read
-	// odd spellings as addresses, as the resolver here does.
+	// The port is allowed, so only the address can be the reason. Some programs read
+	// odd spellings as addresses, and so does this resolver.
 	fetch := tools.WebFetchWith(tools.FetchOptions{Ports: []uint16{number}, Resolver: allLead(t, "127.0.0.1")})
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "0x7f.1", "①②⑦.⓪.⓪.①", "LOCALHOST"} {
 		refuse(t, fetch, m{"url": "http://" + host + ":" + port + "/"}, "not allowed")
@@ -117,7 +117,7 @@ func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
 	plain, asked := serve(t, hello)
 	srv := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer srv.Close()
-	// A certificate that nobody signed is refused before anything else.
+	// An untrusted certificate is refused first.
 	f := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL, plain.URL))
 	refuse(t, f, m{"url": srv.URL}, "certificate")
 	if asked.Load() != 0 {
@@ -131,7 +131,7 @@ func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
 	}
 }
 
-// resolver answers every question for an IPv4 address with what answers gives.
+// resolver answers every question for an IPv4 address with answers.
 func resolver(t *testing.T, answers func(question int32) []netip.Addr) *net.Resolver {
 	t.Helper()
 	pc, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -183,8 +183,8 @@ func answerQuestions(pc net.PacketConn, answers func(int32) []netip.Addr) {
 	}
 }
 
-// TestFetchRebinding has a name that leads to an allowed server first and to
-// a forbidden one on the same port later, or to both at once.
+// TestFetchRebinding: a name resolves first to an allowed server and later to a
+// forbidden one on the same port, or to both at once.
 func TestFetchRebinding(t *testing.T) {
 	good, bad := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	allowed, _ := serve(t, hello)
@@ -245,8 +245,8 @@ func TestFetchIgnoresProxies(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("the proxy was asked")
 	}
-	// net/http reads the environment once in a process, perhaps before this
-	// test set it, so look at the client as well.
+	// net/http reads the environment once per process, perhaps before this test sets
+	// it, so the client is checked as well.
 	if tools.HasProxy() {
 		t.Error("the client has a proxy")
 	}

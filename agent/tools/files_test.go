@@ -84,8 +84,8 @@ func TestReadFile(t *testing.T) {
 	refuse(t, read, m{}, "the path is empty")
 }
 
-// escapes are ways out of the workspace. Each is made by a function that gets
-// the workspace and a secret file beside it.
+// escapes are ways out of the workspace. Each function gets the workspace and a
+// secret file next to it.
 var escapes = map[string]func(dir, secret string) (path string, err error){
 	"dots":          func(_, _ string) (string, error) { return "../secret", nil },
 	"dots inside":   func(_, _ string) (string, error) { return "a/../../secret", nil },
@@ -105,7 +105,7 @@ var escapes = map[string]func(dir, secret string) (path string, err error){
 		return "p/self/environ", os.Symlink("/proc", filepath.Join(dir, "p"))
 	},
 	"proc fd": func(dir, secret string) (string, error) {
-		f, err := os.Open(secret) // stays open: the link below goes through it
+		f, err := os.Open(secret) // stays open, because the link below goes through it
 		if err != nil {
 			return "", err
 		}
@@ -153,8 +153,8 @@ func TestNothingLeadsOut(t *testing.T) {
 	}
 }
 
-// TestLinkRace swaps a folder for a link to the outside as fast as it can
-// while the tools read and write through it.
+// TestLinkRace swaps a folder for a link to the outside as fast as it can while the
+// tools read and write through it.
 func TestLinkRace(t *testing.T) {
 	top := t.TempDir()
 	dir, outside := filepath.Join(top, "workspace"), filepath.Join(top, "outside")
@@ -171,14 +171,14 @@ func TestLinkRace(t *testing.T) {
 			case <-done:
 				return
 			default:
-				// The folder and the link change places in one step.
+				// The folder and the link are swapped atomically.
 				_ = renameExchange(a, b)
 			}
 		}
 	})
 	read, write := tools.ReadFile(w), tools.WriteFile(w)
 	seen := map[string]int{}
-	// How often each side of the swap is met depends on the machine's mood.
+	// How often each side of the swap is hit depends on the machine.
 	enough := func(tries int) bool {
 		return tries >= 3000 && min(seen["public"], seen["refused"], seen["written"]) >= 20
 	}
@@ -287,8 +287,8 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// TestWriteIsWholeOrNothing reads a file with the operating system's own
-// means while it is replaced again and again.
+// TestWriteIsWholeOrNothing reads a file directly while it is replaced again and
+// again.
 func TestWriteIsWholeOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	write := tools.WriteFile(workspace(t, dir))

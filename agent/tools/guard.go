@@ -9,8 +9,8 @@ import (
 )
 
 // special4 are the IPv4 ranges that are not the public internet: IANA's
-// special-purpose registry, multicast, the reserved rest, and one public
-// address at which a cloud serves its machines' secrets.
+// special-purpose registry, multicast, the reserved rest, and one public address
+// where a cloud serves its machines' secrets.
 var special4 = prefixes(
 	"0.0.0.0/8",        // this network
 	"10.0.0.0/8",       // private
@@ -33,16 +33,16 @@ var special4 = prefixes(
 	"240.0.0.0/4",      // reserved, and broadcast
 )
 
-// global6 is the only IPv6 range that is given out as global unicast. What
-// lies outside of it (loopback, mapped and translated IPv4, unique local,
-// link-local, multicast, what nobody uses yet) is refused without a list.
+// global6 is the only IPv6 range assigned as global unicast. Everything outside of it
+// (loopback, mapped and translated IPv4, unique local, link-local, multicast,
+// unassigned) is refused without a list.
 var global6 = netip.MustParsePrefix("2000::/3")
 
 // special6 are the parts of global6 that are not the public internet.
 var special6 = prefixes(
 	"2001::/23",         // protocol assignments: Teredo, ORCHID, benchmarks
 	"2001:db8::/32",     // documentation
-	"2002::/16",         // 6to4: any IPv4 address in disguise
+	"2002::/16",         // 6to4: wraps any IPv4 address
 	"2620:4f:8000::/48", // AS112
 	"3fff::/20",         // documentation
 )
@@ -55,7 +55,7 @@ func prefixes(all ...string) []netip.Prefix {
 	return out
 }
 
-// checkAddr refuses every address that is not plainly on the public internet.
+// checkAddr refuses every address that is not clearly on the public internet.
 func checkAddr(addr netip.Addr) error {
 	switch {
 	case !addr.IsValid():
@@ -74,14 +74,14 @@ func checkAddr(addr netip.Addr) error {
 	return fmt.Errorf("%s is not on the public internet", addr)
 }
 
-// isISATAP reports whether addr carries an IPv4 address in its interface
-// identifier (RFC 5214), to which a tunnel would deliver.
+// isISATAP reports whether addr contains an IPv4 address in its interface identifier
+// (RFC 5214). A tunnel would deliver to it.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
 	return (b[8] == 0x00 || b[8] == 0x02) && b[9] == 0x00 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// refused marks what the guard does not let through.
+// refused is an error of the guard.
 type refused struct{ why error }
 
 func (r *refused) Error() string { return "not allowed: " + r.why.Error() }
@@ -90,8 +90,8 @@ func refusef(format string, args ...any) error {
 	return &refused{fmt.Errorf(format, args...)}
 }
 
-// checkTarget decides on the address that a socket is about to connect to, which
-// no spelling, redirect or second DNS answer gets past.
+// checkTarget accepts or refuses the address that a socket is about to connect to. No
+// spelling, redirect or second DNS answer can bypass this check.
 func checkTarget(target netip.AddrPort) error {
 	if err := checkAddr(target.Addr()); err != nil {
 		return &refused{err}
@@ -102,8 +102,8 @@ func checkTarget(target netip.AddrPort) error {
 	return nil
 }
 
-// checkURL refuses URLs that are no web addresses. Where they lead is decided
-// when that is known: see [checkTarget].
+// checkURL refuses URLs that are not web addresses. Where they lead is checked later:
+// see [checkTarget].
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -65,7 +65,7 @@ func TestCheckURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tools.CheckURL(u); err != nil { // localhost is a name: the dialer refuses it, see TestFetchRefusesLoopback
+		if err := tools.CheckURL(u); err != nil { // localhost is a name; the dialer refuses it: see TestFetchRefusesLoopback
 			t.Errorf("CheckURL(%s) = %v, want nil", text, err)
 		}
 	}
@@ -83,8 +83,7 @@ func TestCheckTarget(t *testing.T) {
 	}
 }
 
-// public is a second opinion on what the guard lets through, written the
-// other way round from what the standard library knows.
+// public is an independent check, built from what the standard library knows.
 func public(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !a.IsMulticast() && !a.IsUnspecified() && a.Zone() == ""
@@ -109,7 +108,7 @@ func FuzzCheckAddr(f *testing.F) {
 		if !public(a) {
 			t.Errorf("CheckAddr(%s) = nil, want a refusal", a)
 		}
-		if a.Is4() { // however it is wrapped, the verdict must be the same
+		if a.Is4() { // the result must be the same however it is wrapped
 			if err := tools.CheckAddr(netip.AddrFrom16(a.As16())); err != nil {
 				t.Errorf("CheckAddr(%s) = nil, but mapped into IPv6: %v", a, err)
 			}

@@ -16,13 +16,13 @@ import (
 type Searcher interface {
 	// Lookup finds messages of k by words in their content.
 	Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error)
-	// History says what a summary stands for.
+	// History is used to find what a summary covers.
 	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
 }
 
-// Bounds of search_history.
+// Limits of search_history.
 const (
-	mostFound    = 30
+	maxFound     = 30
 	excerptRunes = 400
 )
 
@@ -32,11 +32,11 @@ type searchArgs struct {
 	Before number `json:"before,omitempty" jsonschema:"Only messages before the one with this number"`
 }
 
-// SearchHistory is the tool search_history: it searches everything that was said
-// in the current conversation, also before a summary or a /new. Most results come
-// from what the model does not see any more, and some from its oldest part: a fact
-// is said once and asked for many times. The result says how many more matches
-// there are and how to read them.
+// SearchHistory is the tool search_history: it searches everything that was said in
+// the current conversation, including before a summary or a /new. Most results are
+// messages that the model no longer sees, and some are from the oldest of these,
+// because a fact is said once and asked about many times. The result says how many
+// more matches there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
 	return newReader(sessions.HistoryTool, "Search everything that was ever said in this conversation, also what is no longer in view.", func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
 		query := strings.TrimSpace(args.Query)
@@ -50,8 +50,8 @@ func SearchHistory(s Searcher) agent.Tool {
 		case c.Key.IsZero():
 			return "", errors.New("there is no history outside of a conversation")
 		}
-		w := &wanted{Searcher: s, key: c.Key, query: query}
-		if err := w.search(ctx, int64(args.Before), args.Limit.within(8, mostFound)); err != nil {
+		w := &historySearch{Searcher: s, key: c.Key, query: query}
+		if err := w.search(ctx, int64(args.Before), args.Limit.clamp(8, maxFound)); err != nil {
 			return "", storeFailed(ctx, err)
 		}
 		switch {
@@ -64,8 +64,8 @@ func SearchHistory(s Searcher) agent.Tool {
 	})
 }
 
-// speaker names who wrote m. People choose their names, so a line break in
-// one may not look like the next message.
+// speaker names the author of m. People choose their names, so a line break in one
+// must not look like the next message.
 func speaker(m sessions.Message) string {
 	name := strings.Join(strings.Fields(m.Name), " ")
 	return strings.TrimSpace(string(m.Role) + " " + name)

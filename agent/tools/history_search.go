@@ -10,25 +10,25 @@ import (
 	"dragoman/sessions"
 )
 
-// wanted is one search of a conversation.
-type wanted struct {
+// historySearch is one search of a conversation.
+type historySearch struct {
 	Searcher
 	key   channels.Key
 	query string
 	out   strings.Builder
 }
 
-// found is what a part of a conversation has.
+// found are the matches in a part of a conversation.
 type found struct {
 	newest, oldest []sessions.Message // no message is in both
 	all, some      int
 }
 
-// search writes the messages before the given one. If that is 0, it writes those
-// that a summary or a /new took out of view, and then the later ones. The model
-// sees the later ones already, so they get more than a quarter of the places only
-// if the others leave room.
-func (w *wanted) search(ctx context.Context, before int64, limit int) error {
+// search writes the matches before the given message. If that is 0, it writes the
+// matches that a summary or a /new took out of view, then the later ones. The model
+// already sees the later ones, so they get more than a quarter of the places only if
+// the others leave room.
+func (w *historySearch) search(ctx context.Context, before int64, limit int) error {
 	if before > 0 {
 		f, err := w.newest(ctx, sessions.Lookup{Before: before, Limit: limit})
 		w.write(f)
@@ -61,9 +61,9 @@ func (w *wanted) search(ctx context.Context, before int64, limit int) error {
 	return nil
 }
 
-// border is the last message that is not in view because a summary stands for
-// it or another generation has it.
-func (w *wanted) border(ctx context.Context) (int64, error) {
+// border returns the seq of the last message that is out of view, because a summary
+// covers it or it is in an earlier generation.
+func (w *historySearch) border(ctx context.Context) (int64, error) {
 	h, err := w.History(ctx, w.key, sessions.HistoryLimit{Messages: 1})
 	if err != nil {
 		return 0, err
@@ -75,14 +75,15 @@ func (w *wanted) border(ctx context.Context) (int64, error) {
 	return border, nil
 }
 
-// wider is how many messages are looked for, so that what is said again and again
-// in the same words, a question above all, leaves places to others.
-const wider = 100
+// lookupLimit is how many messages are looked up, so that a text that is repeated
+// often, above all a question, leaves room for others.
+const lookupLimit = 100
 
-// newest finds the best of a part, the newer first, the same words once.
-func (w *wanted) newest(ctx context.Context, l sessions.Lookup) (found, error) {
+// newest returns the best matches of a part, newer ones first, without repeated
+// texts.
+func (w *historySearch) newest(ctx context.Context, l sessions.Lookup) (found, error) {
 	places := l.Limit
-	l.Query, l.Limit = w.query, max(places, wider)
+	l.Query, l.Limit = w.query, max(places, lookupLimit)
 	hits, err := w.Lookup(ctx, w.key, l)
 	f := found{all: hits.All, some: hits.Some}
 	said := make(map[string]bool)
@@ -101,12 +102,12 @@ func (w *wanted) newest(ctx context.Context, l sessions.Lookup) (found, error) {
 	return f, err
 }
 
-// cut drops all but the first messages, most of them.
+// cut drops all but the first most messages.
 func (f *found) cut(most int) { f.newest = f.newest[:min(most, len(f.newest))] }
 
-// addOldest gives the last quarter of the places to the oldest messages with
-// all words, if there are more of those than places.
-func (w *wanted) addOldest(ctx context.Context, f *found, l sessions.Lookup) error {
+// addOldest gives the last quarter of the places to the oldest messages with all
+// words, if there are more of those than places.
+func (w *historySearch) addOldest(ctx context.Context, f *found, l sessions.Lookup) error {
 	places := len(f.newest) / 4
 	if f.all <= len(f.newest) || places == 0 {
 		return nil
@@ -123,9 +124,9 @@ func (w *wanted) addOldest(ctx context.Context, f *found, l sessions.Lookup) err
 	return nil
 }
 
-// write adds the messages of a part, and between the newest and the oldest how
-// to read the others.
-func (w *wanted) write(f found) {
+// write adds the messages of a part, and between the newest and the oldest how to
+// read the others.
+func (w *historySearch) write(f found) {
 	w.list(f.newest)
 	shown := len(f.newest) + len(f.oldest)
 	switch {
@@ -150,7 +151,7 @@ func more(n, counted int) string {
 	return fmt.Sprintf("%d more messages", n)
 }
 
-func (w *wanted) list(messages []sessions.Message) {
+func (w *historySearch) list(messages []sessions.Message) {
 	for _, m := range messages {
 		fmt.Fprintf(&w.out, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker(m), excerpt(m.Content, w.query, excerptRunes))
 	}

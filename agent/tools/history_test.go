@@ -39,7 +39,7 @@ func (c *chat) say(messages ...sessions.Message) {
 
 func (c *chat) user(text string) { c.say(sessions.Message{Role: sessions.RoleUser, Content: text}) }
 
-// summarize drops everything up to now from view.
+// summarize takes everything up to now out of view.
 func (c *chat) summarize() {
 	c.t.Helper()
 	h, err := c.History(c.t.Context(), c.key, sessions.HistoryLimit{Messages: 1})
@@ -49,7 +49,7 @@ func (c *chat) summarize() {
 
 var messageLine = regexp.MustCompile(`(?m)^\[message (\d+),`)
 
-// search is the result of the tool, and the numbers of the messages in it.
+// search returns the tool's result, and the numbers of the messages in it.
 func (c *chat) search(args m) (result, numbers string) {
 	c.t.Helper()
 	result = must(c.t, c.tool, args)
@@ -60,7 +60,7 @@ func (c *chat) search(args m) (result, numbers string) {
 	return result, strings.Join(all, " ")
 }
 
-// ask is a turn that searches for query and answers with what comes of it.
+// ask runs a turn that searches for query and answers with the result.
 func (c *chat) ask(query string) (result string) {
 	c.t.Helper()
 	result, _ = c.search(m{"query": query})
@@ -74,8 +74,8 @@ func (c *chat) ask(query string) (result string) {
 	return result
 }
 
-// A question that is asked again and again in the same words has all words of
-// the search, and what it asks for perhaps one: that has a place all the same.
+// A question that is repeated in the same words has all words of the search, and the
+// fact that it asks for perhaps one. The fact is still found.
 func TestSearchHistoryOfARepeatedQuestion(t *testing.T) {
 	c := newChat(t)
 	c.user("CompanyB offers the seats at $129.50 a month")
@@ -92,8 +92,8 @@ func TestSearchHistoryOfARepeatedQuestion(t *testing.T) {
 	}
 }
 
-// A search does not drown in what came of those before it, whether they are in
-// view or a summary stands for them too.
+// The results of earlier searches do not crowd out others, whether they are in view
+// or summarised.
 func TestSearchHistoryOftenAsked(t *testing.T) {
 	for name, every := range map[string]int{"no more summaries": 100, "a summary every third time": 3, "always a summary": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSearchHistoryOftenAsked(t *testing.T) {
 	}
 }
 
-// What is not in view gets the places; what is gets a quarter, or what is left.
+// Messages out of view get most places; those in view get a quarter, or what is left.
 func TestSearchHistoryOutOfView(t *testing.T) {
 	c := newChat(t)
 	for i := range 3 {
@@ -144,8 +144,8 @@ func TestSearchHistoryOutOfView(t *testing.T) {
 	}
 }
 
-// Nine later messages with all words hide nothing: the oldest is there, and
-// the result says how to read those between.
+// Nine later messages with all words do not hide the oldest, and the result says how
+// to read those between.
 func TestSearchHistoryReadsOn(t *testing.T) {
 	c := newChat(t)
 	c.user("The landlord wants a deposit of 1850")
@@ -180,8 +180,8 @@ func TestSearchHistoryReadsOn(t *testing.T) {
 	refuse(t, c.tool, m{"query": "deposit", "before": -1}, "before is the number of a message")
 }
 
-// The end of a long message is found, and the excerpt is the part with most of
-// the words.
+// The end of a long message is found, and the excerpt is the part with most of the
+// words.
 func TestSearchHistoryInALongMessage(t *testing.T) {
 	c := newChat(t)
 	c.user("Zebulon wrote: " + strings.Repeat("lorem ipsum dolor ", 4500) + " Zebulon pays $888. " + strings.Repeat("lorem ipsum ", 700))

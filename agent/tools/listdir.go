@@ -17,8 +17,8 @@ import (
 	"dragoman/agent"
 )
 
-// Bounds of list_dir: how many names of a folder are looked at, and how many
-// of them one call shows.
+// Limits of list_dir: how many names of a folder are read, and how many of them one
+// call shows.
 const (
 	maxNames  = 20_000
 	pageNames = 500
@@ -29,9 +29,9 @@ type listArgs struct {
 	Offset number `json:"offset,omitempty" jsonschema:"How many entries to skip; default 0"`
 }
 
-// ListDir is the tool list_dir: what a folder of w holds.
+// ListDir is the tool list_dir: the contents of a folder of w.
 func ListDir(w *Workspace) agent.Tool {
-	return newReader("list_dir", "List a folder in the workspace: names (folders end in /) and sizes in bytes.", in(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
+	return newReader("list_dir", "List a folder in the workspace: names (folders end in /) and sizes in bytes.", inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
 		return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
 	}))
 }
@@ -68,7 +68,7 @@ func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, e
 	return b.String(), nil
 }
 
-// names reads the sorted names of a folder, at most maxNames of them.
+// names returns the sorted names in a folder, at most maxNames.
 func (w *Workspace) names(dir string) (names []string, err error) {
 	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if errors.Is(err, syscall.ENOTDIR) {
@@ -87,14 +87,15 @@ func (w *Workspace) names(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// entry is the line for one name. What is there now counts; a file that went
-// away meanwhile is said to have.
+// entry returns the line for one name. It describes what is there now; a file that
+// was deleted meanwhile is "gone".
 func (w *Workspace) entry(dir, name string) string {
 	shown := name
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) {
 		shown = strconv.Quote(name)
 	}
-	// Through the root: a DirEntry would look by path, outside of its guard.
+	// Use the root: a DirEntry would look it up by path, without the root's
+	// protection.
 	info, err := w.root.Lstat(path.Join(dir, name))
 	switch {
 	case err != nil:

@@ -12,35 +12,34 @@ import (
 	"dragoman/sessions"
 )
 
-// Facts keeps what is remembered beyond any conversation. [sessions.Facts] is
-// one.
+// Facts stores what is remembered beyond any conversation. [sessions.Facts] is one.
 type Facts interface {
 	// Remember stores text in scope.
 	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)
-	// Recall finds facts of scope by words, best first; an empty query lists
-	// the newest.
+	// Recall finds facts of scope by words, best first; an empty query lists the
+	// newest.
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 	// Forget removes one fact of scope, or returns sessions.ErrNotFound.
 	Forget(ctx context.Context, scope string, id int64) error
 }
 
-// Bounds of the memory tools.
+// Limits of the memory tools.
 const (
-	maxFact   = 2000    // bytes
-	mostFacts = 50      // in one answer
-	maxKnown  = 4 << 10 // bytes of them in a prompt
+	maxFact  = 2000    // bytes
+	maxFacts = 50      // in one answer
+	maxKnown = 4 << 10 // bytes of facts in a prompt
 )
 
-// whose says which memory a call means: that of the person ("me"), of the chat
-// ("chat"), or the usual one ("").
+// whose says which memory a call means: the person's ("me"), the chat's ("chat"), or
+// the default ("").
 type whose string
 
-// scope decides whose memory a call means; about is what the model chose.
+// scope returns the scope of a call; about is the model's choice.
 //
-// In a private chat it is the person's, in a shared one the chat's. A
-// person's memory is out of reach in shared chats: everyone there reads the
-// answer, and whoever speaks last is not always the one who asked. The chat's
-// own memory can be chosen anywhere; it is that of this chat alone.
+// The default is the person's memory in a private chat, and the chat's in a shared
+// one. A person's memory cannot be reached in a shared chat: everyone there reads the
+// answer, and the last speaker may not be the one who asked. The chat's memory can be
+// chosen anywhere, because it belongs to this chat alone.
 func scope(c agent.Call, about whose) (string, error) {
 	id := c.Person.ID()
 	person, chat := sessions.PersonScope(c.Key.Channel(), id), sessions.ChatScope(c.Key)
@@ -67,12 +66,12 @@ func scope(c agent.Call, about whose) (string, error) {
 	return "", fmt.Errorf(`"about" must be "me" or "chat", not %.40q`, about)
 }
 
-// Known is what a prompt says about the person of a private chat: their newest
-// facts, at most most of them, or "" if there are none.
+// Known returns the text for a private chat's prompt with the person's newest facts,
+// at most most of them, or "" if there are none.
 func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, most int) (string, error) {
 	where, err := scope(agent.Call{Key: k, Person: p, Private: true}, "me")
 	if err != nil {
-		return "", nil //nolint:nilerr // the network does not say who it is
+		return "", nil //nolint:nilerr // the network does not vouch for the person
 	}
 	facts, err := f.Recall(ctx, where, "", most)
 	if err != nil {
@@ -102,7 +101,7 @@ func Remember(f Facts) agent.Tool {
 	return newTool(agent.Spec{
 		Name:        "remember",
 		Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
-		// A repeat would keep the fact twice.
+		// A repeat would store the fact twice.
 		Repeatable: false,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
 		where, err := scope(c, args.About)
@@ -132,7 +131,7 @@ type recallArgs struct {
 	Limit number `json:"limit,omitempty" jsonschema:"Most facts to return, up to 50; default 10"`
 }
 
-// Recall is the tool recall: it finds what was remembered.
+// Recall is the tool recall: it finds remembered facts.
 func Recall(f Facts) agent.Tool {
 	return newReader("recall", "Look up remembered facts by words; without a query the newest ones.", func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
 		where, err := scope(c, args.About)
@@ -142,7 +141,7 @@ func Recall(f Facts) agent.Tool {
 		if len(args.Query) > maxFact {
 			return "", fmt.Errorf("the query has %d bytes; use a few words", len(args.Query))
 		}
-		limit := args.Limit.within(10, mostFacts)
+		limit := args.Limit.clamp(10, maxFacts)
 		facts, err := f.Recall(ctx, where, strings.TrimSpace(args.Query), limit)
 		if err != nil {
 			return "", storeFailed(ctx, err)
@@ -163,12 +162,12 @@ type forgetArgs struct {
 	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
 }
 
-// Forget is the tool forget: it removes one remembered fact for good.
+// Forget is the tool forget: it deletes one remembered fact.
 func Forget(f Facts) agent.Tool {
 	return newTool(agent.Spec{
 		Name:        "forget",
 		Description: "Remove one remembered fact for good, by the number that recall shows.",
-		// A store may give the number of a forgotten fact to a new one.
+		// A store may give a deleted fact's number to a new one.
 		Repeatable: false,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
 		where, err := scope(c, args.About)
@@ -185,8 +184,8 @@ func Forget(f Facts) agent.Tool {
 	})
 }
 
-// storeFailed hides the store's own words, which may name files of the
-// operator, from the model. That the turn is over is passed on.
+// storeFailed hides the store's message, which may contain paths of the operator,
+// from the model. If ctx has ended, it returns ctx's cause.
 func storeFailed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -194,10 +193,10 @@ func storeFailed(ctx context.Context, err error) error {
 	return &storeError{cause: err}
 }
 
-// storeError says little to the model and keeps its cause for [errors.Is].
+// storeError tells the model little and keeps its cause for [errors.Is].
 type storeError struct{ cause error }
 
 func (e *storeError) Error() string { return "the store did not answer as it should; try again later" }
 
-// Unwrap returns what the store said.
+// Unwrap returns the store's error.
 func (e *storeError) Unwrap() error { return e.cause }

@@ -85,7 +85,7 @@ var (
 	aliceInGroup  = place{"telegram:-100", "7", false}
 	bobPrivate    = place{"telegram:8", "8", true}
 	bobInGroup    = place{"telegram:-100", "8", false}
-	aliceElsewere = place{"work:7", "7", true} // another bot, another network's 7
+	aliceElsewere = place{"work:7", "7", true} // another bot, where 7 is somebody else
 	nobodyPrivate = place{"irc:guest", "", true}
 	heartbeat     = place{"heartbeat:morning", "", false}
 )
@@ -225,8 +225,8 @@ func TestSearchHistory(t *testing.T) {
 	refuse(t, search, m{"query": " "}, "the query is empty")
 }
 
-// The prompt has whole facts, each in a line, as long as there is room; and none
-// of somebody whom the network does not name.
+// The prompt has whole facts, one a line, as long as there is room, and none about a
+// person whom the network does not identify.
 func TestKnown(t *testing.T) {
 	f, k, ann := &facts{}, channels.MustKey("telegram:1"), channels.Person{IDs: []string{"7"}}
 	known := func(p channels.Person) string {

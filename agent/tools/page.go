@@ -23,8 +23,8 @@ type page struct {
 	cut    bool   // the document was longer than what was read
 }
 
-// readPage makes text of a body. contentType is what the server says; without
-// a usable one the body's first bytes decide.
+// readPage converts a body to text. contentType is the server's; if it is not usable,
+// the first bytes of the body decide.
 func readPage(base *url.URL, contentType string, body []byte) page {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil || media == "" || media == "application/octet-stream" {
@@ -40,7 +40,7 @@ func readPage(base *url.URL, contentType string, body []byte) page {
 	return page{binary: media}
 }
 
-// isText reports whether a media type is read by people.
+// isText reports whether people can read a media type.
 func isText(media string) bool {
 	switch media {
 	case "application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml", "application/toml":
@@ -49,12 +49,12 @@ func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") && media != "image/svg+xml"
 }
 
-// toUTF8 decodes body by its declared or guessed character set. What cannot
-// be decoded becomes the replacement character.
+// toUTF8 decodes body by its declared or guessed character set. Invalid bytes become
+// the replacement character.
 func toUTF8(body []byte, contentType string) []byte {
 	encoding, name, certain := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
-	// The guess falls back to windows-1252 when the first kilobyte is ASCII,
-	// though most such pages are UTF-8.
+	// The guess is windows-1252 if the first kilobyte is ASCII, though most such
+	// pages are UTF-8.
 	if name == "utf-8" || !certain && utf8.Valid(body) {
 		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	}
@@ -65,8 +65,8 @@ func toUTF8(body []byte, contentType string) []byte {
 	return bytes.ToValidUTF8(decoded, []byte("\uFFFD"))
 }
 
-// tidyText drops control characters and white space at the ends of lines, and
-// makes one empty line of several.
+// tidyText drops control characters and trailing white space, and reduces several
+// empty lines to one.
 func tidyText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\uFEFF' {
@@ -91,7 +91,7 @@ func tidyText(s string) string {
 	return b.String()
 }
 
-// htmlPage reads the document's main part as text.
+// htmlPage converts the main part of the document to text.
 func htmlPage(base *url.URL, body []byte) page {
 	root, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -107,8 +107,8 @@ func htmlPage(base *url.URL, body []byte) page {
 	return page{title: w.title, text: tidyText(w.b.String())}
 }
 
-// mainPart is the only <main> or else the only <article> of a document, if it
-// holds text worth reading alone; nil otherwise.
+// mainPart returns the only <main> or else the only <article> of a document, if it
+// has enough text to be read alone; otherwise nil.
 func mainPart(root *html.Node) *html.Node {
 	for _, tag := range []atom.Atom{atom.Main, atom.Article} {
 		var found []*html.Node
@@ -135,12 +135,12 @@ func textLength(n *html.Node) int {
 	return length
 }
 
-// writer turns a document into text, in the order of the document.
+// writer converts a document to text, in document order.
 type writer struct {
 	b     strings.Builder
 	base  *url.URL
 	title string
-	// pre counts the elements around us that keep white space.
+	// pre counts the enclosing elements that keep white space.
 	pre int
 	// gap says that white space was read and not yet written.
 	gap bool
@@ -155,7 +155,7 @@ func (w *writer) findTitle(root *html.Node) {
 	}
 }
 
-// hidden are elements whose content is not the page's text.
+// hidden are elements whose content is not part of the page's text.
 var hidden = map[atom.Atom]bool{
 	atom.Head: true, atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true,
 	atom.Svg: true, atom.Iframe: true, atom.Object: true, atom.Canvas: true, atom.Nav: true,
@@ -178,7 +178,7 @@ var openings = map[atom.Atom]string{
 	atom.Li: "- ", atom.Dd: "  ", atom.Td: "| ", atom.Th: "| ", atom.Hr: "---",
 }
 
-// node writes n and what is below it. The parser bounds how deep that is.
+// node writes n and everything below it. The parser limits the depth.
 func (w *writer) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
@@ -218,7 +218,7 @@ func (w *writer) node(n *html.Node) {
 	w.line(around)
 }
 
-// words writes text, white space made one space unless it is kept.
+// words writes text, with white space reduced to one space outside of pre.
 func (w *writer) words(s string) {
 	if w.pre > 0 {
 		w.flushGap()
@@ -235,8 +235,8 @@ func (w *writer) words(s string) {
 	}
 }
 
-// flushGap writes one space for the white space that was read before, but
-// not at the beginning of a line.
+// flushGap writes one space for the white space that was read before, but not at the
+// beginning of a line.
 func (w *writer) flushGap() {
 	if w.gap && !w.endsWith("\n") && !w.endsWith(" ") && w.b.Len() > 0 {
 		w.b.WriteByte(' ')
@@ -260,7 +260,7 @@ func (w *writer) endsWith(s string) bool {
 	return strings.HasSuffix(w.b.String(), s)
 }
 
-// link writes where an <a> leads, after its text.
+// link writes the target of an <a> after its text.
 func (w *writer) link(n *html.Node) {
 	href := attribute(n, "href")
 	if n.DataAtom != atom.A || href == nil {
@@ -273,7 +273,7 @@ func (w *writer) link(n *html.Node) {
 	here, there := *w.base, *target
 	here.Fragment, there.Fragment = "", ""
 	if here.String() == there.String() {
-		return // a place on the same page
+		return // a link within the page
 	}
 	text := target.String()
 	if len(text) <= 300 {
@@ -283,7 +283,7 @@ func (w *writer) link(n *html.Node) {
 	}
 }
 
-// attribute returns the value of an attribute, nil without it.
+// attribute returns the value of an attribute, or nil.
 func attribute(n *html.Node, key string) *string {
 	for i := range n.Attr {
 		if n.Attr[i].Key == key {

@@ -107,8 +107,8 @@ func TestCharacterSetsAndTypes(t *testing.T) {
 	}
 }
 
-// TestHostileHTML has pages of half the body limit that are meant to
-// take long. Each must be done in a time that a person would wait.
+// TestHostileHTML reads pages of half the body limit that are made to be slow. Each
+// must finish in a time that a person would wait.
 func TestHostileHTML(t *testing.T) {
 	const size = 1 << 20
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }

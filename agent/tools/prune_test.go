@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// reading is a model that reads a file, page by page, and then says so. It
-// keeps how the first page was shown in each request.
+// reading is a model that reads a file page by page and then answers. It records how
+// the first page is shown in each request.
 type reading struct {
 	calls []string // arguments of read_file, one call a request
 	shown []string
@@ -42,9 +42,9 @@ func (m *reading) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{call}}, Finish: "tool_calls"}, nil
 }
 
-// TestCase36ReadFileIsPruned: with the defaults a page that read_file returned
-// is shown by its ends once a third of the window is taken, and as a notice
-// once half of it is. The transcript keeps the page.
+// TestCase36ReadFileIsPruned: with the defaults a page of read_file is cut to its
+// ends once a third of the window is taken, and becomes a notice once half of it is.
+// The transcript keeps the page.
 func TestCase36ReadFileIsPruned(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder

@@ -23,13 +23,13 @@ type readArgs struct {
 
 // ReadFile is the tool read_file: one page of a text file in w.
 func ReadFile(w *Workspace) agent.Tool {
-	return newReader("read_file", "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.", in(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
-		return w.read(args.Path, int64(args.Offset), args.Limit.within(filePage, filePage))
+	return newReader("read_file", "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.", inWorkspace(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
+		return w.read(args.Path, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	}))
 }
 
-// read returns at most limit bytes of the file, starting at offset, and says
-// which bytes they are.
+// read returns at most limit bytes of the file, starting at offset, and says which
+// bytes they are.
 func (w *Workspace) read(path string, offset int64, limit int) (string, error) {
 	clean, err := local(path)
 	if err != nil {
@@ -56,9 +56,9 @@ func (w *Workspace) read(path string, offset int64, limit int) (string, error) {
 	return renderPage(clean, page[:n], offset, limit, size)
 }
 
-// openRegular opens a file for reading and looks at what was really opened.
+// openRegular opens a file for reading and checks the open file, not the path.
 func (w *Workspace) openRegular(path string) (f *os.File, size int64, err error) {
-	// Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+	// Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
 	f, err = w.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, 0, explain(path, err)
@@ -73,17 +73,17 @@ func (w *Workspace) openRegular(path string) (f *os.File, size int64, err error)
 	return f, info.Size(), nil
 }
 
-// filePage is how much of a file one call shows.
+// filePage is how many bytes of a file one call shows.
 const filePage = 32 << 10
 
-// pageRest is how much more than its limit is read for a page, in bytes: the
-// rest of a rune that the offset cuts, and of one that the limit cuts.
+// pageRest is how many bytes are read beyond a page's limit: the rest of a rune that
+// the offset cuts, and of one that the limit cuts.
 const pageRest = 2 * utf8.UTFMax
 
-// renderPage puts a line in front of a page that says what it is. page begins
-// at offset and holds up to pageRest bytes more than limit. A page that goes on
-// ends after its last line break if that lies in its second half, else before the
-// rune that the limit cuts, or after it if it is the only one.
+// renderPage puts a line in front of a page that says which part it is. page begins
+// at offset and holds up to pageRest bytes more than limit. If more follows, the page
+// ends after its last line break if that is in its second half, otherwise before the
+// rune that the limit cuts, or after that rune if it is the only one.
 func renderPage(path string, page []byte, offset int64, limit int, size int64) (string, error) {
 	begin := 0
 	if offset > 0 {
@@ -119,10 +119,10 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 	return fmt.Sprintf("[%s: bytes %d to %d of %d; go on with offset %d]\n%s", path, from, to, size, to, text), nil
 }
 
-// ReadFile reads a whole file of w for the program itself, under the same
-// guard as the tools: a HEARTBEAT.md that is a link to somewhere else is not
-// followed there. At most one byte more than most is read, so that the caller
-// sees that there is more. A missing file is [fs.ErrNotExist].
+// ReadFile reads a whole file of w for the program itself, with the same protection
+// as the tools: a HEARTBEAT.md that is a link to another place is not followed. It
+// reads at most one byte more than most, so that the caller can tell that there is
+// more. A missing file is [fs.ErrNotExist].
 func (w *Workspace) ReadFile(name string, most int64) ([]byte, error) {
 	clean, err := local(name)
 	if err != nil {

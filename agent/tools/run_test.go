@@ -15,8 +15,7 @@ import (
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
-// curious is a model that tries to remember, to recall and to search before it
-// answers.
+// curious is a model that tries to remember, recall and search before it answers.
 type curious struct{ results []string }
 
 func (*curious) Name() string { return "curious" }
@@ -38,8 +37,8 @@ func (m *curious) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	return agent.Response{Finish: "stop", Message: sessions.Message{Role: sessions.RoleAssistant, Content: "done"}}, nil
 }
 
-// A run without a key is answered, and reads and writes nothing, also through
-// its tools.
+// A run without a key is answered, and stores and reads nothing, even through its
+// tools.
 func TestCase55RunWithoutAKey(t *testing.T) {
 	store := sqlitetest.Open(t, nil)
 	defer store.Close()
@@ -74,7 +73,7 @@ func TestCase55RunWithoutAKey(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// dumped is all that a store holds.
+// dumped returns everything in a store.
 func dumped(t *testing.T, s *sqlitetest.Store) []string {
 	t.Helper()
 	var all []string

@@ -13,8 +13,8 @@ import (
 	"dragoman/agent/tools"
 )
 
-// Pages of any size from any offset are text, however wide its characters are,
-// and lead to the end.
+// Pages of any size from any offset are valid text, however wide the characters, and
+// lead to the end.
 func TestSmallestPages(t *testing.T) {
 	dir := t.TempDir()
 	w, err := tools.OpenWorkspace(dir, tools.WorkspaceOptions{})
@@ -48,7 +48,7 @@ func TestSmallestPages(t *testing.T) {
 	}
 }
 
-// What must stay private is found through links, also before it is there.
+// Private paths are found through links, even before they exist.
 func TestAWorkspaceDoesNotHoldSecretsToCome(t *testing.T) {
 	dir := t.TempDir()
 	ws, link := filepath.Join(dir, "ws"), filepath.Join(dir, "link")

@@ -1,23 +1,20 @@
-// Package tools holds the tools that come with Dragoman: files in a
-// workspace, the time, web pages, long-term memory, and a search through what
-// was said.
+// Package tools holds the built-in tools: files in a workspace, the time, web pages,
+// long-term memory, and a search through the conversation.
 //
-// The promise: a tool reaches exactly what its description says, whatever the
-// model writes into its arguments. The file tools open everything through an
-// [os.Root] and touch regular files with a single name only, so that neither
-// "..", nor a link, nor a race between two of them leads out of the workspace.
-// web_fetch decides at the moment of connecting, on the address that was
-// really resolved, so that neither a spelling, nor a redirect, nor a name that
-// changes its address leads into the operator's network. Memory and search
-// take their scope from the call, never from the model.
+// The promise: a tool reaches exactly what its description says, whatever the model
+// writes into its arguments. The file tools open everything through an [os.Root] and
+// touch only regular files without hard links, so neither "..", nor a link, nor a
+// race that swaps them leads out of the workspace. web_fetch checks the resolved
+// address at the moment of connecting, so no spelling, redirect or change of a DNS
+// name leads into the operator's network. Memory and search take their scope from the
+// call, never from the model.
 //
-// Failure: every error is a sentence for the model that says what to do
-// instead. It names no path outside the workspace and no secret. A tool that
-// fails has changed nothing, with one exception: write_file may leave behind
-// parent folders that it made.
+// Failure: every error is a sentence that tells the model what to do instead. It
+// contains no path outside the workspace and no secret. A tool that fails has changed
+// nothing, except that write_file may leave empty parent folders.
 //
-// Nothing here starts goroutines of its own; web_fetch closes its
-// connections before it returns. All tools are safe for concurrent use.
+// Nothing here starts goroutines; web_fetch closes its connections before it returns.
+// All tools are safe for concurrent use.
 package tools
 
 import (
@@ -37,16 +34,16 @@ import (
 	"dragoman/agent"
 )
 
-// tool is an [agent.Tool] made of a description and a function whose
-// arguments are decoded into an A.
+// tool is an [agent.Tool] with a description and a function. Its arguments are
+// decoded into an A.
 type tool[A any] struct {
 	spec agent.Spec
 	run  func(ctx context.Context, c agent.Call, args A) (string, error)
 }
 
-// newTool declares a tool whose arguments are the fields of A, with what the
-// model is told of each in the tag jsonschema. Those without omitempty must be
-// given, and no others may be.
+// newTool declares a tool whose arguments are the fields of A. The tag jsonschema
+// describes each to the model. Fields without omitempty are required, and others are
+// refused.
 func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
 	if err == nil {
@@ -58,22 +55,22 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 	return &tool[A]{spec, run}
 }
 
-// newReader declares a tool that changes nothing, so that it may run beside others
-// and again.
+// newReader declares a tool that changes nothing, so it may run beside others and be
+// repeated.
 func newReader[A any](name, description string, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
 	return newTool(agent.Spec{Name: name, Description: description, Parallel: true, Repeatable: true}, run)
 }
 
-// argumentTypes are the schemas of our own types of arguments.
+// argumentTypes are the schemas of our argument types.
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[number](): {Type: "integer", Minimum: new(float64)},
 	reflect.TypeFor[whose]():  {Type: "string", Enum: []any{"me", "chat"}},
 }
 
-// Spec returns what the model is told.
+// Spec describes the tool to the model.
 func (t *tool[A]) Spec() agent.Spec { return t.spec }
 
-// Run decodes the arguments and does it.
+// Run decodes the arguments and runs the tool.
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	var args A
 	if err := decode(c.Args, &args); err != nil {
@@ -86,9 +83,8 @@ func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	return result, nil
 }
 
-// decode is strict: an argument that we do not know might have been meant to
-// change what the call does ("append": true on a tool that overwrites), so it
-// is refused rather than ignored.
+// decode is strict: an unknown argument might be meant to change what the call does
+// ("append": true on a tool that overwrites), so it is refused and not ignored.
 func decode(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -104,7 +100,7 @@ func decode(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// explainJSON says in the model's words what is wrong with its arguments.
+// explainJSON tells the model what is wrong with its arguments.
 func explainJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -119,14 +115,14 @@ func explainJSON(err error) error {
 // number is a whole number as models write it: 10, 10.0 or "10".
 type number int64
 
-// UnmarshalJSON reads all of these spellings.
+// UnmarshalJSON accepts all of these spellings.
 func (n *number) UnmarshalJSON(b []byte) error {
 	text := strings.Trim(string(b), `"`)
 	if text == "null" || text == "" {
 		return nil
 	}
 	float, err := strconv.ParseFloat(text, 64)
-	const exact = 1 << 53 // beyond it a float64 is no longer a whole number that was meant
+	const exact = 1 << 53 // beyond it a float64 cannot represent every whole number
 	if err != nil || float != math.Trunc(float) || float > exact || float < -exact {
 		return fmt.Errorf("%.40q is not a whole number", text)
 	}
@@ -134,8 +130,8 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// within is n, or otherwise where n is 0, but at least 1 and at most most.
-func (n number) within(otherwise, most int) int {
+// clamp returns n limited to 1 and most, or otherwise if n is 0.
+func (n number) clamp(otherwise, most int) int {
 	if n == 0 {
 		return otherwise
 	}

@@ -60,8 +60,8 @@ func all(t *testing.T) []agent.Tool {
 }
 
 func TestSpecs(t *testing.T) {
-	// What a repeat would do is a promise to the loop: it decides what happens
-	// to a call that a crash interrupted.
+	// Repeatable is a promise to the loop: it decides what happens to a call that a
+	// crash interrupted.
 	want := map[string]struct{ parallel, repeatable bool }{
 		"list_dir": {true, true}, "read_file": {true, true}, "write_file": {false, false},
 		"time": {true, true}, "web_fetch": {true, true}, "recall": {true, true},
@@ -181,7 +181,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("in %v it is %q, want %q", test.zone, got, test.want)
 		}
 	}
-	// The machine's own zone has a name of its own here and another elsewhere.
+	// The machine's zone has one name here and another elsewhere.
 	if got := must(t, tools.Clock(time.Local, now), m{}); strings.Contains(got, "Local") || !strings.Contains(got, "UTC") {
 		t.Errorf("in the machine's zone it is %q", got)
 	}

@@ -14,41 +14,39 @@ import (
 	"dragoman/agent"
 )
 
-// WorkspaceOptions bound what the file tools do. The zero value works.
+// WorkspaceOptions limit the file tools. The zero value works.
 type WorkspaceOptions struct {
-	// Private are paths that hold what the model must never see: the store,
-	// the configuration, files with secrets. [OpenWorkspace] refuses a
-	// workspace that is one of them or contains one.
+	// Private are paths that the model must never see: the store, the configuration,
+	// files with secrets. [OpenWorkspace] refuses a workspace that is or contains one
+	// of them.
 	Private []string
-	// PerChat gives each conversation a folder of its own in the workspace,
-	// which is all that its tools see. Those of operators see the workspace.
+	// PerChat gives each conversation a separate folder in the workspace, and its
+	// tools see nothing else. Operators' tools see the whole workspace.
 	PerChat bool
-	// Quota is how many bytes the files may take together: those of the
-	// workspace, or with PerChat those of each conversation. 0: no bound.
+	// Quota limits the bytes of all files together: in the workspace, or with PerChat
+	// in each conversation's folder. 0: no limit.
 	Quota int64
-	// Operators are names of files in the workspace itself that only operators
-	// may write, in upper or lower case.
+	// Operators are names of files at the top of the workspace that only operators
+	// may write. Case is ignored.
 	Operators []string
 }
 
-// Workspace is the folder that the file tools see. Nothing outside it can be
-// named, and inside it only folders and regular files that have no second
-// name (hard link) elsewhere.
+// Workspace is the folder that the file tools see. They can name nothing outside of
+// it, and inside only folders and regular files without hard links.
 type Workspace struct {
 	root *os.Root
 	o    WorkspaceOptions
-	chat bool // it is the folder of a conversation
-	// write is held while a file is replaced: write_file uses one temporary
-	// name per folder, so that a crash leaves at most one behind, which the
-	// next write removes.
+	chat bool // it is a conversation's folder
+	// write is held while a file is replaced: write_file uses one temporary name per
+	// folder, so a crash leaves at most one such file, which the next write removes.
 	write *sync.Mutex
 }
 
-// kernel are folders whose files are not files.
-var kernel = []string{"/proc", "/sys", "/dev"}
+// kernelFolders are folders of the kernel's pseudo files.
+var kernelFolders = []string{"/proc", "/sys", "/dev"}
 
-// OpenWorkspace makes dir if it is missing and opens it. The caller closes it
-// when no tool runs any more.
+// OpenWorkspace creates dir if it is missing, and opens it. The caller must close it
+// after the last tool has run.
 func OpenWorkspace(dir string, o WorkspaceOptions) (*Workspace, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("tools: make the workspace: %w", err)
@@ -67,7 +65,7 @@ func OpenWorkspace(dir string, o WorkspaceOptions) (*Workspace, error) {
 	return &Workspace{root: root, o: o, write: new(sync.Mutex)}, nil
 }
 
-// Close gives the folder back. Tools that are called later fail.
+// Close closes the folder. Later tool calls fail.
 func (w *Workspace) Close() error {
 	if err := w.root.Close(); err != nil {
 		return fmt.Errorf("tools: close the workspace: %w", err)
@@ -75,21 +73,21 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// Tools are all file tools of w.
+// Tools returns all file tools of w.
 func (w *Workspace) Tools() []agent.Tool {
 	return []agent.Tool{ListDir(w), ReadFile(w), WriteFile(w)}
 }
 
-// refusePrivate keeps the workspace real away from what the kernel and we
-// keep to ourselves.
+// refusePrivate refuses the workspace real if it overlaps folders of the kernel or
+// contains private paths.
 func refusePrivate(real string, private []string) error {
-	for _, dir := range kernel {
+	for _, dir := range kernelFolders {
 		if contains(dir, real) || contains(real, dir) {
 			return fmt.Errorf("tools: the workspace %s may not hold %s or lie in it: choose a separate folder", real, dir)
 		}
 	}
 	for _, path := range private {
-		secret, err := placeOf(path)
+		secret, err := futurePath(path)
 		if err != nil {
 			return fmt.Errorf("tools: find %s: %w", path, err)
 		}
@@ -100,7 +98,7 @@ func refusePrivate(real string, private []string) error {
 	return nil
 }
 
-// realPath is path without links, from the root of the file system.
+// realPath returns path, absolute and without links.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -109,31 +107,31 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// placeOf is realPath for something that may not be there yet: what counts is
-// where it will be.
-func placeOf(path string) (string, error) {
+// futurePath is realPath for something that may not exist yet: it returns where it
+// will be.
+func futurePath(path string) (string, error) {
 	real, err := realPath(path)
 	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && dir != path {
-		real, err = placeOf(dir)
+		real, err = futurePath(dir)
 		return filepath.Join(real, filepath.Base(path)), err
 	}
 	return real, err
 }
 
-// contains reports whether path is dir or lies below it; both are clean.
+// contains reports whether path is dir or below it; both are clean.
 func contains(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Bounds on the names that the file tools take.
+// Limits of paths in the file tools.
 const (
 	maxPath  = 1024
 	maxDepth = 32
 )
 
-// local checks a path that the model wrote and returns it clean. The checks
-// are for clear words only: it is [os.Root] that keeps a path inside.
+// local checks a path that the model wrote and returns it clean. The checks only
+// produce clear messages; [os.Root] is what keeps a path inside.
 func local(path string) (string, error) {
 	switch {
 	case path == "":
@@ -157,7 +155,7 @@ func local(path string) (string, error) {
 	return clean, nil
 }
 
-// regular refuses everything but a plain file with one name.
+// regular refuses everything but a regular file without hard links.
 func regular(path string, info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
@@ -167,16 +165,15 @@ func regular(path string, info fs.FileInfo) error {
 	case !mode.IsRegular():
 		return fmt.Errorf("%q is not a regular file", path)
 	}
-	// A hard link is a second name of a file that may well be outside of the
-	// workspace, where os.Root cannot see it.
+	// A hard link is a second name of a file, perhaps outside of the workspace, which
+	// os.Root cannot see.
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink != 1 {
 		return fmt.Errorf("%q has more than one name (a hard link), perhaps outside of the workspace, and is not touched", path)
 	}
 	return nil
 }
 
-// explain turns an error of [os.Root] into a sentence without the words of
-// the operating system's interface.
+// explain rewrites an error of [os.Root] for the model, without system call names.
 func explain(path string, err error) error {
 	var inner *fs.PathError
 	switch {
@@ -184,7 +181,7 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%q does not exist", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%q may not be opened (permission denied)", path)
-	case errors.Is(err, syscall.ENOTDIR), errors.As(err, &inner) && inner.Err.Error() == "not a directory": // OpenRoot has only the words
+	case errors.Is(err, syscall.ENOTDIR), errors.As(err, &inner) && inner.Err.Error() == "not a directory": // OpenRoot returns only this text
 		return fmt.Errorf("a part of %q is not a folder", path)
 	case errors.Is(err, syscall.ENOSPC):
 		return errors.New("the disk is full")

@@ -12,23 +12,23 @@ import (
 	"dragoman/channels"
 )
 
-// chatsFolder is where the folders of the conversations lie in the workspace.
+// chatsFolder holds the folders of the conversations in the workspace.
 const chatsFolder = "chats"
 
-// in has run work in the part of w that its call sees.
-func in[A any](w *Workspace, run func(context.Context, *Workspace, agent.Call, A) (string, error)) func(context.Context, agent.Call, A) (string, error) {
+// inWorkspace makes run work in the part of w that its call may see.
+func inWorkspace[A any](w *Workspace, run func(context.Context, *Workspace, agent.Call, A) (string, error)) func(context.Context, agent.Call, A) (string, error) {
 	return func(ctx context.Context, c agent.Call, args A) (string, error) {
-		seen, err := w.of(c)
+		seen, err := w.forCall(c)
 		if err != nil {
 			return "", err
 		}
-		defer seen.leave()
+		defer seen.release()
 		return run(ctx, seen, c, args)
 	}
 }
 
-// of is the workspace that c sees; leave must be called when c is done.
-func (w *Workspace) of(c agent.Call) (*Workspace, error) {
+// forCall returns the workspace that c may see. The caller must release it.
+func (w *Workspace) forCall(c agent.Call) (*Workspace, error) {
 	if !w.o.PerChat || c.Operator {
 		return w, nil
 	}
@@ -43,18 +43,17 @@ func (w *Workspace) of(c agent.Call) (*Workspace, error) {
 	return &Workspace{root: root, o: w.o, chat: true, write: w.write}, nil
 }
 
-// leave gives back what of took.
-func (w *Workspace) leave() {
+// release closes what forCall opened.
+func (w *Workspace) release() {
 	if w.chat {
-		_ = w.root.Close() // nothing is written through it
+		_ = w.root.Close() // nothing was written through it
 	}
 }
 
-// allowed refuses to write base in folder if it is an operator's file and c is
-// of somebody else. Where the file lies is decided by the open folder, which a
-// link may have led to, and by the file itself, which the file system may know
-// by other spellings.
-func (w *Workspace) allowed(c agent.Call, folder *os.Root, base string) error {
+// checkOperatorFile refuses to write base in folder if it is an operator's file and c
+// is not an operator's call. It compares the open folder, which a link may have led
+// to, and the file itself, which the file system may know by other spellings.
+func (w *Workspace) checkOperatorFile(c agent.Call, folder *os.Root, base string) error {
 	if c.Operator || w.chat {
 		return nil
 	}
@@ -69,7 +68,7 @@ func (w *Workspace) allowed(c agent.Call, folder *os.Root, base string) error {
 	for _, name := range w.o.Operators {
 		theirs, err := w.root.Stat(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			theirs = nil // it leads out of the workspace, where no tool reaches it
+			theirs = nil // it leads out of the workspace, which no tool can reach
 		}
 		mine, _ := folder.Lstat(base)
 		same := theirs != nil && mine != nil && os.SameFile(theirs, mine)
@@ -80,18 +79,18 @@ func (w *Workspace) allowed(c agent.Call, folder *os.Root, base string) error {
 	return nil
 }
 
-// blockSize is the least that a file takes on a disk: a million empty files are
-// not free.
+// blockSize is the smallest space of a file on disk: a million empty files are not
+// free.
 const blockSize = 4096
 
 func onDisk(n int64) int64 { return max(blockSize, (n+blockSize-1)/blockSize*blockSize) }
 
-// errEnough ends a walk as soon as the quota is reached.
-var errEnough = errors.New("enough")
+// errFull ends a walk as soon as the quota is reached.
+var errFull = errors.New("enough")
 
-// room refuses a write after which the files would take more than the quota. A
-// write that does not make the file larger is always allowed.
-func (w *Workspace) room(ctx context.Context, clean string, args writeArgs) error {
+// checkQuota refuses a write after which the files would take more than the quota. A
+// write that does not enlarge its file is always allowed.
+func (w *Workspace) checkQuota(ctx context.Context, clean string, args writeArgs) error {
 	held, after := int64(0), int64(len(args.Content))
 	if info, err := w.root.Lstat(clean); err == nil && info.Mode().IsRegular() {
 		held = onDisk(info.Size())
@@ -113,18 +112,18 @@ func (w *Workspace) room(ctx context.Context, clean string, args writeArgs) erro
 			info, err = d.Info()
 		}
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // gone meanwhile
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		case err != nil:
 			return explain(name, err)
 		case name != ".":
 			used += onDisk(info.Size())
 		}
 		if used+more > w.o.Quota {
-			return errEnough
+			return errFull
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errFull) {
 		return fmt.Errorf("the workspace is full: its files may take %s together. Nothing was written. Make other files shorter first, or tell the person",
 			channels.SizeText(w.o.Quota))
 	}

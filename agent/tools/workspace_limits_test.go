@@ -34,7 +34,8 @@ func as(tool agent.Tool, key string, operator bool) func(t *testing.T, args m) (
 	}
 }
 
-// What is run by itself is written by operators alone, by whatever name.
+// Files that Dragoman runs by itself can be written only by operators, by whatever
+// name.
 func TestOperatorsFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := tools.WriteFile(opened(t, dir, tools.WorkspaceOptions{Operators: []string{"HEARTBEAT.md"}}))
@@ -70,15 +71,14 @@ func TestOperatorsFiles(t *testing.T) {
 			t.Errorf("write_file(%q) = %v, want no error", path, err)
 		}
 	}
-	// A link of the operator's leads to another file, which is then theirs.
+	// If the operator's file is a link, its target is protected too.
 	ok(t, os.Rename(filepath.Join(dir, "HEARTBEAT.md"), filepath.Join(dir, "notes/beat.md")))
 	ok(t, os.Symlink("notes/beat.md", filepath.Join(dir, "HEARTBEAT.md")))
 	refused("notes/beat.md")
 	refused("HEARTBEAT.md")
 }
 
-// With PerChat no conversation sees the files of another, and operators see
-// all.
+// With PerChat no conversation sees the files of another, and operators see all.
 func TestWorkspacePerChat(t *testing.T) {
 	dir := t.TempDir()
 	w := opened(t, dir, tools.WorkspaceOptions{PerChat: true, Quota: 16 << 10, Operators: []string{"HEARTBEAT.md"}})
@@ -102,7 +102,7 @@ func TestWorkspacePerChat(t *testing.T) {
 				t.Errorf("%s reads %s: %q", key, path, got)
 			}
 		}
-		// Each has its own quota.
+		// Each chat has a separate quota.
 		if _, err := as(tools.WriteFile(w), key, false)(t, m{"path": "b", "content": strings.Repeat("x", 5000)}); err == nil || !strings.Contains(err.Error(), "the workspace is full") {
 			t.Errorf("%s writes more than its quota: %v", key, err)
 		}
@@ -118,8 +118,8 @@ func TestWorkspacePerChat(t *testing.T) {
 	}
 }
 
-// A full workspace takes nothing more, says so, and keeps what it holds; what
-// makes a file no larger goes on.
+// A full workspace accepts no more, says so, and keeps its files. Writes that do not
+// enlarge a file still work.
 func TestWorkspaceQuota(t *testing.T) {
 	dir := t.TempDir()
 	write := tools.WriteFile(opened(t, dir, tools.WorkspaceOptions{Quota: 20 << 10}))

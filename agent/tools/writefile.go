@@ -14,10 +14,10 @@ import (
 	"dragoman/agent"
 )
 
-// maxFileBytes is the greatest size of a file that write_file makes.
+// maxFileBytes is the largest file that write_file makes.
 const maxFileBytes = 1 << 20
 
-// tempName is the file that write_file writes before it takes its real name.
+// tempName is the temporary file that write_file renames.
 const tempName = ".dragoman-write.tmp"
 
 type writeArgs struct {
@@ -26,17 +26,17 @@ type writeArgs struct {
 	Append  bool   `json:"append,omitempty" jsonschema:"Add to the end instead of replacing; default false"`
 }
 
-// WriteFile is the tool write_file: it replaces a file of w, whole or not at
-// all, also when the machine loses power.
+// WriteFile is the tool write_file: it replaces a file of w atomically, even if the
+// machine loses power.
 func WriteFile(w *Workspace) agent.Tool {
 	return newTool(agent.Spec{
 		Name:        "write_file",
 		Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
-		// Two calls may mean the same file, and a person or another chat may
-		// have changed it between a crash and the repeat.
+		// Two calls may mean the same file, and a person or another chat may have
+		// changed it between a crash and the repeat.
 		Parallel:   false,
 		Repeatable: false,
-	}, in(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
+	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)
 	}))
 }
@@ -58,7 +58,7 @@ func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (str
 	w.write.Lock()
 	defer w.write.Unlock()
 
-	if err := w.room(ctx, clean, args); err != nil {
+	if err := w.checkQuota(ctx, clean, args); err != nil {
 		return "", err
 	}
 	dir, base := path.Split(clean)
@@ -66,8 +66,8 @@ func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (str
 	if err != nil {
 		return "", err
 	}
-	defer folder.Close() // synced where it matters
-	if err := w.allowed(c, folder, base); err != nil {
+	defer folder.Close() // synced where needed
+	if err := w.checkOperatorFile(c, folder, base); err != nil {
 		return "", err
 	}
 	size, err := w.replace(folder, clean, base, args)
@@ -77,13 +77,13 @@ func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (str
 	return fmt.Sprintf("Wrote %s (%d bytes).", clean, size), nil
 }
 
-// folder opens dir, made first if need be. Everything that follows happens
-// relative to the open folder: it cannot be exchanged for another meanwhile.
+// folder opens dir, creating it if needed. Everything after that is relative to the
+// open folder, so it cannot be swapped for another.
 func (w *Workspace) folder(dir string) (*os.Root, error) {
 	folder, err := w.root.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = w.root.MkdirAll(dir, 0o700)
-		// A folder's name is durable when the folder above it is synced.
+		// A folder's name is durable when its parent is synced.
 		for up := dir; up != "." && err == nil; {
 			up = path.Dir(up)
 			err = syncDir(w.root, up)
@@ -98,8 +98,8 @@ func (w *Workspace) folder(dir string) (*os.Root, error) {
 	return folder, nil
 }
 
-// replace writes the temporary file, makes it durable, and renames it. name
-// is what the model called the file, base its name in folder.
+// replace writes the temporary file, makes it durable, and renames it. name is the
+// model's name of the file, base its name in folder.
 func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) (size int, err error) {
 	mode := fs.FileMode(0o600)
 	content := args.Content
@@ -124,11 +124,11 @@ func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) 
 		return 0, explain(name, err)
 	}
 	if err := writeNew(folder, tempName, content, mode); err != nil {
-		_ = folder.Remove(tempName) // or the next write does it
+		_ = folder.Remove(tempName) // otherwise the next write removes it
 		return 0, explain(name, err)
 	}
 	if err := folder.Rename(tempName, base); err != nil {
-		_ = folder.Remove(tempName) // or the next write does it
+		_ = folder.Remove(tempName) // otherwise the next write removes it
 		return 0, explain(name, err)
 	}
 	if err := syncDir(folder, "."); err != nil {
@@ -137,7 +137,7 @@ func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) 
 	return len(content), nil
 }
 
-// appended is what the file holds, followed by more.
+// appended returns the content of the file followed by more.
 func (w *Workspace) appended(name, more string) (string, error) {
 	f, size, err := w.openRegular(name)
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *Workspace) appended(name, more string) (string, error) {
 	return string(held) + more, nil
 }
 
-// writeNew makes a file that did not exist and returns once it is durable.
+// writeNew creates a new file and returns once it is durable.
 func writeNew(folder *os.Root, name, content string, mode fs.FileMode) error {
 	f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
