@@ -38,7 +38,7 @@ func TestTruncationIsLogged(t *testing.T) {
 		"it fits":     {c, same, sessions.History{}, ""},
 		"nothing old": {c, fails(recap.ErrNothingToSummarize), long, `level=INFO msg="context truncated" key=%s reason="no old messages to summarise"`},
 		"it failed":   {c, fails(errors.New("no")), long, `level=INFO msg="context truncated" key=%s reason="the summary failed"`},
-		"it rests":    {c, fails(recap.ErrRests), long, `level=DEBUG msg="context truncated" key=%s reason="summaries rest after one that failed"`},
+		"it rests":    {c, fails(recap.ErrPaused), long, `level=DEBUG msg="context truncated" key=%s reason="summaries rest after one that failed"`},
 		"too long":    {c, same, long, `level=INFO msg="context truncated" key=%s reason="too long in spite of a summary"`},
 		"off":         {off, same, long, `level=DEBUG msg="context truncated" key=%s reason="summaries are off"`},
 		"a job":       {c, nil, long, `level=INFO msg="context truncated" key=%s reason="no transcript"`},

@@ -115,7 +115,7 @@ func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 // the view is cut and says so, at the same place for many requests. Only the failure
 // itself is a warning, not every turn after it.
 func TestMaxMessagesWithoutSummary(t *testing.T) {
-	for _, cause := range []error{recap.ErrBadSummary, recap.ErrRests} {
+	for _, cause := range []error{recap.ErrBadSummary, recap.ErrPaused} {
 		m := newScript(t, say("ok"))
 		var log strings.Builder
 		a := newAgent(t, m, agent.Options{Compaction: windowed(), Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -280,7 +280,7 @@ func (r *run) compact(ctx context.Context, keep *window.Keep) error {
 		if errors.Is(err, recap.ErrLongSummary) {
 			r.cutReason = cutLittle
 		}
-		if errors.Is(err, recap.ErrRests) {
+		if errors.Is(err, recap.ErrPaused) {
 			level, r.cutReason = slog.LevelDebug, cutRests // it was a warning when it failed
 		}
 		r.a.log.Log(ctx, level, "could not summarise the conversation; leaving older messages out of the request",

@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	summaryPause = 10 * time.Minute // after a failure, for that conversation
-	askedPause   = time.Minute      // the same if a person asks for the next one
-	// briefPause is the same after a failure that may pass by itself, as of a
-	// server that was restarted. It grows up to summaryPause.
+	summaryPause = 10 * time.Minute // after a failure, per conversation
+	askedPause   = time.Minute      // the same if a person asks
+	// briefPause follows a failure that may pass soon, for example while a server
+	// restarts. It grows up to summaryPause.
 	briefPause = 10 * time.Second
 )
 
-// job is the summary of one conversation that waits for a slot or is being made.
+// job is the summary of one conversation that is queued or running.
 type job struct {
-	queued  bool  // a background task comes for it
-	least   Level // that the conversation must have reached then
+	queued  bool  // a background task will take it
+	least   Level // what the conversation must reach then
 	running bool
-	// asker is the newest command that wants it, to answer if it fails; nil:
-	// nobody asked.
+	// asker is the newest command that wants it, to tell if it fails; nil: none.
 	asker *channels.Inbound
-	ended chan struct{} // closed when it is over
+	ended chan struct{} // closed at the end
 	err   error         // why it failed, once ended is closed
 }
 
-// pause is kept after failures.
+// pause records failures of a conversation's summaries.
 type pause struct {
 	failures int
-	failed   time.Time // when the last one did
-	until    time.Time // the next one by itself
+	failed   time.Time // when the last one failed
+	until    time.Time // no automatic summary before
 }
 
-// left is how long none is begun. A person who asks for one does not wait as long.
-func (p pause) left(now time.Time, asked bool) time.Duration {
+// remaining returns how long no summary is started. A person who asks for one waits
+// less.
+func (p pause) remaining(now time.Time, asked bool) time.Duration {
 	until := p.until
 	if again := p.failed.Add(askedPause); asked && again.Before(until) {
 		until = again
@@ -43,16 +43,16 @@ func (p pause) left(now time.Time, asked bool) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// queue notes that a background task comes for a summary of k, or returns what
-// keeps it from that: one is on its way, or they rest. Who asks for one that is
-// on its way hears of its failure too.
-func (s *Summaries) queue(k channels.Key, least Level, asker *channels.Inbound) (busy bool, rests time.Duration) {
+// queue adds a job for a background task, or returns what prevents it: a summary is
+// on its way, or they are paused. A person who asks for one that is on its way is
+// told if it fails.
+func (s *Summaries) queue(k channels.Key, least Level, asker *channels.Inbound) (busy bool, paused time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j, busy := s.jobs[k]
 	if !busy {
-		if rests = s.pauses[k].left(s.opts.Now(), asker != nil); rests > 0 {
-			return false, rests
+		if paused = s.pauses[k].remaining(s.opts.Now(), asker != nil); paused > 0 {
+			return false, paused
 		}
 		j = &job{queued: true, least: least, ended: make(chan struct{})}
 		s.jobs[k] = j
@@ -63,8 +63,8 @@ func (s *Summaries) queue(k channels.Key, least Level, asker *channels.Inbound) 
 	return busy, 0
 }
 
-// come begins the queued summary of k, unless a turn has overtaken it.
-func (s *Summaries) come(k channels.Key) (least Level, ok bool) {
+// startQueued starts the queued summary of k, unless a turn has overtaken it.
+func (s *Summaries) startQueued(k channels.Key) (least Level, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.jobs[k]
@@ -79,8 +79,9 @@ func (s *Summaries) come(k channels.Key) (least Level, ok bool) {
 	return j.least, true
 }
 
-// overtake begins a summary of k for a turn that waits, whether one is queued or
-// not. If one is running, that is j; if they rest, it is nil.
+// overtake starts a summary of k for a turn that waits, queued or not. If one is
+// running, it returns that job and false. If summaries are paused, it returns nil and
+// false.
 func (s *Summaries) overtake(k channels.Key) (j *job, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *Summaries) overtake(k channels.Key) (j *job, ok bool) {
 	switch {
 	case j != nil && j.running:
 		return j, false
-	case j == nil && s.pauses[k].left(s.opts.Now(), false) > 0:
+	case j == nil && s.pauses[k].remaining(s.opts.Now(), false) > 0:
 		return nil, false
 	case j == nil:
 		j = &job{ended: make(chan struct{})}
@@ -98,22 +99,22 @@ func (s *Summaries) overtake(k channels.Key) (j *job, ok bool) {
 	return j, true
 }
 
-// wanted reports whether a person wants the summary of k that is being made.
+// wanted reports whether a person wants the running summary of k.
 func (s *Summaries) wanted(k channels.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jobs[k].asker != nil
 }
 
-// end says what the running summary of k came to: err, which need not be a
-// failure of k's summaries. It returns who had asked for it.
-func (s *Summaries) end(k channels.Key, err error, failed bool) (asker *channels.Inbound) {
+// endJob records the result of the running summary of k and returns the command that
+// asked for it. err need not count as a failure.
+func (s *Summaries) endJob(k channels.Key, err error, failed bool) (asker *channels.Inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.jobs[k]
 	j.err = err
 	close(j.ended)
-	if err != nil && !failed && j.queued { // what was cancelled may still be made by the task that comes
+	if err != nil && !failed && j.queued { // the background task may still make the cancelled summary
 		s.jobs[k] = &job{queued: true, least: j.least, asker: j.asker, ended: make(chan struct{})}
 	} else {
 		asker = j.asker
@@ -128,9 +129,9 @@ func (s *Summaries) end(k channels.Key, err error, failed bool) (asker *channels
 	return asker
 }
 
-// pauseAfter is how long a conversation's summaries rest after so many failures
-// in a row, of which err is the last. An error that may pass by itself says so
-// with a method Passing, and how long its server wants to be left alone.
+// pauseAfter returns how long a conversation's summaries pause after this many
+// failures in a row, of which err is the last. An error that may pass by itself has a
+// method Temporary, which also says how long its server asked us to wait.
 func pauseAfter(err error, failures int) time.Duration {
 	var may interface {
 		Temporary() (after time.Duration, passes bool)

@@ -20,18 +20,18 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// topic is one conversation, and what is said about it.
+// topic is one conversation with good and bad summaries of it.
 type topic struct {
 	name    string
-	talk    recap.Talk
-	facts   []fact   // pieces of summaries, one a heading
+	talk    recap.Source
+	facts   []fact   // pieces of summaries, one for each heading
 	true    []string // whole summaries, as small models write them
-	answers []string // to its last question, in place of a summary
+	answers []string // answers to its last question instead of a summary
 }
 
 type fact struct{ heading, text string }
 
-// topics reads all conversations of testdata.
+// topics reads all conversations in testdata.
 func topics(t *testing.T) (all []topic) {
 	t.Helper()
 	names, err := testdata.ReadDir("testdata")
@@ -195,7 +195,7 @@ var forms = []struct {
 	{"object in the tag", window.JSON, func(_ int, f []fact) string { return tag(object(f, `"title": "T", `) + "}") }},
 }
 
-// some are facts of a topic, another choice for each form.
+// some returns some of the facts, different ones for each form.
 func some(facts []fact, i int) []fact {
 	chosen := slices.Clone(facts)
 	if i%3 > 0 {
@@ -214,7 +214,7 @@ type judged struct {
 	name   string
 	format window.Format
 	answer recap.Answer
-	talk   recap.Talk
+	talk   recap.Source
 	topic  string
 }
 
@@ -233,7 +233,7 @@ func tasks(t *testing.T) map[window.Format]*recap.Task {
 
 var textFormats = []window.Format{window.Sections, window.Concise}
 
-// trueOnes are summaries of the conversations they come with.
+// trueOnes returns good summaries of their conversations.
 func trueOnes(t *testing.T) (all []judged) {
 	for n, one := range topics(t) {
 		for i, f := range forms {
@@ -248,7 +248,7 @@ func trueOnes(t *testing.T) (all []judged) {
 	return all
 }
 
-// falseOnes are answers that must not take the place of messages.
+// falseOnes returns answers that must not replace messages.
 func falseOnes(t *testing.T) (all []judged) {
 	data, err := testdata.ReadFile("testdata/false.txt")
 	if err != nil {
@@ -289,8 +289,8 @@ func falseOnes(t *testing.T) (all []judged) {
 	return all
 }
 
-// TestCase18SummariesAreToldApart measures both errors: a true summary that is refused
-// costs a call, and a false one that is believed the messages it replaces.
+// TestCase18SummariesAreToldApart measures both errors: rejecting a true summary
+// costs a call, and accepting a false one costs the messages it replaces.
 func TestCase18SummariesAreToldApart(t *testing.T) {
 	by := tasks(t)
 	refused, believed := 0, 0
@@ -314,15 +314,15 @@ func TestCase18SummariesAreToldApart(t *testing.T) {
 	}
 	t.Logf("%d of %d true summaries refused, %d of %d false ones believed", refused, len(yes), believed, len(no))
 	if len(yes) < 300 || refused*100 > len(yes) {
-		t.Errorf("%d of %d true summaries are refused, want 1 %% of 300 and more at most", refused, len(yes))
+		t.Errorf("%d of %d true summaries are rejected, want 1 %% of 300 and more at most", refused, len(yes))
 	}
 	if len(no) < 150 || believed*10 > len(no) {
-		t.Errorf("%d of %d false summaries are believed, want 10 %% of 150 and more at most", believed, len(no))
+		t.Errorf("%d of %d false summaries are accepted, want 10 %% of 150 and more at most", believed, len(no))
 	}
 }
 
-// TestCase18RefusalsAreNone: what models say in place of a summary, in 28 languages,
-// one a line, is believed in none of the conversations.
+// TestCase18RefusalsAreNone: refusals in 28 languages, one a line, are accepted in
+// none of the conversations.
 func TestCase18RefusalsAreNone(t *testing.T) {
 	data, err := testdata.ReadFile("testdata/refusals.txt")
 	if err != nil {

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// usefulShare is the part of the window, one n-th, that summarising must
-	// be able to free before the size of a history alone asks for it. A few
-	// huge messages at the end would otherwise start it after every turn.
+	// The size of a history starts a summary only if that frees at least one
+	// usefulShare-th of the window. Otherwise a few huge messages at the end would
+	// start one after every turn.
 	usefulShare = 10
-	// usefulMessages is the same for the number of messages: the part of the
-	// trigger that must be old enough, where turns or tool groups make more
-	// messages stay than the trigger allows.
+	// The number of messages starts a summary only if it would cover at least one
+	// usefulMessages-th of the trigger. Whole turns and tool groups may keep more
+	// messages than the trigger allows.
 	usefulMessages = 4
-	// keptShare is the part, one n-th, that what stays word for word may have of
-	// the room for messages below the trigger. If more stayed, a turn or two would
-	// fill the rest, and each summary would free little.
+	// Kept messages may take at most one keptShare-th of the room below the trigger.
+	// If more were kept, a turn or two would fill the rest, and each summary would
+	// free little.
 	keptShare = 2
 )
 
-// Level is how much a conversation wants a summary.
+// Level says how urgently a conversation needs a summary.
 type Level int
 
 // The levels.
 const (
-	Nothing  Level = iota // summaries are off, or would stand for nothing
+	Nothing  Level = iota // summaries are off, or one would cover nothing
 	Possible              // a person may ask for one
-	Choice                // a trigger is reached, and the person is to choose
-	Due                   // a trigger is reached, or turns do not load all of it any more, so that what they leave out would stand nowhere
+	Choice                // a trigger is reached, and the person should choose
+	Due                   // a trigger is reached, or turns cannot load everything any more, so messages would be left out without a summary
 )
 
-// Level says how much h wants a summary.
+// Level says how urgently h needs a summary.
 func (s *Summarizer) Level(h sessions.History) Level {
 	c := s.now.Load()
 	if c.When == window.WhenOff {
@@ -43,7 +43,7 @@ func (s *Summarizer) Level(h sessions.History) Level {
 	switch {
 	case cut == 0 && h.Omitted == 0:
 		return Nothing
-	case !s.reached(c, h, cut):
+	case !s.triggered(c, h, cut):
 		return Possible
 	case c.When == window.WhenAsk && h.Omitted == 0:
 		return Choice
@@ -51,9 +51,9 @@ func (s *Summarizer) Level(h sessions.History) Level {
 	return Due
 }
 
-// reached reports whether h, of which a summary would stand for the messages
-// before cut, has reached a trigger.
-func (s *Summarizer) reached(c *settings, h sessions.History, cut int) bool {
+// triggered reports whether h has reached a trigger. A summary would cover the
+// messages before cut.
+func (s *Summarizer) triggered(c *settings, h sessions.History, cut int) bool {
 	total := len(h.Messages) + h.Omitted
 	switch {
 	case total < c.Trigger.MinMessages:
@@ -63,7 +63,7 @@ func (s *Summarizer) reached(c *settings, h sessions.History, cut int) bool {
 	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= c.usefulCut(c.Trigger.Messages):
 		return true
 	case c.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.MaxMessages && cut >= c.usefulCut(c.MaxMessages):
-		return true // else the next turn, if it is as long as this one, would wait for it
+		return true // otherwise the next turn, if it is as long as this one, would wait for a summary
 	case c.Trigger.TokensPercent > 0 && s.fills(h, s.meter.Window(h.Settings)*c.Trigger.TokensPercent/100):
 		return s.Frees(h, cut)
 	default:
@@ -71,8 +71,9 @@ func (s *Summarizer) reached(c *settings, h sessions.History, cut int) bool {
 	}
 }
 
-// usefulCut is how many messages a summary must stand for when more than most
-// of them ask for it. Where that leaves just so many, it is enough.
+// usefulCut returns how many messages a summary must cover if it is due because there
+// are more than most. If the preset leaves fewer than that to cover, fewer are
+// enough.
 func (c *settings) usefulCut(most int) int {
 	least := most / usefulMessages
 	if c.Keep.Unit == window.UnitMessages {
@@ -81,33 +82,32 @@ func (c *settings) usefulCut(most int) int {
 	return max(least, 1)
 }
 
-// Frees reports whether a summary of the messages before cut frees so much of
-// the window that it is worth a call. A result that is shown by its ends takes no
-// more room than they do.
+// Frees reports whether a summary of the messages before cut frees enough of the
+// window to be worth a call. A pruned result counts at its pruned size.
 func (s *Summarizer) Frees(h sessions.History, cut int) bool {
 	if h.Omitted > 0 {
 		return true
 	}
-	// Repaired by itself, what is before the cut is what it is in the whole.
+	// Repair changes the messages before the cut in the same way alone and in the whole.
 	before := s.meter.Shown(h)[:len(window.Repair(h.Messages[:cut]))]
 	return s.tokens(before) >= s.room(h.Settings, s.meter.Window(h.Settings)/usefulShare)
 }
 
-// Keep is what stays of h word for word: what Compaction.Keep says, or less
-// where the window has no room for so much.
+// Keep returns how much of h is kept verbatim: Compaction.Keep, or less if the window
+// has no room for that.
 func (s *Summarizer) Keep(h sessions.History) window.Keep {
-	return s.keepWithin(h, s.keptRoom(h, s.meter.Window(h.Settings)), 1)
+	return s.limitKeep(h, s.keepBudget(h, s.meter.Window(h.Settings)), 1)
 }
 
-// KeepIn is what stays of h beside a running turn in a window of so many tokens,
-// of which room is left for h and its summary.
+// KeepIn is Keep beside a running turn, in a window of size tokens with room tokens
+// left for h and its summary.
 func (s *Summarizer) KeepIn(h sessions.History, size, room int) window.Keep {
-	return s.keepWithin(h, min(room-s.summaryTokens(size), s.keptRoom(h, size)), 0)
+	return s.limitKeep(h, min(room-s.summaryTokens(size), s.keepBudget(h, size)), 0)
 }
 
-// keptRoom is how many tokens, as we count them, may stay of h in a window of so
-// many tokens.
-func (s *Summarizer) keptRoom(h sessions.History, size int) int {
+// keepBudget returns how many tokens, as we count them, kept messages may take in a
+// window of size tokens.
+func (s *Summarizer) keepBudget(h sessions.History, size int) int {
 	most := size - window.Reserve(size, s.opts.AnswerTokens)
 	if percent := s.now.Load().Trigger.TokensPercent; percent > 0 {
 		most = min(most, size*percent/100)
@@ -116,10 +116,10 @@ func (s *Summarizer) keptRoom(h sessions.History, size int) int {
 	return max(s.room(h.Settings, most)-frame.Tokens(s.opts.Count)-tools, size/8) / keptShare
 }
 
-// keepWithin is what Compaction.Keep says, but no more of h than takes so many
-// tokens, and least messages at least. Tokens of the configuration are those
-// of the model that answers there, and window.CutAt counts its own.
-func (s *Summarizer) keepWithin(h sessions.History, room, least int) window.Keep {
+// limitKeep returns Compaction.Keep, reduced to what fits into room tokens, but at
+// least least messages. Tokens in the configuration are those of the answering model,
+// while window.CutAt counts ours.
+func (s *Summarizer) limitKeep(h sessions.History, room, least int) window.Keep {
 	k := s.now.Load().Keep
 	if k.Unit == window.UnitTokens {
 		k.N = max(s.room(h.Settings, k.N), 1)
@@ -129,9 +129,9 @@ func (s *Summarizer) keepWithin(h sessions.History, room, least int) window.Keep
 		return k
 	}
 	shown := s.meter.Shown(h)
-	// sizes[i] is what shown takes from i on. One message alone gets no more of
-	// a request that is full: see window.Fit.
-	largest := s.keptRoom(h, s.meter.Window(h.Settings)) * keptShare / window.LargestShare
+	// sizes[i] is the size of shown[i:]. A single message gets no more of a full
+	// request than largest: see window.Fit.
+	largest := s.keepBudget(h, s.meter.Window(h.Settings)) * keptShare / window.LargestShare
 	sizes := make([]int, len(shown)+1)
 	for i := len(shown) - 1; i >= 0; i-- {
 		sizes[i] = sizes[i+1] + min(s.tokens(shown[i:i+1]), largest)
@@ -139,12 +139,12 @@ func (s *Summarizer) keepWithin(h sessions.History, room, least int) window.Keep
 	n := len(h.Messages) - first
 	gone := sort.Search(n, func(gone int) bool {
 		cut := window.Cut(h.Messages, n-gone)
-		// Repaired by itself, what is before the cut is what it is in the whole.
+		// Repair changes the messages before the cut in the same way alone and in the whole.
 		return sizes[min(len(window.Repair(h.Messages[:cut])), len(shown))] <= max(room, 0)
 	})
 	return window.Keep{Unit: window.UnitMessages, N: min(max(n-gone, least), n)}
 }
 
-// summaryTokens is how long a summary may be: it must leave room in the window of
-// the model that answers, which takes so many tokens.
+// summaryTokens returns how long a summary may be. It must leave room in the window
+// of the answering model, which has size tokens.
 func (s *Summarizer) summaryTokens(size int) int { return min(s.now.Load().MaxTokens, size/4) }

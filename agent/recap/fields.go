@@ -8,7 +8,7 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// Fields are a summary in the format [window.JSON]. Only Summary is always there.
+// Fields is a summary in the format [window.JSON]. Only Summary is always set.
 type Fields struct {
 	Title      string   `json:"title,omitempty"`
 	Keywords   []string `json:"keywords,omitempty"`
@@ -19,8 +19,8 @@ type Fields struct {
 	Confidence float64  `json:"confidence,omitempty"` // 0 to 10
 }
 
-// fieldsForm tells a model what to write, and fieldsSchema a server that obeys
-// one.
+// fieldsForm tells a model what to write. fieldsSchema is for servers that enforce a
+// schema.
 const (
 	fieldsForm   = `{"title": "a few words", "keywords": ["1 to 3 words"], "summary": "what happened", "key_points": ["in order"], "key_facts": ["names, numbers, prices, dates, ids, exactly"], "sentiment": "positive, neutral or negative", "confidence": 0 to 10}`
 	fieldsSchema = `{"type":"object","additionalProperties":false,"required":["title","keywords","summary","key_points","key_facts","sentiment","confidence"],"properties":{` +
@@ -29,8 +29,8 @@ const (
 		`"sentiment":{"type":"string","enum":["positive","neutral","negative"]},"confidence":{"type":"number"}}}`
 )
 
-// readFields reads the object in text. What is missing beside the summary, or of
-// another type, is left out.
+// readFields reads the object in text. Other fields than the summary may be missing;
+// those of a wrong type are dropped.
 func readFields(text string) (Fields, *Flaw) {
 	var given map[string]any
 	if json.Unmarshal([]byte(object(text, "summary")), &given) != nil {
@@ -54,7 +54,7 @@ func readFields(text string) (Fields, *Flaw) {
 	return f, nil
 }
 
-// texts are the texts in a JSON value that say something.
+// texts returns all non-empty texts in a JSON value.
 func texts(value any) (all []string) {
 	switch v := value.(type) {
 	case string:
@@ -75,7 +75,7 @@ func texts(value any) (all []string) {
 	return all
 }
 
-// Text is f for a model to read, and for the next summary to begin with.
+// Text renders f for a model to read, and for the next summary to begin with.
 func (f Fields) Text() string {
 	var b strings.Builder
 	line := func(label, text string) {
@@ -95,12 +95,11 @@ func (f Fields) Text() string {
 	return strings.TrimSpace(b.String())
 }
 
-// trailing are commas that nothing follows, or texts, which are left alone.
+// trailing matches trailing commas, and string literals, which are left alone.
 var trailing = lazily.Compile(`"(?:[^"\\]|\\.)*"|,\s*([}\]])`)
 
-// object is the first JSON object in text that has the field, whatever is before
-// and after it, without commas that nothing follows; "" if there is none. The
-// field "" is in each.
+// object returns the first JSON object in text that has the field, without trailing
+// commas, whatever surrounds it; "" if there is none. Every object has the field "".
 func object(text, field string) string {
 	text = trailing.Regexp().ReplaceAllStringFunc(text, func(s string) string {
 		if s[0] == ',' {

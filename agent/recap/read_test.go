@@ -12,7 +12,7 @@ import (
 )
 
 // tea is a conversation about tea.
-var tea = recap.Talk{Messages: []sessions.Message{
+var tea = recap.Source{Messages: []sessions.Message{
 	{Role: sessions.RoleUser, Content: "Ann likes green tea from Uji, the tin costs $129."},
 	{Role: sessions.RoleAssistant, Content: "Then I order a tin of sencha for Thursday."},
 }}
@@ -28,8 +28,8 @@ func taskOf(t testing.TB, c window.Compaction) *recap.Task {
 
 const goodFields = `{"title":"Tea","keywords":["tea"],"summary":"Ann orders sencha.","key_points":["p"],"key_facts":["a tin is $129"],"sentiment":"neutral","confidence":7}`
 
-// TestReadFields: only the summary must be there; what surrounds the object is
-// dropped, and so is what cannot be read in it.
+// TestReadFields: only the summary is required; text around the object and unreadable
+// fields are dropped.
 func TestReadFields(t *testing.T) {
 	change := func(old, new string) string { return strings.Replace(goodFields, old, new, 1) }
 	task := taskOf(t, window.Compaction{Format: window.JSON})
@@ -74,8 +74,8 @@ func TestReadFields(t *testing.T) {
 	}
 }
 
-// TestReadOwnSchema: an object of the operator's is read out of what surrounds
-// it, and judged by its schema.
+// TestReadOwnSchema: an object that follows the operator's schema is found in the
+// text around it.
 func TestReadOwnSchema(t *testing.T) {
 	task := taskOf(t, window.Compaction{Format: window.JSON, Schema: `{"type":"object","required":["topic"],"properties":{"topic":{"type":"string"}}}`})
 	for text, want := range map[string]string{
@@ -92,8 +92,8 @@ func TestReadOwnSchema(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a model writes is read or refused, and what is read says
-// something and has nothing in it that is not for the next model.
+// FuzzRead: whatever a model writes is accepted or rejected, and an accepted summary
+// is not empty and has nothing in it that the next model must not see.
 func FuzzRead(f *testing.F) {
 	f.Add(goodFields, 0)
 	f.Add("<think>x</think><summary>Ann orders sencha for $129.</summary>", 1)

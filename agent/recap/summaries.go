@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	backgroundLimit = 5 * time.Minute // of one summary that nobody waits for
-	waitingLimit    = 2 * time.Minute // of one that a turn waits for
+	backgroundLimit = 5 * time.Minute // for a summary in the background
+	waitingLimit    = 2 * time.Minute // for one that a turn waits for
 )
 
-// Summaries own the summaries of conversations: they are made in the background,
-// a few at once, or for a turn that waits; one at a time in a conversation; and
-// stored in its transcript. Whoever asked for one is told what came of it.
+// Summaries makes the summaries of all conversations, in the background, a few at
+// once, or for a turn that waits. It makes one at a time per conversation, stores it
+// in the transcript, and tells the person who asked for it if it failed. It is safe
+// for concurrent use.
 type Summaries struct {
 	writer     Writer
 	transcript Transcript
 	opts       Host
 	wg         sync.WaitGroup
 	slots      chan struct{}
-	ctx        context.Context // ends in Wait; a background task has no caller's context
+	ctx        context.Context // ends in Wait; background tasks have no caller's context
 	stop       context.CancelFunc
 	mu         sync.Mutex
 	jobs       map[channels.Key]*job
@@ -45,54 +46,56 @@ type Writer interface {
 	Fill(h sessions.History) (tokens, limit int)
 }
 
-// Transcript is the part of a store that holds what summaries are made of.
+// Transcript is what Summaries needs of a store.
 type Transcript interface {
-	// Whole is all of the conversation since its last summary, and Loaded what a
-	// turn starts from. AsLoaded is what the next turn loads of h.
-	Whole(ctx context.Context, k channels.Key) (sessions.History, error)
-	Loaded(ctx context.Context, k channels.Key) (sessions.History, error)
-	AsLoaded(h sessions.History) sessions.History
-	// AddSummary stores s, or returns sessions.ErrConflict if the conversation
-	// became another one.
+	// LoadWhole returns all of the conversation since its last summary. LoadForTurn
+	// returns what a turn starts from. TrimForTurn cuts h to what the next turn would
+	// load.
+	LoadWhole(ctx context.Context, k channels.Key) (sessions.History, error)
+	LoadForTurn(ctx context.Context, k channels.Key) (sessions.History, error)
+	TrimForTurn(h sessions.History) sessions.History
+	// AddSummary stores s, or returns sessions.ErrConflict if the conversation was
+	// reset or changed meanwhile.
 	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error
 }
 
-// Host is where Summaries live. All of it must be set.
+// Host is what Summaries needs from its owner. Every field must be set.
 type Host struct {
-	Slots int // summaries in the background at once
-	// Alone runs f while nobody else summarises k, on other nodes either.
-	Alone func(ctx context.Context, k channels.Key, f func(context.Context) error) error
-	// Tell says text to whoever wrote m, where they wrote it.
+	Slots int // background summaries at once
+	// Exclusive runs f while nothing else summarises k, even on other nodes.
+	Exclusive func(ctx context.Context, k channels.Key, f func(context.Context) error) error
+	// Tell sends text to the author of m, in the chat of m.
 	Tell func(ctx context.Context, m channels.Inbound, text string)
-	// Done is told of each summary that was stored.
+	// Done is called for each summary that was stored.
 	Done     func(Report)
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
 }
 
-// Observer counts.
+// Observer counts outcomes, for metrics.
 type Observer interface {
 	Summarized(outcome string)
 	Unaccounted(n int, said bool)
 }
 
-// Report is what a summary came to.
+// Report describes a stored summary.
 type Report struct {
 	Key        channels.Key
 	Generation string
-	// Messages is how many there were, and Covered how many of them the summary
-	// stands for, up to CoversSeq.
+	// Messages is the number of messages, and Covered how many of them the summary
+	// replaces, up to CoversSeq.
 	Messages, Covered int
 	CoversSeq         int64
-	// Before and After are the tokens of the conversation in a request.
+	// Before and After are the tokens that the conversation takes of a request.
 	Before, After int
 }
 
-// Savings is how much less After is than Before, in percent.
+// Savings returns how much smaller After is than Before, in percent.
 func (r Report) Savings() int { return (r.Before - r.After) * 100 / max(r.Before, 1) }
 
-// NewSummaries returns the owner of t's summaries. Call Wait when it is over.
+// NewSummaries returns Summaries for the conversations of t. The caller must call
+// Wait at the end.
 func NewSummaries(w Writer, t Transcript, host Host) *Summaries {
 	s := &Summaries{
 		writer: w, transcript: t, opts: host, slots: make(chan struct{}, host.Slots),
@@ -102,43 +105,45 @@ func NewSummaries(w Writer, t Transcript, host Host) *Summaries {
 	return s
 }
 
-// Wait ends what runs; a summary that is not finished changes nothing.
+// Wait stops running summaries and waits for them. An unfinished summary changes
+// nothing.
 func (s *Summaries) Wait() {
 	s.stop()
 	s.wg.Wait()
 }
 
-// Off reports whether no summaries are made at all.
+// Off reports whether summaries are turned off.
 func (s *Summaries) Off() bool { return s.writer.Compaction().When == window.WhenOff }
 
-// AfterTurn summarises k in the background if h, what its last turn knew of it
-// and added to it, has become long enough. Nothing is read to find that out.
-// Failure keeps everything and is tried again later.
+// AfterTurn summarises k in the background if it has become long enough. h is the
+// history of its last turn with what the turn added, so nothing has to be loaded.
+// After a failure everything is kept, and a later turn tries again.
 func (s *Summaries) AfterTurn(k channels.Key, h sessions.History) {
-	h = s.transcript.AsLoaded(h)
+	h = s.transcript.TrimForTurn(h)
 	if s.writer.Level(h) < Due {
 		s.logFill(slog.LevelDebug, contextOK, k, h)
 		return
 	}
 	least := Due
-	if h.Omitted > 0 { // which the whole history does not say
+	if h.Omitted > 0 { // the whole history does not show this
 		least = Nothing
 	}
-	s.later(k, least, nil, nil)
+	s.startInBackground(k, least, nil, nil)
 }
 
-// onlyAsked is a Level that no conversation reaches: a summary is made only if a
+// onlyIfAsked is a Level that no conversation reaches: the summary is made only if a
 // person still wants it.
-const onlyAsked = Due + 1
+const onlyIfAsked = Due + 1
 
-// later summarises k in the background if that has still reached least when its
-// turn comes, or if a person wants it, or returns what keeps it from that.
-// asker is the command of that person, and answered is closed when they have
-// been told that it is being made: what comes of it is not to be said before.
-// nil: nobody asks yet.
-func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, rests time.Duration) {
-	if busy, rests = s.queue(k, least, asker); busy || rests > 0 {
-		return busy, rests
+// startInBackground queues a summary of k. When its turn comes, it is made if k still
+// reaches least, or if a person wants it. Otherwise startInBackground reports what
+// prevents it: a summary is on its way, or summaries of k are paused. asker is the
+// command of the person who asked, or nil. answered is closed once the command was
+// answered, because the answer must come before the outcome; nil: nobody waits for
+// that.
+func (s *Summaries) startInBackground(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, paused time.Duration) {
+	if busy, paused = s.queue(k, least, asker); busy || paused > 0 {
+		return busy, paused
 	}
 	s.wg.Go(func() {
 		if answered != nil {
@@ -147,28 +152,28 @@ func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, 
 		select {
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
-			if least, ok := s.come(k); ok {
-				_ = s.once(s.ctx, k, nil, nil, backgroundLimit, least) // it is logged and tried again
+			if least, ok := s.startQueued(k); ok {
+				_ = s.makeOne(s.ctx, k, nil, nil, backgroundLimit, least) // makeOne logs it, and a later turn tries again
 			}
 		case <-s.ctx.Done():
-			if _, ok := s.come(k); ok {
-				s.over(s.ctx, k, context.Canceled, false, context.Canceled)
+			if _, ok := s.startQueued(k); ok {
+				s.finish(s.ctx, k, context.Canceled, false, context.Canceled)
 			}
 		}
 	})
 	return false, 0
 }
 
-// Now summarises k for a turn that waits for it and found the conversation as
-// known, and returns what the history is then. One that is running already is waited for instead, and its
-// failure is the turn's; one that only waits for a slot is overtaken, and finds
-// nothing left to do. A turn needs no slot: turns that run at once are bounded,
-// and a person waits.
-func (s *Summaries) Now(ctx context.Context, k channels.Key, known sessions.History, keep *window.Keep) (sessions.History, error) {
+// ForTurn summarises k for a turn that waits for it and loaded the conversation as
+// known, and returns the new history. If a summary is running, it waits for that one
+// instead, and its failure is the turn's. One that is only queued is overtaken, and
+// has nothing left to do later. A turn needs no slot: the number of running turns is
+// limited, and a person waits.
+func (s *Summaries) ForTurn(ctx context.Context, k channels.Key, known sessions.History, keep *window.Keep) (sessions.History, error) {
 	j, ok := s.overtake(k)
 	switch {
 	case j == nil:
-		return sessions.History{}, fmt.Errorf("recap: summary of %s: %w", k, ErrRests)
+		return sessions.History{}, fmt.Errorf("recap: summary of %s: %w", k, ErrPaused)
 	case !ok:
 		select {
 		case <-j.ended:
@@ -179,23 +184,23 @@ func (s *Summaries) Now(ctx context.Context, k channels.Key, known sessions.Hist
 			return sessions.History{}, context.Cause(ctx)
 		}
 	default:
-		if err := s.once(ctx, k, &known, keep, waitingLimit, Nothing); err != nil {
+		if err := s.makeOne(ctx, k, &known, keep, waitingLimit, Nothing); err != nil {
 			return sessions.History{}, err
 		}
 	}
-	return s.transcript.Loaded(ctx, k)
+	return s.transcript.LoadForTurn(ctx, k)
 }
 
-// once makes the summary that is marked as running, and ends that mark.
-// With known, one that was added since then is as good.
-func (s *Summaries) once(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, limit time.Duration, least Level) error {
+// makeOne makes the summary of the job that is marked as running, and finishes the
+// job. If known is set, a summary that was stored since then is good enough.
+func (s *Summaries) makeOne(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, limit time.Duration, least Level) error {
 	lctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := s.opts.Alone(lctx, k, func(ctx context.Context) error { return s.summarize(ctx, k, known, keep, least) })
+	err := s.opts.Exclusive(lctx, k, func(ctx context.Context) error { return s.summarize(ctx, k, known, keep, least) })
 	came := err
 	if errors.Is(err, sessions.ErrConflict) {
 		s.opts.Observer.Summarized("outdated")
-		err = nil // what there is now is as good
+		err = nil // the conversation that replaced it needs none now
 	}
 	failed := err != nil && ctx.Err() == nil && !errors.Is(err, ErrNothingToSummarize)
 	if failed {
@@ -206,33 +211,33 @@ func (s *Summaries) once(ctx context.Context, k channels.Key, known *sessions.Hi
 		}
 		s.opts.Observer.Summarized(outcome)
 		if errors.Is(err, ErrUnseen) {
-			s.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
+			s.opts.Observer.Unaccounted(1, false) // nothing is lost yet, but it is a bug
 		}
 	}
-	s.over(ctx, k, err, failed, came)
+	s.finish(ctx, k, err, failed, came)
 	return err
 }
 
-// over ends the running summary of k, and tells who asked for it what came of it.
-func (s *Summaries) over(ctx context.Context, k channels.Key, err error, failed bool, came error) {
-	if asker := s.end(k, err, failed); asker != nil && came != nil {
-		s.tell(ctx, *asker, came)
+// finish ends the running job of k, and tells the person who asked for it if it
+// failed.
+func (s *Summaries) finish(ctx context.Context, k channels.Key, err error, failed bool, came error) {
+	if asker := s.endJob(k, err, failed); asker != nil && came != nil {
+		s.tellFailure(ctx, *asker, came)
 	}
 }
 
-// summarize makes one summary if k has reached least, or a person asked for it.
-// Messages that arrive meanwhile come after what it covers, so they are neither
-// lost nor summarised. It reads the whole of what follows the last summary,
-// however much that is.
+// summarize makes one summary if k reaches least or a person asked for it. Messages
+// that arrive meanwhile come after the messages it covers, so they are neither lost
+// nor summarised. It loads everything since the last summary, however much that is.
 func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, least Level) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the value may hold chat text
 			err = fmt.Errorf("recap: summary of %s panicked: %T\n%s", k, v, debug.Stack())
 		}
 	}()
-	h, err := s.transcript.Whole(ctx, k)
+	h, err := s.transcript.LoadWhole(ctx, k)
 	if err == nil && known != nil && h.Generation == known.Generation && coversOf(h) > coversOf(*known) {
-		return nil // another node was faster
+		return nil // another node made one
 	}
 	if err != nil || least > Nothing && s.writer.Level(h) < least && !s.wanted(k) {
 		return err
@@ -255,7 +260,7 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 	return nil
 }
 
-// coversOf is the last message that the summary of h stands for, 0 without one.
+// coversOf returns the seq of the last message that h's summary covers, or 0.
 func coversOf(h sessions.History) int64 {
 	if h.Summary == nil {
 		return 0
@@ -263,8 +268,7 @@ func coversOf(h sessions.History) int64 {
 	return h.Summary.CoversSeq
 }
 
-// report says that made took the place of messages of h and of the summary
-// before it.
+// report describes the change from h to h with made.
 func (s *Summaries) report(k channels.Key, h sessions.History, made sessions.Summary) Report {
 	covered := 0
 	for i := range h.Messages {
@@ -282,18 +286,18 @@ func (s *Summaries) report(k channels.Key, h sessions.History, made sessions.Sum
 
 func (s *Summaries) log(k channels.Key) *slog.Logger { return s.opts.Logger.With("key", k.String()) }
 
-// contextOK is what the log says of a conversation that nothing is done about.
+// contextOK is logged for a conversation that needs no summary.
 const contextOK = "context ok"
 
-// logFill logs how full the window of a conversation's model is. It counts all
-// of it, and only if somebody is going to read that.
+// logFill logs how full the window of a conversation's model is. Counting takes time,
+// so it is skipped if the level is not logged.
 func (s *Summaries) logFill(level slog.Level, what string, k channels.Key, h sessions.History) {
 	if !s.opts.Logger.Enabled(s.ctx, level) {
 		return
 	}
 	tokens, limit := s.writer.Fill(h)
 	if what == contextOK && tokens > limit {
-		what = "context over full" // what stays anyway is too long, or summaries cannot help
+		what = "context over full" // the messages that are always kept are too long, or summaries cannot help
 	}
 	percent := math.Round(float64(tokens)*1000/float64(max(limit, 1))) / 10
 	s.log(k).Log(s.ctx, level, what, "tokens", tokens, "limit", limit, "usage_percent", percent)

@@ -21,33 +21,33 @@ type Summarizer struct {
 	now   atomic.Pointer[settings]
 }
 
-// settings never change; other ones take their place.
+// settings are immutable; a change replaces them.
 type settings struct {
 	window.Compaction
-	task *Task // how summaries are asked for
+	task *Task // how to ask for summaries
 }
 
-// Options tune a Summarizer. Count and Now must be set.
+// Options configure a Summarizer. Count and Now must be set.
 type Options struct {
 	// Count counts the tokens of a text.
 	Count func(text string) int
-	// AnswerTokens bounds an answer in conversations; 0: the server does.
+	// AnswerTokens limits an answer in conversations; 0: the server decides.
 	AnswerTokens int
-	// SummaryTokens bounds every summary.
+	// SummaryTokens limits every summary.
 	SummaryTokens int
 	Now           func() time.Time
 }
 
 // Meter measures requests to the model that answers in a conversation.
 type Meter interface {
-	// Window is how many tokens the model takes, as far as is known.
+	// Window returns the model's context length in tokens, as far as known.
 	Window(s sessions.Settings) int
-	// Factor is by what its server counts more tokens than we do.
+	// Factor returns how many tokens its server counts for each one that we count.
 	Factor(s sessions.Settings) float64
-	// Shown is h's messages as requests show them, in room enough: repaired,
-	// stamped, and with long results of tools shortened.
+	// Shown returns h's messages as requests with enough room show them: repaired,
+	// stamped, and with long tool results pruned.
 	Shown(h sessions.History) []sessions.Message
-	// Frame is what precedes the messages, and the tokens of the tools.
+	// Frame returns what comes before the messages, and the tokens of the tools.
 	Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int)
 }
 
@@ -57,11 +57,11 @@ type Model interface {
 	// Window and Factor are as in [Meter].
 	Window() int
 	Factor() float64
-	// Ask makes one request, and tries again while that may help. The error wraps
-	// [ErrTooLong] if the server says that the request is.
+	// Ask makes one request, with retries. The error wraps [ErrTooLong] if the server
+	// found the request too long.
 	Ask(ctx context.Context, r Request) (Answer, error)
-	// Learn is told how many tokens the shortest request had that was refused as too
-	// long (0: none was), and the one that was taken after it.
+	// Learn is called with the size in tokens of the smallest request that was
+	// refused as too long (0: none was), and of the one that was accepted after it.
 	Learn(refused, passed int)
 }
 
@@ -69,23 +69,22 @@ type Model interface {
 type Request struct {
 	System, Text string
 	MaxTokens    int
-	Temperature  *float64 // nil: as for answers
+	Temperature  *float64 // nil: the same as for answers
 	Format       json.RawMessage
 }
 
-// NewSummarizer returns a Summarizer that works as c says, whose numbers the
-// configuration has checked. It starts nothing.
+// NewSummarizer returns a Summarizer with the settings c, whose numbers the
+// configuration has validated. It starts nothing.
 func NewSummarizer(meter Meter, model Model, opts Options, c window.Compaction) (*Summarizer, error) {
 	s := &Summarizer{meter: meter, model: model, opts: opts}
 	return s, s.SetCompaction(c)
 }
 
-// Compaction says when and how old messages are summarised now.
+// Compaction returns the current settings.
 func (s *Summarizer) Compaction() window.Compaction { return s.now.Load().Compaction }
 
-// SetCompaction replaces that. A summary that is being written is finished as it
-// was begun; a running turn goes on by the new one at its next request. On an
-// error nothing changes.
+// SetCompaction replaces them. A running summary keeps the old settings; a running
+// turn uses the new ones from its next request on. On an error nothing changes.
 func (s *Summarizer) SetCompaction(c window.Compaction) error {
 	c.MaxTokens = min(cmp.Or(c.MaxTokens, s.opts.SummaryTokens), s.opts.SummaryTokens)
 	task, err := NewTask(c)
@@ -96,20 +95,19 @@ func (s *Summarizer) SetCompaction(c window.Compaction) error {
 	return nil
 }
 
-// tokens counts msgs.
+// tokens counts the tokens of msgs.
 func (s *Summarizer) tokens(msgs []sessions.Message) int { return window.Count(msgs, s.opts.Count) }
 
 // bound is never less than the tokens of msgs in a request.
 func bound(msgs []sessions.Message) int { return window.UpperBound(msgs) + len(msgs)*window.StampBytes }
 
-// room is how many of the tokens that we count fit into tokens of the model that
-// answers under these settings.
+// room converts a number of tokens of the answering model into ours.
 func (s *Summarizer) room(set sessions.Settings, tokens int) int {
 	return int(float64(tokens) / s.meter.Factor(set))
 }
 
-// Tokens is what the messages of h and its summary take of a request, as they
-// are counted here.
+// Tokens returns how many tokens the messages of h and its summary take, as we count
+// them.
 func (s *Summarizer) Tokens(h sessions.History) int {
 	n := s.tokens(h.Messages)
 	if h.Summary != nil {
@@ -118,16 +116,15 @@ func (s *Summarizer) Tokens(h sessions.History) int {
 	return n
 }
 
-// Fill is how many tokens a request with h takes of its model, the system
-// prompt and the tools included, and how many the model takes: both as its
-// server counts.
+// Fill returns how many tokens a request with h takes, including the system prompt
+// and the tools, and the model's context length, both as its server counts.
 func (s *Summarizer) Fill(h sessions.History) (tokens, limit int) {
 	frame, tools := s.meter.Frame(&h, h.Summary)
 	n := s.tokens(s.meter.Shown(h)) + frame.Tokens(s.opts.Count) + tools
 	return int(float64(n) * s.meter.Factor(h.Settings)), s.meter.Window(h.Settings)
 }
 
-// fills reports whether a request with h takes so many tokens of its model.
+// fills reports whether a request with h takes at least tokens of its model.
 func (s *Summarizer) fills(h sessions.History, tokens int) bool {
 	limit := s.room(h.Settings, tokens)
 	frame, tools := s.meter.Frame(&h, h.Summary)

@@ -9,36 +9,37 @@ import (
 )
 
 const (
-	// leastShared is how many words that say something a summary has in common
-	// with the conversation, if that has manyWords or more; one where it has
-	// fewWords, and none is asked for where it has less.
-	leastShared, manyWords, fewWords = 2, 12, 4
-	// sharedPart is the part of its words, one n-th, that a summary has in common
-	// with the conversation. A text about something else has some too, by chance.
+	// A summary must share minShared meaningful words with a conversation of
+	// manyWords or more, and one word with a conversation of fewWords or more. With
+	// fewer words none is required.
+	minShared, manyWords, fewWords = 2, 12, 4
+	// At least one sharedPart-th of a summary's words must come from the
+	// conversation. A text about something else shares some words by chance.
 	sharedPart = 8
-	// nameWeight is how many words a name or a number counts: a summary in
-	// another language has nothing else in common.
+	// A name or a number counts as nameWeight words: a summary in another language
+	// shares nothing else.
 	nameWeight = 3
-	// mostWords bounds how many words of a conversation are looked at.
-	mostWords = 200_000
+	// maxWords limits how many words of a conversation are looked at.
+	maxWords = 200_000
 )
 
-// refusals are how a refusal begins in English. One in another language is found by
-// what it lacks of the conversation.
+// refusals matches how refusals begin in English. Refusals in other languages are
+// recognised because they share no words with the conversation.
 var refusals = lazily.Compile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
 	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|as an? (?:ai|artificial|language|large)\b)`)
 
-// overlap is what a text and a conversation have in common, in words.
+// overlap counts what a text and a conversation share.
 type overlap struct {
 	words         int // of the text
-	shared, named int // with the conversation; of those, names and numbers
-	known         int // words of the conversation, up to manyWords
+	shared, named int // shared with the conversation, and how many of these are names or numbers
+	known         int // distinct words of the conversation, up to manyWords
 }
 
-// judge says what is wrong with what text says, nil if nothing is.
-func (t *Task) judge(text string, talk Talk) *Flaw {
-	// An answer to the last question has little in common with what came before it.
-	o := t.compare(text, Talk{talk.Previous, talk.Messages[:lastQuestion(talk.Messages)]})
+// judge returns what is wrong with text as a summary, or nil.
+func (t *Task) judge(text string, talk Source) *Flaw {
+	// Compare without the last question: an answer to it shares little with what came
+	// before.
+	o := t.compare(text, Source{talk.Previous, talk.Messages[:lastQuestion(talk.Messages)]})
 	if o.known < manyWords {
 		o = t.compare(text, talk)
 	}
@@ -46,12 +47,12 @@ func (t *Task) judge(text string, talk Talk) *Flaw {
 	switch {
 	case t.schema != nil:
 	case o.known >= manyWords:
-		least = leastShared
+		least = minShared
 	case o.known >= fewWords:
 		least = 1
 	}
 	switch {
-	case !strings.ContainsFunc(text, speaks):
+	case !strings.ContainsFunc(text, isText):
 		return &Flaw{"says nothing", writeAll}
 	case refusals.Regexp().MatchString(text):
 		return &Flaw{"is a refusal", writeAll}
@@ -64,11 +65,11 @@ func (t *Task) judge(text string, talk Talk) *Flaw {
 	}
 }
 
-func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isText(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// lastQuestion is the index of the last message of a person, if at most an
-// answer follows it, else the number of messages: what was done for it since is
-// a part of the conversation like any other.
+// lastQuestion returns the index of the last user message if at most one message
+// follows it, otherwise len(msgs): once more was done for it, it is a part of the
+// conversation like any other.
 func lastQuestion(msgs []sessions.Message) int {
 	for i := len(msgs) - 1; i >= max(len(msgs)-2, 0); i-- {
 		if msgs[i].Role == sessions.RoleUser && !msgs[i].Synthetic {
@@ -78,24 +79,23 @@ func lastQuestion(msgs []sessions.Message) int {
 	return len(msgs)
 }
 
-// compare counts what text and talk have in common, without the words of the
-// instructions.
-func (t *Task) compare(text string, talk Talk) (o overlap) {
+// compare counts what text and source share, ignoring the words of the instructions.
+func (t *Task) compare(text string, talk Source) (o overlap) {
 	type seen struct{ named, there, namedThere bool }
 	in := make(map[string]seen)
 	eachWord(text, func(stem string, named bool) bool {
-		if !t.own[stem] {
+		if !t.ownWords[stem] {
 			in[stem] = seen{named: in[stem].named || named}
 		}
 		return true
 	})
-	left, known := mostWords, make(map[string]bool)
+	left, known := maxWords, make(map[string]bool)
 	look := func(text string) {
 		eachWord(text, func(stem string, named bool) bool {
 			if w, found := in[stem]; found {
 				in[stem] = seen{w.named, true, w.namedThere || named}
 			}
-			if !t.own[stem] && len(known) < manyWords {
+			if !t.ownWords[stem] && len(known) < manyWords {
 				known[stem] = true
 			}
 			left--

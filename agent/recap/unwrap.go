@@ -8,19 +8,19 @@ import (
 )
 
 var (
-	tagBegins = lazily.Compile(`(?i)<summary>`)
-	tagEnds   = lazily.Compile(`(?i)</\s*summary>`)
+	openTag  = lazily.Compile(`(?i)<summary>`)
+	closeTag = lazily.Compile(`(?i)</\s*summary>`)
 )
 
-// unwrapped is what of an answer is the summary. Thoughts, and what is outside of
-// the tag, are dropped.
-func unwrapped(text string) string {
+// unwrap returns the summary in an answer: without thoughts, and without anything
+// outside of the tag.
+func unwrap(text string) string {
 	text = output.Read(text, nil).Text
-	if at := tagBegins.Regexp().FindAllStringIndex(text, -1); at != nil {
+	if at := openTag.Regexp().FindAllStringIndex(text, -1); at != nil {
 		text = text[at[len(at)-1][1]:]
-		if end := tagEnds.Regexp().FindStringIndex(text); end != nil {
+		if end := closeTag.Regexp().FindStringIndex(text); end != nil {
 			text = text[:end[0]]
 		}
 	}
-	return strings.TrimSpace(tagEnds.Regexp().ReplaceAllString(text, ""))
+	return strings.TrimSpace(closeTag.Regexp().ReplaceAllString(text, ""))
 }

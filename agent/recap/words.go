@@ -7,36 +7,37 @@ import (
 )
 
 const (
-	// stemLetters is how much of a word counts: its ending may be another one.
+	// stemLetters: only the first letters of a word are compared, because its ending
+	// may differ.
 	stemLetters = 5
-	// leastWord is how short a word may be that says something, in a script that
-	// has capitals. Names may be shorter.
-	leastWord, leastName = 4, 3
+	// Shorter words are ignored, in scripts with capital letters. Names may be
+	// shorter than other words.
+	minWord, minName = 4, 3
 )
 
-// kind is how the words of a script are told apart.
-type kind int
+// script says how to find words in a writing system.
+type script int
 
 const (
-	between kind = iota
+	between script = iota
 	digits
 	spaced
-	han    // each two signs in a row are a word
-	hangul // the first two syllables of a word: what follows is an ending
-	thai   // neither spaces nor one sign for a word: each four letters in a row
+	han    // every two neighbouring signs are a word
+	hangul // the first two syllables of a word; endings follow
+	thai   // words are not separated; every four neighbouring letters are compared
 )
 
-// pieceLetters is how long a word is where spaces do not tell.
-var pieceLetters = map[kind]int{han: 2, hangul: 2, thai: 4}
+// pieceLetters is the length of a word where no spaces separate words.
+var pieceLetters = map[script]int{han: 2, hangul: 2, thai: 4}
 
-func kindOf(r rune) kind {
+func scriptOf(r rune) script {
 	switch {
 	case r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
 		return spaced
 	case unicode.IsDigit(r):
 		return digits
 	case unicode.Is(unicode.Hiragana, r), !unicode.IsLetter(r) && !unicode.IsMark(r):
-		return between // Hiragana are endings
+		return between // hiragana are mostly endings
 	case unicode.Is(unicode.Han, r):
 		return han
 	case unicode.Is(unicode.Hangul, r):
@@ -48,14 +49,14 @@ func kindOf(r rune) kind {
 	}
 }
 
-// eachWord calls f with the beginning of each word of text that says something,
-// until f returns false. named says that it has a capital, or is a number: those
-// stay as they are in another language.
+// eachWord calls f with the stem of each meaningful word of text, until f returns
+// false. named says that it begins with a capital or is a number: such words stay the
+// same in another language.
 func eachWord(text string, f func(stem string, named bool) bool) {
 	runes := []rune(text)
 	for more := true; more && len(runes) > 0; {
-		k, end := kindOf(runes[0]), 1
-		for end < len(runes) && (kindOf(runes[end]) == k || k != between && unicode.IsMark(runes[end])) {
+		k, end := scriptOf(runes[0]), 1
+		for end < len(runes) && (scriptOf(runes[end]) == k || k != between && unicode.IsMark(runes[end])) {
 			end++
 		}
 		run := runes[:end]
@@ -73,28 +74,30 @@ func eachWord(text string, f func(stem string, named bool) bool) {
 		}
 		for ; n > 0 && more && len(run) >= n; run = run[1:] {
 			piece := string(run[:n])
-			more = common()[piece] || f(piece, false)
+			more = commonWords()[piece] || f(piece, false)
 		}
 	}
 }
 
-// stemOf is what counts of a word, or "".
+// stemOf returns the part of a word that is compared, or "" if the word is too short
+// or too common.
 func stemOf(run []rune) (stem string, named bool) {
 	named = unicode.IsUpper(run[0])
 	word := []rune(strings.ToLower(string(run)))
-	least := leastWord
-	if named || !unicode.IsLower(word[0]) { // or there are no capitals
-		least = leastName
+	least := minWord
+	if named || !unicode.IsLower(word[0]) { // or the script has no capitals
+		least = minName
 	}
-	if len(word) < least || common()[string(word)] {
+	if len(word) < least || commonWords()[string(word)] {
 		return "", false
 	}
 	return string(word[:min(len(word), stemLetters)]), named
 }
 
-// common are the words that are in texts about anything: they say nothing about
-// what a text is about. Shorter ones count only as names.
-var common = sync.OnceValue(func() map[string]bool {
+// commonWords are words that occur in texts about anything, so they say nothing about
+// the subject. Words shorter than minWord are listed because a capital would make
+// them count as names.
+var commonWords = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(`
 the and but yes she her his was are not for you has had can did its our who how why all any one two new now see get let may use they then that this with from have will your what when which would could should

@@ -12,28 +12,27 @@ import (
 )
 
 const (
-	// entryShare is the part of one request's room that one message may have.
+	// One message may take at most one entryShare-th of a request's room.
 	entryShare = 4
-	// minRoom is the least room for messages that makes a request useful.
+	// minRoom is the smallest room for messages at which a request is useful.
 	minRoom = 256
-	// maxParts is about how many requests one summary may take. A history that
-	// needs more is summarised piece by piece, oldest first.
+	// maxParts is about how many requests one summary may take. A longer history is
+	// summarised over several summaries, oldest part first.
 	maxParts = 32
-	// maxShrinks is how often in one summary a request is halved because the
-	// server found it too long. From a window of 128,000 to one of 4096 it takes
+	// maxShrinks is how often one summary halves its requests because the server
+	// found one too long. From a window of 128,000 tokens to one of 4096 it takes
 	// five.
 	maxShrinks = 5
-	// shortSummary is how many tokens a summary may have whatever it replaces:
-	// presets that go by the number of messages summarise short ones too, and
-	// headings alone take a hundred.
+	// shortSummary is how many tokens a summary may always have, whatever it
+	// replaces. Presets that count messages summarise short ones too, and headings
+	// alone take a hundred tokens.
 	shortSummary = 512
 )
 
-// Summarize writes the summary that is to follow h's: one text that stands for
-// the old one and for all messages except those that keep says, or
-// Compaction.Keep if that is nil. It changes nothing; the caller stores what it
-// returns. Input that does not fit into the window is taken in parts, each with
-// the summary so far.
+// Summarize writes the next summary of h: one text that replaces the old summary and
+// all messages except those that keep selects (nil: Compaction.Keep). It stores
+// nothing; the caller does. Input that does not fit the window is summarised in
+// parts, each with the summary so far.
 func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *window.Keep) (sessions.Summary, error) {
 	c := s.now.Load()
 	switch {
@@ -46,29 +45,30 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 		keep = &k
 	}
 	w := writing{Summarizer: s, c: c, all: h.Messages, cut: window.CutAt(h.Messages, *keep)}
-	w.limit(s.model.Window(), s.summaryTokens(s.meter.Window(h.Settings)))
-	if len(w.left) == 0 {
+	w.setLimits(s.model.Window(), s.summaryTokens(s.meter.Window(h.Settings)))
+	if len(w.remaining) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
 	if h.Summary != nil {
-		w.so.Text = h.Summary.Text
+		w.soFar.Text = h.Summary.Text
 	}
 	if c.MaxMessages == 0 {
-		// Else a summary is wanted for the sake of the number of messages.
-		w.replaced = s.tokens(h.Messages[:w.cut]) + s.opts.Count(w.so.Text)
+		// Otherwise the aim is fewer messages, and the summary may be longer than
+		// they are.
+		w.replaced = s.tokens(h.Messages[:w.cut]) + s.opts.Count(w.soFar.Text)
 	}
-	for len(w.left) > 0 {
-		err := w.part(ctx)
+	for len(w.remaining) > 0 {
+		err := w.summarizePart(ctx)
 		s.model.Learn(w.refused, w.passed)
 		if err != nil {
 			return sessions.Summary{}, err
 		}
 	}
 	done := sessions.Summary{
-		Text: w.so.Text, Fields: w.so.Fields, CoversSeq: h.Messages[w.cut-1].Seq, Generation: h.Generation,
+		Text: w.soFar.Text, Fields: w.soFar.Fields, CoversSeq: h.Messages[w.cut-1].Seq, Generation: h.Generation,
 		Model: s.model.Name(), At: s.opts.Now(),
 	}
-	unseen := 0 // where messages are out of order
+	unseen := 0 // possible if messages are out of order
 	for i := range h.Messages[w.cut:] {
 		if h.Messages[w.cut+i].Seq <= done.CoversSeq {
 			unseen++
@@ -80,43 +80,43 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 	return done, nil
 }
 
-// writing is one Summarize under way.
+// writing is the state of one Summarize.
 type writing struct {
 	*Summarizer
-	c    *settings // as they were when this began
-	so   Summary   // the summary so far
-	left []sessions.Message
-	most int // tokens of the summary
-	// all are the history's messages, and cut how many of them the summary is to
-	// replace.
+	c         *settings // the settings when it started
+	soFar     Summary   // the summary so far
+	remaining []sessions.Message
+	maxTokens int // limit of the summary
+	// all are the history's messages, and cut is how many of them the summary
+	// replaces.
 	all []sessions.Message
 	cut int
-	// replaced is how many tokens the messages and the summary before take that
-	// the new one replaces. 0: it may be of any length.
+	// replaced is how many tokens the old summary and the replaced messages take. The
+	// new summary must not take more; 0: it may.
 	replaced int
-	begun    bool // some of it was summarised
-	// window is how many tokens the model takes, as far as is known, and room, if
-	// not 0, how many of messages one request may have at most.
+	started  bool // a part was summarised
+	// window is the writing model's context length as far as known. room, if not 0,
+	// limits the tokens of messages in one request.
 	window, room int
-	// shrunk counts how often the server found a request too long, refused is the
-	// shortest of them, and passed how long the one was that it took after it.
+	// shrunk counts the refused requests. refused is the size of the smallest of
+	// them, and passed the size of the request that was accepted after it.
 	shrunk, refused, passed int
 }
 
-// limit says how many tokens the model takes and the summary may have, at most.
-// Before anything was summarised, so little is taken on that it can be done in a
-// bounded number of requests.
-func (w *writing) limit(tokens, summary int) {
-	w.window, w.most = tokens, min(summary, tokens/4)
-	if !w.begun && w.cut > 0 {
-		w.cut = w.inReach()
-		w.left = window.Repair(w.all[:w.cut])
+// setLimits sets the model's context length and the limit of the summary. Until a
+// part is summarised, it also moves the cut so that a limited number of requests is
+// enough.
+func (w *writing) setLimits(tokens, summary int) {
+	w.window, w.maxTokens = tokens, min(summary, tokens/4)
+	if !w.started && w.cut > 0 {
+		w.cut = w.limitCut()
+		w.remaining = window.Repair(w.all[:w.cut])
 	}
 }
 
-// inReach moves cut back to what about maxParts requests can hold.
-func (w *writing) inReach() int {
-	room := max(w.fit(w.window/2), minRoom)
+// limitCut returns cut, moved back to what about maxParts requests can hold.
+func (w *writing) limitCut() int {
+	room := max(w.writerRoom(w.window/2), minRoom)
 	left := maxParts * room
 	for i := range w.all[:w.cut] {
 		left -= min(w.tokens(w.all[i:i+1]), room/entryShare)
@@ -124,32 +124,32 @@ func (w *writing) inReach() int {
 			if back := window.Cut(w.all, len(w.all)-i); back > 0 {
 				return back
 			}
-			break // one tool group is larger than that
+			break // one tool group alone is larger
 		}
 	}
 	return w.cut
 }
 
-// fit is how many of the tokens that we count fit into so many of the model's.
-func (w *writing) fit(tokens int) int { return int(float64(tokens) / w.model.Factor()) }
+// writerRoom converts a number of the model's tokens into ours.
+func (w *writing) writerRoom(tokens int) int { return int(float64(tokens) / w.model.Factor()) }
 
-// part takes as many messages as fit into one request. A request that the
-// server finds too long is made again with half as much, a few times in one
-// summary, and not at all if that makes no difference.
-func (w *writing) part(ctx context.Context) error {
+// summarizePart summarises as many messages as fit into one request. If the server
+// finds it too long, it is sent again at half the size, a few times per summary,
+// unless that makes no difference.
+func (w *writing) summarizePart(ctx context.Context) error {
 	var refused Request
 	var cause error
 	for {
 		req, entries, err := w.request()
 		switch {
 		case err != nil && cause != nil:
-			return cause // which left no room
+			return cause // it left no room
 		case err != nil:
 			return err
 		case cause != nil && req.Text == refused.Text && req.MaxTokens == refused.MaxTokens:
 			return cause
 		}
-		so, err := w.write(ctx, req, w.left[:len(entries)])
+		so, err := w.writePart(ctx, req, w.remaining[:len(entries)])
 		if errors.Is(err, ErrTooLong) && w.shrunk < maxShrinks {
 			refused, cause = req, err
 			w.shrink(req, entries)
@@ -158,90 +158,89 @@ func (w *writing) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if w.refused > 0 { // else there is nothing to learn from it
+		if w.refused > 0 { // otherwise there is nothing to learn
 			w.passed = w.requestTokens(req)
 		}
-		w.so, w.left, w.begun = so, w.left[len(entries):], true
+		w.soFar, w.remaining, w.started = so, w.remaining[len(entries):], true
 		return nil
 	}
 }
 
-// requestTokens is how many tokens req takes, as we count them.
+// requestTokens returns the size of req in tokens, as we count them.
 func (w *writing) requestTokens(req Request) int {
 	return w.tokens([]sessions.Message{{Content: req.Text}}) + w.opts.Count(req.System)
 }
 
-// shrink makes the requests to come half as long as req, which was refused:
-// not half of the window, of which req may have filled a small part. The answer
-// counts, because to many servers the room for it is part of the length.
+// shrink halves the size of the next requests, measured from req, which was refused,
+// because req may have filled only a small part of the window. The answer counts,
+// because many servers count the room for it.
 func (w *writing) shrink(req Request, entries []string) {
 	w.shrunk++
 	w.refused, w.passed = w.requestTokens(req), 0
 	size := int(float64(w.refused)*w.model.Factor()) + req.MaxTokens
 	w.room = max(w.opts.Count(strings.Join(entries, ""))/2, minRoom)
-	w.limit(min(w.window, size)/2, w.most)
+	w.setLimits(min(w.window, size)/2, w.maxTokens)
 }
 
-// write has the summary of msgs written. A model whose answer is none is told so,
-// once; what is too long is never cut, because it would be cut where the newest
-// facts are.
-func (w *writing) write(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
+// writePart has the summary of msgs written. If the answer is rejected, the model is
+// told why and asked once more. A summary that is too long is never cut, because the
+// newest facts are at its end.
+func (w *writing) writePart(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	var flaw *Flaw
-	if so, err = w.ask(ctx, req, msgs); !errors.As(err, &flaw) {
+	if so, err = w.askModel(ctx, req, msgs); !errors.As(err, &flaw) {
 		return so, err
 	}
 	req.Text += "\n\nAn answer to this was refused, because it " + flaw.What + ". " + flaw.Remedy
-	so, err = w.ask(ctx, req, msgs)
+	so, err = w.askModel(ctx, req, msgs)
 	switch {
 	case !errors.As(err, &flaw):
 		return so, err
-	case flaw == tooMuch:
+	case flaw == notShorter:
 		return Summary{}, ErrLongSummary
 	}
 	return Summary{}, fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
 }
 
-// ask makes one request and reads the summary of msgs in its answer. An answer
-// that is none is a *Flaw.
-func (w *writing) ask(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
+// askModel makes one request and reads the summary of msgs in its answer, or returns
+// a *Flaw.
+func (w *writing) askModel(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	answer, err := w.model.Ask(ctx, req)
 	if err != nil {
 		return Summary{}, err
 	}
-	if so, err = w.c.task.Read(answer, Talk{Previous: w.so.Text, Messages: msgs}); err != nil {
+	if so, err = w.c.task.Read(answer, Source{Previous: w.soFar.Text, Messages: msgs}); err != nil {
 		return Summary{}, err
 	}
-	// Servers count tokens in another way than we do, so only twice as many are
-	// too many.
+	// Servers count tokens differently, so a summary is too long only at twice the
+	// limit.
 	n := w.opts.Count(so.Text)
 	switch {
-	case n > w.fit(2*w.most):
-		return Summary{}, TooLong(fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, w.most))
-	case w.replaced > 0 && len(msgs) == len(w.left) && n > max(w.replaced, shortSummary):
-		return Summary{}, tooMuch
+	case n > w.writerRoom(2*w.maxTokens):
+		return Summary{}, TooLong(fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, w.maxTokens))
+	case w.replaced > 0 && len(msgs) == len(w.remaining) && n > max(w.replaced, shortSummary):
+		return Summary{}, notShorter
 	}
 	return so, nil
 }
 
-// tooMuch is wrong with a summary that would free no tokens.
-var tooMuch = TooLong("is longer than what it replaces")
+// notShorter is the flaw of a summary that would free no tokens.
+var notShorter = TooLong("is longer than what it replaces")
 
-// request builds the request for the next part and returns the messages that it
-// takes, as they are to be in it: one at least, because each is cut down to
-// a share of the room.
+// request builds the request for the next part, and returns its messages as rendered.
+// There is at least one, because each is cut to a share of the room.
 func (w *writing) request() (req Request, entries []string, err error) {
-	req = Request{System: w.c.task.instructions, MaxTokens: w.most, Temperature: w.c.Temperature, Format: w.c.task.Schema()}
-	fixed := w.opts.Count(req.System) + w.opts.Count(w.c.task.template.Fill(w.so.Text, ""))
-	// The reserve of a tenth is for what the count gets wrong.
-	room := w.fit(w.window*9/10-w.most) - fixed
+	req = Request{System: w.c.task.instructions, MaxTokens: w.maxTokens, Temperature: w.c.Temperature, Format: w.c.task.Schema()}
+	fixed := w.opts.Count(req.System) + w.opts.Count(w.c.task.template.Fill(w.soFar.Text, ""))
+	// A tenth is reserved for counting errors.
+	room := w.writerRoom(w.window*9/10-w.maxTokens) - fixed
 	if w.room > 0 {
 		room = min(room, w.room)
 	}
 	if room < minRoom {
 		return Request{}, nil, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
 	}
-	for used := 0; len(entries) < len(w.left); {
-		entry := window.Entry(excerpted(w.left[len(entries)], room/entryShare))
+	for used := 0; len(entries) < len(w.remaining); {
+		entry := window.Entry(excerptOf(w.remaining[len(entries)], room/entryShare))
 		size := w.opts.Count(entry)
 		if used+size > room && len(entries) > 0 {
 			break
@@ -249,13 +248,13 @@ func (w *writing) request() (req Request, entries []string, err error) {
 		used += size
 		entries = append(entries, entry)
 	}
-	req.Text = w.c.task.template.Fill(w.so.Text, strings.Join(entries, ""))
+	req.Text = w.c.task.template.Fill(w.soFar.Text, strings.Join(entries, ""))
 	return req, entries, nil
 }
 
-// excerpted shortens the text and the arguments of m to about so many tokens
-// together. What is missing is said in its place.
-func excerpted(m sessions.Message, tokens int) sessions.Message {
+// excerptOf shortens the text and the arguments of m to about this many tokens
+// together. A note replaces what is missing.
+func excerptOf(m sessions.Message, tokens int) sessions.Message {
 	each := tokens / (len(m.ToolCalls) + 1)
 	m.Content = window.Excerpt(m.Content, each)
 	m.ToolCalls = slices.Clone(m.ToolCalls)

@@ -12,7 +12,7 @@ import (
 
 func (g *Gateway) newSummaries() *recap.Summaries {
 	return recap.NewSummaries(g.agent, transcript{g}, recap.Host{
-		Slots: g.opts.Summarizers, Alone: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
+		Slots: g.opts.Summarizers, Exclusive: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
 	})
 }
 
@@ -27,16 +27,16 @@ func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Cont
 // transcript implements [recap.Transcript] on the store.
 type transcript struct{ g *Gateway }
 
-func (t transcript) Whole(ctx context.Context, k channels.Key) (sessions.History, error) {
+func (t transcript) LoadWhole(ctx context.Context, k channels.Key) (sessions.History, error) {
 	h, err := t.g.store.History(ctx, k, sessions.HistoryLimit{})
 	return t.g.withModel(k, h), err
 }
 
-func (t transcript) Loaded(ctx context.Context, k channels.Key) (sessions.History, error) {
+func (t transcript) LoadForTurn(ctx context.Context, k channels.Key) (sessions.History, error) {
 	return t.g.history(ctx, k)
 }
 
-func (t transcript) AsLoaded(h sessions.History) sessions.History {
+func (t transcript) TrimForTurn(h sessions.History) sessions.History {
 	if n := len(h.Messages) - t.g.opts.HistoryMessages; n > 0 {
 		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
 	}

@@ -216,7 +216,7 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 
 // compact summarises the conversation while the turn waits.
 func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
-	h, err := r.g.summaries.Now(ctx, r.claim.Key, r.history, keep)
+	h, err := r.g.summaries.ForTurn(ctx, r.claim.Key, r.history, keep)
 	if err == nil {
 		r.history = h
 	}
