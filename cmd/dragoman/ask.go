@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
@@ -30,6 +32,9 @@ func (*askCmd) Help() string {
 func (k *askCmd) Run(e *env, c *cli) error {
 	to, err := e.parseKey(k.Key)
 	if err != nil {
+		return err
+	}
+	if err := k.misplaced(e, c); err != nil {
 		return err
 	}
 	text := strings.Join(k.Question, " ")
@@ -59,4 +64,19 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		e.say("%s", sessions.Printable(got.Answer))
 		return nil
 	})
+}
+
+// misplaced returns an error if the question begins with the key of a conversation, where
+// other commands take one. It may do so within quotes.
+func (k *askCmd) misplaced(e *env, c *cli) error {
+	key, err := channels.ParseKey(k.Question[0])
+	if err != nil || len(k.Question) == 1 {
+		return nil
+	}
+	cfg, err := e.loadWithoutSecrets(c.Config)
+	if err != nil || !slices.Contains(cfg.Active(), key.Channel()) {
+		return nil
+	}
+	return &usageError{fmt.Sprintf("%s is a conversation, not a question; write: %s", oneLine(key.String()),
+		e.command("ask", strings.Join(k.Question[1:], " "), "--key", key.String()))}
 }

@@ -50,6 +50,9 @@ type helpCmd struct {
 
 func (h *helpCmd) Run(e *env, _ *cli) error {
 	_, err := parse(e.parser, append(h.Command, "--help"))
+	if unknown, ok := noCommand(e.parser.Model.Node, h.Command, err); ok {
+		return &usageError{unknown}
+	}
 	if !errors.Is(err, errHelped) {
 		return &usageError{fmt.Sprintf("there is no command %s", strings.Join(h.Command, " "))}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -16,34 +17,53 @@ func (k *completionCmd) Run(e *env, _ *cli) error {
 	return err
 }
 
-// completions are scripts that ask the program itself for the next words.
+// anyFile is the line of completeCmd after which any file may come.
+const anyFile = ":files"
+
+// completions are scripts that ask the program itself for the next words. bash takes
+// --flag=value for three words.
 var completions = map[string]string{
 	"bash": `# Completion for dragoman. In ~/.bashrc: source <(dragoman completion bash)
 _dragoman() {
-    local current=${COMP_WORDS[COMP_CWORD]}
-    case ${COMP_WORDS[COMP_CWORD-1]} in
-        -c|--config|-o|--output) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    esac
-    COMPREPLY=($(compgen -W "$(dragoman complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -d: -f1)" -- "$current"))
+    local current=${COMP_WORDS[COMP_CWORD]} next
+    [ "$current" != = ] || current=
+    next=$(dragoman complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    if [[ $next = *:files* && $current != -* ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    else
+        COMPREPLY=($(compgen -W "$(cut -d: -f1 <<<"$next")" -- "$current"))
+    fi
 }
 complete -F _dragoman dragoman
 `,
 	"zsh": `#compdef dragoman
 # Completion for dragoman. In a folder of $fpath: dragoman completion zsh > _dragoman
 _dragoman() {
-    case ${words[CURRENT-1]} in
-        -c|--config|-o|--output) _files; return ;;
-    esac
-    local -a next
-    next=("${(@f)$(dragoman complete "${(@)words[2,CURRENT-1]}" 2>/dev/null)}")
+    local -a before next
+    before=("${(@)words[2,CURRENT-1]}")
+    if [[ $words[CURRENT] = --*=* ]]; then
+        before+=("${words[CURRENT]%%=*}")
+        compset -P '*='
+    fi
+    next=("${(@f)$(dragoman complete "${before[@]}" 2>/dev/null)}")
+    if (( $next[(Ie):files] )) && [[ $PREFIX != -* ]]; then _files; return; fi
     _describe dragoman next
 }
 if [ "${funcstack[1]}" = _dragoman ]; then _dragoman; else compdef _dragoman dragoman; fi
 `,
 	"fish": `# Completion for dragoman: dragoman completion fish > ~/.config/fish/completions/dragoman.fish
-complete -c dragoman -f -a "(dragoman complete (commandline -opc)[2..-1] 2>/dev/null | string replace : \t)"
+function __dragoman_complete
+    set -l next (dragoman complete (commandline -opc)[2..-1] 2>/dev/null)
+    if contains :files $next; and not string match -q -- '-*' (commandline -ct)
+        __fish_complete_path (commandline -ct)
+    else
+        string replace : \t -- $next
+    end
+end
+complete -c dragoman -f -a "(__dragoman_complete)"
 complete -c dragoman -s c -l config -r -F -d "The configuration"
-complete -c dragoman -s o -l output -r -F
+complete -c dragoman -s o -l out -r -F
 `,
 }
 
@@ -53,28 +73,96 @@ type completeCmd struct {
 }
 
 func (k *completeCmd) Run(e *env, _ *cli) error {
-	n := e.parser.Model.Node
-	for i, word := range k.Words {
-		for _, child := range commandsOf(n) {
-			if child.Name == word && (i == 0 || k.Words[i-1] != "-c" && k.Words[i-1] != "--config") {
-				n = child
-				break
+	root := e.parser.Model.Node
+	n, args, helped := root, 0, false
+	var open *kong.Value // a flag whose value comes next
+	for _, word := range joined(k.Words) {
+		name, value, _ := strings.Cut(word, "=")
+		child := childOf(n, word)
+		switch {
+		case open != nil:
+			open = nil
+		case strings.HasPrefix(word, "-"):
+			if open = flagOf(n, name); value != "" {
+				open = nil
 			}
+		case child != nil && child.Parent == root && child.Name == "help":
+			helped = true
+		case child != nil:
+			n, args = child, 0
+		default:
+			args++
 		}
+	}
+	if open != nil {
+		e.sayValues(open)
+		return nil
 	}
 	for _, child := range commandsOf(n) {
 		e.say("%s:%s", child.Name, child.Help)
 	}
-	for _, arg := range n.Positional {
-		if arg.Enum != "" {
-			e.say("%s:", strings.Join(arg.EnumSlice(), ":\n"))
-		}
+	if helped {
+		return nil
+	}
+	if last := len(n.Positional) - 1; last >= 0 && (args <= last || n.Positional[last].IsCumulative()) {
+		e.sayValues(n.Positional[min(args, last)])
 	}
 	for node := n; node != nil; node = node.Parent {
 		for _, f := range node.Flags {
 			if !f.Hidden && (f.Name != "help" || node.Parent == nil) {
 				e.say("--%s:%s", f.Name, f.Help)
 			}
+		}
+	}
+	return nil
+}
+
+// joined joins the parts of words that bash divides at = and :.
+func joined(parts []string) (words []string) {
+	divided := false
+	for _, part := range parts {
+		sign := part == "=" || part == ":"
+		if last := len(words) - 1; last >= 0 && (sign || divided) {
+			words[last] += part
+		} else {
+			words = append(words, part)
+		}
+		divided = sign
+	}
+	return words
+}
+
+// sayValues prints what v may be, as far as that is known.
+func (e *env) sayValues(v *kong.Value) {
+	switch {
+	case v.Enum != "":
+		e.say("%s:", strings.Join(v.EnumSlice(), ":\n"))
+	case v.Name == "file", v.Flag != nil && v.Flag.PlaceHolder == "FILE":
+		e.say(anyFile)
+	}
+}
+
+// flagOf returns the flag of n or its parents that is called name, if it has a value.
+func flagOf(n *kong.Node, name string) *kong.Value {
+	for ; n != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			names := append([]string{f.Name}, f.Aliases...)
+			if name == "-"+string(f.Short) || slices.Contains(names, strings.TrimPrefix(name, "--")) {
+				if f.IsBool() {
+					return nil
+				}
+				return f.Value
+			}
+		}
+	}
+	return nil
+}
+
+// childOf returns the command name below n, or nil.
+func childOf(n *kong.Node, name string) *kong.Node {
+	for _, child := range commandsOf(n) {
+		if child.Name == name {
+			return child
 		}
 	}
 	return nil

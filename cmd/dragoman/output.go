@@ -40,7 +40,9 @@ func (e *env) written(code int) int {
 // misparsed prints what is wrong with args in fewer words than the parser.
 func (e *env) misparsed(n *kong.Node, args []string, err error) int {
 	text, verb := err.Error(), typed(n, args)
-	if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {
+	if unknown, ok := noCommand(n, args, err); ok {
+		text = unknown
+	} else if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {
 		text = strings.TrimSpace(verb) + " wants " + strings.Trim(rest, `"`)
 	}
 	for _, got := range []struct{ parsers, ours string }{
@@ -54,4 +56,18 @@ func (e *env) misparsed(n *kong.Node, args []string, err error) int {
 	}
 	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", sessions.Printable(text), e.command("help"), verb)
 	return exitUsage
+}
+
+// noCommand says which command args name that does not exist, if that is why the
+// parser refused them.
+func noCommand(n *kong.Node, args []string, err error) (string, bool) {
+	verb := typed(n, args)
+	for word := range strings.FieldsSeq(verb) {
+		n = childOf(n, word)
+	}
+	rest, ok := strings.CutPrefix(plainly(err), "unexpected argument ")
+	if !ok || n == nil || len(commandsOf(n)) == 0 {
+		return "", false
+	}
+	return "there is no command " + strings.TrimSpace(verb+" "+strings.Replace(rest, ", did", "; did", 1)), true
 }

@@ -31,7 +31,9 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"expected one of init, run, chat", []string{"--config", "x"}},
 		{"queue drop wants <", []string{"queue", "drop"}},
-		{"unexpected argument foo", []string{"sessions", "foo"}},
+		{"there is no command foo\n", []string{"foo"}},
+		{"there is no command statu; did you mean \"status\"?\n", []string{"-c", "x", "statu"}},
+		{"there is no command sessions foo\n", []string{"sessions", "foo"}},
 		{"unexpected argument extra", []string{"version", "extra"}},
 		{"unknown flag --jsn, did you mean \"--json\"?", []string{"status", "--jsn"}},
 		{`--format must be one of json, jsonl, markdown, not "text"`, []string{"sessions", "export", "a:b", "--format", "text"}},
@@ -39,7 +41,10 @@ func TestParseRefuses(t *testing.T) {
 		{"completion wants <shell>", []string{"completion"}},
 		{"missing flags: --from=TYPE[:PATH], --to=TYPE[:PATH]\n", []string{"sessions", "migrate"}},
 		{"missing flags: --to=TYPE[:PATH]\n", []string{"sessions", "migrate", "--from", "file"}},
-		{"there is no command sessions foo", []string{"help", "sessions", "foo"}},
+		{"there is no command sessions foo\n", []string{"help", "sessions", "foo"}},
+		{"there is no command statu; did you mean \"status\"?\n", []string{"help", "statu"}},
+		{"there is no command version extra\n", []string{"help", "version", "extra"}},
+		{"web:main is a conversation, not a question; write: dragoman ask 'hello you' --key web:main\n", []string{"ask", "web:main", "hello", "you"}},
 	} {
 		w.fail(exitUsage, tt.want, tt.args...)
 	}
