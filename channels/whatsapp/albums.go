@@ -17,33 +17,34 @@ import (
 
 const (
 	// albumKept is how long an album is remembered after its newest part.
-	albumKept  = 10 * time.Minute
-	mostAlbums = 256
-	mostParts  = 30 // in an album of WhatsApp
+	albumKept     = 10 * time.Minute
+	maxAlbums     = 256
+	maxAlbumParts = 30 // WhatsApp's limit
 )
 
-// albums are those that people sent to groups just now. WhatsApp makes a message
-// of each picture, and only one of them has the words that say for whom they are;
-// that may be the last one. What came before it is kept here until then. After a
-// restart those parts are not known any more; that an album is for us is, from the
-// device file.
+// albums are the albums that people are sending to groups now. Each picture is a message,
+// and only one of them, perhaps the last, has the text that addresses us. The parts
+// before it are kept here until then. A restart loses those parts, but not the fact that
+// an album is for us, which is in the device file.
 type albums struct {
 	mu   sync.Mutex
-	last map[choice]*album
+	last map[albumKey]*album
 }
 
-// choice is what somebody sends together where.
-type choice struct{ chat, sender, album string }
+// albumKey identifies an album.
+type albumKey struct{ chat, sender, album string }
 
-func choiceOf(in channels.Inbound) choice { return choice{in.Key.Chat(), in.Sender.ID(), in.Album} }
+func albumKeyOf(in channels.Inbound) albumKey {
+	return albumKey{in.Key.Chat(), in.Sender.ID(), in.Album}
+}
 
 type album struct {
-	addressed bool      // it is for us
-	came      time.Time // the last part
-	held      []reading // what came before it was for us, in order
+	addressed bool        // it is for us
+	came      time.Time   // when the newest part came
+	held      []converted // parts that came before we knew that it is for us, in order
 }
 
-// albumOf names the album that m is a part of, or is "".
+// albumOf is the id of the album that m belongs to, or "".
 func albumOf(m *waE2E.Message) string {
 	a := m.GetMessageContextInfo().GetMessageAssociation()
 	if a.GetAssociationType() != waE2E.MessageAssociation_MEDIA_ALBUM {
@@ -52,14 +53,14 @@ func albumOf(m *waE2E.Message) string {
 	return a.GetParentMessageKey().GetID()
 }
 
-// add takes a part of an album. If that is for us, so is the part, and add
-// returns those that came before it; they are to be handed in first, and done to
-// be called then. Adding a part once more changes nothing.
-func (s *albums) add(got *reading) (before []reading) {
+// add adds a part of an album. If the album is for us, add marks the part as addressed and
+// returns the parts that came before it. The caller must hand those in first, and then
+// call delivered. Adding the same part again changes nothing.
+func (s *albums) add(got *converted) (before []converted) {
 	in := &got.in
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.of(*in)
+	a := s.album(*in)
 	a.addressed = a.addressed || in.Addressed
 	if a.addressed {
 		in.Addressed = true
@@ -68,58 +69,58 @@ func (s *albums) add(got *reading) (before []reading) {
 		}
 		return slices.Clone(a.held)
 	}
-	again := slices.ContainsFunc(a.held, func(r reading) bool { return r.in.ID == in.ID })
-	if !again && len(a.held) < mostParts {
+	again := slices.ContainsFunc(a.held, func(r converted) bool { return r.in.ID == in.ID })
+	if !again && len(a.held) < maxAlbumParts {
 		a.held = append(a.held, *got)
 	}
 	return nil
 }
 
-// of is the album of in. s.mu is held.
-func (s *albums) of(in channels.Inbound) *album {
-	a := s.last[choiceOf(in)]
+// album returns the album of in. The caller holds s.mu.
+func (s *albums) album(in channels.Inbound) *album {
+	a := s.last[albumKeyOf(in)]
 	if a == nil {
-		maps.DeleteFunc(s.last, func(_ choice, a *album) bool { return time.Since(a.came) > albumKept })
-		if s.last == nil || len(s.last) >= mostAlbums {
-			s.last = map[choice]*album{}
+		maps.DeleteFunc(s.last, func(_ albumKey, a *album) bool { return time.Since(a.came) > albumKept })
+		if s.last == nil || len(s.last) >= maxAlbums {
+			s.last = map[albumKey]*album{}
 		}
 		a = &album{}
-		s.last[choiceOf(in)] = a
+		s.last[albumKeyOf(in)] = a
 	}
 	a.came = time.Now()
 	return a
 }
 
-// done says that what add returned for in was handed in.
-func (s *albums) done(in channels.Inbound) {
+// delivered records that the parts that add returned for in were stored.
+func (s *albums) delivered(in channels.Inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.last[choiceOf(in)]; a != nil && a.addressed {
+	if a := s.last[albumKeyOf(in)]; a != nil && a.addressed {
 		a.held = nil
 	}
 }
 
-// erase forgets what came in those chats, and from those people.
+// erase forgets the albums in those chats and from those people.
 func (s *albums) erase(chats map[string]bool, people map[types.JID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.last, func(c choice, _ *album) bool {
-		sender, _ := named(c.sender)
+	maps.DeleteFunc(s.last, func(c albumKey, _ *album) bool {
+		sender, _ := parseChat(c.sender)
 		return chats[c.chat] || people[sender]
 	})
 }
 
-// together finds out whether a message in a group is a part of an album that is
-// for us, and which parts of it are to be handed in before.
-func (k *connection) together(ctx context.Context, got *reading) (before []reading, err error) {
+// albumParts marks a part of an album in a group as addressed if the album is for us, and
+// returns the earlier parts that must be handed in first.
+func (k *connection) albumParts(ctx context.Context, got *converted) (before []converted, err error) {
 	in := &got.in
 	switch {
 	case in.Private, in.Edits != "", in.Album == "":
 		return nil, nil
 	case in.Addressed:
-		err = k.file.noteAlbum(ctx, *in)
+		err = k.file.saveAlbum(ctx, *in)
 	default:
-		in.Addressed, err = k.file.isAlbum(ctx, *in)
+		in.Addressed, err = k.file.hasAlbum(ctx, *in)
 	}
 	if err != nil {
 		return nil, err
@@ -127,24 +128,24 @@ func (k *connection) together(ctx context.Context, got *reading) (before []readi
 	return k.c.albums.add(got), nil
 }
 
-// begun looks whether a message that says nothing is the beginning of an album
-// that is for us: it mentions us, or answers us.
-func (k *connection) begun(ctx context.Context, evt *events.Message) error {
+// onAlbumStart handles a message without content. If it begins an album and mentions or
+// answers us, the album is for us.
+func (k *connection) onAlbumStart(ctx context.Context, evt *events.Message) error {
 	parts := evt.Message.GetAlbumMessage()
 	r := k.reader(ctx)
-	if parts == nil || evt.Info.Chat.Server != types.GroupServer || !r.wanted(evt) {
+	if parts == nil || evt.Info.Chat.Server != types.GroupServer || !r.isForUs(evt) {
 		return nil
 	}
-	if _, addressed := r.address(content{about: parts.GetContextInfo()}); !addressed {
+	if _, addressed := r.spokenTo(content{about: parts.GetContextInfo()}); !addressed {
 		return nil
 	}
-	in, err := r.frame(&evt.Info)
-	if odd := (*strange)(nil); errors.As(err, &odd) {
+	in, err := r.header(&evt.Info)
+	if bad := (*malformed)(nil); errors.As(err, &bad) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	in.Album = evt.Info.ID
-	return k.file.noteAlbum(ctx, in)
+	return k.file.saveAlbum(ctx, in)
 }

@@ -17,9 +17,9 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// connection is one connection to WhatsApp. Each has a client of its own: what
-// an old one still hands over when it is closed already finds it closed, and
-// cannot get between the messages of the next.
+// connection is one connection to WhatsApp. Each has its own client, so that messages
+// that the client of a closed connection still delivers are refused, and cannot mix
+// with those of the next connection.
 type connection struct {
 	c      *Channel
 	in     channels.Intake
@@ -29,13 +29,13 @@ type connection struct {
 	wire   *wire
 	reader func(ctx context.Context) *reader
 
-	over     chan ending   // holds the first one
-	loggedIn chan struct{} // closed when WhatsApp has let us in
+	over     chan ending   // capacity 1; the first ending
+	loggedIn chan struct{} // closed after the login
 	once     sync.Once     // closes loggedIn
-	turn     chan struct{} // holds one token: messages are handed in one by one
+	turn     chan struct{} // capacity 1; its token lets one message at a time go to the intake
 	gone     atomic.Bool   // the phone has removed this device
-	used     atomic.Bool   // a message was taken, or sent and acknowledged
-	// unreadCame wakes watch when there is something to tend; it holds one sign.
+	used     atomic.Bool   // a message was stored, or sent and acknowledged
+	// unreadCame has capacity 1. It tells watch that a message could not be decrypted.
 	unreadCame chan struct{}
 	letInAt    time.Time // watch's own
 
@@ -68,7 +68,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 		return &reader{
 			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
 			command:  c.isCommand,
-			sent:     func(chat types.JID, who identity, id string) (string, error) { return k.sent(ctx, chat, who, id) },
+			sent:     func(chat types.JID, who identity, id string) (string, error) { return k.sentText(ctx, chat, who, id) },
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
 			nameOf:   func(who identity) string { return k.nameOf(ctx, who) },
 			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
@@ -77,18 +77,19 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 	return k
 }
 
-// newClient sets the library up so that it loses nothing and decides nothing.
+// newClient returns a client of the library whose settings lose no message and leave
+// decisions to us.
 func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
 	client := whatsmeow.NewClient(device, logger{log: c.log})
-	client.EnableDecryptedEventBuffer = true // a decrypted message survives a crash
-	client.SynchronousAck = true             // and is acknowledged after the handler
-	client.UseRetryMessageStore = true       // so does what phones may ask for again
-	client.EnableAutoReconnect = false       // Run does it, with a capped pause
+	client.EnableDecryptedEventBuffer = true // A decrypted message survives a crash,
+	client.SynchronousAck = true             // and is acknowledged after the handler has returned.
+	client.UseRetryMessageStore = true       // Sent messages survive too, for phones that ask again.
+	client.EnableAutoReconnect = false       // Run reconnects, with bounded pauses.
 	client.DisableLoginAutoReconnect = true
 	client.AutomaticMessageRerequestFromPhone = true
-	client.ManualHistorySyncDownload = true // the past of a phone is not ours
+	client.ManualHistorySyncDownload = true // We do not want the phone's old messages.
 	client.SetForceActiveDeliveryReceipts(true)
-	title, version := c.o.Title, c.claimed()
+	title, version := c.o.Title, c.claimedVersion()
 	client.GetClientPayload = func() *waWa6.ClientPayload { return payload(device, title, version) }
 	client.SetWebsocketHTTPClient(w.Client)
 	client.SetPreLoginHTTPClient(w.Client)
@@ -96,18 +97,18 @@ func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
 	return client
 }
 
-// serve connects, and returns when the connection is over and unused.
+// serve connects. It returns when the connection has ended and nothing uses it.
 func (k *connection) serve(ctx context.Context, tries *channels.Backoff) ending {
-	// The library must be able to finish what it does when ctx ends, except
-	// while it is still dialling.
+	// When ctx ends, the library must be able to finish its work, unless it is still
+	// dialling.
 	library, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	k.client.BackgroundEventCtx = library
 	k.client.AddEventHandlerWithSuccessStatus(func(evt any) bool { return k.handle(ctx, evt) })
 	defer func() {
 		k.c.live.CompareAndSwap(k, nil)
-		// A message under way would wait for the library to connect again, which
-		// it does not do here.
+		// A message that is being sent would wait for the library to reconnect, which is
+		// turned off.
 		//lint:ignore SA1019 there is no other way to tell it
 		k.client.DangerousInternals().ExpectDisconnect()
 		k.close()
@@ -126,29 +127,29 @@ func (k *connection) serve(ctx context.Context, tries *channels.Backoff) ending 
 	}
 	end := k.watch(ctx, tries)
 	if ctx.Err() == nil {
-		k.c.reportEnd(end) // closing takes a moment
+		k.c.reportEnd(end) // now, because closing takes a moment
 	}
 	return end
 }
 
-// watch waits for the end.
+// watch waits until the connection ends, and does the periodic work.
 func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending {
 	login, look := time.NewTimer(k.c.loginLimit), time.NewTicker(k.c.lookEvery)
 	defer login.Stop()
 	defer look.Stop()
-	alive := time.NewTimer(time.Hour) // set when we are let in
+	alive := time.NewTimer(time.Hour) // set after the login
 	alive.Stop()
 	defer alive.Stop()
 	loggedIn := k.loggedIn
-	tend := time.NewTimer(time.Hour) // set when something is known
-	tend.Stop()
-	defer tend.Stop()
+	pending := time.NewTimer(time.Hour) // set while messages could not be decrypted
+	pending.Stop()
+	defer pending.Stop()
 	defer func() {
 		if k.used.Load() || !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
 			tries.Failed = 0
 		}
 	}()
-	var unreadCame <-chan struct{} // nil until we are let in
+	var unreadCame <-chan struct{} // nil until the login
 	for {
 		select {
 		case <-ctx.Done():
@@ -162,16 +163,16 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 			alive.Reset(survived)
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
-			tend.Reset(0) // what is left of the last connection
+			pending.Reset(0) // for messages of the last connection
 		case <-unreadCame:
-			tend.Reset(0)
-		case <-tend.C:
-			if next := k.tend(ctx); next >= 0 {
-				tend.Reset(next)
+			pending.Reset(0)
+		case <-pending.C:
+			if next := k.handleUndecrypted(ctx); next >= 0 {
+				pending.Reset(next)
 			}
 		case <-alive.C:
 			if err := k.c.crashes.forget(); err != nil {
-				k.c.log.Warn("crashes before this login still count", "err", err)
+				k.c.log.Warn("could not delete the crash reports from before this login", "err", err)
 			}
 		case <-login.C:
 			return dropped("WhatsApp did not answer the login")
@@ -185,14 +186,14 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 	}
 }
 
-// flush removes the plaintext of what was taken.
+// flush removes the plaintexts of stored messages from the device file.
 func (k *connection) flush(ctx context.Context) {
 	if err := k.late.flush(ctx); err != nil && ctx.Err() == nil {
-		k.c.log.Warn("accepted messages are not removed from the device file yet", "err", err)
+		k.c.log.Warn("could not remove stored messages from the device file yet", "err", err)
 	}
 }
 
-// end ends the connection, unless something has done so already.
+// end ends the connection with e, unless it has ended already.
 func (k *connection) end(e ending) {
 	select {
 	case k.over <- e:
@@ -200,9 +201,9 @@ func (k *connection) end(e ending) {
 	}
 }
 
-// enter is called by whoever is about to use the connection: the context it
-// returns ends when the connection does, and close waits until leave is
-// called. False: it is closed.
+// enter announces a user of the connection. The returned context ends when the
+// connection does, and close waits until leave is called. ok is false if the connection
+// is closed.
 func (k *connection) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -219,7 +220,7 @@ func (k *connection) enter(ctx context.Context) (_ context.Context, leave func()
 	}, true
 }
 
-// close turns everybody out and waits until they have left.
+// close cancels all users of the connection and waits until they have left.
 func (k *connection) close() {
 	k.mu.Lock()
 	k.die()
@@ -227,29 +228,29 @@ func (k *connection) close() {
 	k.using.Wait()
 }
 
-// handle takes the library's events, on goroutines of the library's. False:
-// the message is not to be acknowledged. A panic counts as false, which the
-// library's own recover would not do.
-func (k *connection) handle(ctx context.Context, evt any) (taken bool) {
+// handle handles an event of the library, on the library's goroutines. It returns false
+// if the message must not be acknowledged, also after a panic: the library's own
+// recovery would acknowledge it.
+func (k *connection) handle(ctx context.Context, evt any) (stored bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			k.c.log.Error("handling an event panicked", "event", fmt.Sprintf("%T", evt), "err", fmt.Sprintf("panic of type %T", p))
+			k.c.log.Error("panic in the handler of an event", "event", fmt.Sprintf("%T", evt), "err", fmt.Sprintf("panic of type %T", p))
 			k.end(dropped("a bug interrupted the handling of a message"))
-			taken = false
+			stored = false
 		}
 	}()
 	switch e := evt.(type) {
 	case *events.Message:
 		return k.receive(ctx, e)
 	case *events.UndecryptableMessage:
-		k.unreadable(ctx, e)
+		k.onUndecryptable(ctx, e)
 	case *events.GroupInfo:
-		k.groupChanged(ctx, e)
+		k.onGroupInfo(ctx, e)
 	case *events.Connected:
 		k.once.Do(func() { close(k.loggedIn) })
 	case *events.KeepAliveTimeout:
 		if time.Since(e.LastSuccess) > silenceLimit {
-			k.end(dropped("WhatsApp does not answer any more"))
+			k.end(dropped("WhatsApp no longer answers"))
 		}
 	default:
 		if end, ends := k.c.endOf(evt); ends {
@@ -262,11 +263,10 @@ func (k *connection) handle(ctx context.Context, evt any) (taken bool) {
 	return true
 }
 
-// silenceLimit is how long WhatsApp may leave pings unanswered, which are sent
-// about twice a minute.
+// silenceLimit is how long pings may stay unanswered. They are sent about twice a minute.
 const silenceLimit = 90 * time.Second
 
-// endOf says what an event means that ends a connection.
+// endOf returns the ending for an event that ends the connection.
 func (c *Channel) endOf(evt any) (ending, bool) {
 	switch e := evt.(type) {
 	case *events.Disconnected:
@@ -277,9 +277,9 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 		return dropped("WhatsApp asks for a new connection"), true
 	case *events.LoggedOut:
 		if e.OnConnect {
-			return c.unlinked(fmt.Sprintf("WhatsApp refuses this device (%d)", int(e.Reason))), true
+			return c.needsPairing(fmt.Sprintf("WhatsApp refuses this device (%d)", int(e.Reason))), true
 		}
-		return c.unlinked("the device was removed on the phone"), true
+		return c.needsPairing("the device was removed on the phone"), true
 	case *events.StreamReplaced:
 		return needsPerson(reasonReplaced, "replaced: another program uses this same linked device (perhaps a copy of its file); stop that program, then restart"), true
 	case *events.TemporaryBan:
@@ -295,8 +295,8 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 	return ending{}, false
 }
 
-// banned waits until the ban is over. A ban without an end is asked about
-// every hour; asking more often would not shorten it.
+// banned is the ending of a ban. If WhatsApp does not say when it ends, we try every
+// hour; trying more often would not shorten it.
 func banned(e *events.TemporaryBan) ending {
 	wait := e.Expire
 	until := "until " + time.Now().Add(e.Expire).UTC().Format("2006-01-02 15:04 UTC")
@@ -309,9 +309,9 @@ func banned(e *events.TemporaryBan) ending {
 	}
 }
 
-// outdated is the ending of a version that WhatsApp no longer takes.
+// outdated is the ending of a version that WhatsApp refuses.
 func (c *Channel) outdated() ending {
-	v := c.claimed()
+	v := c.claimedVersion()
 	if v.IsZero() {
 		v = store.GetWAVersion()
 	}

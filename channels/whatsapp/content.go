@@ -14,28 +14,28 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// content is what a message says.
+// content is the content of a message.
 type content struct {
 	text string
-	// note names the file that came with it, where only words can be shown.
+	// note describes the file, for places that show only text.
 	note  string
 	files []channels.Attachment
-	// about is whom it mentions, what it answers and how long it lives; nil if
-	// WhatsApp said nothing of the kind.
+	// about says whom the message mentions, which message it replies to and how long it
+	// lives. It may be nil.
 	about *waE2E.ContextInfo
 }
 
-// inWords is the text with the note.
-func (c content) inWords() string {
+// withNote is the text with the note.
+func (c content) withNote() string {
 	if c.note == "" || c.text == "" {
 		return c.text + c.note
 	}
 	return c.text + "\n" + c.note
 }
 
-// contentOf reads a message that the library has unwrapped: its text, its
-// file and caption, or in words what else came. False for messages that are not
-// said by anybody: keys, settings, receipts of votes.
+// contentOf returns the content of a message that the library has unwrapped: text, or a
+// file with its caption, or a description of anything else. It returns false for
+// messages that no person wrote: keys, settings, votes.
 func contentOf(m *waE2E.Message) (content, bool) {
 	switch {
 	case m.GetConversation() != "":
@@ -47,7 +47,7 @@ func contentOf(m *waE2E.Message) (content, bool) {
 	if c, ok := fileOf(m); ok {
 		return c, true
 	}
-	if about, note, caption, ok := other(m); ok {
+	if about, note, caption, ok := otherContent(m); ok {
 		text := "[" + strings.TrimSpace(note) + "]"
 		if note == "" {
 			text = caption
@@ -56,16 +56,16 @@ func contentOf(m *waE2E.Message) (content, bool) {
 		}
 		return content{text: text, about: about}, strings.TrimSpace(text) != ""
 	}
-	if inner := wrapped(m); inner != nil {
+	if inner := unwrap(m); inner != nil {
 		return contentOf(inner)
 	}
-	if saysSomething(m) {
+	if hasUnknownContent(m) {
 		return content{text: "[a kind of message that cannot be read here]"}, true
 	}
 	return content{}, false
 }
 
-// fileOf reads a message that is a file with or without a caption.
+// fileOf returns the content of a message that is a file.
 func fileOf(m *waE2E.Message) (content, bool) {
 	one := func(about *waE2E.ContextInfo, note, caption string, a channels.Attachment) (content, bool) {
 		return content{text: caption, note: "[" + strings.TrimSpace(note) + "]", about: about, files: []channels.Attachment{a}}, true
@@ -100,9 +100,9 @@ func fileOf(m *waE2E.Message) (content, bool) {
 	return content{}, false
 }
 
-// other reads a message that is neither text nor a file: a note of what it is, or
-// the words in it.
-func other(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool) {
+// otherContent describes a message that is neither text nor a file. note says what it is,
+// and caption is the text in it.
+func otherContent(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool) {
 	if v := m.GetLocationMessage(); v != nil {
 		note = "location " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
 		if v.GetName() != "" {
@@ -153,8 +153,8 @@ func firstPoll(m *waE2E.Message) *waE2E.PollCreationMessage {
 	return nil
 }
 
-// wrapped is a message inside one of the envelopes that the library leaves.
-func wrapped(m *waE2E.Message) *waE2E.Message {
+// unwrap returns the message inside an envelope that the library does not open, or nil.
+func unwrap(m *waE2E.Message) *waE2E.Message {
 	for _, envelope := range []*waE2E.FutureProofMessage{
 		m.GetEphemeralMessage(), m.GetViewOnceMessage(), m.GetViewOnceMessageV2(), m.GetViewOnceMessageV2Extension(),
 		m.GetDocumentWithCaptionMessage(), m.GetLottieStickerMessage(), m.GetGroupMentionedMessage(), m.GetAssociatedChildMessage(),
@@ -167,10 +167,9 @@ func wrapped(m *waE2E.Message) *waE2E.Message {
 	return nil
 }
 
-// silent are the fields of a message that are not said by anybody. A vote and
-// a pin are left out too: nobody expects an answer to them. Reactions are read
-// elsewhere.
-var silent = map[protoreflect.Name]bool{
+// ignoredFields are the fields of messages that no person wrote. A vote and a pin are
+// among them, because nobody expects an answer. Reactions are handled elsewhere.
+var ignoredFields = map[protoreflect.Name]bool{
 	"senderKeyDistributionMessage": true, "fastRatchetKeySenderKeyDistributionMessage": true, "messageContextInfo": true,
 	"protocolMessage": true, "reactionMessage": true, "encReactionMessage": true, "pollUpdateMessage": true,
 	"keepInChatMessage": true, "pinInChatMessage": true, "callLogMesssage": true, "call": true, "bcallMessage": true, "chat": true,
@@ -183,30 +182,30 @@ var silent = map[protoreflect.Name]bool{
 	"requestPhoneNumberMessage": true, "conversation": true, "extendedTextMessage": true,
 }
 
-// saysSomething reports whether a message has a field that somebody must have
-// sent on purpose, though it is not known here.
-func saysSomething(m *waE2E.Message) bool {
+// hasUnknownContent reports whether a message has a field that a person must have sent,
+// but that this package does not know.
+func hasUnknownContent(m *waE2E.Message) bool {
 	found := false
 	if m == nil {
 		return false
 	}
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		found = !silent[f.Name()]
+		found = !ignoredFields[f.Name()]
 		return !found
 	})
 	return found
 }
 
-// mostQuote bounds, in characters, what is kept of a message for quoting it.
-const mostQuote = 2000
+// maxQuote bounds, in characters, the text that is kept of a message for quotes.
+const maxQuote = 2000
 
-// quotedText is what a message that another one answers said.
+// quotedText is the text of the message that another one replies to.
 func quotedText(about *waE2E.ContextInfo) string {
 	quoted, _ := contentOf(about.GetQuotedMessage())
-	return markup.Clip(quoted.inWords(), mostQuote)
+	return markup.Clip(quoted.withNote(), maxQuote)
 }
 
-// label is a name that stands inside a note's brackets.
+// label makes s fit inside the brackets of a note.
 func label(s string) string {
 	return markup.Clip(strings.NewReplacer("[", "(", "]", ")").Replace(markup.Line(s)), 200)
 }
@@ -215,11 +214,11 @@ func seconds(n uint32) string { return strconv.FormatUint(uint64(n), 10) + " s" 
 
 func position(lat, long float64) string { return fmt.Sprintf("%.5f, %.5f", lat, long) }
 
-// raw is a message as it is set aside.
-func raw(m *waE2E.Message) []byte {
+// marshal encodes a message for the quarantine.
+func marshal(m *waE2E.Message) []byte {
 	b, err := proto.Marshal(m)
 	if err != nil {
-		return nil // it was read from bytes, so it can be written as bytes
+		return nil // It was decoded, so it can be encoded.
 	}
 	return b
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// deviceTables are all tables of a device, those that others refer to first.
+// deviceTables are all tables of a device. A table comes before those that refer to it.
 var deviceTables = []string{
 	"whatsmeow_device", "whatsmeow_identity_keys", "whatsmeow_pre_keys", "whatsmeow_sessions", "whatsmeow_sender_keys",
 	"whatsmeow_app_state_sync_keys", "whatsmeow_app_state_version", "whatsmeow_app_state_mutation_macs", "whatsmeow_contacts",
@@ -19,9 +19,9 @@ var deviceTables = []string{
 	"dragoman_chats", "dragoman_unread", "dragoman_expiry", "dragoman_albums",
 }
 
-// CopyTo copies the linked device to the place of another channel, all of it as of
-// one moment. Only one of the two may be used after that. found: there is one.
-// Errors: [ErrLinked], if there is another at that place.
+// CopyTo copies the linked device to that of another channel, in one consistent snapshot.
+// Only one of the two may be used afterwards. found says that c has a device. CopyTo
+// returns [ErrLinked] if to has one too.
 func (c *Channel) CopyTo(ctx context.Context, to *Channel) (found bool, err error) {
 	source, err := c.peek(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func (c *Channel) CopyTo(ctx context.Context, to *Channel) (found bool, err erro
 	return true, err
 }
 
-// Clear removes the device and all that is kept with it, after it was copied. No
-// phone is told.
+// Clear deletes the device and all data about it, after it was copied. The phone still
+// lists it.
 func (c *Channel) Clear(ctx context.Context) (err error) {
 	file, err := c.own(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *deviceFile) refill(ctx context.Context, fill func(*sql.Tx) error) error
 	if err != nil {
 		return fmt.Errorf("whatsapp: copy the linked device: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
 	for _, name := range slices.Backward(deviceTables) {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM `+name)
@@ -96,6 +96,7 @@ func (d *deviceFile) refill(ctx context.Context, fill func(*sql.Tx) error) error
 	return nil
 }
 
+// copyTable copies all rows of a table.
 func copyTable(ctx context.Context, from, to *sql.Tx, name string) (err error) {
 	rows, err := from.QueryContext(ctx, `SELECT * FROM `+name)
 	if err != nil {

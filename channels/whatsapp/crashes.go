@@ -96,5 +96,5 @@ func (c *Channel) Revive() {
 	if err := c.crashes.forget(); err != nil {
 		c.log.Warn("the channel is tried again, and its crashes still count", "err", err)
 	}
-	c.changed()
+	c.wakeRun()
 }

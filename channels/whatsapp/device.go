@@ -22,11 +22,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// deviceFile is where the linked device is, an SQLite file or a schema of a
-// PostgreSQL database: whatsmeow's tables, and
-// four of ours: one that keeps conversations together, one of the messages that
-// could not be decrypted, one of chats where messages disappear, and one of
-// albums of which more may come.
+// deviceFile holds the linked device: an SQLite file or a schema of a PostgreSQL
+// database. It has whatsmeow's tables and four of ours: the chat of each person, the
+// messages that could not be decrypted, the chats with disappearing messages, and the
+// albums that address us.
 type deviceFile struct {
 	db        *sql.DB
 	shared    bool
@@ -34,7 +33,7 @@ type deviceFile struct {
 	container *sqlstore.Container
 }
 
-// own opens the device to use it, and makes its tables if they are missing.
+// own opens the device as its only user, and creates missing tables.
 func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
 		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{log: c.log})
@@ -46,8 +45,8 @@ func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 	return prepared(ctx, newDeviceFile(db, true, logger{log: c.log}), "in the database")
 }
 
-// peek opens the device where others may be using it. [fs.ErrNotExist]: there is
-// nothing yet.
+// peek opens the device while others may be using it. It returns [fs.ErrNotExist] if no
+// device was ever linked.
 func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
 		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{log: c.log})
@@ -57,7 +56,7 @@ func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
 	}
 	var there bool
-	// The last table that own makes.
+	// own creates this table last.
 	if err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_albums') IS NOT NULL`).Scan(&there); err == nil && !there {
 		err = fs.ErrNotExist
 	}
@@ -68,8 +67,8 @@ func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 	return newDeviceFile(db, true, logger{log: c.log}), nil
 }
 
-// openDevice opens the file for its owner's eyes only, and makes it if flag says
-// so. Every commit is on disk, because a key that was used must never look unused
+// openDevice opens the file, with permissions for its owner only, and creates it if flag
+// says so. Every commit is synced to disk, because a used key must never look unused
 // again.
 func openDevice(ctx context.Context, path string, flag int, log logger) (*deviceFile, error) {
 	f, err := os.OpenFile(path, flag, 0o600)
@@ -88,8 +87,8 @@ func openDevice(ctx context.Context, path string, flag int, log logger) (*device
 	return prepared(ctx, newDeviceFile(db, false, log), path)
 }
 
-// newDeviceFile takes db. One connection: two would get into each other's way in
-// the middle of a decryption.
+// newDeviceFile takes ownership of db. It uses one connection, because two would block
+// each other during a decryption.
 func newDeviceFile(db *sql.DB, shared bool, log logger) *deviceFile {
 	db.SetMaxOpenConns(1)
 	dialect := dbutil.SQLite
@@ -98,20 +97,20 @@ func newDeviceFile(db *sql.DB, shared bool, log logger) *deviceFile {
 	}
 	wrapped, err := dbutil.NewWithDB(db, dialect.String())
 	if err != nil {
-		panic(err) // it knows both
+		panic(err) // The library knows both dialects.
 	}
 	wrapped.UpgradeTable, wrapped.VersionTable = upgrades.Table, "whatsmeow_version"
 	return &deviceFile{db: db, shared: shared, wrapped: wrapped, container: sqlstore.NewWithWrappedDB(wrapped, log)}
 }
 
-// prepared makes the tables.
+// prepared returns d after it has created missing tables.
 func prepared(ctx context.Context, d *deviceFile, place string) (*deviceFile, error) {
 	err := d.container.Upgrade(ctx)
 	for _, table := range []string{
 		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since BIGINT NOT NULL, state INTEGER NOT NULL, data BYTEA NOT NULL)`,
 		expiryTable,
-		`DROP TABLE IF EXISTS dragoman_seen`, // of older versions: the inbox knows it
+		`DROP TABLE IF EXISTS dragoman_seen`, // An older version had it; the inbox does its work now.
 		albumTable,
 	} {
 		if err == nil {
@@ -138,7 +137,7 @@ func (d *deviceFile) device(ctx context.Context) (*store.Device, error) {
 	return all[0], nil
 }
 
-// forget removes the device that the phone does not know any more.
+// forget removes a device that is no longer linked to a phone.
 func (d *deviceFile) forget(ctx context.Context) error {
 	device, err := d.device(ctx)
 	if err == nil && device != nil {
@@ -150,7 +149,7 @@ func (d *deviceFile) forget(ctx context.Context) error {
 	return nil
 }
 
-// complete adds the name that a message did not carry, if it is known.
+// complete adds the person's other name if the device file knows it.
 func (d *deviceFile) complete(ctx context.Context, who identity) (identity, error) {
 	var err error
 	switch {
@@ -161,20 +160,20 @@ func (d *deviceFile) complete(ctx context.Context, who identity) (identity, erro
 		who.lid, err = d.container.LIDMap.GetLIDForPN(ctx, who.pn)
 	}
 	if err != nil {
-		return who, fmt.Errorf("whatsapp: look up a person's other name: %w", err)
+		return who, fmt.Errorf("whatsapp: look up a person: %w", err)
 	}
 	return identify(who.pn, who.lid), nil
 }
 
-// chatOf is the chat of the conversation with a person. It is remembered from
-// the first message on, under both names. When both are known the conversation
-// is the one with the number, and join is asked first to bring one under the
-// LID into it: once per person while the program runs, as the file may know
-// less than the store does. Where there is no join, or it fails, nothing is
-// split: a conversation that began under a LID goes on under it.
+// chatOf is the chat of the conversation with a person. The file remembers it under both
+// names from the first message on. Once both names are known, the conversation is the
+// one with the number, and join first moves a conversation under the LID into it. That
+// happens once per person while the program runs, because the store may have such a
+// conversation even if the file does not know it. Without join, or if it fails, a
+// conversation that began under a LID continues there, so that it is not split.
 func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (string, error) {
 	if !who.known() {
-		return "", &strange{errors.New("whatsapp: a message without a sender")}
+		return "", &malformed{errors.New("whatsapp: a message without a sender")}
 	}
 	byNumber, err := d.lookUp(ctx, who.pn)
 	if err != nil {
@@ -192,7 +191,7 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 	}
 	chat = cmp.Or(chat, byLID, who.chat())
 	if !settled && byNumber != "" && byLID != "" {
-		return chat, nil // what is known of the other is needed for the next attempt
+		return chat, nil // The next attempt needs both rows.
 	}
 	for jid, was := range map[types.JID]string{who.pn: byNumber, who.lid: byLID} {
 		if jid.IsEmpty() || was == chat {
@@ -206,13 +205,15 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 	return chat, nil
 }
 
-// joinFunc brings the conversation of one chat into another's; false: not now.
+// joinFunc moves the conversation of chat from into that of chat to. It returns false if
+// that failed.
 type joinFunc func(from, to string) bool
 
-// joiner is the intake's ability to join conversations, nil without it.
+// joiner returns a joinFunc that uses the intake, or nil if the intake cannot join
+// conversations.
 func (k *connection) joiner(ctx context.Context) joinFunc {
-	in, able := k.in.(channels.Joiner)
-	if !able {
+	in, ok := k.in.(channels.Joiner)
+	if !ok {
 		return nil
 	}
 	return func(from, to string) bool {
@@ -230,14 +231,14 @@ func (k *connection) joiner(ctx context.Context) joinFunc {
 		if err := in.Join(ctx, old, key); err != nil {
 			level := slog.LevelWarn
 			if k.c.saidJoin.Swap(true) {
-				level = slog.LevelDebug // once is enough for a store that cannot do it
+				level = slog.LevelDebug // One warning is enough if the store cannot do it.
 			}
-			k.c.log.Log(ctx, level, "could not join a conversation that began before the number was known with the one that has the number", "err", err)
+			k.c.log.Log(ctx, level, "could not join the conversation under a LID with the one under the number", "err", err)
 			return false
 		}
-		if err := k.file.moveExpires(ctx, from, to); err != nil {
-			k.c.log.Warn("two conversations are one now, but how long messages live there is not copied yet", "err", err)
-			return true // asked again at the next message
+		if err := k.file.moveExpiry(ctx, from, to); err != nil {
+			k.c.log.Warn("joined two conversations, but could not copy how long messages live there", "err", err)
+			return true // The next message tries again.
 		}
 		k.c.memory.join(from, to)
 		return true

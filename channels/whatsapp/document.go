@@ -11,21 +11,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// uploadLimit is how long WhatsApp may take to store a file.
-const uploadLimit = 30 * time.Second
+// uploadTimeout bounds one upload.
+const uploadTimeout = 30 * time.Second
 
 var _ channels.Filer = (*Channel)(nil)
 
 // SendsFiles implements [channels.Filer].
 func (c *Channel) SendsFiles() {}
 
-// upload stores f on WhatsApp's servers, sealed, and returns what a message says
-// of it; nil for none. Each attempt stores it anew.
+// upload encrypts f, stores it on WhatsApp's servers and returns the message that refers
+// to it. It returns nil if f is nil. Each attempt uploads it again.
 func (k *connection) upload(ctx context.Context, f *channels.File) (*waE2E.DocumentMessage, error) {
 	if f == nil {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, uploadLimit)
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
 	up, err := k.client.Upload(ctx, []byte(f.Content), whatsmeow.MediaDocument)
 	if err != nil {
@@ -38,7 +38,7 @@ func (k *connection) upload(ctx context.Context, f *channels.File) (*waE2E.Docum
 	}, nil
 }
 
-// withDocument is m as the caption of d; m alone without one.
+// withDocument returns d with the text of m as its caption, or m if d is nil.
 func withDocument(m *waE2E.Message, d *waE2E.DocumentMessage) *waE2E.Message {
 	if d == nil {
 		return m

@@ -17,26 +17,26 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// eraseLimit is how long the device file may be in use by somebody who cannot
-// be made to let go of it: a phone that is being linked.
-const eraseLimit = time.Minute
+// eraseTimeout is how long Erase waits while a phone is being linked, which cannot be
+// interrupted.
+const eraseTimeout = time.Minute
 
-// Erase implements [channels.Eraser]. A Run that is connected lets go of the
-// device file and connects again afterwards. Signal sessions, keys, the list of
-// LIDs and tokens stay: without them the person and the device could not read
-// each other any more.
+// Erase implements [channels.Eraser]. A connected Run releases the device file and
+// connects again afterwards. Signal sessions, keys, tokens and the list of LIDs are kept,
+// because without them the person and the device could no longer read each other's
+// messages.
 func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, then func() error) (entries int, err error) {
 	if c.o.Database == nil {
-		wait, cancel := context.WithTimeoutCause(ctx, eraseLimit, errors.New("a phone is being linked"))
+		wait, cancel := context.WithTimeoutCause(ctx, eraseTimeout, errors.New("a phone is being linked"))
 		defer cancel()
-		if err := c.takeSlot(wait, c.interrupt); err != nil {
+		if err := c.acquireSlot(wait, c.interrupt); err != nil {
 			return 0, err
 		}
 		defer func() { <-c.slot }()
 	}
 	file, err := c.peek(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, then() // nothing was ever linked, or its owner removed the file
+		return 0, then() // No device was ever linked, or the file was removed.
 	}
 	if err != nil {
 		return 0, err
@@ -54,39 +54,39 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 	return entries, then()
 }
 
-// erasing is what one erasure is about.
+// erasing is one erasure.
 type erasing struct {
 	file *deviceFile
-	// chats are the conversations that go as a whole: as keys have them, and
-	// those jids as WhatsApp does.
+	// chats are the conversations that are erased completely, in the form of keys.
+	// chatJIDs are the same in WhatsApp's form.
 	chats    map[string]bool
 	chatJIDs map[types.JID]bool
-	// people are those whose part in all other conversations goes too.
+	// people are those whose messages in all other conversations are erased.
 	people map[types.JID]bool
-	jids   map[types.JID]bool // of both
+	jids   map[types.JID]bool // chatJIDs and people
 }
 
-// newErasing completes every person's names: WhatsApp knows them under two, and
-// who asks may know one.
+// newErasing adds every person's other name, because WhatsApp knows people under two and
+// the caller may know only one.
 func newErasing(ctx context.Context, file *deviceFile, keys []channels.Key, ids []string) (*erasing, error) {
 	x := &erasing{file: file, chats: map[string]bool{}, chatJIDs: map[types.JID]bool{}, people: map[types.JID]bool{}, jids: map[types.JID]bool{}}
 	for _, k := range keys {
-		if err := x.add(ctx, k.Chat(), x.chatJIDs, true); err != nil {
+		if err := x.addName(ctx, k.Chat(), x.chatJIDs, true); err != nil {
 			return nil, err
 		}
 	}
 	for _, id := range ids {
-		if err := x.add(ctx, id, x.people, false); err != nil {
+		if err := x.addName(ctx, id, x.people, false); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// add puts both names of what a chat or an id names into a set. A name that
-// is none of WhatsApp's adds nothing: nothing is kept under it.
-func (x *erasing) add(ctx context.Context, name string, to map[types.JID]bool, chat bool) error {
-	jid, ok := named(name)
+// addName adds both names of a chat or person to a set. It ignores a name that is not
+// WhatsApp's, because no data is kept under it.
+func (x *erasing) addName(ctx context.Context, name string, to map[types.JID]bool, chat bool) error {
+	jid, ok := parseChat(name)
 	if !ok {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (x *erasing) add(ctx context.Context, name string, to map[types.JID]bool, c
 	return nil
 }
 
-// chatName is a chat as a key has it.
+// chatName is the chat part of the key for jid.
 func chatName(jid types.JID) string {
 	if who := identify(jid); who.known() {
 		return who.chat()
@@ -118,12 +118,11 @@ func chatName(jid types.JID) string {
 	return jid.String()
 }
 
-// erase takes it all out in one transaction, and leaves nothing of it in the
-// file but what the tables hold.
+// erase deletes all rows in one transaction, and then removes their bytes from the file.
 func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 	db := x.file.db
 	if !x.file.shared {
-		// Pages that become free must not keep their words until they are used again.
+		// Freed pages must not keep their text.
 		if _, err := db.ExecContext(ctx, `PRAGMA secure_delete = 1`); err != nil {
 			return 0, fmt.Errorf("whatsapp: erase: %w", err)
 		}
@@ -132,21 +131,21 @@ func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
 	if entries, err = x.eraseRows(ctx, tx); err != nil {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
-	if err := x.file.wipe(ctx); err != nil {
-		return 0, fmt.Errorf("whatsapp: erase: traces are left in the device file; erase again: %w", err)
+	if err := x.file.vacuum(ctx); err != nil {
+		return 0, fmt.Errorf("whatsapp: erase: the rows are deleted, but their bytes are still in the device file; erase again: %w", err)
 	}
 	return entries, nil
 }
 
-// eraseRows deletes what is kept. Numbers, names and settings of a person are no
-// entries about a message, and not counted.
+// eraseRows deletes the rows. entries counts only rows about messages, not numbers, names
+// and settings.
 func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err error) {
 	chats := map[types.JID]bool{}
 	maps.Copy(chats, x.chatJIDs)
@@ -177,14 +176,15 @@ func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err e
 			}
 		}
 	}
-	sent, err := eraseRead(ctx, tx, "whatsmeow_retry_buffer", "message_id", "plaintext", x.quotes)
+	sent, err := deleteMatching(ctx, tx, "whatsmeow_retry_buffer", "message_id", "plaintext", x.quotesErased)
 	if err != nil {
 		return 0, err
 	}
-	unread, err := eraseRead(ctx, tx, "dragoman_unread", "id", "data", x.unread)
+	unread, err := deleteMatching(ctx, tx, "dragoman_unread", "id", "data", x.erasesUndecrypted)
 	return entries + sent + unread, err
 }
 
+// deleteRow deletes the rows with that value and returns their number.
 func deleteRow(ctx context.Context, tx *sql.Tx, table, column, value string) (n int, err error) {
 	done, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE `+column+` = $1`, value)
 	if err != nil {
@@ -194,9 +194,9 @@ func deleteRow(ctx context.Context, tx *sql.Tx, table, column, value string) (n 
 	return int(rows), err
 }
 
-// eraseRead reads a table where what names somebody is inside of data, and
-// deletes row by row.
-func eraseRead(ctx context.Context, tx *sql.Tx, table, key, data string, gone func(data []byte) bool) (n int, err error) {
+// deleteMatching deletes the rows for which gone returns true. It is for tables that name
+// people only inside the column data.
+func deleteMatching(ctx context.Context, tx *sql.Tx, table, key, data string, gone func(data []byte) bool) (n int, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+key+`, `+data+` FROM `+table)
 	if err != nil {
 		return 0, fmt.Errorf("from %s: %w", table, err)
@@ -224,21 +224,21 @@ func eraseRead(ctx context.Context, tx *sql.Tx, table, key, data string, gone fu
 	return len(keys), nil
 }
 
-// unread reports whether a message that could not be decrypted is about what is
-// erased.
-func (x *erasing) unread(data []byte) bool {
-	var u unread
+// erasesUndecrypted reports whether a message that could not be decrypted belongs to an
+// erased chat or person.
+func (x *erasing) erasesUndecrypted(data []byte) bool {
+	var u undecrypted
 	if err := json.Unmarshal(data, &u); err != nil {
-		return true // nobody can read whose it is
+		return true // We cannot tell whose it is.
 	}
 	chat, sender, alt := u.Chat.ToNonAD(), u.Sender.ToNonAD(), u.SenderAlt.ToNonAD()
 	private := !u.Group && (x.chatJIDs[sender] || x.chatJIDs[alt])
 	return private || x.chatJIDs[chat] || x.people[sender] || x.people[alt]
 }
 
-// quotes reports whether an answer in a group that stays quotes somebody who does
-// not.
-func (x *erasing) quotes(data []byte) bool {
+// quotesErased reports whether an answer quotes an erased person. The answer may be in a
+// group that is kept.
+func (x *erasing) quotesErased(data []byte) bool {
 	var m waE2E.Message
 	if proto.Unmarshal(data, &m) != nil {
 		return true
@@ -247,11 +247,10 @@ func (x *erasing) quotes(data []byte) bool {
 	return err == nil && x.people[author.ToNonAD()]
 }
 
-// wipe writes the file anew and empties its log, so that no page holds what
-// was deleted.
-func (d *deviceFile) wipe(ctx context.Context) error {
+// vacuum rewrites the file and empties its log, so that no page has deleted data.
+func (d *deviceFile) vacuum(ctx context.Context) error {
 	if d.shared {
-		return nil // what PostgreSQL keeps is told with that of the store
+		return nil // The store reports what PostgreSQL keeps.
 	}
 	if _, err := d.db.ExecContext(ctx, `VACUUM`); err != nil {
 		return err

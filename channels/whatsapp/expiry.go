@@ -13,15 +13,14 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// Where messages disappear, so must answers. WhatsApp's server knows that of
-// groups only; of a private chat the people in it tell each other, when they
-// change it and again in each message. A message that says nothing of it leaves
-// it as it is: phones do the same, and write below it that it will not
-// disappear. So the device file has to know it, one row for each chat where
-// messages do not live for ever.
+// expiryTable has a row for each chat with disappearing messages, where our answers must
+// disappear too. WhatsApp's server knows the setting of groups only. In private chats
+// the phones send it when it changes, and with each message. A message without it does
+// not change the setting: phones do the same, and show that this message will not
+// disappear.
 const expiryTable = `CREATE TABLE IF NOT EXISTS dragoman_expiry (chat TEXT PRIMARY KEY, seconds BIGINT NOT NULL)`
 
-// expires is how long messages live in a chat; 0: for ever.
+// expires is how long messages live in a chat, in seconds; 0 if they do not disappear.
 func (d *deviceFile) expires(ctx context.Context, chat string) (seconds uint32, err error) {
 	err = d.db.QueryRowContext(ctx, `SELECT seconds FROM dragoman_expiry WHERE chat = $1`, chat).Scan(&seconds)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -30,9 +29,9 @@ func (d *deviceFile) expires(ctx context.Context, chat string) (seconds uint32, 
 	return seconds, nil
 }
 
-// setExpires notes how long they live from now on. It writes only what is new:
-// most messages say what is known.
-func (d *deviceFile) setExpires(ctx context.Context, chat string, seconds uint32) error {
+// setExpiry stores how long messages in a chat live from now on. It writes only changes,
+// because most messages repeat the setting.
+func (d *deviceFile) setExpiry(ctx context.Context, chat string, seconds uint32) error {
 	was, err := d.expires(ctx, chat)
 	switch {
 	case err != nil || was == seconds:
@@ -43,40 +42,40 @@ func (d *deviceFile) setExpires(ctx context.Context, chat string, seconds uint32
 		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_expiry (chat, seconds) VALUES ($1, $2) ON CONFLICT (chat) DO UPDATE SET seconds = excluded.seconds`, chat, seconds)
 	}
 	if err != nil {
-		return fmt.Errorf("whatsapp: note how long messages live: %w", err)
+		return fmt.Errorf("whatsapp: store how long messages live: %w", err)
 	}
 	return nil
 }
 
-// moveExpires brings what is known of one chat into another's that is the same
-// one, if nothing is known there.
-func (d *deviceFile) moveExpires(ctx context.Context, from, to string) error {
+// moveExpiry moves the setting of one chat to another one that was joined with it, unless
+// that has a setting.
+func (d *deviceFile) moveExpiry(ctx context.Context, from, to string) error {
 	old, err := d.expires(ctx, from)
 	if err != nil || old == 0 {
 		return err
 	}
 	if now, err := d.expires(ctx, to); err != nil || now == 0 {
-		if err = errors.Join(err, d.setExpires(ctx, to, old)); err != nil {
+		if err = errors.Join(err, d.setExpiry(ctx, to, old)); err != nil {
 			return err
 		}
 	}
-	return d.setExpires(ctx, from, 0)
+	return d.setExpiry(ctx, from, 0)
 }
 
-// timerOf is what evt sets how long messages live to, if that is what it is.
-func timerOf(evt *events.Message) (seconds uint32, ok bool) {
+// expirySetting is the new setting in seconds; ok is false if evt does not change it.
+func expirySetting(evt *events.Message) (seconds uint32, ok bool) {
 	p := evt.Message.GetProtocolMessage()
 	return p.GetEphemeralExpiration(), p != nil && p.GetType() == waE2E.ProtocolMessage_EPHEMERAL_SETTING
 }
 
-// setTimer notes that somebody changed how long messages live. The owner may
-// have done it on the phone, in a chat that is not listened to.
-func (k *connection) setTimer(ctx context.Context, evt *events.Message, seconds uint32) error {
+// onExpirySetting handles a change of how long messages live. The owner may have made it on
+// the phone, in a chat whose messages from the owner we ignore.
+func (k *connection) onExpirySetting(ctx context.Context, evt *events.Message, seconds uint32) error {
 	i, r := &evt.Info, k.reader(ctx)
 	chat := i.Chat.ToNonAD().String()
 	switch {
 	case i.Chat.Server == types.GroupServer:
-	case i.IsFromMe && i.Chat.Server != types.BroadcastServer, r.wanted(evt):
+	case i.IsFromMe && i.Chat.Server != types.BroadcastServer, r.isForUs(evt):
 		who := identify(i.Sender, i.SenderAlt)
 		if i.IsFromMe {
 			who = identify(i.Chat, i.RecipientAlt)
@@ -91,26 +90,26 @@ func (k *connection) setTimer(ctx context.Context, evt *events.Message, seconds 
 	default:
 		return nil
 	}
-	return k.file.setExpires(ctx, chat, seconds)
+	return k.file.setExpiry(ctx, chat, seconds)
 }
 
-// groupChanged takes what WhatsApp's server says of a group.
-func (k *connection) groupChanged(ctx context.Context, evt *events.GroupInfo) {
+// onGroupInfo handles a change of a group's settings.
+func (k *connection) onGroupInfo(ctx context.Context, evt *events.GroupInfo) {
 	ctx, leave, ok := k.enter(ctx)
 	defer leave()
 	if !ok || evt.Ephemeral == nil {
 		return
 	}
-	if err := k.file.setExpires(ctx, evt.JID.ToNonAD().String(), evt.Ephemeral.DisappearingTimer); err != nil {
-		k.c.log.Warn("how long messages live in a group is not noted; the next one there says it", "err", err)
+	if err := k.file.setExpiry(ctx, evt.JID.ToNonAD().String(), evt.Ephemeral.DisappearingTimer); err != nil {
+		k.c.log.Warn("could not store how long messages live in a group; the next message repeats it", "err", err)
 	}
 }
 
-// keepExpires notes what a message says of it. A change of a message may have
-// been composed anywhere, and says nothing.
-func (k *connection) keepExpires(ctx context.Context, m channels.Inbound, about *waE2E.ContextInfo) error {
+// noteExpiry stores the setting that a message has. It ignores changes of messages, whose
+// setting is not reliable.
+func (k *connection) noteExpiry(ctx context.Context, m channels.Inbound, about *waE2E.ContextInfo) error {
 	if about == nil || about.Expiration == nil || m.Edits != "" {
 		return nil
 	}
-	return k.file.setExpires(ctx, m.Key.Chat(), about.GetExpiration())
+	return k.file.setExpiry(ctx, m.Key.Chat(), about.GetExpiration())
 }

@@ -22,15 +22,15 @@ var (
 	WhileMoving = whileMoving
 )
 
-// Reading is what Read returns.
+// Reading is the result of Read.
 type Reading struct {
 	In      channels.Inbound
 	OK      bool
 	Strange bool
 }
 
-// Read understands evt as the channel "whatsapp" of +15550000001, whose LID is
-// 900 and whose device has the number 3, called Dragoman.
+// Read converts evt for the channel "whatsapp" of +15550000001, whose LID is 900, whose
+// device has the number 3 and whose name is Dragoman.
 func Read(evt *events.Message) Reading {
 	r := &reader{
 		channel: "whatsapp", device: 3, names: []string{"Dragoman", "bot"}, selfChat: true,
@@ -51,12 +51,12 @@ func Read(evt *events.Message) Reading {
 		},
 		chatOf: func(who identity) (string, error) { return who.chat(), nil },
 	}
-	got, ok, err := r.understand(evt)
+	got, ok, err := r.inbound(evt)
 	return Reading{got.in, ok, err != nil}
 }
 
-// ChatOf asks the device file at path for the chat of a person, several times
-// with whatever of the names is known then, once per opening of the file.
+// ChatOf asks the device file at path for the chat of a person, once for each list of
+// names. It opens the file anew each time.
 func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, error) {
 	var chats []string
 	for _, names := range people {
@@ -76,37 +76,36 @@ func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, 
 	return chats, nil
 }
 
-// SetSteadyAfter changes when a connection of c counts as one that holds.
+// SetSteadyAfter sets how long a connection of c must last to count as steady.
 func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
 
-// SetOnlineFor changes how long c stays online after a sign, and how often it
-// looks.
+// SetOnlineFor sets how long c stays online after a typing indicator, and how often it
+// checks.
 func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.lookEvery = d, every }
 
-// SetLimits changes how long a connection of c may take until it is let in, and
-// one message until it is taken.
+// SetLimits sets how long c waits for a login, and for the intake to store one message.
 func SetLimits(c *Channel, login, hand time.Duration) { c.loginLimit, c.handLimit = login, hand }
 
-// SetSendLimit changes how long c waits for an acknowledgement.
+// SetSendLimit sets how long c waits for an acknowledgement.
 func SetSendLimit(c *Channel, d time.Duration) { c.sendLimit = d }
 
 // Identities wraps i.
 func Identities(i store.IdentityStore) store.IdentityStore { return identities{i} }
 
-// Watched reports whether c's connection notices when a key is stored.
+// Watched reports whether c's connection records progress when a key is stored.
 func Watched(c *Channel) bool {
 	_, ok := c.live.Load().client.Store.Identities.(identities)
 	return ok
 }
 
-// Waiting is how many messages wait for their turn to be sent.
+// Waiting is how many messages wait in c's send queue.
 func Waiting(c *Channel) int {
 	c.sends.mu.Lock()
 	defer c.sends.mu.Unlock()
 	return len(c.sends.waiting)
 }
 
-// Revived reports whether Revive wakes c in such a state.
+// Revived reports whether Revive wakes c in that state.
 func Revived(c *Channel, state channels.State, reason string) bool {
 	c.report(state, reason, "")
 	c.Revive()
@@ -118,22 +117,20 @@ func Revived(c *Channel, state channels.State, reason string) bool {
 	}
 }
 
-// Banned is what a ban leads to: what is said, and when it is tried again.
+// Banned returns the status detail of a ban and when c tries again.
 func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 	end := banned(e)
 	return end.detail, end.after
 }
 
-// Silent reports whether c gives a connection up whose pings were last
-// answered that long ago.
+// Silent reports whether c gives up a connection whose last answer to a ping was d ago.
 func Silent(c *Channel, d time.Duration) bool {
 	k := &connection{c: c, over: make(chan ending, 1)}
 	k.handle(context.Background(), &events.KeepAliveTimeout{ErrorCount: 3, LastSuccess: time.Now().Add(-d)})
 	return len(k.over) == 1
 }
 
-// DeviceSettings are what no scenario shows of how the device file at path and
-// the library are set up.
+// DeviceSettings are settings of the device file and the library that no scenario shows.
 type DeviceSettings struct {
 	MaxOpen, ForeignKeys, Synchronous int
 	Journal                           string

@@ -10,14 +10,14 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// identity is one person, by the two names that WhatsApp gives: the phone
-// number and the LID. Which of them a message carries depends on how it was
-// addressed, so the same person can come under either. Devices are left out.
+// identity is one person. WhatsApp has two names for a person: the phone number and the
+// LID. A message has one or both, depending on how it was addressed. The device is not
+// part of an identity.
 type identity struct {
 	pn, lid types.JID
 }
 
-// identify sorts what is known about one person; any of it may be empty.
+// identify makes an identity from the names of one person, any of which may be empty.
 func identify(jids ...types.JID) identity {
 	var who identity
 	for _, jid := range jids {
@@ -36,7 +36,7 @@ func identify(jids ...types.JID) identity {
 	return who
 }
 
-// known reports whether there is any name.
+// known reports whether p has a name.
 func (p identity) known() bool { return !p.pn.IsEmpty() || !p.lid.IsEmpty() }
 
 // is reports whether jid is one of the person's names.
@@ -57,7 +57,7 @@ func (p identity) ids() []string {
 	return ids
 }
 
-// chat is what a conversation with the person is called when it begins.
+// chat is the chat part of the key for a new conversation with p.
 func (p identity) chat() string {
 	if ids := p.ids(); len(ids) > 0 {
 		return ids[0]
@@ -65,8 +65,8 @@ func (p identity) chat() string {
 	return ""
 }
 
-// nameOf is the name that somebody gave themselves, as far as a message of
-// theirs has told it; or else their number, or their LID.
+// nameOf is the name that a person has chosen, if one of their messages had it; otherwise
+// their number or LID.
 func (k *connection) nameOf(ctx context.Context, who identity) string {
 	if full, err := k.file.complete(ctx, who); err == nil {
 		who = full
@@ -75,23 +75,23 @@ func (k *connection) nameOf(ctx context.Context, who identity) string {
 		if jid.IsEmpty() {
 			continue
 		}
-		if known, err := k.client.Store.Contacts.GetContact(ctx, jid); err == nil && called(known.PushName) != "" {
-			return called(known.PushName)
+		if known, err := k.client.Store.Contacts.GetContact(ctx, jid); err == nil && cleanName(known.PushName) != "" {
+			return cleanName(known.PushName)
 		}
 	}
 	return who.chat()
 }
 
-// place reads the chat of a key. Anything that names none can never be sent to.
-func (c *Channel) place(k channels.Key) (types.JID, error) {
-	if jid, ok := named(k.Chat()); ok && k.Channel() == c.name {
+// parseKey returns the chat of k. Its error is permanent.
+func (c *Channel) parseKey(k channels.Key) (types.JID, error) {
+	if jid, ok := parseChat(k.Chat()); ok && k.Channel() == c.name {
 		return jid, nil
 	}
 	return types.JID{}, fmt.Errorf("whatsapp: %s is not a conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
 }
 
-// named reads a chat or a person's id: "+123…", "456…@lid" or "789…@g.us".
-func named(name string) (types.JID, bool) {
+// parseChat parses a chat or a person's id: "+123…", "456…@lid" or "789…@g.us".
+func parseChat(name string) (types.JID, bool) {
 	number, isNumber := strings.CutPrefix(name, "+")
 	user, server, hasServer := strings.Cut(name, "@")
 	switch {
@@ -108,7 +108,8 @@ func isDigits(s string) bool {
 	return s != "" && len(s) <= 32 && strings.Trim(s, "0123456789") == ""
 }
 
-// isGroup: new groups are a number, old ones their founder's and a time.
+// isGroup reports whether s can be a group. New groups have a number, old ones the
+// founder's number and a time.
 func isGroup(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789-") == ""
 }

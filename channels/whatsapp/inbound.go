@@ -13,112 +13,112 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// reader turns events into what the intake takes. It holds what must be known
-// for that; it does nothing itself.
+// reader converts events to the intake's form. It has everything that is needed for
+// that, and changes nothing.
 type reader struct {
 	channel  string
 	self     identity
 	device   uint16 // ours
 	names    []string
 	selfChat bool
-	command  func(word string) bool
-	// sent finds the words of what was sent from here into a chat, as long as
-	// the device file keeps them; "" for what it does not know.
+	command  func(word string) bool // reports whether word is a command
+	// sent returns the text of a message that we sent in chat, as long as the device
+	// file keeps it; otherwise "".
 	sent func(chat types.JID, who identity, id string) (string, error)
-	// complete finds the other name of a person in the device file.
+	// complete adds a person's other name from the device file.
 	complete func(identity) (identity, error)
-	// nameOf is what somebody is called who does not speak here.
+	// nameOf is the name of a person who is not the sender.
 	nameOf func(identity) string
-	// chatOf is the chat of the conversation with a person; see device.chatOf.
+	// chatOf is the chat of the conversation with a person; see deviceFile.chatOf.
 	chatOf func(identity) (string, error)
 }
 
-// reading is one message as it was understood.
-type reading struct {
+// converted is one message in the intake's form, and what we remember of it.
+type converted struct {
 	in   channels.Inbound
 	seen seenMessage
-	// about may say how long messages live in this chat; nil: it says nothing.
+	// about may say how long messages live in this chat; it may be nil.
 	about *waE2E.ContextInfo
 }
 
-// wanted reports whether a message may be meant for the assistant at all.
-func (r *reader) wanted(evt *events.Message) bool {
+// isForUs reports whether a message of this kind can be for the assistant.
+func (r *reader) isForUs(evt *events.Message) bool {
 	i := &evt.Info
 	switch {
 	case i.Category == "peer", evt.NewsletterMeta != nil, i.IsNewsletterStatus, i.Sender.IsBot():
 		return false
 	case i.IsFromMe:
-		// Our own sending device is not told what it sent, but must never talk
-		// to itself should that change.
+		// WhatsApp does not return our own messages to us. If it ever does, we must not
+		// talk to ourselves.
 		return r.selfChat && !i.IsGroup && r.self.is(i.Chat) && i.Sender.Device != r.device
 	}
 	switch i.Chat.Server {
 	case types.DefaultUserServer, types.HiddenUserServer, types.GroupServer:
 		return true
 	case types.BroadcastServer:
-		return i.IsIncomingBroadcast() // shown in the chat with its sender
+		return i.IsIncomingBroadcast() // Phones show it in the chat with its sender.
 	}
 	return false
 }
 
-// read understands one message; false if it says nothing to the assistant.
-// An error means that the device file could not be read.
-func (r *reader) read(evt *events.Message) (reading, bool, error) {
-	if !r.wanted(evt) && !deletedByOwner(evt) {
-		return reading{}, false, nil
+// convert converts one message. It returns false if the message is not for the assistant.
+// Errors are *malformed, or say that the device file could not be read.
+func (r *reader) convert(evt *events.Message) (converted, bool, error) {
+	if !r.isForUs(evt) && !deletedByOwner(evt) {
+		return converted{}, false, nil
 	}
 	if reaction := evt.Message.GetReactionMessage(); reaction != nil {
-		return r.reacted(evt, reaction)
+		return r.reaction(evt, reaction)
 	}
-	said, edits, ok := r.said(evt)
+	c, edits, ok := r.content(evt)
 	if !ok {
-		return reading{}, false, nil
+		return converted{}, false, nil
 	}
-	said.text = r.withNames(said)
+	c.text = r.withMentionNames(c)
 	i := &evt.Info
-	in, err := r.frame(i)
+	in, err := r.header(i)
 	if err != nil {
-		return reading{}, false, err
+		return converted{}, false, err
 	}
-	in.Text, in.Edits, in.Quote, in.Attachments = said.text, edits, r.quote(said.about), said.files
+	in.Text, in.Edits, in.Quote, in.Attachments = c.text, edits, r.quote(c.about), c.files
 	in.Album = albumOf(evt.Message)
-	if said.about.GetIsForwarded() {
+	if c.about.GetIsForwarded() {
 		in.Forwarded = &channels.Forward{}
 	}
-	got := reading{
+	got := converted{
 		in:    in,
 		seen:  seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
-		about: said.about,
+		about: c.about,
 	}
 	if i.Chat.Server == types.BroadcastServer {
 		got.seen.chat = got.seen.sender
 	}
 	if !in.Private {
-		got.in.Text, got.in.Addressed = r.address(said)
+		got.in.Text, got.in.Addressed = r.spokenTo(c)
 	}
 	if edits != "" {
-		// WhatsApp knows a change only as a part of what it changes.
+		// WhatsApp knows a change only by the id of the message that it changes.
 		got.in.MessageID = edits
-		if ok, err := r.change(evt, &got.in); !ok || err != nil {
-			return reading{}, false, err
+		if ok, err := r.completeChange(evt, &got.in); !ok || err != nil {
+			return converted{}, false, err
 		}
 	}
-	got.seen.text = markup.Clip(said.inWords(), mostQuote)
+	got.seen.text = markup.Clip(c.withNote(), maxQuote)
 	return got, true, nil
 }
 
-// deletedByOwner reports whether the owner, as an admin, deleted what somebody
-// else wrote in a group. That is all of theirs that counts there.
+// deletedByOwner reports whether the owner, as an admin, deleted another person's message
+// in a group. It is the only thing the owner does in groups that we do not ignore.
 func deletedByOwner(evt *events.Message) bool {
 	i, p := &evt.Info, evt.Message.GetProtocolMessage()
 	return i.IsFromMe && i.Chat.Server == types.GroupServer && i.Edit == types.EditAttributeAdminRevoke &&
 		p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE
 }
 
-// change completes a change of an earlier message. Whether that was for us, and
-// theirs to change, is known where it is kept. False: nobody can say whose it
-// was.
-func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err error) {
+// completeChange completes a change of an earlier message. The intake knows whether that
+// message was for us and whether this person may change it. completeChange returns
+// false if the author of the earlier message is unknown.
+func (r *reader) completeChange(evt *events.Message, in *channels.Inbound) (ok bool, err error) {
 	p := evt.Message.GetProtocolMessage()
 	if p.GetType() != waE2E.ProtocolMessage_REVOKE {
 		return true, nil
@@ -127,8 +127,8 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 	if in.Private || evt.Info.Edit != types.EditAttributeAdminRevoke {
 		return true, nil
 	}
-	// WhatsApp's servers let only admins send these. It is handed in as a change
-	// of the author's, because only the author of a message may change it.
+	// WhatsApp's servers allow only admins to send these. The intake gets it as a change
+	// by the author, because it accepts changes from nobody else.
 	jid, err := types.ParseJID(p.GetKey().GetParticipant())
 	if err != nil {
 		return false, nil
@@ -141,12 +141,12 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 	if author.Is(in.Sender) {
 		return true, nil
 	}
-	in.Sender, in.Prefix, in.Text, in.Deletes = author, speaker(author)+": ", deletedByAdmin, channels.DeletedByAdmin
+	in.Sender, in.Prefix, in.Text, in.Deletes = author, speakerName(author)+": ", deletedByAdmin, channels.DeletedByAdmin
 	return true, nil
 }
 
-// frame is a message without what it says: its conversation and its sender.
-func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
+// header is the Inbound of a message without its content.
+func (r *reader) header(i *types.MessageInfo) (channels.Inbound, error) {
 	who, err := r.complete(identify(i.Sender, i.SenderAlt))
 	if err != nil {
 		return channels.Inbound{}, err
@@ -160,38 +160,38 @@ func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
 	}
 	key, err := channels.NewKey(r.channel, chat)
 	if err != nil {
-		return channels.Inbound{}, &strange{err}
+		return channels.Inbound{}, &malformed{err}
 	}
 	in := channels.Inbound{
 		Key: key, ID: inboundID(i), Private: private, MessageID: i.ID, At: i.Timestamp,
-		Sender: channels.Person{IDs: who.ids(), Name: called(i.PushName)},
+		Sender: channels.Person{IDs: who.ids(), Name: cleanName(i.PushName)},
 	}
 	if !private {
-		in.Prefix = speaker(in.Sender) + ": "
+		in.Prefix = speakerName(in.Sender) + ": "
 	}
 	return in, nil
 }
 
-// strange marks a message that no attempt will ever understand.
-type strange struct{ error }
+// malformed is the error of a message that no further attempt could convert.
+type malformed struct{ error }
 
 // Unwrap returns the cause.
-func (s *strange) Unwrap() error { return s.error }
+func (s *malformed) Unwrap() error { return s.error }
 
-// inboundID names a message within the channel. The sender belongs to it, as
-// senders choose the ids: nobody can use up another's. It is the sender as the
-// message itself has it, because what else is known about them can change
-// between a message and its repetition.
+// inboundID is the id of a message within the channel. It contains the sender, because
+// senders choose the ids of their messages, and must not be able to use an id of somebody
+// else. It is the sender's name in the message itself: what else we know about the
+// sender can change before the message is repeated.
 func inboundID(i *types.MessageInfo) string { return i.ID + "/" + i.Sender.User }
 
-// These take the place of a message that was deleted.
+// These replace the text of a deleted message.
 const (
 	deletedText    = "[this message was deleted by its sender]"
 	deletedByAdmin = "[this message was deleted by an admin]"
 )
 
-// said is the content of a message, and the id of the one that it changes.
-func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
+// content is the content of a message, and the id of the message that it changes, or "".
+func (r *reader) content(evt *events.Message) (c content, edits string, ok bool) {
 	p := evt.Message.GetProtocolMessage()
 	switch {
 	case p == nil:
@@ -201,9 +201,9 @@ func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
 		}
 		return c, "", ok
 	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
-		// Only words can be changed. The file that they stand under came with
-		// the message, and does not come again. A caption that was taken away leaves
-		// its note, so that the change is not one to nothing.
+		// Only text can be changed. The file came with the original message and does not
+		// come again. If the caption was removed, the text becomes the note about the
+		// file, because an empty text would look like no message.
 		c, ok = contentOf(p.GetEditedMessage())
 		c.text, c.note, c.files = cmp.Or(c.text, c.note), "", nil
 		return c, p.GetKey().GetID(), ok && p.GetKey().GetID() != ""
@@ -213,7 +213,7 @@ func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
 	return content{}, "", false
 }
 
-// quote is the message that another one answers.
+// quote is the message that another one replies to.
 func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
 	if about.GetStanzaID() == "" {
 		return nil
@@ -229,12 +229,12 @@ func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
 	return q
 }
 
-// withNames is what was said with people's names where WhatsApp has numbers
-// after an @: it mentions them so, and in many groups by the LID, which tells
-// nobody anything. Ours stay for address.
-func (r *reader) withNames(said content) string {
-	text := said.text
-	for _, mention := range said.about.GetMentionedJID() {
+// withMentionNames is the text with people's names instead of their numbers. WhatsApp
+// writes a mention as an @ and a number, in many groups the LID, which means nothing to
+// the model. Our own numbers stay for spokenTo.
+func (r *reader) withMentionNames(c content) string {
+	text := c.text
+	for _, mention := range c.about.GetMentionedJID() {
 		jid, err := types.ParseJID(mention)
 		if err != nil || jid.User == "" || r.self.is(jid) || !identify(jid).known() {
 			continue
@@ -246,7 +246,7 @@ func (r *reader) withNames(said content) string {
 	return text
 }
 
-// replaceNumber puts name where number is not the beginning of a longer one.
+// replaceNumber replaces number by name, except where a longer number begins with it.
 func replaceNumber(text, number, name string) string {
 	var b strings.Builder
 	for {
@@ -264,34 +264,34 @@ func replaceNumber(text, number, name string) string {
 	}
 }
 
-// called is the name that somebody gave themselves. A colon in it would make
-// the line look as if another person spoke.
-func called(name string) string {
+// cleanName shortens the name that a person chose. It removes colons, which could make a
+// line look as if another person spoke.
+func cleanName(name string) string {
 	return markup.Clip(markup.Line(strings.ReplaceAll(name, ":", " ")), 64)
 }
 
-// speaker is what the model is told who speaks.
-func speaker(p channels.Person) string { return cmp.Or(p.Name, p.ID(), "someone") }
+// speakerName is the name of p before a message in a group.
+func speakerName(p channels.Person) string { return cmp.Or(p.Name, p.ID(), "someone") }
 
-// address finds out whether a message in a group is meant for the assistant
-// (it mentions us, answers us, begins with our name or is a command), and takes
-// the name off its start.
-func (r *reader) address(said content) (text string, addressed bool) {
-	text = said.text
-	for _, mention := range said.about.GetMentionedJID() {
+// spokenTo reports whether a message in a group addresses the assistant: it mentions us,
+// replies to us, begins with our name or is a command. It returns the text without the
+// name at the beginning.
+func (r *reader) spokenTo(c content) (text string, addressed bool) {
+	text = c.text
+	for _, mention := range c.about.GetMentionedJID() {
 		jid, err := types.ParseJID(mention)
 		if err != nil || !r.self.is(jid) {
 			continue
 		}
 		addressed = true
-		// In the text a mention is a number behind an @, not always the same one.
+		// In the text a mention is an @ and one of our two numbers.
 		for _, number := range []string{r.self.pn.User, r.self.lid.User} {
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@"+number); ok && number != "" && !startsWithDigit(rest) {
 				text = afterName(rest, text)
 			}
 		}
 	}
-	if author, err := types.ParseJID(said.about.GetParticipant()); err == nil && said.about.GetStanzaID() != "" && r.self.is(author) {
+	if author, err := types.ParseJID(c.about.GetParticipant()); err == nil && c.about.GetStanzaID() != "" && r.self.is(author) {
 		addressed = true
 	}
 	if rest, ok := channels.SpokenTo(strings.TrimSpace(text), r.names, strings.EqualFold); ok {
@@ -303,7 +303,7 @@ func (r *reader) address(said content) (text string, addressed bool) {
 	return text, addressed
 }
 
-// afterName is what was said after the name; all of it if that is nothing.
+// afterName is rest, the text after the name, or whole if rest is empty.
 func afterName(rest, whole string) string {
 	if rest = strings.TrimLeft(rest, " ,:;\n\t"); rest != "" {
 		return rest
@@ -318,13 +318,13 @@ func firstWord(s string) string {
 	return word
 }
 
-// understand is read with its panics as errors: a message that trips a bug of
-// ours is set aside instead of coming back for ever.
-func (r *reader) understand(evt *events.Message) (got reading, ok bool, err error) {
+// inbound is convert, but returns a panic as an error. A message that triggers a bug of
+// ours is then quarantined, and does not come again forever.
+func (r *reader) inbound(evt *events.Message) (got converted, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ok, err = false, &strange{fmt.Errorf("whatsapp: understand message %s: panic of type %T", evt.Info.ID, p)}
+			ok, err = false, &malformed{fmt.Errorf("whatsapp: convert message %s: panic of type %T", evt.Info.ID, p)}
 		}
 	}()
-	return r.read(evt)
+	return r.convert(evt)
 }

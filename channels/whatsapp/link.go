@@ -14,58 +14,57 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// ErrLinked: there is a linked device already.
+// ErrLinked is the error of [Channel.Link] if a device is already linked.
 var ErrLinked = errors.New("already linked")
 
-// logout says how to link another phone.
-func (c *Channel) logout() string {
+// logoutHint says how to link another phone.
+func (c *Channel) logoutHint() string {
 	return "to link another phone, log out first: dragoman logout " + c.Name()
 }
 
 const (
-	firstQR = time.Minute // how long WhatsApp takes the first code of a batch
-	nextQR  = 20 * time.Second
-	// settleLimit is how long the phone may take to tell its name and keys
-	// after the device was linked.
-	settleLimit = 10 * time.Second
+	firstQR = time.Minute      // how long the first QR code of a batch is valid
+	nextQR  = 20 * time.Second // how long each later code is valid
+	// firstLoginTimeout bounds the login of a device that was just linked.
+	firstLoginTimeout = 10 * time.Second
 )
 
-// Link links the device to a phone: with QR codes, or, if phone is not empty
-// ("+123…", the number of that phone), with a code to type there. It shows one
-// invitation after the other until the phone has accepted one or ctx ends, and
-// returns the number of the account. A linked device that is off because it
-// crashed the program is tried again instead. It needs the device file, so it waits for
-// Run to let go of it; a Run that waits for a device goes on with the new one.
-// Errors: [ErrLinked], and whatever WhatsApp has against it.
+// Link links the device to a phone, with QR codes, or, if phone is not empty (its number,
+// "+123…"), with a code that is typed on the phone. It shows one invitation after the
+// other until the phone accepts one or ctx ends, and returns the number of the account.
+// If the linked device is off because it crashed the program, Link makes Run try again
+// instead. Link waits until Run releases the device file. A Run that waits for a device
+// then continues with the new one. It returns [ErrLinked] if a device is linked, or the
+// reason why WhatsApp refused.
 func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Invitation)) (account string, err error) {
-	err = c.takeSlot(ctx, func() error {
+	err = c.acquireSlot(ctx, func() error {
 		if c.live.Load() == nil {
 			return nil
 		}
-		return fmt.Errorf("whatsapp: this device is %w, and connected; %s", ErrLinked, c.logout())
+		return fmt.Errorf("whatsapp: this device is %w, and connected; %s", ErrLinked, c.logoutHint())
 	})
 	if err != nil {
 		return "", err
 	}
 	defer func() { <-c.slot }()
-	known, err := c.known(ctx)
+	known, err := c.linkedDevice(ctx)
 	if err != nil {
 		return "", err
 	}
 	if known != nil {
 		if crashing, _ := c.crashes.tooMany(); crashing {
 			err := c.crashes.forget()
-			c.changed()
+			c.wakeRun()
 			return identify(known.GetJID()).chat(), err
 		}
-		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w; %s", ErrLinked, c.logout())
+		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w; %s", ErrLinked, c.logoutHint())
 	}
 	file, err := c.own(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.close()) }()
-	c.askVersion(ctx)
+	c.fetchVersion(ctx)
 	if err := c.inviteUntilLinked(ctx, file, phone, show); err != nil {
 		return "", err
 	}
@@ -74,17 +73,17 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 		return "", errors.Join(errors.New("whatsapp: link: the phone accepted, but the device could not be stored"), err)
 	}
 	account = identify(device.GetJID()).chat()
-	// The phone waits for the new device to appear, and tells it its name.
-	if err := c.settle(ctx, device); err != nil {
-		c.log.Warn("the device is linked but has not come online yet", "err", err)
+	// The phone waits until the new device has come online, and sends it its name.
+	if err := c.firstLogin(ctx, device); err != nil {
+		c.log.Warn("the device is linked, but could not come online yet", "err", err)
 	}
-	c.report(channels.StateConnecting, "", "") // where Run waits, it will say so in a moment
-	c.changed()
+	c.report(channels.StateConnecting, "", "") // Run corrects it if it does not connect.
+	c.wakeRun()
 	return account, nil
 }
 
-// known is the linked device, or nil if there is none.
-func (c *Channel) known(ctx context.Context) (*store.Device, error) {
+// linkedDevice is the linked device, or nil if there is none.
+func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
 	file, err := c.peek(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -96,13 +95,13 @@ func (c *Channel) known(ctx context.Context) (*store.Device, error) {
 	return device, errors.Join(err, file.close())
 }
 
-// takeSlot waits until nobody uses the device file. It asks first, every now and
-// then, whether that makes sense.
-func (c *Channel) takeSlot(ctx context.Context, ask func() error) error {
+// acquireSlot waits until nothing uses the device file, and then takes it. It calls check
+// before each attempt and returns its error. The caller must empty c.slot afterwards.
+func (c *Channel) acquireSlot(ctx context.Context, check func() error) error {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if err := ask(); err != nil {
+		if err := check(); err != nil {
 			return err
 		}
 		select {
@@ -115,14 +114,14 @@ func (c *Channel) takeSlot(ctx context.Context, ask func() error) error {
 	}
 }
 
-// pairing is a client that takes no messages: what comes is left for Run.
+// pairing is a client that acknowledges no messages, so that they come again for Run.
 type pairing struct {
 	client *whatsmeow.Client
-	events chan any // those that matter here; a full one is an old one
+	events chan any // capacity 32; further events are dropped
 	stop   func()
 }
 
-// pair connects such a client. Its stop must be called.
+// pair connects such a client. The caller must call its stop.
 func (c *Channel) pair(ctx context.Context, device *store.Device) (*pairing, error) {
 	w := c.newWire()
 	library, end := context.WithCancel(ctx)
@@ -144,14 +143,14 @@ func (c *Channel) pair(ctx context.Context, device *store.Device) (*pairing, err
 	})
 	if err := p.client.ConnectContext(library); err != nil {
 		p.stop()
-		return nil, fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", root(err))
+		return nil, fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", rootCause(err))
 	}
 	return p, nil
 }
 
-// root is what was behind err first: the library's errors tell every step on
-// the way to it, and people read this one.
-func root(err error) error {
+// rootCause is the innermost error in err. People read it, and the library's errors name
+// every step on the way to it.
+func rootCause(err error) error {
 	for {
 		cause := errors.Unwrap(err)
 		if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -164,8 +163,8 @@ func root(err error) error {
 	}
 }
 
-// inviteUntilLinked makes one connection after the other. One that did not hold
-// is followed by a pause: a server that is in trouble ends each at once.
+// inviteUntilLinked makes one connection after the other until the device is linked. It
+// waits between them, because a failing server ends each connection at once.
 func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone string, show func(channels.Invitation)) error {
 	for tries := (channels.Backoff{}); ; {
 		began := time.Now()
@@ -182,8 +181,8 @@ func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone
 	}
 }
 
-// invite makes one connection and shows its invitations. False without an
-// error: WhatsApp's codes are used up and there must be new ones.
+// invite makes one connection and shows its invitations. It returns false without an
+// error when all codes of the connection have expired.
 func (c *Channel) invite(ctx context.Context, device *store.Device, phone string, show func(channels.Invitation)) (bool, error) {
 	p, err := c.pair(ctx, device)
 	if err != nil {
@@ -219,7 +218,7 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 					codes = e.Codes[1:]
 					next.Reset(firstQR)
 				}
-			case *events.ManualLoginReconnect: // paired; the next connection logs in
+			case *events.ManualLoginReconnect: // It is paired; the next connection logs in.
 				return true, nil
 			default:
 				if over, err := c.pairingOver(evt); over {
@@ -230,6 +229,7 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 	}
 }
 
+// showCode gets a code for the phone with that number, and shows it.
 func (p *pairing) showCode(ctx context.Context, phone string, show func(channels.Invitation)) error {
 	code, err := p.client.PairPhone(ctx, phone, true, whatsmeow.PairClientChrome, "Chrome (Linux)")
 	if err != nil {
@@ -239,8 +239,8 @@ func (p *pairing) showCode(ctx context.Context, phone string, show func(channels
 	return nil
 }
 
-// pairingOver says whether an event ends a connection that was made for
-// pairing, and if so whether it is of no use to make another.
+// pairingOver reports whether an event ends a connection for pairing. It returns an error
+// if another connection would not help.
 func (c *Channel) pairingOver(evt any) (bool, error) {
 	switch e := evt.(type) {
 	case *events.PairError:
@@ -260,22 +260,22 @@ func (c *Channel) pairingOver(evt any) (bool, error) {
 	return false, nil
 }
 
-// settle connects the new device once.
-func (c *Channel) settle(ctx context.Context, device *store.Device) error {
+// firstLogin connects a device that was just linked, and waits for the login.
+func (c *Channel) firstLogin(ctx context.Context, device *store.Device) error {
 	p, err := c.pair(ctx, device)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if in, _ := p.online(ctx, settleLimit); !in {
+	if in, _ := p.waitForLogin(ctx, firstLoginTimeout); !in {
 		return errors.New("whatsapp: link: WhatsApp did not answer the login")
 	}
 	return nil
 }
 
-// online waits until WhatsApp has let the device in, or has said no: gone
-// means that it does not know the device any more.
-func (p *pairing) online(ctx context.Context, limit time.Duration) (in, gone bool) {
+// waitForLogin waits until WhatsApp accepts or refuses the login. gone says that the
+// device is no longer linked.
+func (p *pairing) waitForLogin(ctx context.Context, limit time.Duration) (in, gone bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {

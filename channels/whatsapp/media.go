@@ -25,25 +25,25 @@ import (
 	"go.mau.fi/whatsmeow/util/hkdfutil"
 )
 
-// reference is what a file can be fetched with, and is what an attachment's Ref
-// holds as JSON. It has the file's key in it.
+// reference is what is needed to download and decrypt a file. Its JSON is the Ref of an
+// attachment. It contains the file's key.
 type reference struct {
 	Path      string              `json:"p"`
 	Key       []byte              `json:"k"`
-	Hash      []byte              `json:"h"` // of the file
-	SealedSum []byte              `json:"s"` // of what the server keeps
+	Hash      []byte              `json:"h"` // SHA-256 of the file
+	SealedSum []byte              `json:"s"` // SHA-256 of the encrypted file
 	Type      whatsmeow.MediaType `json:"t"`
 }
 
-// file is what all messages with a file have.
-type file interface {
+// downloadable is a message with a file.
+type downloadable interface {
 	whatsmeow.DownloadableMessage
 	GetMimetype() string
 	GetFileLength() uint64
 }
 
-// attach describes the file of a message.
-func attach(kind channels.AttachmentKind, name string, f file) channels.Attachment {
+// attach returns the attachment for the file of a message.
+func attach(kind channels.AttachmentKind, name string, f downloadable) channels.Attachment {
 	a := channels.Attachment{
 		Kind: kind, Name: markup.Clip(name, 255), Type: markup.Clip(markup.Line(f.GetMimetype()), 127),
 		Bytes: int64(min(f.GetFileLength(), math.MaxInt64)),
@@ -55,7 +55,7 @@ func attach(kind channels.AttachmentKind, name string, f file) channels.Attachme
 	}
 	b, err := json.Marshal(ref)
 	if err != nil {
-		a.Missing = "WhatsApp does not say where it is" // strings and bytes can always be written
+		a.Missing = "WhatsApp does not say where it is" // Strings and bytes can always be encoded.
 		return a
 	}
 	a.Ref = string(b)
@@ -66,13 +66,12 @@ func (r reference) usable() bool {
 	return strings.HasPrefix(r.Path, "/") && len(r.Key) == 32 && len(r.Hash) == sha256.Size && len(r.SealedSum) == sha256.Size && r.Type != ""
 }
 
-// mediaHost has every file. The path comes from the sender and the host does
-// not, so nobody can send us elsewhere.
+// mediaHost is the server of all files. Only the path comes from the sender, so nobody can
+// make us connect to another server.
 const mediaHost = "https://mmg.whatsapp.net"
 
-// Fetch downloads and decrypts the file of a message. It needs no connection,
-// only the network, and holds a few pages of the file at a time, so that a
-// message that lies about its size costs nothing but what w takes.
+// Fetch downloads and decrypts the file of a message. It works without Run. It keeps only
+// a small part of the file in memory, so a message that gives a wrong size does no harm.
 func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
 	var ref reference
 	if err := json.Unmarshal([]byte(a.Ref), &ref); err != nil || !ref.usable() {
@@ -80,15 +79,16 @@ func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer)
 	}
 	wire := c.newWire()
 	defer wire.cut()
-	body, err := askForFile(ctx, wire.Client, ref)
+	body, err := requestFile(ctx, wire.Client, ref)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	return unseal(ref, body, w)
+	return decryptFile(ref, body, w)
 }
 
-func askForFile(ctx context.Context, client *http.Client, ref reference) (io.ReadCloser, error) {
+// requestFile asks for the encrypted file of ref.
+func requestFile(ctx context.Context, client *http.Client, ref reference) (io.ReadCloser, error) {
 	address := mediaHost + ref.Path
 	if strings.Contains(address, "?") {
 		address += "&"
@@ -108,7 +108,7 @@ func askForFile(ctx context.Context, client *http.Client, ref reference) (io.Rea
 	answer, err := own.Do(r)
 	if err != nil {
 		if withURL := (*url.Error)(nil); errors.As(err, &withURL) {
-			err = withURL.Err // the address says where the file is
+			err = withURL.Err // The address must not be logged.
 		}
 		return nil, fmt.Errorf("whatsapp: fetch a file: %w", err)
 	}
@@ -128,41 +128,41 @@ var mmsType = map[whatsmeow.MediaType]string{
 }
 
 const (
-	sealBytes = 10       // the end of a sealed file: its signature
-	pageBytes = 64 << 10 // how much is decrypted at once
+	macBytes   = 10       // the signature at the end of an encrypted file
+	chunkBytes = 64 << 10 // read at once
 )
 
-// unsealer decrypts a file as it comes in. It keeps back the end, which is only
-// known for what it is, and only believed, once everything is there.
-type unsealer struct {
+// decrypter decrypts a file while it is downloaded. It keeps the last bytes back, because
+// the padding and the signature are at the end.
+type decrypter struct {
 	ref     reference
 	w       io.Writer
 	decrypt cipher.BlockMode
-	mac     hash.Hash // of what was encrypted
-	sealed  hash.Hash // of everything the server has
+	mac     hash.Hash // of the encrypted file, without its signature
+	sealed  hash.Hash // of the encrypted file
 	plain   hash.Hash
-	kept    []byte // was read and is not decrypted yet
+	pending []byte // read and not decrypted yet
 }
 
-// unseal decrypts all of body into w and checks what WhatsApp gives to check.
-func unseal(ref reference, body io.Reader, w io.Writer) error {
+// decryptFile decrypts body into w and checks both hashes and the signature.
+func decryptFile(ref reference, body io.Reader, w io.Writer) error {
 	keys := hkdfutil.SHA256(ref.Key, nil, []byte(ref.Type), 112)
 	block, err := aes.NewCipher(keys[16:48])
 	if err != nil {
 		return fmt.Errorf("whatsapp: fetch a file: %w", err)
 	}
-	u := &unsealer{
+	u := &decrypter{
 		ref: ref, w: w, decrypt: cipher.NewCBCDecrypter(block, keys[:16]),
 		mac: hmac.New(sha256.New, keys[48:80]), sealed: sha256.New(), plain: sha256.New(),
 	}
 	u.mac.Write(keys[:16])
-	page := make([]byte, pageBytes)
+	page := make([]byte, chunkBytes)
 	for {
 		n, err := body.Read(page)
 		u.sealed.Write(page[:n])
-		u.kept = append(u.kept, page[:n]...)
-		if whole := (len(u.kept) - sealBytes - aes.BlockSize) / aes.BlockSize * aes.BlockSize; whole > 0 {
-			if err := u.pass(whole, 0); err != nil {
+		u.pending = append(u.pending, page[:n]...)
+		if whole := (len(u.pending) - macBytes - aes.BlockSize) / aes.BlockSize * aes.BlockSize; whole > 0 {
+			if err := u.decryptBlocks(whole, 0); err != nil {
 				return err
 			}
 		}
@@ -170,54 +170,54 @@ func unseal(ref reference, body io.Reader, w io.Writer) error {
 			return u.finish()
 		}
 		if err != nil {
-			return fmt.Errorf("whatsapp: fetch a file: the download broke off: %w", err)
+			return fmt.Errorf("whatsapp: fetch a file: the download was interrupted: %w", err)
 		}
 	}
 }
 
-// pass decrypts the first n bytes that were kept and hands them on, without the
-// last few, which are padding.
-func (u *unsealer) pass(n, padding int) error {
-	u.mac.Write(u.kept[:n])
-	u.decrypt.CryptBlocks(u.kept[:n], u.kept[:n])
+// decryptBlocks decrypts the first n pending bytes and writes them to w, without the last
+// padding bytes. If padding is negative, the last byte says how many those are.
+func (u *decrypter) decryptBlocks(n, padding int) error {
+	u.mac.Write(u.pending[:n])
+	u.decrypt.CryptBlocks(u.pending[:n], u.pending[:n])
 	if padding < 0 {
-		padding = int(u.kept[n-1])
+		padding = int(u.pending[n-1])
 		if padding == 0 || padding > aes.BlockSize {
-			return u.lies("it is not encrypted with its key")
+			return u.damaged("it is not encrypted with its key")
 		}
 	}
-	u.plain.Write(u.kept[:n-padding])
-	if _, err := u.w.Write(u.kept[:n-padding]); err != nil {
-		return err // the caller's own, as it is
+	u.plain.Write(u.pending[:n-padding])
+	if _, err := u.w.Write(u.pending[:n-padding]); err != nil {
+		return err // unchanged, as Fetcher demands
 	}
-	u.kept = append(u.kept[:0], u.kept[n:]...)
+	u.pending = append(u.pending[:0], u.pending[n:]...)
 	return nil
 }
 
-// finish checks the hashes and hands on the end.
-func (u *unsealer) finish() error {
+// finish writes the end of the file and checks the signature and the hashes.
+func (u *decrypter) finish() error {
 	if string(u.sealed.Sum(nil)) != string(u.ref.SealedSum) {
 		return errors.New("whatsapp: fetch a file: the download is not the file that was sent")
 	}
-	n := len(u.kept) - sealBytes
-	if n != aes.BlockSize { // pass leaves one block, and there is always padding
-		return u.lies("it is cut off")
+	n := len(u.pending) - macBytes
+	if n != aes.BlockSize { // decryptFile leaves one block, because there is always padding
+		return u.damaged("it is cut off")
 	}
-	seal := string(u.kept[n:])
-	if err := u.pass(n, -1); err != nil {
+	seal := string(u.pending[n:])
+	if err := u.decryptBlocks(n, -1); err != nil {
 		return err
 	}
-	if !hmac.Equal(u.mac.Sum(nil)[:sealBytes], []byte(seal)) {
-		return u.lies("its signature is wrong")
+	if !hmac.Equal(u.mac.Sum(nil)[:macBytes], []byte(seal)) {
+		return u.damaged("its signature is wrong")
 	}
 	if string(u.plain.Sum(nil)) != string(u.ref.Hash) {
-		return u.lies("it is not the file that the message names")
+		return u.damaged("it is not the file that the message names")
 	}
 	return nil
 }
 
-// lies is the error of a file that came whole and is not what the message says:
-// it never will be.
-func (u *unsealer) lies(why string) error {
+// damaged is the error of a file that was downloaded completely but does not match its
+// message. It never will.
+func (u *decrypter) damaged(why string) error {
 	return &channels.Gone{Why: "the file is damaged", Err: errors.New("whatsapp: fetch a file: " + why)}
 }

@@ -11,33 +11,32 @@ import (
 )
 
 const (
-	mostSeen   = 2000 // messages
-	mostChats  = 2000
-	mostUnread = 100 // per chat
+	maxSeen   = 2000 // messages
+	maxChats  = 2000
+	maxUnread = 100 // per chat
 )
 
-// memory is what is known about recent messages, for quoting them and for
-// marking them as read. It is lost at a restart, and everything works without
-// it, only plainer.
+// memory has the recent messages, for quotes and read marks. A restart loses it. Without
+// it answers have no quotes, and messages no read marks.
 type memory struct {
 	mu    sync.Mutex
 	seen  map[string]seenMessage
 	order []string // ids in seen, oldest first
 	chats map[string]*chatMemory
-	// joined are the chats whose conversations were joined. A person is a few
-	// bytes here, so it has no limit.
+	// joined are the chats whose conversations were joined. It has no limit, because a
+	// person takes only a few bytes.
 	joined map[string]bool
 }
 
-// seenMessage is one message that is or was handed in.
+// seenMessage is one message that went to the intake.
 type seenMessage struct {
 	chat, sender types.JID
 	text         string
-	// unmarked: it can be marked as read; not what we wrote ourselves.
+	// unmarked says that it can be marked as read. Our own messages cannot.
 	unmarked bool
 }
 
-// chatMemory is one conversation, by the chat of its key.
+// chatMemory is one conversation.
 type chatMemory struct {
 	jid    types.JID // how WhatsApp addressed its newest message
 	unread []unreadMessage
@@ -53,22 +52,21 @@ func newMemory() *memory {
 	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}, joined: map[string]bool{}}
 }
 
-// remember takes a message that is handed in. One that is handed in again is
-// not marked as read again.
+// remember adds a message. If it is already known, it is not marked as read again.
 func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	chat, id := in.Key.Chat(), in.MessageID
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, again := m.seen[id]
 	if m.seen[id] = s; !again {
-		if m.order = append(m.order, id); len(m.order) > mostSeen {
+		if m.order = append(m.order, id); len(m.order) > maxSeen {
 			delete(m.seen, m.order[0])
 			m.order = m.order[1:]
 		}
 	}
 	c := m.chats[chat]
 	if c == nil {
-		if len(m.chats) >= mostChats {
+		if len(m.chats) >= maxChats {
 			clear(m.chats)
 		}
 		c = &chatMemory{}
@@ -78,12 +76,12 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	if again || !s.unmarked {
 		return
 	}
-	if c.unread = append(c.unread, unreadMessage{id, s.sender, in.At}); len(c.unread) > mostUnread {
+	if c.unread = append(c.unread, unreadMessage{id, s.sender, in.At}); len(c.unread) > maxUnread {
 		c.unread = c.unread[1:]
 	}
 }
 
-// forget drops what a message of that person said.
+// forget deletes the text of a message if author wrote it.
 func (m *memory) forget(id string, author channels.Person) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,6 +91,7 @@ func (m *memory) forget(id string, author channels.Person) {
 	}
 }
 
+// recall returns the message with that id.
 func (m *memory) recall(id string) (seenMessage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +99,7 @@ func (m *memory) recall(id string) (seenMessage, bool) {
 	return s, ok
 }
 
-// chatOf is how WhatsApp addressed the newest message of a conversation; zero
+// chatOf is the address that WhatsApp used for the newest message of a conversation; zero
 // if that is not known.
 func (m *memory) chatOf(chat string) types.JID {
 	m.mu.Lock()
@@ -111,8 +110,8 @@ func (m *memory) chatOf(chat string) types.JID {
 	return types.JID{}
 }
 
-// takeUnread returns what came until the message answered and was not marked as
-// read yet, and forgets it; all of it if answered is "".
+// takeUnread removes and returns the messages up to answered that are not marked as read
+// yet; all of them if answered is "".
 func (m *memory) takeUnread(chat, answered string) (jid types.JID, unread []unreadMessage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +133,7 @@ func (m *memory) isJoined(chat string) bool {
 	return m.joined[chat]
 }
 
-// join notes that one chat's conversation is another's now.
+// join records that the conversation of from now belongs to to.
 func (m *memory) join(from, to string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +143,7 @@ func (m *memory) join(from, to string) {
 	}
 }
 
-// erase takes out what people said, and the conversations with those chats.
+// erase forgets the messages of those people, and the conversations in those chats.
 func (m *memory) erase(chats map[string]bool, people map[types.JID]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// signLimit bounds one sign: it is not worth waiting for. What it marks as
-	// read stays unmarked if it is missed.
-	signLimit = 10 * time.Second
-	// onlineFor is how long we stay online after the last sign. While we are,
-	// WhatsApp leaves the owner's phone without notifications.
+	// presenceTimeout bounds a typing indicator or read mark, which is not worth a longer
+	// wait.
+	presenceTimeout = 10 * time.Second
+	// onlineFor is how long we stay online after the last typing indicator. Meanwhile
+	// the owner's phone gets no notifications.
 	onlineFor = 30 * time.Second
 )
 
-// Typing shows that an answer is being written, and that what it answers was
-// read. Both are only signs: they are left out while there is no connection.
+// Typing shows that an answer is being written, and marks the messages of the chat as
+// read. Without a connection it returns an error.
 func (c *Channel) Typing(ctx context.Context, key channels.Key) error {
-	to, err := c.place(key)
+	to, err := c.parseKey(key)
 	if err != nil {
 		return err
 	}
@@ -31,23 +31,23 @@ func (c *Channel) Typing(ctx context.Context, key channels.Key) error {
 	if k == nil {
 		return c.notConnected()
 	}
-	ctx, cancel := context.WithTimeout(ctx, signLimit)
+	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 	defer cancel()
 	ctx, leave, ok := k.enter(ctx)
 	if !ok {
 		return c.notConnected()
 	}
 	defer leave()
-	if to, err = k.addressed(ctx, key, to); err != nil {
+	if to, err = k.recipient(ctx, key, to); err != nil {
 		return err
 	}
 	return errors.Join(k.markRead(ctx, key, ""), k.typing(ctx, to))
 }
 
-// addressed is how WhatsApp addresses a conversation whose key names to: it
-// ignores signs that are addressed the other way. What is not known any more
-// since a restart is by LID, which is how WhatsApp begins one now.
-func (k *connection) addressed(ctx context.Context, key channels.Key, to types.JID) (types.JID, error) {
+// recipient is the address that WhatsApp uses for the conversation of key. WhatsApp
+// ignores a typing indicator that is sent to the person's other name. After a restart
+// recipient returns the LID, which WhatsApp prefers.
+func (k *connection) recipient(ctx context.Context, key channels.Key, to types.JID) (types.JID, error) {
 	if seen := k.c.memory.chatOf(key.Chat()); !seen.IsEmpty() {
 		return seen, nil
 	}
@@ -58,7 +58,7 @@ func (k *connection) addressed(ctx context.Context, key channels.Key, to types.J
 	return to, err
 }
 
-// typing shows the sign. People see it only from somebody who is online.
+// typing shows the typing indicator. People see it only while we are online.
 func (k *connection) typing(ctx context.Context, to types.JID) error {
 	if k.c.o.NoTyping {
 		return nil
@@ -72,7 +72,7 @@ func (k *connection) typing(ctx context.Context, to types.JID) error {
 			k.mu.Lock()
 			k.online = false
 			k.mu.Unlock()
-			if !errors.Is(err, whatsmeow.ErrNoPushName) { // the phone has not told it yet
+			if !errors.Is(err, whatsmeow.ErrNoPushName) { // The phone has not sent our name yet.
 				return err
 			}
 		}
@@ -80,7 +80,7 @@ func (k *connection) typing(ctx context.Context, to types.JID) error {
 	return k.client.SendChatPresence(ctx, to, types.ChatPresenceComposing, types.ChatPresenceMediaText)
 }
 
-// goOffline is called now and then.
+// goOffline makes us offline if onlineFor has passed. watch calls it often.
 func (k *connection) goOffline(ctx context.Context) {
 	k.mu.Lock()
 	due := k.online && time.Since(k.lastSign) > k.c.onlineFor
@@ -91,9 +91,9 @@ func (k *connection) goOffline(ctx context.Context) {
 	if !due {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, signLimit)
+	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 	defer cancel()
 	if err := k.client.SendPresence(ctx, types.PresenceUnavailable); err != nil {
-		k.c.log.Debug("going offline failed", "err", err)
+		k.c.log.Debug("could not go offline", "err", err)
 	}
 }

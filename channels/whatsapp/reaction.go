@@ -15,41 +15,42 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// mostReaction bounds an emoji in characters. Some have a dozen.
-const mostReaction = 16
+// maxReaction bounds an emoji in characters. Some have a dozen.
+const maxReaction = 16
 
-// reacted understands a reaction. Only those to what we wrote concern us, and
-// one that was taken away says nothing.
-func (r *reader) reacted(evt *events.Message, m *waE2E.ReactionMessage) (reading, bool, error) {
+// reaction converts a reaction. It returns false if the reaction is not to a message of
+// ours, or was removed.
+func (r *reader) reaction(evt *events.Message, m *waE2E.ReactionMessage) (converted, bool, error) {
 	i, about := &evt.Info, m.GetKey()
-	emoji := markup.Clip(markup.Line(m.GetText()), mostReaction)
+	emoji := markup.Clip(markup.Line(m.GetText()), maxReaction)
 	if emoji == "" || about.GetID() == "" {
-		return reading{}, false, nil
+		return converted{}, false, nil
 	}
-	in, err := r.frame(i)
+	in, err := r.header(i)
 	if err != nil {
-		return reading{}, false, err
+		return converted{}, false, err
 	}
 	text, err := r.sent(i.Chat, identify(i.Sender, i.SenderAlt), about.GetID())
 	if err != nil {
-		return reading{}, false, err
+		return converted{}, false, err
 	}
-	// Seen from the other side what is ours is not theirs.
+	// FromMe is from the sender's view: a message that is not theirs is ours.
 	ours := in.Private && !i.IsFromMe && !about.GetFromMe()
 	if author, err := types.ParseJID(about.GetParticipant()); err == nil && !in.Private {
 		ours = r.self.is(author)
 	}
 	if !ours && text == "" {
-		return reading{}, false, nil
+		return converted{}, false, nil
 	}
 	in.Text, in.Reaction, in.Addressed = "[reacted with "+label(emoji)+"]", emoji, !in.Private
-	in.Quote = &channels.Quote{ID: about.GetID(), Name: "you", Text: markup.Clip(text, mostQuote)}
-	return reading{in: in}, true, nil
+	in.Quote = &channels.Quote{ID: about.GetID(), Name: "you", Text: markup.Clip(text, maxQuote)}
+	return converted{in: in}, true, nil
 }
 
-// sent finds what we wrote among what the library keeps for phones that ask
-// for it again. It is kept under the chat's name at that time.
-func (k *connection) sent(ctx context.Context, chat types.JID, who identity, id string) (string, error) {
+// sentText is the text of a message that we sent. The library keeps sent messages for
+// phones that ask again, under the chat's name at that time. If it has none, sentText
+// returns "".
+func (k *connection) sentText(ctx context.Context, chat types.JID, who identity, id string) (string, error) {
 	names := [2]types.JID{chat.ToNonAD(), chat.ToNonAD()}
 	if chat.Server != types.GroupServer {
 		who, err := k.file.complete(ctx, who)
@@ -63,14 +64,14 @@ func (k *connection) sent(ctx context.Context, chat types.JID, who identity, id 
 	case errors.Is(err, sql.ErrNoRows):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("whatsapp: read what was sent: %w", err)
+		return "", fmt.Errorf("whatsapp: read a sent message: %w", err)
 	case format != "wa":
 		return "", nil
 	}
 	var m waE2E.Message
 	if err := proto.Unmarshal(b, &m); err != nil {
-		return "", nil // a note about its words is not worth more
+		return "", nil // The text is optional.
 	}
 	said, _ := contentOf(&m)
-	return said.inWords(), nil
+	return said.withNote(), nil
 }

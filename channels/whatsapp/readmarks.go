@@ -10,10 +10,9 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// answering marks as read what m answers, unless a sign of typing has done so
-// before. It is done beside the sending, which it neither delays nor fails: a
-// crash after m was delivered finds the mark delivered, or m is sent again.
-func (k *connection) answering(ctx context.Context, m channels.Outbound) {
+// markAnswered marks the messages up to the one that m answers as read, unless Typing has
+// done so. It runs while m is sent, and neither delays it nor makes it fail.
+func (k *connection) markAnswered(ctx context.Context, m channels.Outbound) {
 	if m.ReplyTo == "" || k.c.o.NoReadMarks {
 		return
 	}
@@ -21,19 +20,18 @@ func (k *connection) answering(ctx context.Context, m channels.Outbound) {
 	if !ok {
 		return
 	}
-	go func() { // close waits for it
+	go func() { // connection.close waits for it
 		defer leave()
-		ctx, cancel := context.WithTimeout(ctx, signLimit)
+		ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 		defer cancel()
 		if err := k.markRead(ctx, m.Key, m.ReplyTo); err != nil {
-			k.c.log.Debug("not marked as read", "key", m.Key.String(), "err", err)
+			k.c.log.Debug("could not mark messages as read", "key", m.Key.String(), "err", err)
 		}
 	}()
 }
 
-// markRead marks what came in since the last time until the message answered,
-// or all of it if answered is "": one sender at a time, as WhatsApp wants it. What
-// cannot be marked stays unmarked.
+// markRead marks the unread messages up to answered as read, or all of them if answered is
+// "". WhatsApp wants one call per sender. If a call fails, its messages stay unmarked.
 func (k *connection) markRead(ctx context.Context, key channels.Key, answered string) error {
 	if k.c.o.NoReadMarks {
 		return nil
@@ -51,7 +49,7 @@ func (k *connection) markRead(ctx context.Context, key channels.Key, answered st
 		})
 		to := chat
 		if chat.Server != types.GroupServer {
-			to = sender // also where an older one was addressed the other way
+			to = sender // The chat may have the sender's other name.
 		}
 		errs = append(errs, k.client.MarkRead(ctx, ids, last, to, sender))
 	}

@@ -12,14 +12,14 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// handLimit is how long one message may wait for the intake before the
-// connection is made anew. The library stops waiting after five minutes, and
-// would then hand over the next message beside this one.
+// handLimit is how long one message may wait for the intake before we reconnect. After
+// five minutes the library would stop waiting, and deliver the next message while this
+// one still waits.
 const handLimit = 2 * time.Minute
 
-// receive hands a message in, again and again until it is taken. False, which
-// leaves it unacknowledged, only when the connection is over: WhatsApp then
-// repeats it, and all that came after it, at the next one.
+// receive hands a message to the intake until that stores it. It returns false, which
+// leaves the message unacknowledged, only if the connection ends. WhatsApp then repeats
+// it, and all messages after it, on the next connection.
 func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 	ctx, leave, ok := k.enter(ctx)
 	if !ok {
@@ -46,92 +46,92 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 			return false
 		}
 		wait := tries.Next()
-		k.c.log.Warn("a message was not accepted; will try again", "msg_id", evt.Info.ID, "err", err, "in", wait)
+		k.c.log.Warn("could not store a message, will try again", "msg_id", evt.Info.ID, "err", err, "wait", wait)
 		channels.Sleep(ctx, wait)
 	}
 }
 
-// handIn makes one attempt. A message that could not be decrypted when it came
-// first keeps the name under which it was known then, so that copies of it that
-// come on two ways, from its sender and from the owner's phone, are one.
+// handIn makes one attempt. A message that could not be decrypted at first keeps the id
+// that it had then, because new copies can come from its sender and from the owner's
+// phone, and must count as one message.
 func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
-	before, err := k.file.unreadOf(ctx, &evt.Info)
+	before, err := k.file.findUndecrypted(ctx, &evt.Info)
 	if err != nil {
 		return err
 	}
 	if before == nil {
 		id := inboundID(&evt.Info)
-		return k.take(ctx, evt, id, id)
+		return k.handInAs(ctx, evt, id, id)
 	}
 	id := inboundID(before.info())
-	if err := k.take(ctx, evt, id, id+"/again"); err != nil {
+	if err := k.handInAs(ctx, evt, id, id+"/again"); err != nil {
 		return err
 	}
-	return k.came(ctx, before)
+	return k.resolve(ctx, before)
 }
 
-// take hands the message in as id, or sets it aside as aside if it cannot be
-// understood.
-func (k *connection) take(ctx context.Context, evt *events.Message, id, aside string) error {
-	evt, err := k.open(ctx, evt)
+// handInAs hands evt to the intake with the given id. If evt is malformed, it is
+// quarantined under quarantineID.
+func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quarantineID string) error {
+	evt, err := k.decryptEdit(ctx, evt)
 	if err != nil {
-		return k.in.Quarantine(ctx, k.c.name, aside, raw(evt.RawMessage), err)
+		return k.in.Quarantine(ctx, k.c.name, quarantineID, marshal(evt.RawMessage), err)
 	}
-	odd := (*strange)(nil)
-	if seconds, ok := timerOf(evt); ok {
-		if err := k.setTimer(ctx, evt, seconds); !errors.As(err, &odd) {
+	bad := (*malformed)(nil)
+	if seconds, ok := expirySetting(evt); ok {
+		if err := k.onExpirySetting(ctx, evt, seconds); !errors.As(err, &bad) {
 			return err
 		}
-		return nil // it names nobody
+		return nil // It does not say whose chat it is.
 	}
-	got, ok, err := k.reader(ctx).understand(evt)
+	got, ok, err := k.reader(ctx).inbound(evt)
 	switch {
-	case errors.As(err, &odd):
-		return k.in.Quarantine(ctx, k.c.name, aside, raw(evt.RawMessage), err)
+	case errors.As(err, &bad):
+		return k.in.Quarantine(ctx, k.c.name, quarantineID, marshal(evt.RawMessage), err)
 	case err != nil:
 		return err
 	case !ok:
-		k.c.log.Debug("ignored a message that says nothing to the assistant", "msg_id", evt.Info.ID)
-		return k.begun(ctx, evt)
+		k.c.log.Debug("ignored a message that is not for the assistant", "msg_id", evt.Info.ID)
+		return k.onAlbumStart(ctx, evt)
 	}
 	got.in.ID = id
-	parts, err := k.together(ctx, &got)
+	parts, err := k.albumParts(ctx, &got)
 	if err != nil {
 		return err
 	}
 	for _, part := range append(parts, got) {
-		// Kept first: an answer may begin before Accept has returned, and what it
-		// answers is then quoted and marked as read.
-		if err := k.keep(ctx, part); err != nil {
+		// Remember it first: the answer may begin before Accept returns, and then quotes
+		// the message and marks it as read.
+		if err := k.remember(ctx, part); err != nil {
 			return err
 		}
 		if err := k.in.Accept(ctx, part.in); err != nil {
 			return err
 		}
 	}
-	k.c.albums.done(got.in)
+	k.c.albums.delivered(got.in)
 	return nil
 }
 
-// keep notes what answers to a message and changes of it will need.
-func (k *connection) keep(ctx context.Context, got reading) error {
+// remember keeps what answers to a message, and changes of it, will need.
+func (k *connection) remember(ctx context.Context, got converted) error {
 	switch {
-	case got.in.Reaction != "": // has no life of its own
+	case got.in.Reaction != "": // No answer quotes a reaction.
 		return nil
 	case got.in.Deletes != "":
-		k.c.memory.forget(got.in.Edits, got.in.Sender) // or an answer would quote it
+		k.c.memory.forget(got.in.Edits, got.in.Sender) // so that no answer quotes it
 		return nil
 	}
-	if err := k.keepExpires(ctx, got.in, got.about); err != nil {
+	if err := k.noteExpiry(ctx, got.in, got.about); err != nil {
 		return err
 	}
 	k.c.memory.remember(got.in, got.seen)
 	return nil
 }
 
-// open decrypts the second layer that some edits have. What is inside may be
-// the edit, in an envelope or not, or the new words alone.
-func (k *connection) open(ctx context.Context, evt *events.Message) (*events.Message, error) {
+// decryptEdit decrypts the second layer that some edits have. Inside is the edit, perhaps
+// in an envelope, or only the new text.
+func (k *connection) decryptEdit(ctx context.Context, evt *events.Message) (*events.Message, error) {
 	sealed := evt.Message.GetSecretEncryptedMessage()
 	if sealed.GetSecretEncType() != waE2E.SecretEncryptedMessage_MESSAGE_EDIT {
 		return evt, nil

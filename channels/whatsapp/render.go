@@ -9,9 +9,9 @@ import (
 	"dragoman/channels/markup"
 )
 
-// render turns Markdown into what WhatsApp shows as it was meant: *bold*,
-// _italic_, ~struck~, `code`, code blocks, quotes and lists. It is never empty.
-// Should the parser panic, the text is sent as it was written.
+// render turns Markdown into WhatsApp's formatting: *bold*, _italic_, ~struck~, `code`,
+// code blocks, quotes and lists. The result is never empty. If the parser panics, the
+// text is sent as written.
 func render(md string) (out string) {
 	md = markup.Tidy(md)
 	defer func() {
@@ -27,12 +27,12 @@ func render(md string) (out string) {
 	return strings.TrimRight(p.out.String(), " \n")
 }
 
-// pen writes a text in WhatsApp's formatting.
+// pen writes WhatsApp's formatting.
 type pen struct {
 	out  strings.Builder
-	last rune // the last character written, without marks
+	last rune // the last character that was written, not counting marks
 	lead markup.Lead
-	bold bool // inside a heading or bold text, which cannot be nested
+	bold bool // inside a heading or bold text; bold cannot be nested
 }
 
 // Words adds visible text.
@@ -44,7 +44,7 @@ func (p *pen) Words(s string) {
 	p.out.WriteString(strings.ReplaceAll(s, "\n", "\n"+string(p.lead)))
 }
 
-// Gap is an empty line, except in lists without any.
+// Gap writes an empty line. In a tight list it writes only a line break.
 func (p *pen) Gap(g markup.Gap) {
 	if g.Tight {
 		p.Words("\n")
@@ -53,7 +53,7 @@ func (p *pen) Gap(g markup.Gap) {
 	p.Words("\n\n")
 }
 
-// marks are put on both sides of what is styled.
+// marks are the characters on both sides of styled text.
 var marks = map[markup.Kind]string{markup.Heading: "*", markup.Bold: "*", markup.Italic: "_", markup.Struck: "~"}
 
 // Within writes body with WhatsApp's marks.
@@ -69,7 +69,8 @@ func (p *pen) Within(m markup.Mark, body markup.Body) {
 
 const fence = "```"
 
-// Code writes a block, in which three backticks would end it, or a span.
+// Code writes a block or a span. Three backticks inside a block become three quotes,
+// because they would end it.
 func (p *pen) Code(c markup.Code) {
 	switch {
 	case c.Block:
@@ -84,8 +85,8 @@ func (p *pen) Code(c markup.Code) {
 	}
 }
 
-// styled writes body between two marks, where WhatsApp takes them as marks: at
-// the borders of a word, on one line, around text without marks of their kind.
+// styled writes body between two marks if WhatsApp recognizes them there: next to no
+// letter or digit, on one line, and around text without the same mark.
 func (p *pen) styled(mark string, next rune, body markup.Body) {
 	inner := &pen{lead: p.lead, bold: p.bold || mark == "*"}
 	body(inner)
@@ -96,7 +97,7 @@ func (p *pen) styled(mark string, next rune, body markup.Body) {
 	default:
 		s = mark + s + mark
 	}
-	p.out.WriteString(s) // it has its leads already
+	p.out.WriteString(s) // Its lines have their leads already.
 	if inner.last != 0 {
 		p.last = inner.last
 	}
@@ -104,7 +105,7 @@ func (p *pen) styled(mark string, next rune, body markup.Body) {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// link writes the words and where they point: WhatsApp has no hidden links.
+// link writes the words and the address, because WhatsApp has no hidden links.
 func (p *pen) link(to string, body markup.Body) {
 	inner := &pen{lead: p.lead, last: p.last, bold: p.bold}
 	body(inner)
@@ -120,11 +121,11 @@ func (p *pen) link(to string, body markup.Body) {
 	}
 }
 
-// mostWidth is what a phone shows of a line of code without breaking it.
-const mostWidth = 36
+// maxTableWidth is how many characters of code fit on one line of a phone.
+const maxTableWidth = 36
 
-// Table writes a narrow table as code, so that its columns stand, and a wide
-// one as a list of its rows.
+// Table writes a narrow table as code, so that its columns are aligned, and a wide one as
+// a list of its rows.
 func (p *pen) Table(rows [][]markup.Body) {
 	grid := markup.Lay(rows, func(body markup.Body) string {
 		inner := &pen{bold: true}
@@ -135,8 +136,8 @@ func (p *pen) Table(rows [][]markup.Body) {
 	for _, width := range grid.Widths {
 		total += width + 2
 	}
-	if total > mostWidth {
-		p.Words(asList(grid.Rows))
+	if total > maxTableWidth {
+		p.Words(tableAsList(grid.Rows))
 		return
 	}
 	var b strings.Builder
@@ -146,9 +147,9 @@ func (p *pen) Table(rows [][]markup.Body) {
 	p.Code(markup.Code{Text: b.String(), Block: true})
 }
 
-// asList writes every row as its cells behind the names of their columns. The
-// names of the first column, and of those without a cell, are above them all.
-func asList(rows [][]string) string {
+// tableAsList writes each row as "column: cell" pairs. The names of the first column and
+// of empty columns are in a line above.
+func tableAsList(rows [][]string) string {
 	if len(rows) == 1 {
 		return strings.Join(rows[0], " · ")
 	}

@@ -10,41 +10,42 @@ import (
 )
 
 const (
-	// loginLimit is how long a connection may take until WhatsApp has let us in.
+	// loginLimit is how long a connection and its login may take.
 	loginLimit = time.Minute
-	// lookEvery is how often a connection is looked at without a reason.
+	// lookEvery is how often we check that a connection still exists.
 	lookEvery = 5 * time.Second
-	// takenPause is how long another node has with the device before we want it
-	// back. It may only log out.
+	// takenPause is how long we leave the device to another node, which may use it only
+	// to log out.
 	takenPause = 30 * time.Second
-	// lookForDevice is how often we look whether another node has linked one.
-	lookForDevice = 2 * time.Second
-	// outdatedPause is how long to wait before asking for a newer version.
+	// findDeviceEvery is how often we check whether another node has linked a device.
+	findDeviceEvery = 2 * time.Second
+	// outdatedPause is how long we wait before we ask for a newer version.
 	outdatedPause = time.Hour
 )
 
-// steadyAfter is how long a connection that carried no message must have held
-// until the pauses start small again. Being let in is not enough: a server that does that and then
-// ends the stream would be dialled without a pause, for ever.
+// steadyAfter is how long a connection without messages must have lasted before the next
+// reconnect starts from the shortest wait again. A login alone is not enough: we would
+// dial without a pause if a server ended the stream after each login.
 const steadyAfter = time.Minute
 
-// ending is why a connection ended and what comes next.
+// ending says why a connection ended and when the next one begins.
 type ending struct {
 	state  channels.State
-	reason string // one of the words below, or ""
+	reason string // one of the constants below, or ""
 	detail string
-	// after is when to try again, if the next pause is over by then; negative:
-	// never, a person has to do something.
+	// after is the shortest time until the next attempt. If it is negative, there is
+	// none until a person does something.
 	after time.Duration
-	// unused is for [channels.Status].
+	// unused is Status.Unused.
 	unused bool
 }
 
+// dropped is the ending of a connection that is tried again.
 func dropped(detail string) ending {
 	return ending{state: channels.StateDown, detail: detail + "; trying again"}
 }
 
-// The reasons in a channel's status.
+// These are the reasons in Status.
 const (
 	reasonPairing  = "needs_pairing"
 	reasonBanned   = "banned"
@@ -58,12 +59,12 @@ func needsPerson(reason, detail string) ending {
 	return ending{state: channels.StateFailed, reason: reason, detail: detail, after: -1}
 }
 
-// unlinked is the ending of a device that no phone knows (any more).
-func (c *Channel) unlinked(why string) ending {
+// needsPairing is the ending of a channel whose device is not linked to a phone.
+func (c *Channel) needsPairing(why string) ending {
 	return needsPerson(reasonPairing, fmt.Sprintf("needs pairing: %s; run: dragoman login %s", why, c.name))
 }
 
-// Run serves until ctx ends. See the package's comment.
+// Run keeps the connection until ctx ends. The package comment lists its failures.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	defer c.report(channels.StateDown, "", "stopped")
 	stop, err := c.crashes.record()
@@ -92,12 +93,11 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	return nil
 }
 
-// wait lets the time pass that end asks for, or until Link has a new device or
-// Unlink has removed it.
+// wait waits for as long as end says, or until Link or Unlink changes the device.
 func (c *Channel) wait(ctx context.Context, end ending, tries *channels.Backoff) {
 	var due <-chan time.Time
 	if end.after >= 0 {
-		// The end of a short ban is no reason to dial more often than else.
+		// A short ban must not make us dial more often than without one.
 		wait := max(end.after, tries.Next())
 		if end.unused {
 			wait = end.after
@@ -115,65 +115,65 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *channels.Backoff)
 	}
 }
 
-// serve makes one connection and returns when it is over and nothing uses it
-// any more.
+// serve makes one connection. It returns when the connection has ended and nothing uses
+// it.
 func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels.Backoff) ending {
 	if c.o.Database != nil {
-		if device, err := c.known(ctx); err == nil && device == nil {
+		if device, err := c.linkedDevice(ctx); err == nil && device == nil {
 			return c.notLinked()
 		}
 	}
 	file, err := c.own(ctx)
 	if err != nil {
-		c.log.Warn("the device file cannot be used", "err", err)
+		c.log.Warn("cannot use the device file", "err", err)
 		return dropped("the device file cannot be used: " + err.Error())
 	}
 	defer func() {
 		if err := file.close(); err != nil {
-			c.log.Warn("the device file was not closed cleanly", "err", err)
+			c.log.Warn("could not close the device file", "err", err)
 		}
 	}()
 	device, err := file.device(ctx)
 	switch {
 	case err != nil:
-		c.log.Warn("the device file cannot be read", "err", err)
+		c.log.Warn("cannot read the device file", "err", err)
 		return dropped("the device file cannot be read: " + err.Error())
 	case device == nil:
 		return c.notLinked()
 	}
 	if crashing, err := c.crashes.tooMany(); err != nil {
-		c.log.Warn("cannot tell whether WhatsApp's library has crashed", "err", err)
+		c.log.Warn("cannot read the crash reports of WhatsApp's library", "err", err)
 	} else if crashing {
 		return c.crashing()
 	}
 	c.report(channels.StateConnecting, "", "")
 	ctx, done := c.interruptible(ctx)
 	defer done()
-	c.askVersion(ctx)
+	c.fetchVersion(ctx)
 	k := c.newConnection(in, file, device)
 	end := k.serve(ctx, tries)
 	if ctx.Err() != nil {
-		end = ending{state: channels.StateDown, detail: "its device file is needed for something else; trying again"} // not seen if Run ends
+		end = ending{state: channels.StateDown, detail: "its device file is needed for something else; trying again"} // Run replaces it if it ends.
 	}
 	if c.o.Database != nil && errors.Is(file.db.PingContext(context.WithoutCancel(ctx)), ErrTaken) {
 		return ending{state: channels.StateDown, after: takenPause, detail: ErrTaken.Error()}
 	}
 	if k.gone.Load() {
-		// The library removes the device too, perhaps only after we are done.
+		// The library removes the device too, but perhaps later than this.
 		if err := file.forget(context.WithoutCancel(ctx)); err != nil {
-			c.log.Warn("the unlinked device was not removed from its file", "err", err)
+			c.log.Warn("could not remove the unlinked device from its file", "err", err)
 		}
 	}
 	return end
 }
 
-// notLinked is the ending of a channel without a device. Of one that is in a
-// database nobody tells us when another node links it, so we look.
+// notLinked is the ending of a channel without a device. If the device is in a database,
+// another node may link it without telling us, so we check again soon.
 func (c *Channel) notLinked() ending {
-	end := c.unlinked("this device is not linked to a phone")
+	end := c.needsPairing("this device is not linked to a phone")
 	end.unused = true
 	if c.o.Database != nil {
-		end.after = lookForDevice
+		end.after = findDeviceEvery
 	}
 	return end
 }

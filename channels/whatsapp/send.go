@@ -20,21 +20,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sendLimit is how long the server may take to acknowledge one message, while
-// all others wait. It includes the questions before that, which are few: who is
-// in the group, whose devices it is encrypted for, and with which keys. See
-// [whileMoving].
+// sendLimit is how long the server may take to acknowledge one message, while all others
+// wait. It includes a few queries before that: the members of the group, their devices,
+// and the keys. See [whileMoving].
 const sendLimit = 10 * time.Second
 
 // Send delivers m and returns when WhatsApp's server has it. Its errors:
 //
-//   - [channels.ErrPermanent]: WhatsApp will never take it (the person is not
-//     on WhatsApp, the group is not ours, strangers may not be written to).
-//   - [*channels.Retry]: too many messages; WhatsApp wants a pause.
+//   - [channels.ErrPermanent]: WhatsApp will never accept m. The person is not on
+//     WhatsApp, we are not in the group, or we may not write to strangers.
+//   - [*channels.Retry]: we sent too many messages, and WhatsApp asks for a pause.
 //   - [*channels.NotSent]: there is no connection. Nothing was sent.
-//   - anything else: it may have arrived. Sending it again cannot show.
+//   - any other: m may have arrived. If it is sent again, phones still show it once.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
-	to, err := c.place(m.Key)
+	to, err := c.parseKey(m.Key)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
@@ -47,7 +46,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, c.notConnected()
 	}
 	defer leave()
-	document, err := k.upload(inside, m.File) // before its turn, so that nobody waits for it
+	document, err := k.upload(inside, m.File) // before the queue, so that other messages do not wait for it
 	if err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: fmt.Errorf("whatsapp: send a file: %w", err)}
 	}
@@ -59,7 +58,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: err}
 	}
-	k.answering(inside, m)
+	k.markAnswered(inside, m)
 	id := messageID(m)
 	limited, cancel := whileMoving(inside, c.sendLimit)
 	defer cancel()
@@ -86,10 +85,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	return channels.Receipt{MessageID: id}, nil
 }
 
-// unacknowledged is the error of a message that WhatsApp said nothing about.
-// The first time that happens in a chat the connection is made anew, because
-// that is what else could be wrong; then it is this chat alone, until WhatsApp
-// acknowledges something there.
+// unacknowledged is the error of a message that WhatsApp did not acknowledge. The first
+// time in a chat we reconnect, because the connection may be broken. If it happens there
+// again, the fault is in that chat, and we do not reconnect until WhatsApp has
+// acknowledged a message there.
 func (k *connection) unacknowledged(to types.JID, err error) error {
 	if k.c.sends.acknowledged(to, false) {
 		k.end(dropped("WhatsApp did not acknowledge a message"))
@@ -101,17 +100,17 @@ func (c *Channel) notConnected() error {
 	return &channels.NotSent{Err: fmt.Errorf("whatsapp: send: not connected (%s)", c.Status().State)}
 }
 
-// messageID is the id on WhatsApp: the same for every attempt, and different
-// for everything else. It looks as those of WhatsApp Web do. The chat is no part
-// of it: that may be joined with another one while the message is being sent,
-// and would then get it twice.
+// messageID is the id of m on WhatsApp: the same for every attempt, and different for
+// every other message. It has the form of WhatsApp Web's ids. It does not depend on the
+// chat, because that may be joined with another one between two attempts, and people
+// would then see the message twice.
 func messageID(m channels.Outbound) types.MessageID {
 	sum := sha256.Sum256([]byte(m.Key.Channel() + "\x00" + m.ID))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
 }
 
-// compose makes the message. In groups it quotes what it answers, as far as
-// that is remembered; where messages disappear, so does it.
+// compose builds the message. In groups it quotes the message that it answers, if that is
+// remembered. In chats with disappearing messages it disappears too.
 func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *waE2E.Message {
 	text := render(m.Text)
 	about := &waE2E.ContextInfo{}
@@ -133,8 +132,8 @@ func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *wa
 
 var serverCode = lazily.Compile(regexp.QuoteMeta(whatsmeow.ErrServerReturnedError.Error()) + ` (\d+)`)
 
-// refusals are answers of the server to which the same message would only get
-// the same answer, with what they are known to mean.
+// refusals are the server's answers that would be the same for every attempt, with their
+// known meanings.
 var refusals = map[int]string{
 	400: "it calls the message malformed",
 	401: "we may not write there",
@@ -148,14 +147,14 @@ var refusals = map[int]string{
 	479: "it calls the message malformed",
 }
 
-// outcome puts an error of the library into the caller's words; see Send.
+// outcome converts an error of the library to the classes that Send documents.
 func outcome(err error) error {
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
 		return &channels.NotSent{Err: err}
 	case errors.Is(err, whatsmeow.ErrNotInGroup), errors.Is(err, whatsmeow.ErrGroupNotFound), noGroup(err),
 		errors.Is(err, whatsmeow.ErrUnknownServer), errors.Is(err, whatsmeow.ErrBroadcastListUnsupported),
-		strings.Contains(err.Error(), "no LID found for"): // the library has no other word for "not on WhatsApp"
+		strings.Contains(err.Error(), "no LID found for"): // This is how the library says "not on WhatsApp".
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 	}
 	if form := serverCode.Regexp().FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
@@ -170,8 +169,8 @@ func outcome(err error) error {
 	return err
 }
 
-// noGroup reports whether a group's members were refused to us. The library
-// knows such an answer only by the server's exact words.
+// noGroup reports whether the server refused to list a group's members. The library
+// recognizes such an answer only by the server's exact text.
 func noGroup(err error) bool {
 	answer := (*whatsmeow.IQError)(nil)
 	if !errors.As(err, &answer) || !strings.Contains(err.Error(), "group members") {

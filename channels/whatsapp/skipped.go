@@ -12,7 +12,7 @@ import (
 // people it is for. The library leaves out a device whose keys it cannot read or
 // fetch, logs that, and reports success when WhatsApp has the rest: the person
 // would never see the message, and could not ask for it. Messages are sent one at
-// a time (see line), so there is one id to watch.
+// a time (see sendQueue), so there is one id to watch.
 type skipped struct {
 	mu  sync.Mutex
 	id  types.MessageID

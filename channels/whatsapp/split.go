@@ -5,12 +5,11 @@ import (
 	"dragoman/channels/markup"
 )
 
-// mostCharacters is how long a piece may be. WhatsApp would take sixteen times
-// as much, but phones fold long messages, and one that cannot be sent is then
-// less to send again.
-const mostCharacters = 4000
+// maxCharacters bounds a piece. WhatsApp accepts sixteen times as much, but phones fold
+// long messages, and a failed piece is less to send again.
+const maxCharacters = 4000
 
 // Split cuts markdown into pieces of at most 4000 characters.
 func (c *Channel) Split(_ channels.Key, markdown string) []string {
-	return markup.Split(markdown, markup.Ruler{Most: mostCharacters})
+	return markup.Split(markdown, markup.Ruler{Most: maxCharacters})
 }

@@ -13,18 +13,16 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// tellLimit is how long WhatsApp may take to hear that the device goes. After
-// that it is forgotten here alone.
-const tellLimit = 20 * time.Second
+// unlinkTimeout is how long we try to tell WhatsApp that the device is unlinked. After
+// that the device is only removed from the file.
+const unlinkTimeout = 20 * time.Second
 
-// Unlink removes the linked device from the account, as far as WhatsApp can be
-// reached, and from the file. A Run that uses the device is made to let go of
-// it, and goes on with the one that Link brings next. Where there is no device
-// it does nothing. told says whether the phone lists the device no more: if
-// not, its owner has to remove it there. An error means that the device is
-// still in the file.
+// Unlink removes the linked device from the account, if WhatsApp can be reached, and from
+// the file. A connected Run releases the device and waits for [Channel.Link]. Without a
+// device Unlink does nothing. told is false if the phone may still list the device; its
+// owner must then remove it there. After an error the device is still in the file.
 func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
-	if err := c.takeSlot(ctx, c.interrupt); err != nil {
+	if err := c.acquireSlot(ctx, c.interrupt); err != nil {
 		return false, err
 	}
 	defer func() { <-c.slot }()
@@ -39,23 +37,22 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 	}
 	told = true
 	if device != nil {
-		told = c.sayGoodbye(ctx, device)
+		told = c.tellWhatsApp(ctx, device)
 		if !told && ctx.Err() != nil {
 			return false, fmt.Errorf("whatsapp: unlink: %w", context.Cause(ctx))
 		}
-		// From here on it must not be left half done.
+		// From here on it must be completed, even if ctx ends.
 		if err := file.forget(context.WithoutCancel(ctx)); err != nil {
 			return told, err
 		}
 	}
-	end := c.unlinked("it was logged out")
+	end := c.needsPairing("it was logged out")
 	c.reportEnd(end)
-	c.changed()
+	c.wakeRun()
 	return told, nil
 }
 
-// interruptible is a context for what Run does with the device; interrupt ends
-// it.
+// interruptible returns a context that ends when interrupt is called.
 func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -64,8 +61,8 @@ func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	return ctx, stop
 }
 
-// interrupt makes Run let go of the device file. Run may begin another connection
-// after it.
+// interrupt makes Run release the device file. Run may then begin another connection, so
+// callers repeat it. It returns nil.
 func (c *Channel) interrupt() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,22 +72,22 @@ func (c *Channel) interrupt() error {
 	return nil
 }
 
-// changed tells a Run that waits that there is another device now, or none.
-func (c *Channel) changed() {
+// wakeRun tells a waiting Run that the device has changed or should be tried again.
+func (c *Channel) wakeRun() {
 	select {
 	case c.linked <- struct{}{}:
 	default:
 	}
 }
 
-// sayGoodbye tells WhatsApp that the device goes, and reports whether it knows.
-func (c *Channel) sayGoodbye(ctx context.Context, device *store.Device) bool {
-	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+// tellWhatsApp tells WhatsApp that the device is unlinked, and reports whether it knows.
+func (c *Channel) tellWhatsApp(ctx context.Context, device *store.Device) bool {
+	ctx, cancel := context.WithTimeout(ctx, unlinkTimeout)
 	defer cancel()
 	p, err := c.pair(ctx, device)
 	if err == nil {
 		defer p.stop()
-		in, gone := p.online(ctx, settleLimit)
+		in, gone := p.waitForLogin(ctx, firstLoginTimeout)
 		switch {
 		case gone:
 			return true
@@ -101,14 +98,14 @@ func (c *Channel) sayGoodbye(ctx context.Context, device *store.Device) bool {
 		}
 	}
 	if err != nil {
-		c.log.Warn("WhatsApp does not know that this device was unlinked; remove it on the phone too", "err", err)
+		c.log.Warn("could not tell WhatsApp that this device was unlinked; remove it on the phone too", "err", err)
 	}
 	return err == nil
 }
 
-// remove asks WhatsApp to take the device off the account. The library's own
-// way to do so ends with its Disconnect, which must not happen before the
-// network is cut: see [wire].
+// remove asks WhatsApp to remove the device from the account. The library's method for
+// that ends with Disconnect, which must not be called before the network is cut: see
+// [wire].
 func (p *pairing) remove(ctx context.Context, device *store.Device) error {
 	//lint:ignore SA1019 there is no other way to send this question alone
 	_, err := p.client.DangerousInternals().SendIQ(ctx, whatsmeow.DangerousInfoQuery{
@@ -124,7 +121,7 @@ func (p *pairing) remove(ctx context.Context, device *store.Device) error {
 		select {
 		case evt := <-p.events:
 			if _, out := evt.(*events.LoggedOut); out {
-				return nil // it did so before it answered
+				return nil // WhatsApp has removed it before it answered.
 			}
 		default:
 			return fmt.Errorf("whatsapp: unlink: %w", err)

@@ -15,7 +15,8 @@ import (
 // VersionAuto asks WhatsApp for the current version of WhatsApp Web.
 const VersionAuto = "auto"
 
-// ParseVersion reads "2.3000.1234567890"; zero for "" and [VersionAuto].
+// ParseVersion parses a version like "2.3000.1234567890". It returns the zero version for
+// "" and [VersionAuto].
 func ParseVersion(s string) (v store.WAVersionContainer, err error) {
 	if s == "" || s == VersionAuto {
 		return v, nil
@@ -26,28 +27,29 @@ func ParseVersion(s string) (v store.WAVersionContainer, err error) {
 	return v, nil
 }
 
-// claimed is the version to claim; zero is the library's.
-func (c *Channel) claimed() store.WAVersionContainer {
+// claimedVersion is the version to claim; zero for the library's.
+func (c *Channel) claimedVersion() store.WAVersionContainer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
 }
 
-const askVersionLimit = 20 * time.Second
+const fetchVersionTimeout = 20 * time.Second
 
-// askVersion finds out the current version if that is wanted and not known.
-// A failure is no reason not to connect: the library's own may still do.
-func (c *Channel) askVersion(ctx context.Context) {
-	if c.o.WebVersion != VersionAuto || !c.claimed().IsZero() {
+// fetchVersion asks WhatsApp for the current version if Options.WebVersion is
+// [VersionAuto] and it is not known yet. If that fails we still connect, because the
+// library's version may work.
+func (c *Channel) fetchVersion(ctx context.Context) {
+	if c.o.WebVersion != VersionAuto || !c.claimedVersion().IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askVersionLimit)
+	ctx, cancel := context.WithTimeout(ctx, fetchVersionTimeout)
 	defer cancel()
 	w := c.newWire()
 	defer w.cut()
 	v, err := whatsmeow.GetLatestVersion(ctx, w.Client)
 	if err != nil {
-		c.log.Warn("could not find out the current version of WhatsApp Web", "err", err)
+		c.log.Warn("could not get the current version of WhatsApp Web", "err", err)
 		return
 	}
 	c.mu.Lock()
@@ -55,16 +57,15 @@ func (c *Channel) askVersion(ctx context.Context) {
 	c.version = *v
 }
 
-// forgetVersion lets "auto" ask again.
+// forgetVersion makes the next fetchVersion ask again.
 func (c *Channel) forgetVersion() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version = store.WAVersionContainer{}
 }
 
-// payload is what the client says about itself when it connects. The library
-// keeps these facts in package variables; changing a copy instead lets several
-// channels differ.
+// payload is what the client says about itself when it connects. The library has these
+// settings in package variables. We change a copy, so that each channel has its own.
 func payload(d *store.Device, title string, v store.WAVersionContainer) *waWa6.ClientPayload {
 	p := d.GetClientPayload()
 	if !v.IsZero() {

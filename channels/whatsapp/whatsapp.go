@@ -1,43 +1,49 @@
 // Package whatsapp connects Dragoman to WhatsApp as a linked device, through
 // go.mau.fi/whatsmeow.
 //
-// Promise, inbound: a message is acknowledged to WhatsApp only after the
-// intake took it. Decrypting uses up a key, so the plaintext is kept in the
-// device file until then; a message that was decrypted and not taken is handed
-// in again from there. Messages are handed in one after the other, in
-// WhatsApp's order; one that is refused holds the others back. If that lasts
-// too long the connection is made anew, and WhatsApp repeats what was not
-// acknowledged.
+// # Promise
 //
-// What cannot be decrypted is set aside, asked for again and settled when it
-// comes ([channels.Resolver]); if it does not come in time, its conversation is
-// told by a message that says so.
+// Inbound: a message is acknowledged to WhatsApp only after the intake has stored it.
+// A key decrypts only once, so the device file keeps the plaintext until then, and
+// a message that was decrypted but not stored comes again from there. Messages go to
+// the intake one by one, in WhatsApp's order. A message that the intake refuses blocks
+// those after it. If that lasts too long, we connect again, and WhatsApp repeats all
+// unacknowledged messages.
 //
-// Promise, outbound: Send returns nil when WhatsApp's server has the message.
-// The message's id on WhatsApp is made from Outbound.ID, so phones show it once
-// however often it is sent ([channels.Deduper]). What was sent stays in the
-// device file for a while, for phones that could not decrypt it and ask again.
+// A message that cannot be decrypted is quarantined and requested again. When it
+// arrives, it is resolved ([channels.Resolver]). If it does not arrive in time, a
+// message that says so goes to its conversation.
 //
-// Identity: a person has a phone number and a LID, a number without meaning
-// that WhatsApp uses more and more. Both are handed on as ids ("+123…",
-// "456…@lid"), and both lead to the same conversation, whose key has the phone
-// number once that is known: one that began without is joined to it
-// ([channels.Joiner]). See [identity].
+// Outbound: [Channel.Send] returns nil only after WhatsApp's server has the message.
+// The id on WhatsApp is derived from Outbound.ID, so phones show the message once
+// however often it is sent ([channels.Deduper]). The device file keeps sent messages
+// for a while, because phones that could not decrypt one ask for it again.
 //
-// Failure cases of Run: a device that is not linked, or was unlinked from the
-// phone, waits for [Channel.Link]; a ban is waited for; a refused version and
-// a second program with the same device need a person; all of that is said in
-// Status. Everything else is tried again with a growing, jittered pause. Run
-// itself returns only when its context ends. Failure cases of Send: see
-// [Channel.Send].
+// # Identity
 //
-// Files: a message names its file and what it can be fetched with, and
-// [Channel.Fetch] gets it, also after a restart, for as long as WhatsApp keeps
-// it, which it does not tell.
+// A person has a phone number and a LID, an id that does not show the number. Both are
+// ids of the sender ("+123…", "456…@lid"), and both lead to the same conversation. Its
+// key has the phone number. A conversation that began before the number was known is
+// joined with it later ([channels.Joiner]). See [identity].
 //
-// Goroutines: Run waits for every handler it was called back in and for every
-// Send that uses its connection. Those of whatsmeow end with the connection,
-// a moment later. No text, key or pairing code is in any log line or error.
+// # Failures
+//
+// While no device is linked, or after the phone has unlinked it, Run waits for
+// [Channel.Link]. It waits until a ban is over. A version that WhatsApp refuses, and
+// a second program that uses the same device, need a person; Status says what to do.
+// Run retries all other errors with growing, jittered waits, and returns only when its
+// context ends (but see Options.Shared).
+//
+// # Files
+//
+// A message contains what is needed to download and decrypt its file. [Channel.Fetch]
+// does that, also after a restart, as long as WhatsApp keeps the file.
+//
+// # Goroutines
+//
+// Run waits for all handlers that the library called, and for every Send that uses its
+// connection. The library's goroutines end with the connection, a moment later. No
+// text, key or pairing code appears in any log line or error.
 package whatsapp
 
 import (
@@ -60,52 +66,54 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// Options of a channel. Only Device must be set.
+// Options configure a [Channel]. Only Device is required.
 type Options struct {
-	// Device is the SQLite file with the keys of the linked device. It is made
-	// when it is missing. Nothing else may use it, and a copy of it may never
-	// be put back: see docs/whatsapp.md.
+	// Device is the SQLite file with the keys of the linked device. It is created if
+	// it is missing. No other program may use it, and an old copy of it must never be
+	// restored: see docs/whatsapp.md.
 	Device string
-	// Database, if set, opens a PostgreSQL database that has the device instead; what
-	// crashes leave is still beside Device. Who owns it is the only one who can
-	// write there until somebody else does: then errors of the database are
-	// [ErrTaken]. Others may look, and erase.
+	// Database, if set, opens a PostgreSQL database that has the device instead. The
+	// crash reports are still next to Device. With own, the caller becomes the only
+	// writer, until another node does: then the database's errors are [ErrTaken].
+	// Without own, the caller may read and erase.
 	Database func(ctx context.Context, own bool) (*sql.DB, error)
-	// Names are what people call the assistant in groups: a message that
-	// begins with one of them and a colon, a comma or an @ is meant for it.
+	// Names are the assistant's names in groups. A message that addresses one of them
+	// is meant for the assistant; see channels.SpokenTo.
 	Names []string
-	// Title is how the phone lists the linked device; "Dragoman" if empty.
+	// Title is the device's name on the phone's list of linked devices; "Dragoman" if
+	// empty.
 	Title string
-	// WebVersion is the version of WhatsApp Web to claim, "2.3000.1234567890";
-	// "auto" asks WhatsApp for the current one; empty is the library's.
+	// WebVersion is the version of WhatsApp Web that we claim to be, like
+	// "2.3000.1234567890". "auto" asks WhatsApp for the current version; empty uses
+	// the library's.
 	WebVersion string
-	// NoTyping shows nobody that an answer is being written.
+	// NoTyping turns off the typing indicator.
 	NoTyping bool
-	// NoReadMarks leaves the ticks of messages grey. With read marks a message
-	// is marked when an answer to it is begun or sent, so strangers see none.
+	// NoReadMarks turns off read marks. Otherwise a message is marked as read when an
+	// answer to it is begun or sent, so strangers see no marks.
 	NoReadMarks bool
-	// NoSelfChat ignores also what the owner of the number writes to
-	// themselves. All else that the owner writes is always ignored.
+	// NoSelfChat ignores the chat in which the owner of the number writes to
+	// themselves. Everything that the owner writes elsewhere is always ignored.
 	NoSelfChat bool
-	// Patience is how long a message that could not be decrypted may take to
-	// come again before its sender is told; 2 minutes if 0.
+	// Patience is how long we wait for a new copy of a message that could not be
+	// decrypted before its sender is told; 2 minutes if 0.
 	Patience time.Duration
-	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
+	// Proxy chooses the proxy of a request, as in http.Transport; none if nil.
 	Proxy func(*http.Request) (*url.URL, error)
-	// HTTP is used for every connection if set, and Proxy is not.
+	// HTTP, if set, makes all connections, and Proxy is ignored.
 	HTTP *http.Client
-	// Shared says that several nodes use this device, one at a time. A connection
-	// that replaces ours ends Run with channels.ErrElsewhere, where a person has to
-	// end it otherwise.
+	// Shared says that several nodes take turns to use this device. A connection that
+	// replaces ours then ends Run with channels.ErrElsewhere. Without Shared, Run waits
+	// for a person.
 	Shared bool
-	// Logger is silent if nil.
+	// Logger may be nil: then nothing is logged.
 	Logger *slog.Logger
 }
 
-// ErrTaken: another node uses the device now.
+// ErrTaken is the error of a database whose device another node uses now.
 var ErrTaken = errors.New("another node uses the linked device now")
 
-// Channel is one linked device. Make it with [New].
+// Channel is one linked device. It is made by [New].
 type Channel struct {
 	name string
 	o    Options
@@ -115,20 +123,20 @@ type Channel struct {
 	crashes  crashes
 	albums   albums
 	commands []string
-	slot     chan struct{} // holds one token: who has it uses the device file
-	linked   chan struct{} // Link and Unlink tell Run that the device is another now
-	sends    line
+	slot     chan struct{} // capacity 1; whoever has put its token in may use the device file
+	linked   chan struct{} // capacity 1; Link and Unlink tell Run that the device has changed
+	sends    sendQueue
 	live     atomic.Pointer[connection]
-	// saidJoin: it was logged that conversations cannot be joined.
+	// saidJoin says that a warning about joining conversations was logged.
 	saidJoin atomic.Bool
-	// The constants of these names; tests do not wait that long.
+	// These are the constants with the same names. Tests shorten them.
 	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
 
 	status channels.StatusTracker
 
 	mu      sync.Mutex
-	version store.WAVersionContainer // to claim; zero: the library's, or not asked for yet
-	// interruption makes Run let go of the device file for a moment.
+	version store.WAVersionContainer // to claim; zero for the library's, or before WhatsApp was asked
+	// interruption makes Run release the device file for a moment.
 	interruption context.CancelFunc
 }
 
@@ -144,13 +152,13 @@ var (
 	_ channels.Reviver   = (*Channel)(nil)
 )
 
-// New makes the channel called name. It opens and connects to nothing.
+// New returns the channel called name. It starts nothing and opens no file.
 func New(name string, o Options) (*Channel, error) {
 	if _, err := channels.NewKey(name, "1"); err != nil {
 		return nil, fmt.Errorf("whatsapp: %w", err)
 	}
 	if o.Device == "" {
-		return nil, errors.New("whatsapp: no file is named for the device")
+		return nil, errors.New("whatsapp: a file for the device is needed")
 	}
 	version, err := ParseVersion(o.WebVersion)
 	if err != nil {
@@ -171,11 +179,11 @@ func New(name string, o Options) (*Channel, error) {
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
 
-// Deduplicates names the ability; see [messageID].
+// Deduplicates implements [channels.Deduper]; see [messageID].
 func (c *Channel) Deduplicates() {}
 
-// SetCommands remembers which words after a "/" are meant for us in a group,
-// where other bots may listen too. WhatsApp has no list to register them in.
+// SetCommands sets the words after a "/" that are for us in a group, where there may be
+// other bots. WhatsApp has no list of commands to register them in.
 func (c *Channel) SetCommands(commands []channels.Command) {
 	c.commands = nil
 	for _, command := range commands {
@@ -187,7 +195,7 @@ func (c *Channel) isCommand(word string) bool {
 	return slices.Contains(c.commands, strings.ToLower(word))
 }
 
-// Status says how the connection is doing, and what to do about it.
+// Status reports the state of the connection, and what a person should do.
 func (c *Channel) Status() channels.Status { return c.status.Status() }
 
 func (c *Channel) report(state channels.State, reason, detail string) {

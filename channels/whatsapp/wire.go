@@ -11,16 +11,15 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// wire is an HTTP client whose connections can be cut from here.
+// wire is an HTTP client whose connections we can close.
 //
-// That is how a connection is ended, because the library's own Disconnect
-// stops reading frames before it closes the socket: one that comes in between
-// leaves a goroutine waiting for ever, and its fields are not guarded against a
-// network that goes away at the same moment. With the network gone first,
-// everything that reads from it comes to its end by itself.
+// We end a connection that way because the library's Disconnect stops reading frames
+// before it closes the socket. A frame that arrives in between leaves a goroutine
+// waiting forever, and Disconnect races with a network that fails at the same moment.
+// If the network is closed first, every goroutine that reads from it ends.
 type wire struct {
 	*http.Client
-	life context.Context //nolint:containedctx // its connections end with it
+	life context.Context //nolint:containedctx // its end closes the connections
 	end  context.CancelFunc
 }
 
@@ -33,7 +32,7 @@ func (c *Channel) newWire() *wire {
 	}
 	t, ok := base.(*http.Transport)
 	if !ok {
-		w.Client = c.o.HTTP // somebody's own kind of transport, which is not cut
+		w.Client = c.o.HTTP // We cannot close the connections of another kind of transport.
 		return w
 	}
 	t = t.Clone()
@@ -50,7 +49,7 @@ func (c *Channel) newWire() *wire {
 
 type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// track remembers the connections that d makes.
+// track makes the connections of d close when w.life ends.
 func (w *wire) track(d dial) dial {
 	if d == nil {
 		d = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
@@ -60,37 +59,38 @@ func (w *wire) track(d dial) dial {
 		if err != nil {
 			return nil, err
 		}
-		return &tracked{conn, context.AfterFunc(w.life, func() { _ = conn.Close() })}, nil
+		return &trackedConn{conn, context.AfterFunc(w.life, func() { _ = conn.Close() })}, nil
 	}
 }
 
-type tracked struct {
+// trackedConn is such a connection.
+type trackedConn struct {
 	net.Conn
 	forget func() bool
 }
 
-// Close forgets the connection.
-func (t *tracked) Close() error {
+// Close closes the connection and stops tracking it.
+func (t *trackedConn) Close() error {
 	t.forget()
 	return t.Conn.Close()
 }
 
-// cut ends all connections, and new ones at once.
+// cut closes all connections. New ones are closed at once.
 func (w *wire) cut() {
 	w.end()
 	w.CloseIdleConnections()
 }
 
-// cutLimit bounds the wait for the library to notice.
-const cutLimit = time.Second
+// hangUpTimeout bounds the wait until the library notices.
+const hangUpTimeout = time.Second
 
 // hangUp ends the connection of client.
 func (w *wire) hangUp(client *whatsmeow.Client) {
 	w.cut()
-	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(cutLimit)
+	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(hangUpTimeout)
 	defer tick.Stop()
 	defer late.Stop()
-	for !letGo(client) {
+	for !isDisconnected(client) {
 		select {
 		case <-tick.C:
 			continue
@@ -101,10 +101,10 @@ func (w *wire) hangUp(client *whatsmeow.Client) {
 	client.Disconnect()
 }
 
-// letGo reports whether client has let go of its socket. While it still does so,
-// Disconnect would write what it reads. The library tells it in no other way
-// than by its answer to a frame, which has nowhere to go any more.
-func letGo(client *whatsmeow.Client) bool {
+// isDisconnected reports whether client has released its socket. Before that, a call of
+// Disconnect would be a data race. The only way to find out is to send a frame, which
+// the closed network drops.
+func isDisconnected(client *whatsmeow.Client) bool {
 	err := client.SendChatPresence(context.Background(), types.ServerJID, types.ChatPresencePaused, "")
 	return errors.Is(err, whatsmeow.ErrNotConnected)
 }

@@ -11,25 +11,24 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// late is the library's buffer of decrypted messages with one commit less for
-// each: the plaintext of a message that was taken is removed together with the
-// decryption of the next one, and now and then where there is no next one. A
-// crash in between leaves a plaintext in the device file until it is too old
-// to be kept; the message itself is known to the inbox.
+// late is the library's buffer of decrypted messages, but saves one commit per message. It
+// removes the plaintext of a stored message late, in the commit that decrypts the next
+// one, or in flush. After a crash in between, the plaintext stays in the device file
+// until it is too old. The inbox knows the message, so it is not answered twice.
 //
-// And if the store fails, the message is not taken for one that cannot be
-// decrypted, which the library would acknowledge: its error is a cancellation,
-// after which the library leaves the message to the next connection.
+// If the device file fails, late returns a cancellation. For any other error the library
+// would assume that the message cannot be decrypted, and acknowledge it. After a
+// cancellation it leaves the message to the next connection.
 type late struct {
 	store.EventBuffer
 	db     *dbutil.Database
 	failed func(error)
 
 	mu    sync.Mutex
-	taken [][32]byte // hashes of messages whose plaintext is to be removed
+	taken [][32]byte // hashes of stored messages whose plaintext must be removed
 }
 
-// ClearBufferedEventPlaintext notes that a plaintext can go.
+// ClearBufferedEventPlaintext records that a plaintext can be removed.
 func (l *late) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +36,8 @@ func (l *late) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) err
 	return nil
 }
 
-// GetBufferedEvent finds a message. One that was taken may have its plaintext
-// still: then it is handed in again, and the inbox knows it.
+// GetBufferedEvent finds a message. If a stored message still has its plaintext, it goes
+// to the intake again, and the inbox recognizes it.
 func (l *late) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.BufferedEvent, error) {
 	e, err := l.EventBuffer.GetBufferedEvent(ctx, hash)
 	if err != nil {
@@ -47,7 +46,7 @@ func (l *late) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.Buff
 	return e, nil
 }
 
-// DoDecryptionTxn does what is asked, and removes what can go, in one commit.
+// DoDecryptionTxn runs do and removes the plaintexts of stored messages in one commit.
 func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) error) error {
 	l.mu.Lock()
 	taken := slices.Clone(l.taken)
@@ -55,7 +54,7 @@ func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) err
 	undecryptable := false
 	err := l.EventBuffer.DoDecryptionTxn(ctx, func(ctx context.Context) error {
 		if err := do(ctx); err != nil {
-			// After an error of the store itself, its transaction can do nothing.
+			// If the device file has failed, its transaction can run no further query.
 			_, broken := l.db.Exec(ctx, `SELECT 1`)
 			undecryptable = broken == nil
 			return err
@@ -79,16 +78,16 @@ func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) err
 	return nil
 }
 
-// cancelled is what the library gets to see of a failure of the store.
+// cancelled wraps a failure of the device file as a cancellation.
 func (l *late) cancelled(err error) error {
 	l.failed(err)
 	return fmt.Errorf("%w (%w)", err, context.Canceled)
 }
 
-// flushLimit bounds one removal of what is left.
-const flushLimit = 5 * time.Second
+// flushTimeout bounds one call of flush.
+const flushTimeout = 5 * time.Second
 
-// flush removes what can go.
+// flush removes the plaintexts of stored messages.
 func (l *late) flush(ctx context.Context) error {
 	l.mu.Lock()
 	nothing := len(l.taken) == 0
@@ -96,7 +95,7 @@ func (l *late) flush(ctx context.Context) error {
 	if nothing {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, flushLimit)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	if err := l.DoDecryptionTxn(ctx, func(context.Context) error { return nil }); err != nil {
 		return fmt.Errorf("whatsapp: remove plaintext from the device file: %w", err)

@@ -7,12 +7,11 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// whileMoving returns a context that ends when limit has passed since now, and
-// since the library last stored a key with it ([identities]).
+// whileMoving returns a context that ends when limit has passed since the call, and since
+// the library last stored a key with that context ([identities]).
 //
-// A group may have a thousand new members, and storing their keys takes longer
-// than limit on a slow disk. That ends by itself; a question that WhatsApp does
-// not answer does not.
+// A group may have a thousand new members, and on a slow disk it takes longer than limit
+// to store their keys. That work ends; a query that WhatsApp never answers does not.
 func whileMoving(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
@@ -23,9 +22,10 @@ func whileMoving(ctx context.Context, limit time.Duration) (context.Context, con
 	}
 }
 
-type movedKey struct{} // of a func() in the context of whileMoving
+// movedKey is the context key of the func() that records progress.
+type movedKey struct{}
 
-// identities says that something moves when a key is stored.
+// identities records progress for [whileMoving] when a key is stored.
 type identities struct{ store.IdentityStore }
 
 // PutIdentity stores the key of a device.
