@@ -160,7 +160,7 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 			loggedIn, unreadCame = nil, k.unreadCame
 			login.Stop()
 			k.letInAt = time.Now()
-			alive.Reset(survived)
+			alive.Reset(survivalTime)
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
 			pending.Reset(0) // for messages of the last connection

@@ -2,6 +2,7 @@ package whatsapp_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,41 @@ func (n *network) crashed(t *testing.T, report string, age time.Duration) {
 	if err := os.Chtimes(file, time.Now(), time.Now().Add(-age)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A crash counts only for the channel whose connection had it, also if another channel
+// of the same program started later.
+func TestCrashOfOneOfTwoChannels(t *testing.T) {
+	const inChild = "DRAGOMAN_TEST_CRASHES"
+	start := func(name, crashes string) (*network, *whatsapp.Channel) {
+		n := newNetwork(t, wasim.Options{})
+		c := n.openAs(t, name, whatsapp.Options{Crashes: crashes})
+		channeltest.Start(t, c, channeltest.NewInbox())
+		return n, c
+	}
+	if crashes := os.Getenv(inChild); crashes != "" {
+		n, work := start("work", crashes)
+		reach(t, work, channels.StateConnected, "")
+		_, home := start("home", crashes)
+		reach(t, home, channels.StateConnected, "")
+		n.Faults.Frame([]byte{0, 248, 1, 0})
+		time.Sleep(soon)
+		t.Fatal("the frame has not crashed the program")
+	}
+	crashes := filepath.Join(t.TempDir(), "crashes")
+	for range 3 {
+		child := exec.Command(os.Args[0], "-test.run=^TestCrashOfOneOfTwoChannels$")
+		child.Env = append(os.Environ(), inChild+"="+crashes)
+		if out, err := child.CombinedOutput(); err == nil || !strings.Contains(string(out), "panic: interface conversion") {
+			t.Fatalf("the program ended with %v, want a crash of the library:\n%s", err, out)
+		}
+	}
+	_, home := start("home", crashes)
+	reach(t, home, channels.StateConnected, "")
+	_, work := start("work", crashes)
+	reach(t, work, channels.StateFailed, "crashing: ")
+	work.Revive()
+	reach(t, work, channels.StateConnected, "")
 }
 
 // What was kept off begins again when somebody says so.

@@ -69,7 +69,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	defer c.report(channels.StateDown, "", "stopped")
 	stop, err := c.crashes.record()
 	if err != nil {
-		c.log.Warn("a crash of WhatsApp's library would not be recorded", "err", err)
+		c.log.Warn("cannot record crashes of WhatsApp's library", "err", err)
 	}
 	defer stop()
 	var tries channels.Backoff
@@ -79,7 +79,8 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		case <-ctx.Done():
 			continue
 		}
-		end := c.serve(ctx, in, &tries)
+		var end ending
+		c.crashes.label(ctx, func(ctx context.Context) { end = c.serve(ctx, in, &tries) })
 		<-c.slot
 		if ctx.Err() != nil {
 			continue
