@@ -38,9 +38,9 @@ endif
 run: build
 	@exec bin/dragoman run $(ARGS)
 
-## build: build bin/dragoman, one static file
+## build: build bin/dragoman, one static file without symbols for debuggers
 build:
-	@CGO_ENABLED=0 go build -trimpath -o bin/dragoman ./cmd/dragoman
+	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
 ## test: run all tests (installs ngircd, PostgreSQL, chromium and npm's aimock where it may)
 test: need

@@ -202,12 +202,12 @@ func measureLong(h *house, r *report) {
 	r.ratio = ratios[len(ratios)/2]
 }
 
-// measureSize: the binary, as it is built and without symbols.
+// measureSize: the binary, as it is built and with symbols.
 func measureSize(t *testing.T, bin string, r *report) {
 	for _, b := range []struct {
 		path string
 		out  *int64
-	}{{bin, &r.binary}, {build(t, "-ldflags=-s -w"), &r.stripped}} {
+	}{{bin, &r.stripped}, {build(t, "-ldflags="), &r.binary}} {
 		info, err := os.Stat(b.path)
 		if err != nil {
 			t.Fatal(err)

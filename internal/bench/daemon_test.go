@@ -28,7 +28,7 @@ func build(t *testing.T, flags ...string) string {
 	}
 	testkit.Sources(t)
 	bin := filepath.Join(t.TempDir(), "dragoman")
-	args := append([]string{"build", "-trimpath", "-o", bin}, flags...)
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", bin}, flags...)
 	cmd := exec.Command("go", append(args, "dragoman/cmd/dragoman")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -34,21 +34,21 @@ func TestBenchSizes(t *testing.T) {
 		tags          []string
 	}
 	var b strings.Builder
-	fmt.Fprintln(&b, "| build | stripped (`-s -w`) | plain | licence of the whole |\n|---|---|---|---|")
+	fmt.Fprintln(&b, "| build | as `make build` makes it | with symbols | licence of the whole |\n|---|---|---|---|")
 	const gpl, apache = "GPL-3.0", "Apache-2.0"
 	tagged := func(licence, tags string) kind { return kind{"`-tags " + tags + "`", licence, []string{"-tags", tags}} }
 	with, simulating := kind{"default", gpl, nil}, tagged(gpl, "crashpoints")
 	noPostgres, noWhatsApp, neither := tagged(gpl, "nopostgres"), tagged(apache, "nowhatsapp"), tagged(apache, "nowhatsapp,nopostgres")
 	const whatsapp = "whatsapp: {type: whatsapp}"
-	plain := map[string]string{}
+	built := map[string]string{}
 	for _, k := range []kind{with, noPostgres, noWhatsApp, neither} {
-		plain[k.name] = build(t, append([]string{"-ldflags="}, k.tags...)...)
-		if got := linksGPL(t, plain[k.name]); got != (k.licence == gpl) {
+		built[k.name] = build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)
+		if got := linksGPL(t, built[k.name]); got != (k.licence == gpl) {
 			t.Errorf("the %s build holds libsignal: %v", k.name, got)
 		}
-		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)), binarySize(t, plain[k.name]), k.licence)
+		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, built[k.name]), binarySize(t, build(t, append([]string{"-ldflags="}, k.tags...)...)), k.licence)
 	}
-	plain[simulating.name] = build(t, append([]string{"-ldflags="}, simulating.tags...)...)
+	built[simulating.name] = build(t, simulating.tags...)
 	fmt.Fprintln(&b, "\n| idle daemon | resident | of that its own, written pages |\n|---|---|---|")
 	for _, d := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestBenchSizes(t *testing.T) {
 		{noWhatsApp.name, noWhatsApp, "", false},
 		{neither.name, neither, "", false},
 	} {
-		rss, own := idle(t, plain[d.build.name], d.config, d.linked)
+		rss, own := idle(t, built[d.build.name], d.config, d.linked)
 		fmt.Fprintf(&b, "| %s | %s | **%s** |\n", d.name, megabytes(rss), megabytes(own))
 	}
 	fmt.Fprintf(&b, "\nmedian of five starts each, %s after they were ready; %s, %s/%s.\n", settled, runtime.Version(), runtime.GOOS, runtime.GOARCH)
