@@ -10,7 +10,7 @@ import (
 )
 
 type sessionsMigrateCmd struct {
-	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite or file. Without a path: the one in the state directory."`
+	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite, file or postgres. Without a path: the one in the state directory, or in store.url."`
 	To   string `required:"" placeholder:"TYPE[:PATH]" help:"Where to put the copy. It must not exist yet."`
 	jsonFlag
 }
