@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is fresh in each test, so that no idle connection outlives it.
+// client is new in each test, so that no idle connection outlives it.
 func client(t *testing.T) *http.Client {
 	tr := &http.Transport{MaxIdleConnsPerHost: 1000}
 	t.Cleanup(tr.CloseIdleConnections)
@@ -44,7 +44,7 @@ func post(t *testing.T, c *http.Client, url, body string) (*http.Response, strin
 	return resp, string(b)
 }
 
-// streamed joins the content of an SSE body and says whether it was whole.
+// streamed joins the content of an SSE body and reports whether it was complete.
 func streamed(t *testing.T, body string) (text string, done bool) {
 	t.Helper()
 	sc := bufio.NewScanner(strings.NewReader(body))
@@ -187,8 +187,8 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// TestServerCarriesThousandStreams: no stream says anything before all are
-// there, so that they run at once however slow the machine is.
+// TestServerCarriesThousandStreams: no stream sends anything before all have arrived,
+// so they all run at once however slow the machine is.
 func TestServerCarriesThousandStreams(t *testing.T) {
 	const streams = 1000
 	var arrived atomic.Int64
@@ -226,7 +226,7 @@ func TestServerCarriesThousandStreams(t *testing.T) {
 	}
 }
 
-// said is all that the server says to "hi".
+// said returns everything that the server answers to "hi".
 func said(ctx context.Context, c *http.Client, url string) (string, error) {
 	body := strings.NewReader(`{"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", body)

@@ -1,14 +1,13 @@
-// Package agenttest has models for tests: [Script], an [agent.Model] that says
-// what it was told to say, and [Server], an OpenAI-compatible HTTP server on
-// loopback that also knows how real servers go wrong.
+// Package agenttest has models for tests: [Script], an [agent.Model] that follows a
+// script, and [Server], an OpenAI-compatible HTTP server on loopback that can also
+// fail in the ways real servers do.
 //
-// It promises that both are safe for concurrent use, record what they were
-// asked (the server within bounds), and never reach beyond this machine.
+// Both are safe for concurrent use, record their requests (the server up to a limit),
+// and never connect beyond this machine.
 //
-// A script that has no step left fails with an [agent.ModelError] instead of
-// inventing an answer. A server that is closed breaks its open streams off.
+// A script without steps left fails with an [agent.ModelError] and does not invent an
+// answer. Closing a server breaks off its open streams.
 //
-// Goroutines: Script has none. [Server.Start] runs one that accepts
-// connections, net/http one for each connection; [Server.Close] ends and
-// awaits them.
+// Goroutines: Script has none. [Server.Start] runs one that accepts connections, and
+// net/http one for each connection; [Server.Close] ends them and waits for them.
 package agenttest

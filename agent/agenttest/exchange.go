@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// Reply is what the server does with one request.
+// Reply handles one request.
 type Reply func(*Exchange)
 
-// ToolDelta is a piece of a tool call. Index is left out if nil, the other
-// fields if empty.
+// ToolDelta is a piece of a tool call. Index is left out if nil, the other fields if
+// empty.
 type ToolDelta struct {
 	Index     *int
 	ID        string
 	Name      string
 	Arguments string
-	// ExtraContent is JSON beside the call, where Gemini has its signature.
+	// ExtraContent is JSON beside the call; Gemini puts its signature there.
 	ExtraContent string
 }
 
-// At is a [ToolDelta] index.
+// At returns a [ToolDelta] index.
 func At(i int) *int { return &i }
 
-// Exchange is one request with the means to answer it. Its methods write a
-// stream, or, if the client asked for none, gather one JSON answer. They stop
-// the reply (by panicking with [http.ErrAbortHandler], as net/http has it)
-// once the client or the server is gone.
+// Exchange is one request with the means to answer it. Its methods write a stream or,
+// if the client asked for none, collect one JSON answer. Once the client or the
+// server is gone they end the reply by panicking with [http.ErrAbortHandler], as is
+// usual in net/http.
 type Exchange struct {
 	Request *Request
 
 	w       http.ResponseWriter
-	ctx     context.Context // that of the request; an Exchange lives no longer
+	ctx     context.Context // the request's; an Exchange lives no longer
 	o       *Options
 	started bool // the header is written
 	waited  bool // FirstToken has passed
@@ -50,7 +50,7 @@ type wholeAnswer struct {
 	usage           string
 }
 
-// add takes a piece of a call, which may belong to the one before it.
+// add adds a piece of a call, which may continue the one before it.
 func (w *wholeAnswer) add(d ToolDelta) {
 	if d.Index != nil && *d.Index < len(w.calls) {
 		w.calls[*d.Index].Arguments += d.Arguments
@@ -74,7 +74,7 @@ func (x *Exchange) Wait(d time.Duration) {
 	}
 }
 
-// Stall says nothing more until the client or the server goes away.
+// Stall sends nothing more until the client or the server goes away.
 func (x *Exchange) Stall() {
 	x.Flush()
 	<-x.ctx.Done()
@@ -94,7 +94,7 @@ func (x *Exchange) Flush() {
 	}
 }
 
-// Status answers with a status and a body of any kind instead of a stream.
+// Status answers with a status and any body instead of a stream.
 func (x *Exchange) Status(code int, header map[string]string, body string) {
 	x.raw, x.started = true, true
 	x.w.Header().Set("Content-Type", "application/json")
@@ -105,7 +105,7 @@ func (x *Exchange) Status(code int, header map[string]string, body string) {
 	x.write(body)
 }
 
-// Raw writes bytes of any kind into the stream.
+// Raw writes any bytes into the stream.
 func (x *Exchange) Raw(s string) {
 	x.start()
 	x.raw = true
@@ -177,14 +177,14 @@ func (x *Exchange) Done() {
 	}
 }
 
-// End is Finish, Usage (by a rule of thumb) and Done.
+// End is Finish, Usage (roughly estimated) and Done.
 func (x *Exchange) End(reason string) {
 	x.Finish(reason)
 	x.Usage(len(x.Request.Body)/4, 8, 0)
 	x.Done()
 }
 
-// pace keeps to the configured latencies.
+// pace waits for the configured latencies.
 func (x *Exchange) pace() {
 	if !x.waited {
 		x.waited = true
@@ -216,7 +216,7 @@ func (x *Exchange) write(s string) {
 	}
 }
 
-// close writes the whole answer if the client wanted no stream.
+// close writes the whole answer if the client asked for no stream.
 func (x *Exchange) close() {
 	if x.raw || x.Request.Stream {
 		return

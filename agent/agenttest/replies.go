@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// EchoReply answers "echo: " and the newest user message. Marks of the form
-// #N in other user messages that wait for the same answer stand before it, so
-// that a test can tell which messages an answer covers.
+// EchoReply answers "echo: " and the newest user message. Marks like #1 in other user
+// messages of the same turn come before it, so that a test can tell which messages an
+// answer covers.
 //
-// If the newest message has "!tool NAME {json}" in it, and the request offers
-// that tool, the tool is called first and its result is added to the echo:
-// " -> result". A summary in sections gets a heading. That makes the server
-// useful by hand and in crash campaigns.
+// If the newest message contains "!tool NAME {json}", and the request offers that
+// tool, it calls the tool first and adds the result to the echo: " -> result". If it
+// is asked for a summary in sections, it adds a heading. That makes the server useful
+// by hand and in crash campaigns.
 func EchoReply(x *Exchange) {
 	r := x.Request
 	text := echoText(r)
@@ -35,7 +35,7 @@ func EchoReply(x *Exchange) {
 	x.End("stop")
 }
 
-// summaryHeading is one of those that a summary in sections is asked for with.
+// summaryHeading is one of the headings of a summary in sections.
 const summaryHeading = "## Critical context"
 
 // toolCommand finds "!tool NAME {json}".
@@ -60,7 +60,7 @@ func TextReply(text string) Reply {
 	}
 }
 
-// ToolReply calls tools, one after the other, each in two pieces.
+// ToolReply calls tools, one after another, each in two pieces.
 func ToolReply(calls ...ToolDelta) Reply {
 	return func(x *Exchange) {
 		for i, c := range calls {
@@ -98,8 +98,8 @@ func RateLimit(after time.Duration) Reply {
 		errorBody("Rate limit reached for requests per min (RPM): Limit 3, Used 3, Requested 1.", "requests", "rate_limit_exceeded"))
 }
 
-// Faults are the ways in which servers were seen to fail, by name. Each is
-// a failure that a client must report as an error.
+// Faults are ways in which real servers fail, by name. A client must report each as
+// an error.
 var Faults = map[string]Reply{
 	"rate-limit":        RateLimit(2 * time.Second),
 	"tokens-per-minute": StatusReply(429, nil, errorBody("Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 4000. Please try again in 6s.", "tokens", "rate_limit_exceeded")),
@@ -180,8 +180,8 @@ func cutTool(x *Exchange) {
 	x.Cut()
 }
 
-// huge streams line again and again behind begin, up to 1 GiB: a client
-// without a bound would notice.
+// huge streams line again and again after begin, up to 1 GiB; a client without a
+// limit would run out of memory.
 func huge(begin, line string) Reply {
 	return func(x *Exchange) {
 		x.Raw(begin)

@@ -8,7 +8,7 @@ import (
 	"dragoman/agent/window"
 )
 
-// Request is a completion request as the server understood it.
+// Request is a decoded completion request.
 type Request struct {
 	N            int // counts from 0
 	Header       http.Header
@@ -23,7 +23,7 @@ type Request struct {
 // RequestMessage is one message of a [Request].
 type RequestMessage struct {
 	Role       string
-	Content    string // the text of all parts, without the lines that say when people wrote
+	Content    string // the text of all parts, without time stamps
 	ToolCallID string
 	ToolCalls  int
 }
@@ -57,7 +57,7 @@ func parseRequest(h http.Header, body []byte) (*Request, error) {
 	for _, m := range wire.Messages {
 		text := contentText(m.Content)
 		if m.Role == "user" {
-			text = window.Unstamped(text) // else every test would have to know the time
+			text = window.Unstamped(text) // otherwise every test would have to know the time
 		}
 		req.Messages = append(req.Messages, RequestMessage{m.Role, text, m.ToolCallID, len(m.ToolCalls)})
 	}
@@ -74,7 +74,7 @@ func contentText(raw json.RawMessage) string {
 	}
 	var s string
 	if raw[0] == '"' {
-		_ = json.Unmarshal(raw, &s) // the decoder has seen that it is valid
+		_ = json.Unmarshal(raw, &s) // already known to be valid
 		return s
 	}
 	var parts []struct {
@@ -89,7 +89,7 @@ func contentText(raw json.RawMessage) string {
 	return s
 }
 
-// LastUser is the text of the newest user message.
+// LastUser returns the text of the newest user message.
 func (r *Request) LastUser() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == "user" {
@@ -99,8 +99,8 @@ func (r *Request) LastUser() string {
 	return ""
 }
 
-// Input is what the request asks to be answered: the user messages since the
-// assistant last spoke (tool calls do not count as speaking).
+// Input returns the user messages to answer: those since the assistant's last text
+// (tool calls do not count).
 func (r *Request) Input() []string {
 	start := 0
 	for i, m := range r.Messages {
@@ -127,7 +127,7 @@ func (r *Request) HasTool(name string) bool {
 	return false
 }
 
-// Marks are the tokens of the form #N in s, in order.
+// Marks returns the tokens of the form #N in s, in order.
 func Marks(s string) []string {
 	var out []string
 	for {
@@ -147,8 +147,8 @@ func Marks(s string) []string {
 	}
 }
 
-// echoText answers a request: "echo: ", the marks of the earlier messages of
-// its input that the newest one does not repeat, and the newest one.
+// echoText returns "echo: ", the marks of the earlier input messages that the newest
+// one does not repeat, and the newest one.
 func echoText(r *Request) string {
 	input := r.Input()
 	if len(input) == 0 {

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Step answers one call of a scripted model. It must honour ctx if it waits.
-// onDelta is never nil.
+// Step answers one call of a scripted model. It must respect ctx if it waits. onDelta
+// is never nil.
 type Step func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error)
 
 // Say answers with text, streamed word by word.
@@ -26,8 +26,8 @@ func Say(text string) Step {
 	}
 }
 
-// Call answers with tool calls. Calls without an id get one that is unique in
-// the request.
+// Call answers with tool calls. Calls without an id get one that is unique in the
+// request.
 func Call(calls ...sessions.ToolCall) Step {
 	return func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		out := response("", "tool_calls")
@@ -59,8 +59,7 @@ func Answer(f func(agent.Request) agent.Response) Step {
 	}
 }
 
-// Hold waits until release is closed or the context ends, then goes on with
-// next.
+// Hold waits until release is closed or ctx ends, then runs next.
 func Hold(release <-chan struct{}, next Step) Step {
 	return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 		select {
@@ -95,12 +94,12 @@ type Scripted struct {
 
 var _ agent.Model = (*Scripted)(nil)
 
-// Script is a model that answers its n-th call with the n-th step.
+// Script returns a model that answers its n-th call with the n-th step.
 func Script(steps ...Step) *Scripted {
 	return &Scripted{name: "script", steps: slices.Clone(steps)}
 }
 
-// Otherwise sets what answers the calls after the last step and returns s.
+// Otherwise sets the step for all calls after the last one, and returns s.
 func (s *Scripted) Otherwise(step Step) *Scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Scripted) Add(steps ...Step) {
 	s.steps = append(s.steps, steps...)
 }
 
-// Name is "script".
+// Name returns "script".
 func (s *Scripted) Name() string { return s.name }
 
 // Complete runs the next step.
@@ -143,7 +142,7 @@ func (s *Scripted) Complete(ctx context.Context, r agent.Request, onDelta func(a
 	return step(ctx, r, onDelta)
 }
 
-// Requests are copies of all requests so far, in order of arrival.
+// Requests returns copies of all requests so far, in order of arrival.
 func (s *Scripted) Requests() []agent.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,15 +153,15 @@ func (s *Scripted) Requests() []agent.Request {
 	return out
 }
 
-// Left counts the steps that no call has used yet.
+// Left returns the number of steps that are left.
 func (s *Scripted) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.steps)
 }
 
-// copyRequest keeps a record from changing when its maker goes on to append
-// to the same slices.
+// copyRequest copies r, so that it does not change when its maker appends to the same
+// slices.
 func copyRequest(r agent.Request) agent.Request {
 	r.Messages = slices.Clone(r.Messages)
 	for i := range r.Messages {
@@ -180,8 +179,8 @@ func response(text, finish string) agent.Response {
 	}
 }
 
-// Words cuts s behind each run of blanks, so that the pieces joined are s. A
-// long text is cut into at most 256 pieces: nobody needs a million of them.
+// Words cuts s after each run of spaces, so that the pieces joined are s. It returns
+// at most 256 pieces.
 func Words(s string) []string {
 	const most = 256
 	least := len(s) / most

@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// maxBody bounds what the server reads of one request.
+// maxBody limits how much of one request the server reads.
 const maxBody = 64 << 20
 
-// Options shape a [Server]. The zero value echoes at once.
+// Options configure a [Server]. The zero value echoes at once.
 type Options struct {
-	// Models are what /v1/models lists; the default is "fake".
+	// Models are listed by /v1/models; the default is "fake".
 	Models []string
-	// FirstToken is how long the server thinks before it says anything.
+	// FirstToken is the pause before the first chunk.
 	FirstToken time.Duration
 	// Latency is the pause before each further chunk.
 	Latency time.Duration
 	// APIKey, if set, is required; other requests get a 401.
 	APIKey string
-	// Reply picks the behaviour for a request; nil, or a nil Reply, is [EchoReply].
+	// Reply chooses the reply to a request; nil, or a nil Reply, is [EchoReply].
 	Reply func(*Request) Reply
-	// Recorded is how many of the newest requests are kept; 0 is 1000, and a
+	// Recorded is how many of the newest requests are kept; 0 means 1000, and a
 	// negative number keeps none (for benchmarks).
 	Recorded int
-	// RecordedBytes is how much of each body is kept; 0 is 1 MiB.
+	// RecordedBytes is how much of each body is kept; 0 means 1 MiB.
 	RecordedBytes int
 }
 
@@ -39,7 +39,7 @@ type Options struct {
 // or not, and GET /v1/models.
 type Server struct {
 	o      Options
-	ctx    context.Context // ends when the server closes; breaks stalls off
+	ctx    context.Context // ends when the server closes, which ends stalls
 	cancel context.CancelFunc
 	http   *http.Server
 	url    string
@@ -54,8 +54,8 @@ type Server struct {
 	recorded []*Request
 }
 
-// NewServer makes a server that is not listening yet. It can also be used as
-// an [http.Handler].
+// NewServer returns a server that is not listening yet. It can also be used as an
+// [http.Handler].
 func NewServer(o Options) *Server {
 	if len(o.Models) == 0 {
 		o.Models = []string{"fake"}
@@ -93,14 +93,14 @@ func (s *Server) Start(addr string) error {
 	return nil
 }
 
-// StartOn serves on l, which it owns from now on.
+// StartOn serves on l and takes it over.
 func (s *Server) StartOn(l net.Listener) {
 	s.url = "http://" + l.Addr().String() + "/v1"
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	s.wg.Go(func() { _ = s.http.Serve(l) })
 }
 
-// URL is the base URL for clients, with /v1 at its end.
+// URL returns the base URL for clients, which ends with /v1.
 func (s *Server) URL() string { return s.url }
 
 // Close ends the server and everything that runs in it.
@@ -117,29 +117,29 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Next queues behaviours: the next requests get them, one each, before
-// Options.Reply is asked again.
+// Next queues replies for the next requests, one each. After them, Options.Reply is
+// used again.
 func (s *Server) Next(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replies = append(s.replies, replies...)
 }
 
-// Requests are the newest recorded completion requests, oldest first.
+// Requests returns the newest recorded completion requests, oldest first.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.recorded...)
 }
 
-// Count is the number of completion requests so far, recorded or not.
+// Count returns the number of completion requests so far, recorded or not.
 func (s *Server) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n
 }
 
-// Peak is the largest number of completions that ran at the same time.
+// Peak returns the largest number of completions that ran at the same time.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req, err := parseRequest(r.Header, body)
-	reply := s.begin(req)
+	reply := s.record(req)
 	defer s.end()
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, errorBody("The body is no chat completion request: "+err.Error(), "invalid_request_error", "invalid_json"))
@@ -214,8 +214,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	x.close()
 }
 
-// begin records the request and takes its behaviour from the queue.
-func (s *Server) begin(req *Request) Reply {
+// record records the request and takes the next queued reply, if any.
+func (s *Server) record(req *Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req.N = s.n
@@ -241,7 +241,7 @@ func (s *Server) begin(req *Request) Reply {
 	return next
 }
 
-// pick finds the behaviour for a request that has none queued.
+// pick returns the reply to a request for which none is queued.
 func (s *Server) pick(req *Request) Reply {
 	if s.o.Reply != nil {
 		if reply := s.o.Reply(req); reply != nil {

@@ -1,11 +1,11 @@
-// Command fakemodel serves the test model of agenttest for use by hand and in
-// crash campaigns: an OpenAI-compatible server that echoes.
+// Command fakemodel runs the server of agenttest for use by hand and in crash
+// campaigns: an OpenAI-compatible server that echoes.
 //
 //	go run ./agent/agenttest/fakemodel -listen 127.0.0.1:9099
 //	OPENAI_BASE_URL=http://127.0.0.1:9099/v1 OPENAI_MODEL=fake dragoman run
 //
-// It prints its base URL as its first line of output, so that "-listen
-// 127.0.0.1:0" can be used by scripts, and ends at SIGINT or SIGTERM.
+// The first line of output is its base URL, so that scripts can use "-listen
+// 127.0.0.1:0". It ends at SIGINT or SIGTERM.
 package main
 
 import (

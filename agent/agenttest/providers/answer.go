@@ -5,28 +5,26 @@ import (
 	"strings"
 )
 
-// Answer is what a server says to one request. Calls that are together in one
-// answer are parallel.
+// Answer is the answer to one request. Calls in one answer are parallel.
 type Answer struct {
-	// Think is what the model thinks first. A provider that does not reason
-	// leaves it out.
+	// Think is what the model thinks first. A provider that does not reason leaves it
+	// out.
 	Think string
 	Text  string
 	Calls []Call
-	// Hold, if not nil, is waited for before anything is sent. The answer is
-	// dropped if the client or the server goes away first.
+	// Hold, if not nil, must be closed before anything is sent. The answer is dropped
+	// if the client or the server goes away first.
 	Hold <-chan struct{}
 }
 
-// Obey answers with whatever the newest message of a person asks for. Each of
-// its lines that begins with "call" is a step, and has one call or several that
-// are parallel:
+// Obey does what the newest user message asks for. Each of its lines that begins with
+// "call" is a step with one call, or several parallel ones:
 //
 //	call time {"zone":"UTC"} & list_dir {"path":"."}
 //
-// Calls of tools that the request does not offer are left out. After the last
-// step, or without any, it says "heard: " and the message's first line, then
-// " -> " and what the newest calls came to.
+// Calls of tools that the request does not offer are left out. After the last step,
+// or without any, it answers "heard: " and the message's first line, then " -> " and
+// the results of the newest calls.
 func Obey(r *Request) Answer {
 	text, at := r.Last()
 	first, _, _ := strings.Cut(text, "\n")
@@ -72,8 +70,8 @@ func steps(text string, tools []string) [][]Call {
 	return list
 }
 
-// rounds counts the steps that were made: calls with nothing but thoughts and
-// calls between them are one.
+// rounds counts the steps so far: calls with only thoughts and calls between them are
+// one step.
 func rounds(list []Message) int {
 	n, calling := 0, false
 	for _, m := range list {
@@ -88,7 +86,7 @@ func rounds(list []Message) int {
 	return n
 }
 
-// newest are the results at the end of list.
+// newest returns the results at the end of list.
 func newest(list []Message) []string {
 	var results []string
 	for i := len(list) - 1; i >= 0 && list[i].Role == tool; i-- {

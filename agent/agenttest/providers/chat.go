@@ -8,8 +8,8 @@ import (
 	"dragoman/agent/agenttest"
 )
 
-// sendChat answers by way of the server that agenttest has, which knows the
-// wire of chat completions.
+// sendChat answers through the server of agenttest, which knows the wire format of
+// chat completions.
 func (s *Server) sendChat(w http.ResponseWriter, r *http.Request, req *Request, out Answer) {
 	say := func(x *agenttest.Exchange) {
 		if !s.hidden {
@@ -38,7 +38,7 @@ func (s *Server) sendChat(w http.ResponseWriter, r *http.Request, req *Request, 
 	_ = server.Close()
 }
 
-// extra is where Gemini puts the signature of a call.
+// extra returns the field in which Gemini puts the signature of a call.
 func extra(c Call) string {
 	if c.Seal == "" {
 		return ""

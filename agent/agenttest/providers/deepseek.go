@@ -16,37 +16,37 @@ func DeepSeek() Provider {
 
 // deepSeekError always has the same code:
 // https://github.com/zed-industries/zed/issues/55321
-func deepSeekError(f *refusal) string { return openAIError(f.about("", "invalid_request_error")) }
+func deepSeekError(f *refusal) string { return openAIError(f.withParam("", "invalid_request_error")) }
 
 // deepSeekModel: https://api-docs.deepseek.com/quick_start/error_codes
 func deepSeekModel(r *Request, m *memory) *refusal {
 	if r.text("model") != m.model {
-		return bad("Model Not Exist")
+		return badRequest("Model Not Exist")
 	}
 	return nil
 }
 
-// deepSeekBlind: the API takes text alone, and says so in the words of its
-// parser. https://github.com/rikkahub/rikkahub/issues/1433
+// deepSeekBlind: the API takes only text; the error is its parser's.
+// https://github.com/rikkahub/rikkahub/issues/1433
 func deepSeekBlind(r *Request, _ *memory) *refusal {
 	for i, m := range r.Messages {
 		if m.Pictures > 0 {
-			return bad("Failed to deserialize the JSON body into the target type: messages[" + at(i) + "]: unknown variant `image_url`, expected `text` at line 1 column " + at(len(r.Body)))
+			return badRequest("Failed to deserialize the JSON body into the target type: messages[" + at(i) + "]: unknown variant `image_url`, expected `text` at line 1 column " + at(len(r.Body)))
 		}
 	}
 	return nil
 }
 
-// deepSeekThoughts: an assistant message that called tools wants its
-// reasoning_content in every later request. It is checked against the message
-// that the server wrote; of calls that another model made it only has to be
-// there. https://api-docs.deepseek.com/guides/thinking_mode,
+// deepSeekThoughts: an assistant message with tool calls must have its
+// reasoning_content in every later request. It is compared with the one that the
+// server wrote; for calls of another model any is accepted.
+// https://api-docs.deepseek.com/guides/thinking_mode,
 // https://github.com/zed-industries/zed/issues/55321,
 // https://github.com/Gitlawb/openclaude/issues/878
 func deepSeekThoughts(r *Request, m *memory) *refusal {
 	for _, msg := range r.Messages {
 		if broken(msg, m) {
-			return bad("The `reasoning_content` in the thinking mode must be passed back to the API.")
+			return badRequest("The `reasoning_content` in the thinking mode must be passed back to the API.")
 		}
 	}
 	return nil

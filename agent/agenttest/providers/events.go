@@ -27,7 +27,7 @@ func (s *stream) event(kind, fields string) {
 	if fields != "" {
 		fields = "," + fields
 	}
-	// An error means that the client is gone, which the test sees by itself.
+	// An error means that the client is gone, and the test notices that.
 	_, _ = s.w.Write([]byte("event: " + kind + "\ndata: {\"type\":" + quote(kind) + fields + "}\n\n"))
 	s.flush()
 }

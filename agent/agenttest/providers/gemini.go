@@ -20,7 +20,8 @@ func Gemini() Provider {
 	}
 }
 
-// geminiError is a list of one: https://github.com/liliMozi/openhanako/issues/394
+// geminiError is a list with one element:
+// https://github.com/liliMozi/openhanako/issues/394
 func geminiError(f *refusal) string {
 	status := "INVALID_ARGUMENT"
 	switch f.status {
@@ -33,21 +34,21 @@ func geminiError(f *refusal) string {
 	return string(b)
 }
 
-// geminiModel knows one model, with and without models/ in front of it.
+// geminiModel accepts one model, with or without models/ in front of it.
 // https://ai.google.dev/gemini-api/docs/openai;
-// https://github.com/google-gemini/gemini-api-quickstart/issues/20 has the
-// words, of another version of the API.
+// https://github.com/google-gemini/gemini-api-quickstart/issues/20 has the wording,
+// from another version of the API.
 func geminiModel(r *Request, m *memory) *refusal {
 	name := r.text("model")
 	if name == m.model || name == "models/"+m.model {
 		return nil
 	}
-	f := bad("models/" + name + " is not found for API version v1main, or is not supported for generateContent.")
+	f := badRequest("models/" + name + " is not found for API version v1main, or is not supported for generateContent.")
 	f.status = http.StatusNotFound
 	return f
 }
 
-// geminiFields: a field that is not known is refused, unlike anywhere else.
+// geminiFields: unknown fields are refused, unlike anywhere else.
 // https://ai.google.dev/gemini-api/docs/openai has the known ones;
 // https://github.com/liliMozi/openhanako/issues/2494 (prompt_cache_key),
 // https://github.com/liliMozi/openhanako/issues/394 (store).
@@ -63,37 +64,36 @@ func geminiFields(r *Request, _ *memory) *refusal {
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return bad("Invalid JSON payload received. Unknown name " + quote(name) + ": Cannot find field.")
+			return badRequest("Invalid JSON payload received. Unknown name " + quote(name) + ": Cannot find field.")
 		}
 	}
 	return nil
 }
 
-// geminiOrder: what calls stand after, and that each is answered at once.
-// https://github.com/google-gemini/gemini-cli/issues/11814 (a history that
-// begins with a call), https://github.com/microsoft/vscode/issues/299295
+// geminiOrder: what may come before calls, and that each is answered at once.
+// https://github.com/google-gemini/gemini-cli/issues/11814 (a history that begins
+// with a call), https://github.com/microsoft/vscode/issues/299295
 func geminiOrder(r *Request, m *memory) *refusal {
 	before := system
 	for _, msg := range r.Messages {
 		if len(msg.Calls) > 0 && before != user && before != tool {
-			return bad("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+			return badRequest("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 		}
 		before = msg.Role
 	}
 	return pairs(
 		func(int, string) *refusal {
-			return bad("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+			return badRequest("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
 		},
 		func(int, string) *refusal {
-			return bad("Please ensure that function response turn comes immediately after a function call turn.")
+			return badRequest("Please ensure that function response turn comes immediately after a function call turn.")
 		},
 	)(r, m)
 }
 
-// geminiSignatures: within the turn that the newest message of a person began,
-// the first call of each step needs the signature that it came with. In older
-// turns it may lack, but a wrong one is refused anywhere.
-// https://ai.google.dev/gemini-api/docs/thought-signatures,
+// geminiSignatures: since the newest user message, the first call of each step must
+// have the signature that it came with. In older turns it may be missing, but a wrong
+// one is refused anywhere. https://ai.google.dev/gemini-api/docs/thought-signatures,
 // https://github.com/nanbingxyz/5ire/issues/405,
 // https://github.com/badrisnarayanan/antigravity-claude-proxy/issues/18
 func geminiSignatures(r *Request, m *memory) *refusal {
@@ -102,9 +102,9 @@ func geminiSignatures(r *Request, m *memory) *refusal {
 		for n, c := range msg.Calls {
 			switch {
 			case c.Seal != "" && !slices.ContainsFunc(m.of(c), func(s sealed) bool { return s.seal == c.Seal }):
-				return bad("Corrupted thought signature.")
+				return badRequest("Corrupted thought signature.")
 			case c.Seal == "" && n == 0 && i > newest:
-				return bad("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, " +
+				return badRequest("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, " +
 					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:" + c.Name + "` , position " + at(i+1) +
 					". Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.")
 			}

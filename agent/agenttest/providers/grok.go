@@ -1,7 +1,7 @@
 package providers
 
-// Grok is xAI's grok-4.20, which reasons, has no dial for it, and shows its
-// thoughts encrypted at most.
+// Grok is xAI's grok-4.20, which reasons, has no setting for it, and shows its
+// thoughts only encrypted.
 // https://docs.x.ai/developers/model-capabilities/text/reasoning
 func Grok() Provider {
 	return Provider{
@@ -24,11 +24,11 @@ func grokError(f *refusal) string {
 	return `{"code":` + quote(code) + `,"error":` + quote(f.text) + `}`
 }
 
-// grokModel knows one model. https://docs.x.ai/developers/models;
-// https://github.com/elizaOS/eliza/issues/2578 has the words.
+// grokModel accepts one model. https://docs.x.ai/developers/models;
+// https://github.com/elizaOS/eliza/issues/2578 has the wording.
 func grokModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
-		f := bad("The model "+name+" does not exist or your team does not have access to it.").about("", "Some requested entity was not found")
+		f := badRequest("The model "+name+" does not exist or your team does not have access to it.").withParam("", "Some requested entity was not found")
 		f.status = 404
 		return f
 	}
@@ -41,17 +41,17 @@ func grokModel(r *Request, m *memory) *refusal {
 func grokSettings(r *Request, m *memory) *refusal {
 	for field, name := range map[string]string{"presence_penalty": "presencePenalty", "frequency_penalty": "frequencyPenalty", "stop": "stop"} {
 		if r.has(field) {
-			return bad("Model " + m.model + " does not support parameter " + name + ".")
+			return badRequest("Model " + m.model + " does not support parameter " + name + ".")
 		}
 	}
 	return nil
 }
 
-// grokEffort: only some models take a reasoning effort, and this one does not.
+// grokEffort: only some models accept a reasoning effort, and this one does not.
 // https://github.com/NousResearch/hermes-agent/pull/23435 (a table of models)
 func grokEffort(r *Request, m *memory) *refusal {
 	if effort(r) == "" {
 		return nil
 	}
-	return bad("Model " + m.model + " does not support parameter reasoningEffort.")
+	return badRequest("Model " + m.model + " does not support parameter reasoningEffort.")
 }

@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// Internet lets a program believe that it talks to the hosts of providers: it
-// is a proxy on loopback, with a certificate for each of these hosts. Nothing
-// that goes through it leaves the machine.
+// Internet makes a program believe that it talks to the hosts of providers: it is a
+// proxy on loopback, with a certificate for each of these hosts. Nothing that passes
+// through it leaves the machine.
 type Internet struct {
 	proxy string
 	roots string
@@ -39,7 +39,7 @@ func NewInternet(t testing.TB) *Internet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent := log.New(io.Discard, "", 0) // of a program that was killed
+	silent := log.New(io.Discard, "", 0) // programs under test may be killed
 	inside := &http.Server{Handler: in, ReadHeaderTimeout: 10 * time.Second, ErrorLog: silent, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	hosts, door := listen(t), listen(t)
 	tunnel := &tunnel{to: hosts.Addr().String(), open: map[net.Conn]bool{}}
@@ -66,14 +66,13 @@ func listen(t testing.TB) net.Listener {
 	return l
 }
 
-// Env is what a program has to find in its environment.
+// Env returns the environment that a program needs.
 func (in *Internet) Env() []string {
 	return []string{"HTTPS_PROXY=" + in.proxy, "SSL_CERT_FILE=" + in.roots}
 }
 
-// Put serves a provider at the host that its documents name, in place of one
-// that was there, and returns its base URL. One that people have at home is
-// where it was.
+// Put serves a provider at its documented host, replacing an earlier one, and returns
+// its base URL. A local provider keeps its address.
 func (in *Internet) Put(s *Server) string {
 	u, err := url.Parse(s.Base)
 	if err != nil || u.Host == "" {
@@ -97,8 +96,8 @@ func (in *Internet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// certify makes one certificate for the hosts of all providers, which is its
-// own authority, and writes it where a program looks for those it trusts.
+// certify creates one self-signed certificate for the hosts of all providers, and
+// writes it to a file of trusted authorities.
 func (in *Internet) certify() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -121,7 +120,7 @@ func (in *Internet) certify() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, os.WriteFile(in.roots, text, 0o600)
 }
 
-// tunnel is a proxy: whatever host is asked for, it connects to one address.
+// tunnel is a proxy that connects every host to one address.
 type tunnel struct {
 	to string
 
@@ -158,7 +157,7 @@ func (t *tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep remembers connections, so that they can be closed. It has two goroutines
+// keep remembers connections, so that they can be closed. Two goroutines must be
 // waited for.
 func (t *tunnel) keep(conns ...net.Conn) bool {
 	t.mu.Lock()
@@ -175,7 +174,7 @@ func (t *tunnel) keep(conns ...net.Conn) bool {
 	return !t.done
 }
 
-// close ends all connections and waits for what they left.
+// close closes all connections and waits for their goroutines.
 func (t *tunnel) close() {
 	t.mu.Lock()
 	t.done = true

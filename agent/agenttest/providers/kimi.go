@@ -21,34 +21,34 @@ func kimiError(f *refusal) string {
 	return `{"error":{"message":` + quote(f.text) + `,"type":` + quote(kind) + `}}`
 }
 
-// kimiModel knows one model. https://platform.kimi.ai/docs/models;
-// https://github.com/langgenius/dify/issues/39778 has the words.
+// kimiModel accepts one model. https://platform.kimi.ai/docs/models;
+// https://github.com/langgenius/dify/issues/39778 has the wording.
 func kimiModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
-		f := bad("Not found the model "+name+" or Permission denied").about("", "resource_not_found_error")
+		f := badRequest("Not found the model "+name+" or Permission denied").withParam("", "resource_not_found_error")
 		f.status = 404
 		return f
 	}
 	return nil
 }
 
-// kimiTemperature: while the model thinks it takes 1 and nothing else.
+// kimiTemperature: while the model thinks it accepts only 1.
 // https://github.com/kodustech/kodus-ai/pull/1120
 func kimiTemperature(r *Request, _ *memory) *refusal {
 	if isOne(r, "temperature") {
 		return nil
 	}
-	return bad("invalid temperature: only 1 is allowed for this model")
+	return badRequest("invalid temperature: only 1 is allowed for this model")
 }
 
-// kimiThoughts: each assistant message with calls wants its reasoning_content.
+// kimiThoughts: each assistant message with calls must have its reasoning_content.
 // https://github.com/microsoft/vscode/issues/306695,
-// https://github.com/Lapis0x0/obsidian-yolo/pull/243 (an empty one is enough
-// for calls of other models)
+// https://github.com/Lapis0x0/obsidian-yolo/pull/243 (an empty one is enough for
+// calls of other models)
 func kimiThoughts(r *Request, m *memory) *refusal {
 	for i, msg := range r.Messages {
 		if broken(msg, m) {
-			return bad("thinking is enabled but reasoning_content is missing in assistant tool call message at index " + at(i))
+			return badRequest("thinking is enabled but reasoning_content is missing in assistant tool call message at index " + at(i))
 		}
 	}
 	return nil

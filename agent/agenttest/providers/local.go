@@ -16,7 +16,7 @@ func Mistral() Provider {
 	}
 }
 
-// llamaError is how llama-server passes on what a template raises:
+// llamaError is how llama-server reports an exception in a template:
 // https://github.com/mistralai/mistral-vibe/issues/1006
 func llamaError(f *refusal) string {
 	return `{"error":{"code":` + at(f.status) + `,"message":` + quote(f.text) + `,"type":"server_error"}}`
@@ -24,14 +24,14 @@ func llamaError(f *refusal) string {
 
 // raised is an exception in the template.
 func raised(text string) *refusal {
-	f := bad("\n------------\nWhile executing CallExpression at line 46, column 32 in source:\nError: Jinja Exception: " + text)
+	f := badRequest("\n------------\nWhile executing CallExpression at line 46, column 32 in source:\nError: Jinja Exception: " + text)
 	f.status = 500
 	return f
 }
 
-// templateSystem takes one system message, at the beginning.
+// templateSystem accepts one system message, at the beginning.
 // https://huggingface.co/mistralai/Mistral-Small-3.2-24B-Instruct-2506
-// (chat_template), and it comes with llama.cpp's models/templates.
+// (chat_template); llama.cpp has it in models/templates.
 func templateSystem(r *Request, _ *memory) *refusal {
 	for i, m := range r.Messages {
 		if i > 0 && m.Role == system {
@@ -41,7 +41,7 @@ func templateSystem(r *Request, _ *memory) *refusal {
 	return nil
 }
 
-// templateTurns: people and the model in turn; calls and results do not count.
+// templateTurns: user and assistant alternate; calls and results do not count.
 // https://github.com/nomic-ai/gpt4all/issues/3273 has the loop.
 func templateTurns(r *Request, _ *memory) *refusal {
 	n := 0
@@ -59,8 +59,8 @@ func templateTurns(r *Request, _ *memory) *refusal {
 
 var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
-// templateIDs: https://github.com/ggml-org/llama.cpp/pull/10572 has the line of
-// the template, https://github.com/nearai/ironclaw/issues/1241 the letters.
+// templateIDs: https://github.com/ggml-org/llama.cpp/pull/10572 has the line of the
+// template, https://github.com/nearai/ironclaw/issues/1241 the allowed characters.
 func templateIDs(r *Request, _ *memory) *refusal {
 	for _, m := range r.Messages {
 		for _, c := range m.Calls {
@@ -83,9 +83,9 @@ func OllamaNoTools() Provider {
 	return p
 }
 
-// SilentCutter is an Ollama behind a proxy that passes its OpenAI API alone:
-// it takes 4096 tokens and cuts what is more without a word, so that its
-// prompt_tokens never grow past 4056. Measured with Ollama v0.17.4.
+// SilentCutter is an Ollama behind a proxy that passes only its OpenAI API. It takes
+// 4096 tokens and truncates longer requests without an error, so its prompt_tokens
+// never exceed 4056. Measured with Ollama v0.17.4.
 // https://github.com/ollama/ollama/issues/14073
 func SilentCutter() Provider {
 	p := ollama("qwen3:8b", "qwen3", "")
@@ -94,7 +94,7 @@ func SilentCutter() Provider {
 	return p
 }
 
-// ollama has what https://docs.ollama.com/api describes.
+// ollama is what https://docs.ollama.com/api describes.
 func ollama(model, family, capabilities string) Provider {
 	return Provider{
 		Model: model, open: true, paths: []string{chatPath},
@@ -117,13 +117,13 @@ func ollamaError(f *refusal) string {
 	return `{"error":{"message":` + quote(f.text) + `,"type":"api_error","param":null,"code":null}}`
 }
 
-// ollamaModel knows one model. https://docs.ollama.com/api/errors;
+// ollamaModel accepts one model. https://docs.ollama.com/api/errors;
 // https://github.com/netease-youdao/QAnything/issues/555 has the error on /v1,
-// https://github.com/TheBlewish/Automated-AI-Web-Researcher-Ollama/issues/42
-// the words of newer versions.
+// https://github.com/TheBlewish/Automated-AI-Web-Researcher-Ollama/issues/42 the
+// wording of newer versions.
 func ollamaModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
-		f := bad("model '" + name + "' not found")
+		f := badRequest("model '" + name + "' not found")
 		f.status = 404
 		return f
 	}
@@ -136,5 +136,5 @@ func ollamaNoTools(r *Request, m *memory) *refusal {
 	if len(r.Tools) == 0 {
 		return nil
 	}
-	return bad("registry.ollama.ai/library/" + m.model + " does not support tools")
+	return badRequest("registry.ollama.ai/library/" + m.model + " does not support tools")
 }

@@ -16,11 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A model that a provider does not have is refused, whatever its API.
+// A provider refuses a model that it does not have, whatever its API.
 func TestOtherModels(t *testing.T) {
 	for _, p := range providers.All() {
 		if p.Name == "Mistral's template" {
-			continue // llama-server serves what it has under any name
+			continue // llama-server serves its model under any name
 		}
 		c := serve(t, p)
 		name := c.s.Model
@@ -48,7 +48,7 @@ func serve(t *testing.T, p providers.Provider) *client {
 	return &client{t: t, s: providers.Serve(t, p), c: &http.Client{Transport: tr}}
 }
 
-// post sends a body, with the model's name in it, and returns what comes back.
+// post sends a body with the model's name added, and returns the answer.
 func (c *client) post(path, fields string) (int, string) {
 	c.t.Helper()
 	body := `{"model":"` + c.s.Model + `",` + fields + `}`
@@ -86,8 +86,8 @@ const (
 	picture   = `"messages":[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]`
 )
 
-// Each rule refuses what breaks it with the words that the provider publishes,
-// and lets pass what is next to it.
+// Each rule refuses what breaks it, with the wording that the provider publishes, and
+// accepts what is close to it.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -166,7 +166,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The state of a server: what it attached to a call has to come back with it.
+// What a server attached to a call must come back with it.
 func TestAttachmentsMustComeBack(t *testing.T) {
 	ask := `{"role":"user","content":"x\ncall time"}`
 	t.Run("DeepSeek", func(t *testing.T) { thoughtsComeBack(t, providers.DeepSeek(), ask) })
@@ -294,9 +294,9 @@ func without(t *testing.T, object, name string) string {
 	return string(b)
 }
 
-// A conversation of two steps, the first of two parallel calls, in each API as
-// a stream: every event is JSON, and together they have all that the whole
-// answer has.
+// A conversation of two steps, the first with two parallel calls, streamed by each
+// API: every event is JSON, and together they have the same content as the whole
+// answer.
 func TestStreams(t *testing.T) {
 	for _, p := range providers.All() {
 		for path, fields := range map[string]string{
@@ -310,7 +310,7 @@ func TestStreams(t *testing.T) {
 			c := serve(t, p)
 			status, body := c.post(path, fields+`,"stream":true`)
 			if status != http.StatusOK {
-				continue // it has no such API, or takes no tools there
+				continue // it has no such API, or refuses tools there
 			}
 			joined := strings.Join(events(t, body), "\n")
 			for _, want := range []string{`"name":"time"`, `{\"zon`, `\"UTC\"}`} {
@@ -337,7 +337,7 @@ func events(t *testing.T, body string) (list []string) {
 	return list
 }
 
-// Each provider lists its model in its own form, and wants its key.
+// Each provider lists its model in its form, and requires its key.
 func TestListsAndKeys(t *testing.T) {
 	for _, p := range providers.All() {
 		c := serve(t, p)

@@ -9,7 +9,7 @@ import (
 	"dragoman/agent/window"
 )
 
-// The roles of a [Message]. Thoughts are items of their own in the responses API.
+// The roles of a [Message]. In the responses API thoughts are separate items.
 const (
 	system    = "system"
 	user      = "user"
@@ -18,25 +18,24 @@ const (
 	reasoning = "reasoning"
 )
 
-// Request is one completion request, read the same way whatever its API.
+// Request is one completion request, decoded the same way for all APIs.
 type Request struct {
 	Path   string // below the base URL: /chat/completions
 	Header http.Header
 	Body   []byte
-	// Fields are those of the body, as they were sent.
+	// Fields are the fields of the body, unchanged.
 	Fields   map[string]json.RawMessage
 	Messages []Message
 	Tools    []string // names
 	Stream   bool
-	// Refused is what the server answered if the request broke a rule; "": it
-	// broke none.
+	// Refused is the server's answer if the request broke a rule, otherwise "".
 	Refused string
 
-	// turns are the messages of Anthropic's API as they stood.
+	// turns are the messages of Anthropic's API, unchanged.
 	turns []turn
 }
 
-// Message is one message of a [Request]. In the responses API it is one item.
+// Message is one message of a [Request], or one item in the responses API.
 type Message struct {
 	Role     string
 	Text     string
@@ -44,22 +43,22 @@ type Message struct {
 	Calls    []Call
 	// Answers is the id of the call whose result this is.
 	Answers string
-	// Reasoning is the reasoning_content that came with it; nil: none came.
+	// Reasoning is its reasoning_content; nil: there was none.
 	Reasoning *string
 	// Seal is the signature or the encrypted content of thoughts.
 	Seal string
-	// ID is that of an item of the responses API.
+	// ID is the id of an item of the responses API.
 	ID string
 }
 
-// Call is a call of a tool. A server makes its ID and Seal.
+// Call is a tool call. A server sets its ID and Seal.
 type Call struct {
 	ID        string
 	Name      string
 	Arguments string // JSON
 	// Seal is the thought_signature that Gemini puts beside it.
 	Seal string
-	// item is its own id in the responses API.
+	// item is its item id in the responses API.
 	item string
 }
 
@@ -78,12 +77,12 @@ type block struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	ToolUseID string `json:"tool_use_id"`
-	// Input and Content are read where they matter.
+	// Input and Content are decoded where needed.
 	Input   json.RawMessage `json:"input"`
 	Content json.RawMessage `json:"content"`
 }
 
-// text is a field of the body that is a string; "" if it is none.
+// text returns a string field of the body, or "".
 func (r *Request) text(field string) string {
 	var s string
 	_ = json.Unmarshal(r.Fields[field], &s)
@@ -96,7 +95,7 @@ func (r *Request) has(field string) bool {
 	return found && string(raw) != "null"
 }
 
-// All is the text of every message, one after the other.
+// All returns the text of every message, one after another.
 func (r *Request) All() string {
 	var b strings.Builder
 	for _, m := range r.Messages {
@@ -105,8 +104,7 @@ func (r *Request) All() string {
 	return b.String()
 }
 
-// Last is the newest message with text of a person, and where it stands; -1 if
-// there is none.
+// Last returns the newest user message with text, and its index; -1 if there is none.
 func (r *Request) Last() (string, int) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == user && (r.Messages[i].Text != "" || r.Messages[i].Pictures > 0) {
@@ -116,7 +114,7 @@ func (r *Request) Last() (string, int) {
 	return "", -1
 }
 
-// parse reads a body by the API of its path.
+// parse decodes a body by the API of its path.
 func parse(path string, h http.Header, body []byte) (*Request, error) {
 	r := &Request{Path: path, Header: h, Body: body}
 	if err := json.Unmarshal(body, &r.Fields); err != nil {
@@ -144,13 +142,13 @@ func parse(path string, h http.Header, body []byte) (*Request, error) {
 	}
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Role == user {
-			m.Text = window.Unstamped(m.Text) // else every test would have to know the time
+			m.Text = window.Unstamped(m.Text) // otherwise every test would have to know the time
 		}
 	}
 	return r, err
 }
 
-// decode reads a field that may be missing.
+// decode decodes a field that may be missing.
 func decode(raw json.RawMessage, into any) error {
 	if len(raw) == 0 {
 		return nil
@@ -191,8 +189,8 @@ func (r *Request) parseChat() error {
 	return nil
 }
 
-// content reads a string, a list of parts, or null: its text and how many
-// pictures it has.
+// content decodes a string, a list of parts, or null, and returns its text and the
+// number of pictures.
 func content(raw json.RawMessage) (text string, pictures int, err error) {
 	if len(raw) == 0 || raw[0] == '"' || string(raw) == "null" {
 		return text, 0, decode(raw, &text)
@@ -255,8 +253,8 @@ func (r *Request) parseResponses() error {
 	return nil
 }
 
-// parseMessages splits what Anthropic has in one message, so that a result of a
-// tool and what a person says after it are two.
+// parseMessages splits messages of Anthropic's API, so that a tool result and the
+// user's text after it are two messages.
 func (r *Request) parseMessages() error {
 	var list []struct {
 		Role    string

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// rule is one thing that a provider's API demands of a request. It returns nil
-// if r obeys. It may read m, which says what the server issued before.
+// rule is one requirement of a provider's API. It returns nil if r meets it. m holds
+// what the server issued before.
 type rule func(r *Request, m *memory) *refusal
 
-// refusal is what a provider answers to a request that breaks a rule.
+// refusal is a provider's answer to a request that breaks a rule.
 type refusal struct {
 	status int
 	param  string
@@ -19,39 +19,39 @@ type refusal struct {
 	text   string
 }
 
-// bad is a refusal with the status that most rules have.
-func bad(text string) *refusal {
+// badRequest is a refusal with the status that most rules have.
+func badRequest(text string) *refusal {
 	return &refusal{status: http.StatusBadRequest, text: text}
 }
 
-// about names the setting that is refused.
-func (f *refusal) about(param, code string) *refusal {
+// withParam names the setting that is refused.
+func (f *refusal) withParam(param, code string) *refusal {
 	f.param, f.code = param, code
 	return f
 }
 
-// memory is what a server attached to its answers, so that it can tell whether
-// that comes back. The server guards it.
+// memory holds what a server attached to its answers, so that it can tell whether
+// that comes back. The server's mutex guards it.
 type memory struct {
 	model string
-	// calls are by name and arguments: an id is the client's to change.
+	// calls are by name and arguments, because a client may change the ids.
 	calls map[string][]sealed
 	seals map[string]bool // every signature and encrypted content
 	n     int
 }
 
-// sealed is what belongs to one call: the thoughts before it, and the item that
-// holds them.
+// sealed is what belongs to one call: the thoughts before it, and the item that holds
+// them.
 type sealed struct {
 	thought string
 	seal    string
 	item    string
 }
 
-// of are the times when the server made that call. None: another model did.
+// of returns the times when the server made that call. None: another model made it.
 func (m *memory) of(c Call) []sealed { return m.calls[key(c)] }
 
-// key names a call by what it asks for.
+// key identifies a call by name and arguments.
 func key(c Call) string {
 	var args bytes.Buffer
 	if json.Compact(&args, []byte(c.Arguments)) != nil {
@@ -64,7 +64,7 @@ func newMemory(model string) *memory {
 	return &memory{model: model, calls: map[string][]sealed{}, seals: map[string]bool{}}
 }
 
-// next counts what the server issues.
+// next numbers what the server issues.
 func (m *memory) next() int {
 	m.n++
 	return m.n
@@ -75,8 +75,8 @@ func quote(s string) string {
 	return string(b)
 }
 
-// pairs refuses requests whose tool results do not follow their calls: each
-// call is answered before anything else is said, and nothing else is.
+// pairs refuses requests whose tool results do not follow their calls: each call must
+// be answered before any other message, and nothing else may be.
 func pairs(missing func(at int, id string) *refusal, stray func(at int, id string) *refusal) rule {
 	return func(r *Request, _ *memory) *refusal {
 		open := map[string]bool{}
@@ -103,7 +103,7 @@ func pairs(missing func(at int, id string) *refusal, stray func(at int, id strin
 	}
 }
 
-// openAIError is the body that OpenAI and most who copy its API send.
+// openAIError is the error body of OpenAI and most compatible servers.
 func openAIError(f *refusal) string {
 	orNull := func(s string) string {
 		if s == "" {
@@ -118,5 +118,5 @@ func openAIError(f *refusal) string {
 	return `{"error":{"message":` + quote(f.text) + `,"type":"` + kind + `","param":` + orNull(f.param) + `,"code":` + orNull(f.code) + `}}`
 }
 
-// at is an index in an error.
+// at formats an index in an error.
 func at(i int) string { return strconv.Itoa(i) }

@@ -20,18 +20,17 @@ const (
 	messagesPath  = "/messages"
 )
 
-// Key is the API key that every provider takes but those at home, which take
-// any and none.
+// Key is the API key that every provider accepts. Local ones accept any or none.
 const Key = "sk-test-of-a-provider-0123456789"
 
-// Provider is one model server as its documents describe it. The functions of
-// this package make them; the exported fields say what a client may expect.
+// Provider is one model server as its documentation describes it. The functions of
+// this package return them; the exported fields say what a client may expect.
 type Provider struct {
 	Name  string // for people
 	Model string // as requests name it
-	// Base is its base URL as its documents name it; "": people have it at home.
+	// Base is its documented base URL; "": it runs locally.
 	Base string
-	// Sees: it takes pictures. Reasons: it thinks before it answers. NoTools: it
+	// Sees: it accepts pictures. Reasons: it thinks before it answers. NoTools: it
 	// refuses tools.
 	Sees, Reasons, NoTools bool
 
@@ -39,21 +38,21 @@ type Provider struct {
 	rules  []rule
 	callID func(n int) string
 	fail   func(*refusal) string
-	list   func(Provider) string // what GET /models answers
-	other  map[string]string     // more of what GET and POST answer, by path
-	open   bool                  // it wants no key
-	// hidden: thoughts are shown to nobody, as encrypted items or signatures at
-	// most. sealCalls: a call has its signature beside it.
+	list   func(Provider) string // the answer to GET /models
+	other  map[string]string     // answers to other paths
+	open   bool                  // it requires no key
+	// hidden: thoughts are not shown, except as encrypted items or signatures.
+	// sealCalls: a call has a signature beside it.
 	hidden, sealCalls bool
-	cut               int // prompt_tokens never grow past it; 0: they do
+	cut               int // prompt_tokens never exceed it; 0: no limit
 }
 
-// All are the providers of this package.
+// All returns the providers of this package.
 func All() []Provider {
 	return []Provider{GPT56(), GPT6Astra(), Grok(), DeepSeek(), Kimi(), Gemini(), Claude(), Mistral(), OllamaNoTools(), SilentCutter()}
 }
 
-// path is that of its base URL.
+// path returns the path of its base URL.
 func (p *Provider) path() string {
 	if u, err := url.Parse(p.Base); err == nil && u.Host != "" {
 		return u.Path
@@ -61,10 +60,10 @@ func (p *Provider) path() string {
 	return "/v1"
 }
 
-// padded is n as a word of that many letters and digits.
+// padded returns n with leading zeros.
 func padded(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
-// Server is a provider that runs. It is also an [http.Handler].
+// Server is a running provider. It is also an [http.Handler].
 type Server struct {
 	Provider
 	url  string
@@ -77,8 +76,8 @@ type Server struct {
 	requests []*Request
 }
 
-// Serve starts a provider on a free port of loopback. It answers by [Obey]
-// until [Server.Answer] says otherwise, and ends with the test.
+// Serve starts a provider on a free port of loopback. It answers by [Obey] until
+// [Server.Answer] changes that, and ends with the test.
 func Serve(t testing.TB, p Provider) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,10 +96,10 @@ func Serve(t testing.TB, p Provider) *Server {
 	return s
 }
 
-// URL is the base URL as its documents have it.
+// URL returns the base URL with the documented path.
 func (s *Server) URL() string { return s.url }
 
-// Answer sets what answers requests from now on. It is called for those alone
+// Answer sets the function that answers requests from now on. It gets only requests
 // that break no rule.
 func (s *Server) Answer(f func(*Request) Answer) {
 	s.mu.Lock()
@@ -108,14 +107,14 @@ func (s *Server) Answer(f func(*Request) Answer) {
 	s.answer = f
 }
 
-// Requests are all completion requests so far, in the order of their arrival.
+// Requests returns all completion requests so far, in order of arrival.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Refused are the refusals so far.
+// Refused returns the refusals so far.
 func (s *Server) Refused() []string {
 	var list []string
 	for _, r := range s.Requests() {
@@ -126,8 +125,8 @@ func (s *Server) Refused() []string {
 	return list
 }
 
-// Attached reports whether any call came with what has to come back: thoughts,
-// their signature or their encrypted content.
+// Attached reports whether any call came with something that must come back:
+// thoughts, their signature or their encrypted content.
 func (s *Server) Attached() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +150,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits reports whether the request has the key where the API wants it.
+// admits reports whether the request has the key where the API expects it.
 func (s *Server) admits(r *http.Request) bool {
 	if slices.Contains(s.paths, messagesPath) {
 		return r.Header.Get("x-api-key") == Key
@@ -167,7 +166,7 @@ func reply(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// complete holds a request against the rules, and answers it.
+// complete checks a request against the rules, and answers it.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, path string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -175,7 +174,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	req, err := parse(path, r.Header, body)
 	if err != nil {
-		f := bad("The body is no request of this API: " + err.Error())
+		f := badRequest("The body is no request of this API: " + err.Error())
 		req.Refused = f.text
 		s.mu.Lock()
 		s.requests = append(s.requests, req)
@@ -204,7 +203,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, path string) {
 	s.send(w, r, req, out)
 }
 
-// judge records a request with what is wrong with it.
+// judge records a request and returns the rule it breaks, or the function that
+// answers it.
 func (s *Server) judge(req *Request) (*refusal, func(*Request) Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,8 +236,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req *Request, out 
 	}
 }
 
-// issue gives the calls of an answer their ids and seals, and remembers what has
-// to come back with them. It returns what belongs to the whole answer.
+// issue gives the calls of an answer their ids and seals, and remembers what must
+// come back with them. It returns what belongs to the whole answer.
 func (s *Server) issue(req *Request, out *Answer) sealed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +264,8 @@ func (s *Server) issue(req *Request, out *Answer) sealed {
 	return whole
 }
 
-// usage is what a request counts, by a rule of thumb, and less where the server
-// has cut.
+// usage returns the token count of a request, roughly estimated, and less if the
+// server truncates.
 func (s *Server) usage(req *Request) int {
 	n := len(req.Body) / 4
 	if s.cut > 0 {
