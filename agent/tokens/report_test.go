@@ -13,8 +13,8 @@ import (
 )
 
 // TestEstimatorReport writes how far the estimate is from the tokenizers into
-// docs/internals/performance.md, and holds it to that: no script may be estimated at
-// less than 0.7 or more than 2 times what o200k counts.
+// docs/internals/performance.md, and enforces a limit: in every script, the estimate
+// is 0.7 to 2 times what o200k counts.
 func TestEstimatorReport(t *testing.T) {
 	const path = "../../docs/internals/performance.md"
 	a, err := txtar.ParseFile("../window/testdata/tokens.txtar")

@@ -1,18 +1,15 @@
 // Package tokens counts tokens as OpenAI's models do, for configurations that
 // name the encoding of their model.
 //
-// The promise: a text of up to 128 KiB is counted as the model counts it,
-// except that it is taken in pieces of a few KiB, which costs a token at a
-// border now and then. Of a longer text as much is counted, in samples spread
-// over it, and the rest is taken to be like them, so that no message, however
-// long, makes a turn wait for more than about a tenth of a second. A text
-// that was counted before is found again, which makes a conversation's next
-// request cheap.
+// The promise: a text of up to 128 KiB is counted as the model counts it, except that
+// it is counted in pieces of a few KiB, which sometimes costs a token at a border. A
+// longer text is estimated from samples of 128 KiB in all, so no message, however
+// long, delays a turn by more than about a tenth of a second. Counts are cached by
+// text, which makes a conversation's next request cheap.
 //
-// Vocabularies are large: about 6 MB of heap for o200k_base, and as much of
-// the binary comes into memory. They are loaded by the first [Open] of their
-// encoding and stay. Nothing here starts a goroutine, reads a file or uses the
-// network.
+// Vocabularies are large: o200k_base takes about 6 MB of heap and as much of the
+// binary's pages. The first [Open] of an encoding loads it, and it stays loaded.
+// Nothing here starts a goroutine, reads a file or uses the network.
 package tokens
 
 import (
@@ -35,16 +32,16 @@ var encodings = map[string]func() *codec.Codec{
 	"cl100k_base": sync.OnceValue(codec.NewCl100kBase),
 }
 
-// Names are the encodings that [Open] knows, sorted.
+// Names returns the encodings that [Open] knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(encodings)) }
 
 const (
-	// mostCounted is how much of a text is counted, in pieces of pieceBytes.
-	mostCounted = 128 << 10
-	pieceBytes  = 4 << 10
-	// mostKnown is how many counts are remembered; 16 bytes each.
-	mostKnown = 1 << 15
-	// shortText is not worth remembering.
+	// maxCounted is how many bytes of a text are counted, in pieces of pieceBytes.
+	maxCounted = 128 << 10
+	pieceBytes = 4 << 10
+	// maxKnown is how many counts are cached, at 16 bytes each.
+	maxKnown = 1 << 15
+	// shortText: shorter texts are not worth caching.
 	shortText = 64
 )
 
@@ -61,12 +58,12 @@ type Counter struct {
 func Open(encoding string) (*Counter, error) {
 	load, found := encodings[encoding]
 	if !found {
-		return nil, fmt.Errorf("tokens: open: no encoding is called %q; there are %s", encoding, strings.Join(Names(), " and "))
+		return nil, fmt.Errorf("tokens: open: unknown encoding %q; the known ones are %s", encoding, strings.Join(Names(), " and "))
 	}
 	return &Counter{codec: load(), seed: maphash.MakeSeed(), known: make(map[uint64]int)}, nil
 }
 
-// Count returns how many tokens s has.
+// Count returns the number of tokens in s.
 func (c *Counter) Count(s string) int {
 	if len(s) < shortText {
 		return c.count(s)
@@ -78,22 +75,22 @@ func (c *Counter) Count(s string) int {
 	if found {
 		return n
 	}
-	if len(s) > mostCounted {
-		n = window.Sampled(s, mostCounted, pieceBytes, c.count)
+	if len(s) > maxCounted {
+		n = window.Sampled(s, maxCounted, pieceBytes, c.count)
 	} else {
 		n = c.count(s)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.known) >= mostKnown {
+	if len(c.known) >= maxKnown {
 		clear(c.known)
 	}
 	c.known[sum] = n
 	return n
 }
 
-// count takes s in pieces, because the tokenizer's time and memory grow faster
-// than a text does. Without one it answers with the estimate.
+// count counts s in pieces, because the tokenizer's time and memory grow faster than
+// the text. If the tokenizer fails, it uses the estimate.
 func (c *Counter) count(s string) int {
 	total := 0
 	for s != "" {
@@ -108,8 +105,8 @@ func (c *Counter) count(s string) int {
 	return total
 }
 
-// border is where the first piece of s ends: before a blank near pieceBytes,
-// where tokens begin too, or else between two runes.
+// border returns the end of the first piece of s: before a space near pieceBytes,
+// where tokens begin too, otherwise between two runes.
 func border(s string) int {
 	if len(s) <= pieceBytes {
 		return len(s)

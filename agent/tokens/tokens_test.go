@@ -22,8 +22,8 @@ func open(t testing.TB, name string) *tokens.Counter {
 	return c
 }
 
-// TestCount holds the counts against ones that were made once with the
-// encodings' reference implementation.
+// TestCount compares the counts with those of the encodings' reference
+// implementation.
 func TestCount(t *testing.T) {
 	for _, test := range []struct {
 		text         string
@@ -47,8 +47,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCountOfPieces: a text that is taken in several pieces has as many tokens
-// as the codec finds in the whole of it, at every length around the borders.
+// TestCountOfPieces: a text that is counted in pieces has as many tokens as the codec
+// finds in the whole, at every length around the borders.
 func TestCountOfPieces(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < 13<<10; i++ {
@@ -69,8 +69,8 @@ func TestCountOfPieces(t *testing.T) {
 	}
 }
 
-// TestCountIsBounded: long texts are taken in pieces and samples, at a cost
-// that does not grow, and come out about right.
+// TestCountIsBounded: long texts are counted in pieces and samples, at limited cost
+// and with a small error.
 func TestCountIsBounded(t *testing.T) {
 	c := open(t, "o200k_base")
 	line := "The harbour was quiet when the last ferry came in. "
@@ -91,7 +91,7 @@ func TestCountIsBounded(t *testing.T) {
 		if text.want > 0 && (got < text.want*97/100 || got > text.want*103/100) {
 			t.Errorf("Count(%s) = %d, want %d within 3 %%", name, got, text.want)
 		}
-		if took > 5*time.Second { // a tenth of one, on an idle machine
+		if took > 5*time.Second { // a tenth of a second on an idle machine
 			t.Errorf("Count(%s) took %v", name, took)
 		}
 		if again := c.Count(text.s); again != got {
@@ -115,8 +115,8 @@ func TestCountSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// No text has more tokens than bytes, which lets the agent skip counting where
-// the bytes fit already.
+// No text has more tokens than bytes, so the agent can skip counting where the bytes
+// fit.
 func FuzzCount(f *testing.F) {
 	c := open(f, "o200k_base")
 	f.Add("hello, World 123 世界 🎉\n\xff")
