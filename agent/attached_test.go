@@ -86,7 +86,7 @@ func TestAttachedComesBack(t *testing.T) {
 }
 
 // A text that replaces an answer in the transcript has none of its attached data.
-func TestAttachedGoesWithTheText(t *testing.T) {
+func TestReplacedTextHasNoAttachedData(t *testing.T) {
 	m := newScript(t, func(_ context.Context, _ agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		resp := response("", "length")
 		resp.Message.Attached = &sessions.Attached{By: by, Data: json.RawMessage(`1`)}

@@ -9,7 +9,7 @@ import (
 
 // If a summary ends before the loaded messages begin, some are lost, and each request
 // with that history counts them.
-func TestGapBehindTheSummaryIsCounted(t *testing.T) {
+func TestGapAfterTheSummaryIsCounted(t *testing.T) {
 	for first, want := range map[int64]int{11: 0, 15: 4} {
 		turn := turnOf("and now?")
 		turn.History = sessions.History{Summary: &sessions.Summary{Text: "They talked.", CoversSeq: 10}, Messages: long(4)}

@@ -13,9 +13,9 @@ import (
 	"dragoman/sessions"
 )
 
-// TestOrganizingEnds: the note that a summary is being written is gone before the
+// TestOrganizingNoteEnds: the note that a summary is being written is gone before the
 // model's first word, whether there is a summary or not.
-func TestOrganizingEnds(t *testing.T) {
+func TestOrganizingNoteEnds(t *testing.T) {
 	for name, fails := range map[string]bool{"made": false, "failed": true} {
 		t.Run(name, func(t *testing.T) {
 			compactions := 0
@@ -70,10 +70,10 @@ func TestSummaryTemperature(t *testing.T) {
 	}
 }
 
-// TestSummaryOfWhatWasNotSeen: if messages are out of order, the last summarised one
+// TestSummaryOfUnseenMessages: if messages are out of order, the last summarised one
 // may have a higher seq than messages that the summary never saw. Such a summary is
 // rejected, because they would be lost.
-func TestSummaryOfWhatWasNotSeen(t *testing.T) {
+func TestSummaryOfUnseenMessages(t *testing.T) {
 	h := sessions.History{Messages: talk(20)}
 	h.Messages[11].Seq = h.Messages[14].Seq
 	s, err := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)}).Summarize(t.Context(), h, nil)
@@ -116,9 +116,9 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 	}
 }
 
-// TestFewOldMessagesAreNoReason: no summary is started, even beyond the trigger, if
+// TestFewOldMessagesStartNoSummary: no summary is started, even beyond the trigger, if
 // it could cover only a handful of messages because one tool group keeps all others.
-func TestFewOldMessagesAreNoReason(t *testing.T) {
+func TestFewOldMessagesStartNoSummary(t *testing.T) {
 	for old, want := range map[int]bool{1: false, 9: false, 10: true} {
 		msgs := talk(old)
 		group := sessions.Message{Role: sessions.RoleAssistant, Seq: 1000}

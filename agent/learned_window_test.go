@@ -79,7 +79,7 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 // A size that the server accepted is never held to be too long, even if it refused a
 // little more. If the prompt fills most of a small window, little of the conversation
 // would be shown, and longer messages would get no answer.
-func TestWhatPassedIsNotTooLong(t *testing.T) {
+func TestAcceptedSizeIsNotTooLong(t *testing.T) {
 	prompt := strings.Repeat("Be kind. ", 900)
 	s := &strict{takes: window.EstimateText(prompt) + 500}
 	m := newScript(t, s.answer)

@@ -160,9 +160,9 @@ func TestNoSilentCut(t *testing.T) {
 	}
 }
 
-// TestPausesAreTheModels: a pause that a server asked of one conversation holds for
+// TestPausesHoldForTheModel: a pause that a server asked of one conversation holds for
 // the others, and no call waits longer than it may.
-func TestPausesAreTheModels(t *testing.T) {
+func TestPausesHoldForTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, fail(modelError(agent.ErrorTemporary, time.Minute)), say("ok"))
 		a := newAgent(t, m, agent.Options{})

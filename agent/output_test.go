@@ -166,8 +166,8 @@ func TestEmptyAnswersAlternate(t *testing.T) {
 	}
 }
 
-// TestNothingOverTheWindow: a request that the model cannot read is not sent.
-func TestNothingOverTheWindow(t *testing.T) {
+// TestOversizedRequestIsNotSent: a request that the model cannot read is not sent.
+func TestOversizedRequestIsNotSent(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{ContextWindow: 2000, System: strings.Repeat("word ", 4000)})
 	_, err := a.Run(t.Context(), turnOf("go"))

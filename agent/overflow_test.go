@@ -75,9 +75,9 @@ func TestCase26SmallerServer(t *testing.T) {
 	}
 }
 
-// TestSmallerServerOfTurns: turns without summaries also learn the server's size, and
+// TestTurnsLearnASmallerWindow: turns without summaries also learn the server's size, and
 // are answered meanwhile.
-func TestSmallerServerOfTurns(t *testing.T) {
+func TestTurnsLearnASmallerWindow(t *testing.T) {
 	for _, size := range []int{32_768, 128_000} {
 		s := &smaller{t: t, seen: make(map[string]bool)}
 		a := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: size, Compaction: without()})
@@ -165,9 +165,9 @@ func (o *odd) answer(ctx context.Context, r agent.Request, d func(agent.Delta)) 
 	return resp, nil
 }
 
-// TestFloorWhenRefused: if the messages that are usually kept still fit after a
+// TestKeepAfterRefusal: if the messages that are usually kept still fit after a
 // refusal, they are kept.
-func TestFloorWhenRefused(t *testing.T) {
+func TestKeepAfterRefusal(t *testing.T) {
 	refuse := false
 	var seen agent.Request
 	m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {

@@ -55,9 +55,9 @@ func TestUserPrompt(t *testing.T) {
 	}
 }
 
-// TestOwnSchema: a summary must follow the operator's schema, and the next one begins
+// TestCustomSchema: a summary must follow the operator's schema, and the next one begins
 // with it.
-func TestOwnSchema(t *testing.T) {
+func TestCustomSchema(t *testing.T) {
 	c := keeping(4)
 	c.Format = window.JSON
 	c.Schema = `{"type": "object", "properties": {"topic": {"type": "string"}, "open": {"type": "array"}}, "required": ["topic"]}`

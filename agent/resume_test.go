@@ -163,9 +163,9 @@ func TestResumeSteered(t *testing.T) {
 	}
 }
 
-// TestRunTwiceWithRoom: a turn that is tried again has the same history, even if the
+// TestRunTwiceWithSpareCapacity: a turn that is tried again has the same history, even if the
 // first run used the spare capacity of its slice.
-func TestRunTwiceWithRoom(t *testing.T) {
+func TestRunTwiceWithSpareCapacity(t *testing.T) {
 	m := newScript(t, say("one"), say("one"))
 	a := newAgent(t, m, agent.Options{})
 	turn := turnOf("again?")

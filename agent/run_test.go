@@ -425,7 +425,7 @@ func (quick) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (
 }
 
 // Thoughts are passed to Turn.Thoughts, separated by call, and to nothing else.
-func TestThoughtsAreHandedOn(t *testing.T) {
+func TestThoughtsArePassedOn(t *testing.T) {
 	think := func(next reply, thoughts ...string) reply {
 		return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 			for _, s := range thoughts {

@@ -14,7 +14,7 @@ import (
 
 // Each message that a person wrote begins with its time in the operator's zone, with
 // daylight saving. The stored message does not.
-func TestPeopleAreStamped(t *testing.T) {
+func TestUserMessagesAreStamped(t *testing.T) {
 	rome, err := time.LoadLocation("Europe/Rome")
 	if err != nil {
 		t.Fatal(err)

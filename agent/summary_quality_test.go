@@ -98,9 +98,9 @@ func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is a refusal")
 }
 
-// TestSummaryLongerThanTheTalk: if a summary takes more room than the messages it
+// TestSummaryLongerThanTheMessages: if a summary takes more room than the messages it
 // covers, the model is asked once more; after that all messages are kept.
-func TestSummaryLongerThanTheTalk(t *testing.T) {
+func TestSummaryLongerThanTheMessages(t *testing.T) {
 	endless := strings.Repeat(theyTalked+" ", 40)
 	little := strings.Repeat(theyTalked+" ", 10)
 	bounded := keeping(8)
@@ -139,9 +139,9 @@ func TestSummaryLongerThanTheTalk(t *testing.T) {
 	}
 }
 
-// TestRefusalInPlaceOfAShorterOne: the second answer, after a summary that was too
+// TestSecondAnswerIsJudgedToo: the second answer, after a summary that was too
 // long, is judged like any other.
-func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
+func TestSecondAnswerIsJudgedToo(t *testing.T) {
 	c := keeping(4)
 	c.Format, c.MaxChars = window.Concise, 500
 	m := newScript(t, say(strings.Repeat(theyTalked+" ", 10)), say("I'm sorry, but I can't do that."))

@@ -94,8 +94,8 @@ func TestToolTimeout(t *testing.T) {
 	})
 }
 
-// TestDeafTool: a tool that ignores its context is left running.
-func TestDeafTool(t *testing.T) {
+// TestToolThatIgnoresItsContext: a tool that ignores its context is left running.
+func TestToolThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
@@ -123,7 +123,7 @@ func TestDeafTool(t *testing.T) {
 	})
 }
 
-func TestToolsSideBySide(t *testing.T) {
+func TestParallelTools(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		calls []string
@@ -219,7 +219,7 @@ func TestResultOutlivesStop(t *testing.T) {
 
 // A person who loses access during a turn has no tools from then on: calls are not
 // run, and the model answers without.
-func TestToolsEndWithTheRight(t *testing.T) {
+func TestToolsStopWhenAccessIsLost(t *testing.T) {
 	ran := 0
 	m := newScript(t, call("c1 get {}"), call("c2 get {}", "c3 get {}"), say("Done."))
 	turn := turnOf("go")

@@ -201,9 +201,9 @@ func fragments() (list []string) {
 	return list
 }
 
-// TestThinks: if the model's last answer began with unmarked thoughts, nothing of the
+// TestExpectThoughts: if the model's last answer began with unmarked thoughts, nothing of the
 // next is shown until its thoughts end.
-func TestThinks(t *testing.T) {
+func TestExpectThoughts(t *testing.T) {
 	r := output.Reader{ExpectThoughts: true}
 	if got := r.Add("Okay, the user") + r.Add(" is back.</th"); got != "" {
 		t.Errorf("the thoughts are shown: %q", got)

@@ -74,9 +74,9 @@ func TestReadFields(t *testing.T) {
 	}
 }
 
-// TestReadOwnSchema: an object that follows the operator's schema is found in the
+// TestReadCustomSchema: an object that follows the operator's schema is found in the
 // text around it.
-func TestReadOwnSchema(t *testing.T) {
+func TestReadCustomSchema(t *testing.T) {
 	task := taskOf(t, window.Compaction{Format: window.JSON, Schema: `{"type":"object","required":["topic"],"properties":{"topic":{"type":"string"}}}`})
 	for text, want := range map[string]string{
 		"Sure:\n```json\n{\"topic\": \"tea\",}\n```": `{"topic":"tea"}`,

@@ -100,7 +100,7 @@ func TestCountIsBounded(t *testing.T) {
 	}
 }
 
-func TestCountSideBySide(t *testing.T) {
+func TestCountConcurrently(t *testing.T) {
 	c := open(t, "cl100k_base")
 	text := strings.Repeat("some words, ", 100)
 	want := c.Count(text)

@@ -113,7 +113,7 @@ func TestFetchChecksRedirects(t *testing.T) {
 	}
 }
 
-func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
+func TestFetchRefusesRedirectFromHTTPSToHTTP(t *testing.T) {
 	plain, asked := serve(t, hello)
 	srv := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer srv.Close()

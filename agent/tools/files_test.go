@@ -123,7 +123,7 @@ var escapes = map[string]func(dir, secret string) (path string, err error){
 	},
 }
 
-func TestNothingLeadsOut(t *testing.T) {
+func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 	const secret = "the operator's secret"
 	for name, make := range escapes {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestSmallestPages(t *testing.T) {
 }
 
 // Private paths are found through links, even before they exist.
-func TestAWorkspaceDoesNotHoldSecretsToCome(t *testing.T) {
+func TestWorkspaceRefusesFutureSecrets(t *testing.T) {
 	dir := t.TempDir()
 	ws, link := filepath.Join(dir, "ws"), filepath.Join(dir, "link")
 	if err := os.Mkdir(ws, 0o700); err != nil {
