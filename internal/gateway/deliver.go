@@ -113,7 +113,9 @@ func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt
 	default:
 		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
 			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
-			g.bindings[a.d.Key.Channel()].reviveIfFailed()
+			if b := g.bindings[a.d.Key.Channel()]; b != nil { // nil: only another node has the channel
+				b.reviveIfFailed()
+			}
 			g.underway.ended(a.d, true)
 			return true, nil
 		}

@@ -29,6 +29,7 @@ type pair struct{ front, back *world }
 type claims struct {
 	gateway.Store
 	takes *atomic.Bool
+	t     *testing.T
 }
 
 func (c claims) Run(ctx context.Context, h sessions.Handler) error {
@@ -36,7 +37,11 @@ func (c claims) Run(ctx context.Context, h sessions.Handler) error {
 		if !c.takes.Load() {
 			return errors.New("a test wants another node to have it")
 		}
-		return h(ctx, claim)
+		err := h(ctx, claim)
+		if err != nil && strings.Contains(err.Error(), "panicked") {
+			c.t.Error(err)
+		}
+		return err
 	})
 }
 
@@ -51,7 +56,7 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, store: claims{s, &atomic.Bool{}},
+		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, store: claims{s, &atomic.Bool{}, t},
 		seen: &counter{}, ended: make(chan error, 1),
 	}
 	w.takes(takes)
@@ -341,11 +346,17 @@ func TestLetInElsewhere(t *testing.T) {
 }
 
 // A claim that begins while another node sends a message waits for that node's
-// outcome, and does not send the message again.
+// outcome, and does not send the message again. Its own node may not have the
+// channel.
 func TestOutcomeFromElsewhere(t *testing.T) {
-	for name, arrives := range map[string]bool{"arrived": true, "did not": false} {
+	for name, tt := range map[string]struct{ arrives, both bool }{"arrived": {true, true}, "did not": {false, true}, "arrived, one has the channel": {true, false}} {
 		t.Run(name, func(t *testing.T) {
-			p := startPair(t)
+			nodes := 0
+			p := startPair(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) {
+				if nodes++; nodes == 2 && !tt.both {
+					b.Channel = newNetwork("other")
+				}
+			})
 			p.front.takes(true)
 			p.back.takes(false)
 			sending, end := make(chan struct{}), make(chan struct{})
@@ -354,7 +365,7 @@ func TestOutcomeFromElsewhere(t *testing.T) {
 				once.Do(func() {
 					close(sending)
 					<-end
-					if !arrives {
+					if !tt.arrives {
 						err = &channels.NotSent{Err: errors.New("away")}
 					}
 				})
@@ -370,6 +381,13 @@ func TestOutcomeFromElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.AfterFunc(time.Second, func() { close(end) })
+			if !tt.both {
+				const sent = "delivered net sent"
+				if !testkit.Poll(time.Minute, func() bool { return p.back.seen.get(sent) == 1 }) {
+					t.Errorf("the other node recorded %d messages as sent, want 1", p.back.seen.get(sent))
+				}
+				return
+			}
 			p.gets("echo hello", "anew")
 			if n := p.back.seen.get("repeated net") + p.front.seen.get("repeated net"); n != 0 {
 				t.Errorf("%d messages were sent again with a mark", n)
