@@ -1,14 +1,18 @@
 package sqlite_test
 
 import (
+	"compress/gzip"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -62,46 +66,71 @@ func TestRowsOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAnOlderFile: a file with the columns of testdata/columns.txt, those that the
-// first files of this schema had, is opened without loss, and gets the others.
-func TestAnOlderFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dragoman.db")
-	s := openFile(t, path, sqlite.Options{})
-	e := entry("x:1", "1", "hello")
-	e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "hello", Sender: "8"}, {Role: sessions.RoleUser, Content: "you"}}
-	if _, err := s.Accept(t.Context(), e); err != nil {
+// TestOlderFiles opens files that older programs wrote, those of the commits that
+// testdata names, with some of everything in them (storetest.Fill). They hold what
+// those programs dumped, get the columns of a new file, and can be changed.
+func TestOlderFiles(t *testing.T) {
+	fresh := filepath.Join(t.TempDir(), "dragoman.db")
+	if err := openFile(t, fresh, sqlite.Options{}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	for _, commit := range []string{"b5999ea", "c8e34e1"} {
+		t.Run(commit, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "dragoman.db")
+			if err := os.WriteFile(path, unzipped(t, commit+".db.gz"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := openFile(t, path, sqlite.Options{})
+			if got, want := contents(t, s), string(unzipped(t, commit+".jsonl.gz")); got != want {
+				t.Errorf("the store differs:\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+			}
+			for want := range 2 {
+				h, err := s.History(t.Context(), channels.MustKey("x:1"), sessions.HistoryLimit{})
+				if err != nil || h.Erasures != want || len(h.Messages) == 0 {
+					t.Errorf("History = %d messages, %d erasures, %v, want %d erasures", len(h.Messages), h.Erasures, err, want)
+				}
+				if _, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "s"}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got, want := slices.Sorted(slices.Values(columns(t, path))), slices.Sorted(slices.Values(columns(t, fresh)))
+			if !slices.Equal(got, want) {
+				t.Errorf("the older file has the columns %v, a new one %v", got, want)
+			}
+		})
+	}
+}
+
+// contents are the records of a store in JSON.
+func contents(t *testing.T, s *sqlite.Store) string {
+	t.Helper()
+	var b strings.Builder
+	lines := json.NewEncoder(&b)
+	if err := s.Dump(t.Context(), nil, func(r sessions.Record) error { return lines.Encode(r) }); err != nil {
 		t.Fatal(err)
 	}
-	first, err := os.ReadFile("testdata/columns.txt")
+	return b.String()
+}
+
+func unzipped(t *testing.T, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := columns(t, path)
-	for _, c := range all {
-		if !slices.Contains(strings.Fields(string(first)), c) {
-			table, column, _ := strings.Cut(c, ".")
-			inFile(t, path, `ALTER TABLE `+table+` DROP COLUMN `+column)
-		}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for want := range 2 {
-		s = openFile(t, path, sqlite.Options{})
-		h, err := s.History(t.Context(), channels.MustKey("x:1"), sessions.HistoryLimit{})
-		if err != nil || h.Erasures != want || len(h.Messages) != 2 {
-			t.Errorf("History = %+v, %v, want %d erasures", h, err, want)
-		}
-		if _, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "8"}}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := columns(t, path); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(all))) {
-		t.Errorf("an older file has the columns %v, a new one %v", got, all)
-	}
+	return text
 }
 
 // columns are those of all tables in a file, as TABLE.COLUMN.
