@@ -11,7 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// event is what is read of one. Fields that are not here can be anything.
+// event holds the fields that we read of an event. Other fields may have any
+// value.
 type event struct {
 	Type    string          `json:"type"`
 	Index   int             `json:"index"`
@@ -27,92 +28,92 @@ type event struct {
 	} `json:"delta"`
 	Usage json.RawMessage `json:"usage"`
 	Error json.RawMessage `json:"error"`
-	// Content and Stop are those of a server that does not stream.
+	// Content and Stop are set by a server that does not stream.
 	Content []json.RawMessage `json:"content"`
 	Stop    string            `json:"stop_reason"`
 }
 
-// content is a block of the answer as it comes.
-type content struct {
+// contentBlock is one block of the answer so far.
+type contentBlock struct {
 	kind      string // text, tool_use, thinking or another
 	start     json.RawMessage
-	text      strings.Builder // or what is thought, or the input of a call
+	text      strings.Builder // or a thought, or the input of a call
 	signature strings.Builder
 	call      sessions.ToolCall
 }
 
 type answer struct {
 	wire.Draft
-	blocks  []*content
-	byIndex map[int]*content
-	written bool // text was shown
+	blocks  []*contentBlock
+	byIndex map[int]*contentBlock
+	hasText bool // text was passed on
 	stop    string
-	tokens  sessions.Usage // Input has those of the cache
+	tokens  sessions.Usage // Input includes the cached tokens
 }
 
-// Decode begins an answer to in.
+// Decode implements [wire.Codec].
 func (Messages) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
-	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}, byIndex: make(map[int]*content)}
+	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}, byIndex: make(map[int]*contentBlock)}
 }
 
-// Add takes one event.
+// Add implements [wire.Answer].
 func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 	var e event
-	unread := json.Unmarshal(data, &e) != nil
+	unreadable := json.Unmarshal(data, &e) != nil
 	e.Type = cmp.Or(e.Type, name)
-	take := events[e.Type]
+	handle := eventHandlers[e.Type]
 	switch {
 	case e.Type == "error":
 		failure := e.Error
 		if len(failure) == 0 || failure[0] != '{' {
 			failure = data
 		}
-		return false, &wire.Failure{Data: bytes.Clone(failure)}
-	case unread && (take != nil || e.Type == ""):
+		return false, &wire.StreamError{Data: bytes.Clone(failure)}
+	case unreadable && (handle != nil || e.Type == ""):
 		return false, wire.ErrBadEvent
-	case take == nil:
-		return false, nil // a ping, or what is new
+	case handle == nil:
+		return false, nil // a ping, or a new kind of event
 	}
-	return take(a, &e)
+	return handle(a, &e)
 }
 
-var events = map[string]func(a *answer, e *event) (bool, error){
+var eventHandlers = map[string]func(a *answer, e *event) (bool, error){
 	"message_start": func(a *answer, e *event) (bool, error) {
 		var m struct {
 			Usage json.RawMessage `json:"usage"`
 		}
 		if json.Unmarshal(e.Message, &m) == nil {
-			a.usage(m.Usage)
+			a.addUsage(m.Usage)
 		}
 		return false, nil
 	},
-	"content_block_start": func(a *answer, e *event) (bool, error) { return a.begin(e.Index, e.Block) },
-	"content_block_delta": func(a *answer, e *event) (bool, error) { return a.delta(e), nil },
+	"content_block_start": func(a *answer, e *event) (bool, error) { return a.startBlock(e.Index, e.Block) },
+	"content_block_delta": func(a *answer, e *event) (bool, error) { return a.addDelta(e), nil },
 	"message_delta": func(a *answer, e *event) (bool, error) {
-		a.usage(e.Usage)
+		a.addUsage(e.Usage)
 		a.stop = cmp.Or(e.Delta.Stop, a.stop)
-		a.Over = a.Over || a.stop != ""
+		a.Ended = a.Ended || a.stop != ""
 		return false, nil
 	},
 	"message_stop": func(a *answer, _ *event) (bool, error) {
-		a.Over = true
+		a.Ended = true
 		return false, nil
 	},
 	"message": func(a *answer, e *event) (bool, error) {
 		for i, b := range e.Content {
-			if _, err := a.begin(i, b); err != nil {
+			if _, err := a.startBlock(i, b); err != nil {
 				return false, err
 			}
 		}
-		a.usage(e.Usage)
-		a.stop, a.Over = e.Stop, true
+		a.addUsage(e.Usage)
+		a.stop, a.Ended = e.Stop, true
 		return len(e.Content) > 0, nil
 	},
 }
 
-// begin takes a block that begins. Servers that do not stream it have all of it
-// in there.
-func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
+// startBlock begins a block. Servers that do not stream a block send all of it
+// here.
+func (a *answer) startBlock(index int, data json.RawMessage) (bool, error) {
 	var b struct {
 		Type     string          `json:"type"`
 		Text     string          `json:"text"`
@@ -124,10 +125,10 @@ func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
 	if json.Unmarshal(data, &b) != nil || b.Type == "" {
 		return false, wire.ErrBadEvent
 	}
-	c := &content{kind: b.Type, start: bytes.Clone(data)}
+	c := &contentBlock{kind: b.Type, start: bytes.Clone(data)}
 	switch b.Type {
 	case "text":
-		if n := len(a.blocks); a.written && a.blocks[n-1].kind != "text" {
+		if n := len(a.blocks); a.hasText && a.blocks[n-1].kind != "text" {
 			b.Text = "\n\n" + b.Text
 		}
 	case "tool_use":
@@ -140,26 +141,26 @@ func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
 	}
 	a.blocks = append(a.blocks, c)
 	a.byIndex[index] = c
-	return a.say(c, b.Text) || a.think(c, b.Thinking) || b.Name != "", nil
+	return a.addText(c, b.Text) || a.addThought(c, b.Thinking) || b.Name != "", nil
 }
 
-// delta takes a piece of a block. One of a block that never began is text or a
-// thought all the same.
-func (a *answer) delta(e *event) bool {
+// addDelta adds a piece to a block. If the block never began, addDelta begins
+// it.
+func (a *answer) addDelta(e *event) bool {
 	c, d := a.byIndex[e.Index], &e.Delta
 	if c == nil {
 		kind := map[string]string{"thinking_delta": "thinking", "input_json_delta": "tool_use"}[d.Type]
-		data, _ := json.Marshal(map[string]string{"type": cmp.Or(kind, "text")}) // strings
-		if _, err := a.begin(e.Index, data); err != nil {
+		data, _ := json.Marshal(map[string]string{"type": cmp.Or(kind, "text")}) // strings always encode
+		if _, err := a.startBlock(e.Index, data); err != nil {
 			return false
 		}
 		c = a.byIndex[e.Index]
 	}
 	switch {
 	case d.Type == "text_delta":
-		return a.say(c, d.Text)
+		return a.addText(c, d.Text)
 	case d.Type == "thinking_delta":
-		return a.think(c, d.Thinking)
+		return a.addThought(c, d.Thinking)
 	case d.Type == "signature_delta":
 		c.signature.WriteString(d.Signature)
 	case d.Type == "input_json_delta" && c.kind == "tool_use":
@@ -169,29 +170,29 @@ func (a *answer) delta(e *event) bool {
 	return false
 }
 
-func (a *answer) say(c *content, text string) bool {
+func (a *answer) addText(c *contentBlock, text string) bool {
 	text = wire.Clean(text)
 	if text == "" || c.kind != "text" {
 		return false
 	}
-	a.written = true
+	a.hasText = true
 	c.text.WriteString(text)
-	return a.Show(text, "")
+	return a.Emit(text, "")
 }
 
-// think keeps a thought as it comes, because it is signed.
-func (a *answer) think(c *content, text string) bool {
+// addThought keeps the bytes of a thought, because it is signed.
+func (a *answer) addThought(c *contentBlock, text string) bool {
 	if text == "" || c.kind != "thinking" {
 		return false
 	}
 	a.Thought = true
 	c.text.WriteString(text)
-	a.Show("", wire.Clean(text))
+	a.Emit("", wire.Clean(text))
 	return true
 }
 
-// usage takes the counts that are there: the last ones of each count.
-func (a *answer) usage(data json.RawMessage) {
+// addUsage keeps the newest value of each count.
+func (a *answer) addUsage(data json.RawMessage) {
 	u, _ := wire.ReadUsage(data)
 	if u == nil {
 		return
@@ -202,9 +203,9 @@ func (a *answer) usage(data json.RawMessage) {
 	a.tokens.Output = cmp.Or(u.Output, a.tokens.Output)
 }
 
-// raw is a block as it is sent back. A thought and its signature come in pieces,
-// and every other field as the block began.
-func (c *content) raw() string {
+// raw returns the block as it must be sent back. A thought and its signature
+// arrive in pieces; all other fields are those of the block's start.
+func (c *contentBlock) raw() string {
 	if c.kind != "thinking" {
 		return string(c.start)
 	}
@@ -216,7 +217,7 @@ func (c *content) raw() string {
 		var out bytes.Buffer
 		w := json.NewEncoder(&out)
 		w.SetEscapeHTML(false)
-		if w.Encode(text) == nil { // a string can be written
+		if w.Encode(text) == nil { // a string always encodes
 			fields[name] = bytes.TrimSpace(out.Bytes())
 		}
 	}
@@ -225,32 +226,32 @@ func (c *content) raw() string {
 		put("signature", s)
 	}
 	if len(fields["signature"]) == 0 || string(fields["signature"]) == `""` {
-		return "" // cut, or of a server that signs nothing and wants nothing back
+		return "" // cut off, or from a server without signatures, which needs no thoughts back
 	}
 	return string(bytes.Join(wire.Object(fields), nil))
 }
 
-// reasons are the names that finishes have elsewhere.
-var reasons = map[string]string{
+// finishReasons map Anthropic's stop reasons to those of chat completions.
+var finishReasons = map[string]string{
 	"": "stop", "end_turn": "stop", "stop_sequence": "stop", "tool_use": "stop", "pause_turn": "stop",
 	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
 }
 
-// Fill makes out the response that the answer came to.
+// Fill writes the response into out.
 func (a *answer) Fill(out *agent.Response) {
 	for _, c := range a.blocks {
 		switch c.kind {
 		case "text":
-			a.Text(c.text.String(), "")
+			a.AddText(c.text.String(), "")
 		case "tool_use":
-			a.Call(c.call.ID, c.call.Name, c.text.String())
+			a.AddCall(c.call.ID, c.call.Name, c.text.String())
 		default:
-			a.Raw(c.raw())
+			a.AddRaw(c.raw())
 		}
 	}
 	if a.tokens.Input+a.tokens.Output > 0 {
 		a.Usage = &a.tokens
 	}
-	a.Finish, a.Refused = cmp.Or(reasons[a.stop], a.stop), a.stop == "refusal"
-	a.Draft.Fill(out, a.Attached(func() string { return before(a.In) }))
+	a.Finish, a.Refused = cmp.Or(finishReasons[a.stop], a.stop), a.stop == "refusal"
+	a.Draft.Fill(out, a.Attached(func() string { return requestSum(a.In) }))
 }

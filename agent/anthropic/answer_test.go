@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
-// What the server attached as it is to be sent back: a thought with a field that
-// nothing here knows, and an opaque block with spaces of its own.
+// Attached data: a thought with an unknown field, and an opaque block with
+// unusual spaces.
 const (
 	thought  = `{"new":[1e2],"signature":"EqQB+/=","thinking":"a <b> \"é\"\n"}`
 	redacted = `{"type": "redacted_thinking","data":"<opaque>\u00e9"}`
@@ -60,11 +60,11 @@ func TestTurn(t *testing.T) {
 		t.Errorf("the response (-want +got):\n%s", diff)
 	}
 	if text != "Let me look." || thoughts != "a <b> \"é\"\n" {
-		t.Errorf("shown were %q and %q", text, thoughts)
+		t.Errorf("streamed %q and the thoughts %q", text, thoughts)
 	}
 }
 
-// stored is m after a store that indents what it writes.
+// stored returns m as read back from a store that indents JSON.
 func stored(t *testing.T, m sessions.Message) (out sessions.Message) {
 	t.Helper()
 	data, err := json.MarshalIndent(m, "", "\t")
@@ -77,8 +77,8 @@ func stored(t *testing.T, m sessions.Message) (out sessions.Message) {
 	return out
 }
 
-// Thoughts come back first and byte for byte, also from a store that writes JSON
-// in its own way, as long as the server would take them.
+// Thoughts go back first and byte for byte, even from a store that writes JSON
+// anew, if the server would accept them.
 func TestRoundTrip(t *testing.T) {
 	typed := strings.Replace(thought, `}`, `,"type":"thinking"}`, 1)
 	attached := typed + "," + redacted + ","
@@ -87,11 +87,11 @@ func TestRoundTrip(t *testing.T) {
 	for name, test := range map[string]struct {
 		model  string
 		change func(in *wire.Input)
-		want   bool // that the thoughts are sent
+		want   bool // whether the thoughts are sent
 	}{
 		"in the turn":               {"claude-opus-5", nil, true},
 		"in the turn, bound":        {"claude-opus-5-5", nil, true},
-		"bare":                      {"claude-opus-5", func(in *wire.Input) { in.Bare = true }, false},
+		"OmitAttached":              {"claude-opus-5", func(in *wire.Input) { in.OmitAttached = true }, false},
 		"another model":             {"claude-opus-5", func(in *wire.Input) { in.To.Model = "claude-opus-4-8" }, false},
 		"new system prompt":         {"claude-opus-5", func(in *wire.Input) { in.Request.System = "new" }, true},
 		"new system prompt, bound":  {"claude-opus-5-5", func(in *wire.Input) { in.Request.System = "new" }, false},
@@ -112,7 +112,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			got := body(t, in)
 			if strings.Contains(got, `"content":[`+attached+said+`]`) != test.want {
-				t.Errorf("the thoughts: want %v\n%s", test.want, got)
+				t.Errorf("thoughts sent, want %v:\n%s", test.want, got)
 			}
 			if !test.want && (strings.Contains(got, "thinking") || !strings.Contains(got, `"content":[`+said+`]`)) {
 				t.Errorf("without the thoughts: %s", got)
@@ -125,25 +125,25 @@ func next(in *wire.Input) {
 	in.Request.Messages = append(in.Request.Messages, sessions.Message{Role: sessions.RoleAssistant, Content: "Noon."}, user("And now?"))
 }
 
-// A budget for thoughts is refused after calls that came without any.
+// The API refuses a thinking budget after calls that came without thoughts.
 func TestBudgetWithoutThoughts(t *testing.T) {
 	in := &wire.Input{Request: &agent.Request{Effort: "low", Messages: []sessions.Message{user("2")}}, To: sessions.Provenance{Model: "claude-sonnet-4-5"}}
 	resp, _, _ := decoded(t, in, turn...)
 	in.Request.Messages = append(in.Request.Messages, resp.Message, result("toolu_a", "noon"), result("toolu_b", "ok"))
 	if got := fields(t, in); got["thinking"] == nil {
-		t.Error("with thoughts there is no budget")
+		t.Error("no budget with thoughts")
 	}
-	in.Bare = true
+	in.OmitAttached = true
 	if got := fields(t, in); got["thinking"] != nil {
-		t.Error("without thoughts there is a budget")
+		t.Error("a budget without thoughts")
 	}
 	next(in)
 	if got := fields(t, in); got["thinking"] == nil {
-		t.Error("in the next turn there is no budget")
+		t.Error("no budget in the next turn")
 	}
 }
 
-// Text on both sides of a thought goes back to both sides of it.
+// Texts before and after a thought keep their places.
 func TestTextAroundThoughts(t *testing.T) {
 	in := &wire.Input{Request: &agent.Request{Messages: []sessions.Message{user("1")}}}
 	resp, text, _ := decoded(t, in,
@@ -155,7 +155,7 @@ func TestTextAroundThoughts(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
 	)
 	if want := "One two.\n\nThree."; text != want || resp.Message.Content != want {
-		t.Errorf("shown %q, kept %q, want %q", text, resp.Message.Content, want)
+		t.Errorf("streamed %q, kept %q, want %q", text, resp.Message.Content, want)
 	}
 	in.Request.Messages = append(in.Request.Messages, resp.Message)
 	want := `{"type":"text","text":"One"},{"type":"text","text":" two."},{"signature":"s","thinking":"","type":"thinking"},{"type":"text","text":"\n\nThree."}`
@@ -175,35 +175,35 @@ func TestEnds(t *testing.T) {
 	} {
 		resp, text, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, said, end(reason), `{"type":"message_stop"}`)
 		if resp.Finish != want || resp.Refused != (reason == "refusal") || text != "So" || resp.Message.Content != "So" || resp.Usage != nil || resp.Message.Attached != nil {
-			t.Errorf("%s: %+v, shown %q, want %s", reason, resp, text, want)
+			t.Errorf("%s: %+v, streamed %q, want %s", reason, resp, text, want)
 		}
 	}
 	call := `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"t"}}`
 	if resp, _, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, call, end("max_tokens")); resp.Finish != "length" {
-		t.Errorf("a call that was cut ends with %q", resp.Finish)
+		t.Errorf("a cut call: Finish = %q, want length", resp.Finish)
 	}
 	thoughts := `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm"}}`
 	if resp, _, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, thoughts, end("max_tokens")); !resp.Thought || resp.Message.Attached != nil {
-		t.Errorf("thoughts that were cut, so that they are not signed: %+v", resp)
+		t.Errorf("cut thoughts without a signature: %+v", resp)
 	}
 }
 
-// A server that does not stream, and one that sends a call whole.
+// Some servers do not stream, or send a call in one piece.
 func TestWhole(t *testing.T) {
 	whole := `{"type":"message","role":"assistant","stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":2},"content":[
 		{"type":"text","text":"Hello!"},{"type":"tool_use","id":"a","name":"clock","input":{"zone":"UTC"}},{"type":"tool_use","id":"a","input":{ }}]}`
 	resp, text, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, whole)
 	calls := resp.Message.ToolCalls
 	if text != "Hello!" || resp.Finish != "tool_calls" || resp.Usage.Input != 3 || len(calls) != 2 {
-		t.Fatalf("the response is %+v", resp)
+		t.Fatalf("response = %+v", resp)
 	}
 	if calls[0].Arguments != `{"zone":"UTC"}` || calls[1].Arguments != "{}" || calls[1].ID == "a" || calls[1].Name != "unknown_tool" {
-		t.Errorf("the calls are %v", calls)
+		t.Errorf("calls = %v", calls)
 	}
 }
 
-// A stream that is cut before it says why it ends is no answer, and only what
-// brings something is progress.
+// A stream that is cut before its stop reason is an error. Only events with a
+// piece of the answer are progress.
 func TestCut(t *testing.T) {
 	a := anthropic.Messages{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 	for i, e := range turn[:len(turn)-2] {
@@ -211,9 +211,9 @@ func TestCut(t *testing.T) {
 		if err != nil || a.Finished() || a.Check() == nil {
 			t.Fatalf("after event %d: %v, Finished() = %v, Check() = %v", i, err, a.Finished(), a.Check())
 		}
-		brings := strings.Contains(e, `"name":"`) || strings.Contains(e, "_delta\"") && !strings.Contains(e, `:""}`) && !strings.Contains(e, "signature") && !strings.Contains(e, "new")
-		if progress != brings {
-			t.Errorf("event %s: progress = %v", e, progress)
+		want := strings.Contains(e, `"name":"`) || strings.Contains(e, "_delta\"") && !strings.Contains(e, `:""}`) && !strings.Contains(e, "signature") && !strings.Contains(e, "new")
+		if progress != want {
+			t.Errorf("event %s: progress = %v, want %v", e, progress, want)
 		}
 	}
 }
@@ -234,17 +234,17 @@ func FuzzMessages(f *testing.F) {
 		a.Fill(&resp)
 		m := resp.Message
 		if m.Content != shown.String() {
-			t.Errorf("shown %q, kept %q", shown.String(), m.Content)
+			t.Errorf("streamed %q, kept %q", shown.String(), m.Content)
 		}
 		for _, call := range m.ToolCalls {
 			if call.ID == "" || call.Name == "" || call.Arguments == "" {
-				t.Errorf("a tool call lacks something: %+v", call)
+				t.Errorf("a tool call has an empty field: %+v", call)
 			}
 		}
 		in.Request.Messages = window.Repair(append(in.Request.Messages, m))
 		parts, err := anthropic.Messages{}.Encode(in)
 		if body := bytes.Join(parts, nil); err != nil || !json.Valid(body) {
-			t.Errorf("sent back it is %s, %v", body, err)
+			t.Errorf("sent back: %s, %v", body, err)
 		}
 	})
 }

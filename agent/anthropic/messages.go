@@ -1,13 +1,16 @@
-// Package anthropic is a [wire.Codec] for Anthropic's messages API. The wire is
-// written here: the official SDK would add 5.5 MB to the binary.
+// Package anthropic is a [wire.Codec] for Anthropic's messages API. We encode
+// the requests ourselves, because the official SDK would add 5.5 MB to the
+// binary.
 //
-// It promises what the API wants of a conversation that [agent.Request] holds: all
-// results of an answer's calls in one message, and thoughts only where they are
-// taken (see encoder.thoughts). At most four marks say up to where the prompt is
+// It makes a conversation valid for the API: all results of an answer's calls
+// are in one message, and thoughts go back only where the API accepts them (see
+// encoder.layoutOf). It marks at most four places up to which the prompt is
 // worth caching.
 //
-// Failures: an error in the stream is a [wire.Failure]; an event that cannot be
-// read and a stream without an end are errors. It has no goroutines.
+// Failures: an error in the stream is a [wire.StreamError]; an unreadable event
+// and a stream without an end are errors.
+//
+// Goroutines: none.
 package anthropic
 
 import (
@@ -22,26 +25,26 @@ import (
 	"dragoman/sessions"
 )
 
-// Messages is Anthropic's messages API.
+// Messages is the codec of Anthropic's messages API.
 type Messages struct{}
 
 var _ wire.Codec = Messages{}
 
-// Path follows the base URL.
+// Path implements [wire.Codec].
 func (Messages) Path() string { return "/messages" }
 
-// block is a piece of a message. One that was attached is raw alone.
+// block is a part of a message. An attached block has only raw.
 type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text,omitempty"`
-	Source  *source         `json:"source,omitempty"`
-	ID      string          `json:"id,omitempty"`
-	Name    string          `json:"name,omitempty"`
-	Input   json.RawMessage `json:"input,omitempty"`
-	Result  string          `json:"tool_use_id,omitempty"`
-	Content string          `json:"content,omitempty"`
-	IsError bool            `json:"is_error,omitempty"`
-	Cache   json.RawMessage `json:"cache_control,omitempty"`
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Source    *source         `json:"source,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   string          `json:"content,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
+	Cache     json.RawMessage `json:"cache_control,omitempty"`
 
 	raw string
 }
@@ -52,10 +55,11 @@ type source struct {
 	Data      string `json:"data"`
 }
 
-// usualTokens bounds an answer where nothing else does: the API wants to be told.
-const usualTokens = 8192
+// defaultMaxTokens bounds an answer without another limit, because the API
+// requires one.
+const defaultMaxTokens = 8192
 
-// ephemeral marks the end of a prefix that is worth keeping.
+// ephemeral marks the end of a prefix to cache.
 var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
 type tool struct {
@@ -65,11 +69,11 @@ type tool struct {
 	Cache       json.RawMessage `json:"cache_control,omitempty"`
 }
 
-// Encode writes the body of a request.
+// Encode implements [wire.Codec].
 func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	e := newEncoder(in)
-	e.messages()
-	fields := map[string]json.RawMessage{"stream": json.RawMessage("true"), "messages": e.write()}
+	e.addMessages()
+	fields := map[string]json.RawMessage{"stream": json.RawMessage("true"), "messages": e.encodeMessages()}
 	put := func(name string, value any) {
 		data, err := json.Marshal(value)
 		if err != nil {
@@ -86,17 +90,17 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 		e.tools[len(e.tools)-1].Cache = ephemeral
 		put("tools", e.tools)
 	}
-	if e.unused {
+	if e.pastTools {
 		put("tool_choice", map[string]string{"type": "none"})
 	}
 	r, model := in.Request, modelOf(in.To.Model)
-	limit := cmp.Or(max(r.MaxTokens, 0), in.Traits.NeedsMaxTokens, usualTokens)
+	limit := cmp.Or(max(r.MaxTokens, 0), in.Traits.NeedsMaxTokens, defaultMaxTokens)
 	effort := r.Effort
-	if effort != "none" { // which each model takes in its own way
+	if effort != "none" { // thinkingFor handles "none" for each model
 		effort = in.Traits.Effort(effort)
 	}
-	thinking, effort := model.think(effort, limit)
-	if thinking != nil && thinking.Type == "enabled" && e.thoughtless() {
+	thinking, effort := model.thinkingFor(effort, limit)
+	if thinking != nil && thinking.Type == "enabled" && e.callsWithoutThoughts() {
 		thinking = nil
 	}
 	put("max_tokens", limit)
@@ -107,13 +111,13 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	if effort != "" {
 		output["effort"] = effort
 	}
-	if len(r.Format) > 0 && in.Traits.Formats {
+	if len(r.Format) > 0 && in.Traits.JSONSchema {
 		output["format"] = map[string]any{"type": "json_schema", "schema": r.Format}
 	}
 	if len(output) > 0 {
 		put("output_config", output)
 	}
-	if r.Temperature != nil && !in.Traits.NoTemperature && !model.newer && (thinking == nil || thinking.Type == "disabled") {
+	if r.Temperature != nil && !in.Traits.NoTemperature && !model.since47 && (thinking == nil || thinking.Type == "disabled") {
 		put("temperature", min(max(*r.Temperature, 0), 1))
 	}
 	if e.err != nil {
@@ -122,23 +126,23 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	return wire.Object(fields), nil
 }
 
-// encoder makes messages out of a transcript.
+// encoder turns a transcript into messages of the API.
 type encoder struct {
-	in     *wire.Input
-	system []block
-	tools  []tool
-	unused bool // tools are named only because the history has calls of them
-	list   []message
-	sum    *prefix
-	err    error
+	in        *wire.Input
+	system    []block
+	tools     []tool
+	pastTools bool // tools are only those that the history calls
+	list      []message
+	hash      *prefixHash
+	err       error
 }
 
-// message is one of the API's: of a user or of the assistant.
+// message is a message of the API, with the role user or assistant.
 type message struct {
 	role    string
-	results int // blocks at the beginning that are results of tools
+	results int // the number of leading blocks that are tool results
 	blocks  []block
-	summed  int // blocks that the prefix has
+	hashed  int // the number of blocks that the hash includes
 }
 
 func newEncoder(in *wire.Input) *encoder {
@@ -153,15 +157,15 @@ func newEncoder(in *wire.Input) *encoder {
 		}
 	}
 	if len(e.tools) == 0 {
-		e.past()
+		e.addPastTools()
 	}
-	e.sum = newPrefix(e.system, e.tools)
+	e.hash = newPrefixHash(e.system, e.tools)
 	return e
 }
 
-// past names the tools of calls in the history: a request that has such calls
-// and no tools is refused.
-func (e *encoder) past() {
+// addPastTools declares the tools that the history calls: the API refuses a
+// request with such calls and no tools.
+func (e *encoder) addPastTools() {
 	var names []string
 	for i := range e.in.Request.Messages {
 		for _, c := range e.in.Request.Messages[i].ToolCalls {
@@ -171,14 +175,14 @@ func (e *encoder) past() {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		e.tools = append(e.tools, tool{Name: name, Schema: json.RawMessage(`{"type":"object"}`)})
-		e.unused = true
+		e.pastTools = true
 	}
 }
 
-// messages makes the list, with the marks of what is worth caching: the last
-// message before the newest input, which the next turn begins with too, and the
-// newest results, which the next step begins with.
-func (e *encoder) messages() {
+// addMessages adds all messages. It marks two places for the cache: the end of
+// the history before the newest input, where the next turn's prompt begins to
+// differ, and the newest results, which the next step's prompt still contains.
+func (e *encoder) addMessages() {
 	all := e.in.Request.Messages
 	newest := -1
 	for i := range all {
@@ -186,14 +190,14 @@ func (e *encoder) messages() {
 			newest = i
 		}
 	}
-	cycle := e.cycle()
+	start := e.turnStart()
 	for i := range all {
 		if i == newest {
-			e.mark()
+			e.markCache()
 		}
 		switch m := &all[i]; m.Role {
 		case sessions.RoleAssistant:
-			e.assistant(m, i > cycle)
+			e.assistant(m, i > start)
 		case sessions.RoleTool:
 			e.result(m)
 		default:
@@ -201,13 +205,13 @@ func (e *encoder) messages() {
 		}
 	}
 	if n := len(e.list); n > 0 && e.list[n-1].results > 0 {
-		e.mark()
+		e.markCache()
 	}
 }
 
-// cycle is the index of the message that the newest answer began with: the last
-// one of a person that does not come with results.
-func (e *encoder) cycle() int {
+// turnStart returns the index of the message that began the current turn: the
+// last one of a person that does not follow tool results.
+func (e *encoder) turnStart() int {
 	all := e.in.Request.Messages
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Role == sessions.RoleUser && (i == 0 || all[i-1].Role == sessions.RoleAssistant) {
@@ -217,8 +221,8 @@ func (e *encoder) cycle() int {
 	return -1
 }
 
-// mark marks the last block so far that can be.
-func (e *encoder) mark() {
+// markCache marks the last block that can carry a mark: an attached one cannot.
+func (e *encoder) markCache() {
 	for i := len(e.list) - 1; i >= 0; i-- {
 		blocks := e.list[i].blocks
 		for j := len(blocks) - 1; j >= 0; j-- {
@@ -230,8 +234,9 @@ func (e *encoder) mark() {
 	}
 }
 
-// last returns the message that a block of role belongs to: roles alternate.
-func (e *encoder) last(role string) *message {
+// messageFor returns the message for the next block of role. Roles must
+// alternate, so blocks of one role share a message.
+func (e *encoder) messageFor(role string) *message {
 	if n := len(e.list); n == 0 || e.list[n-1].role != role {
 		e.list = append(e.list, message{role: role})
 	}
@@ -239,13 +244,13 @@ func (e *encoder) last(role string) *message {
 }
 
 func (e *encoder) result(m *sessions.Message) {
-	to := e.last("user")
-	to.blocks = append(to.blocks, block{Type: "tool_result", Result: m.ToolCallID, Content: m.Content, IsError: m.Failed})
+	to := e.messageFor("user")
+	to.blocks = append(to.blocks, block{Type: "tool_result", ToolUseID: m.ToolCallID, Content: m.Content, IsError: m.Failed})
 	to.results++
 }
 
 func (e *encoder) user(m *sessions.Message) {
-	to := e.last("user")
+	to := e.messageFor("user")
 	if e.in.Pictures != nil {
 		for _, p := range e.in.Pictures(m) {
 			data := base64.StdEncoding.EncodeToString(p.Data)
@@ -256,9 +261,9 @@ func (e *encoder) user(m *sessions.Message) {
 }
 
 func (e *encoder) assistant(m *sessions.Message, current bool) {
-	to := e.last("assistant")
-	laid := e.thoughts(m, current)
-	laid.Lay(m, &wire.Page{
+	to := e.messageFor("assistant")
+	layout := e.layoutOf(m, current)
+	layout.Visit(m, &wire.Visitor{
 		Raw: func(data string) { to.blocks = append(to.blocks, block{raw: data}) },
 		Text: func(text, _ string) {
 			if strings.TrimSpace(text) != "" {
@@ -271,25 +276,26 @@ func (e *encoder) assistant(m *sessions.Message, current bool) {
 	})
 }
 
-// thoughts are those of m that the server takes. Since Opus 5.5 it refuses
-// thoughts before which anything has changed, as a summary or a tool that is
-// gone does (platform.claude.com, build-with-claude/preserved-thinking). So a
-// message remembers what it answered. Older models want those of the answer
-// that they are at in any case, and do not compare.
-func (e *encoder) thoughts(m *sessions.Message, current bool) *wire.Laid {
-	if e.in.Bare || m.Attached == nil {
+// layoutOf returns the layout of m with its thoughts, or nil if the API would
+// refuse them. Newer models (see model.bindsThoughts) refuse thoughts if
+// anything before them has changed: a new summary, say, or a removed tool
+// (platform.claude.com, build-with-claude/preserved-thinking). So a message
+// keeps a hash of the request that it answered. Older models always want the
+// thoughts of the current turn, and compare nothing.
+func (e *encoder) layoutOf(m *sessions.Message, current bool) *wire.Layout {
+	if e.in.OmitAttached || m.Attached == nil {
 		return nil
 	}
-	laid := wire.ReadLaid(m, e.in.To)
-	if laid == nil || laid.After == e.prefix() || current && !modelOf(e.in.To.Model).bound {
-		return laid
+	layout := wire.ReadLayout(m, e.in.To)
+	if layout == nil || layout.After == e.prefixSum() || current && !modelOf(e.in.To.Model).bindsThoughts {
+		return layout
 	}
 	return nil
 }
 
-// thoughtless reports whether the answer that goes on has calls without
-// thoughts, after which a budget for thoughts is refused.
-func (e *encoder) thoughtless() bool {
+// callsWithoutThoughts reports whether an answer of the current turn has calls
+// without thoughts. The API then refuses a thinking budget.
+func (e *encoder) callsWithoutThoughts() bool {
 	for i := len(e.list) - 1; i >= 0; i-- {
 		m := &e.list[i]
 		switch {
@@ -302,8 +308,9 @@ func (e *encoder) thoughtless() bool {
 	return false
 }
 
-// write writes the messages. What was attached is written as it came.
-func (e *encoder) write() json.RawMessage {
+// encodeMessages returns the messages as JSON. Attached blocks keep their
+// bytes.
+func (e *encoder) encodeMessages() json.RawMessage {
 	out := []byte{'['}
 	for i := range e.list {
 		if i > 0 {
@@ -315,14 +322,14 @@ func (e *encoder) write() json.RawMessage {
 			if j > 0 {
 				out = append(out, ',')
 			}
-			out = append(out, e.one(m.blocks[j])...)
+			out = append(out, e.encodeBlock(m.blocks[j])...)
 		}
 		out = append(out, "]}"...)
 	}
 	return append(out, ']')
 }
 
-func (e *encoder) one(b block) []byte {
+func (e *encoder) encodeBlock(b block) []byte {
 	if b.raw != "" {
 		return []byte(b.raw)
 	}

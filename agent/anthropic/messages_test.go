@@ -19,7 +19,7 @@ import (
 
 var here = sessions.Provenance{API: wire.APIMessages, Host: "api.example.com", Model: "claude-opus-5"}
 
-// body is the body that in is sent as.
+// body returns the body of the request in.
 func body(t *testing.T, in *wire.Input) string {
 	t.Helper()
 	if in.To.Model == "" {
@@ -31,12 +31,12 @@ func body(t *testing.T, in *wire.Input) string {
 	}
 	out := string(bytes.Join(parts, nil))
 	if !json.Valid([]byte(out)) {
-		t.Fatalf("the body is no JSON: %s", out)
+		t.Fatalf("the body is not JSON: %s", out)
 	}
 	return out
 }
 
-// fields is body, decoded.
+// fields returns the decoded body.
 func fields(t *testing.T, in *wire.Input) (out map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body(t, in)), &out); err != nil {
@@ -56,7 +56,8 @@ func equal(t *testing.T, got any, want string) {
 	}
 }
 
-// decoded is the response to in that comes of events, and what was shown.
+// decoded returns the response to in that events add up to, and what was
+// streamed.
 func decoded(t *testing.T, in *wire.Input, events ...string) (out agent.Response, text, thoughts string) {
 	t.Helper()
 	if in.To.Model == "" {
@@ -71,7 +72,7 @@ func decoded(t *testing.T, in *wire.Input, events ...string) (out agent.Response
 		if _, err := a.Add("", data); err != nil {
 			t.Fatalf("Add(%s): %v", e, err)
 		}
-		clear(data) // it is valid only during the call
+		clear(data) // Add may use it only during the call
 	}
 	if err := a.Check(); err != nil || !a.Finished() {
 		t.Fatalf("Check() = %v, Finished() = %v", err, a.Finished())
@@ -142,8 +143,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// The marks for caching are at most four, and in a turn the newest results have
-// one too.
+// There are at most four cache marks, and in a turn the newest results have
+// one.
 func TestMarks(t *testing.T) {
 	in := &wire.Input{Request: &agent.Request{
 		System: "s", Tools: []agent.Spec{{Name: "t", Parameters: json.RawMessage(`{"type":"object"}`)}},
@@ -166,8 +167,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A request without tools whose history has calls is refused: they are named,
-// and none may be called.
+// The API refuses a request without tools if the history has calls. So their
+// tools are declared, and none may be called.
 func TestPastTools(t *testing.T) {
 	in := &wire.Input{Request: &agent.Request{Tools: []agent.Spec{{Name: "t"}}, Messages: []sessions.Message{user("1")}}, Traits: wire.Traits{NoTools: true}}
 	if got := fields(t, in); got["tools"] != nil || got["tool_choice"] != nil {
@@ -222,7 +223,7 @@ func TestTraits(t *testing.T) {
 	cold := float32(0)
 	in := &wire.Input{
 		Request: &agent.Request{Temperature: &cold, Effort: "max", Format: json.RawMessage(`{"type":"object"}`), Messages: []sessions.Message{user("1")}},
-		Traits:  wire.Traits{NoTemperature: true, NeedsMaxTokens: 500, Formats: true, Efforts: []string{"low", "high"}},
+		Traits:  wire.Traits{NoTemperature: true, NeedsMaxTokens: 500, JSONSchema: true, Efforts: []string{"low", "high"}},
 	}
 	equal(t, fields(t, in), `{"model":"claude-opus-5","stream":true,"max_tokens":500,"thinking":{"type":"adaptive","display":"summarized"},
 		"output_config":{"effort":"high","format":{"type":"json_schema","schema":{"type":"object"}}},
@@ -244,7 +245,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := anthropic.Messages{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 			_, err := a.Add("", []byte(test.event))
-			var failure *wire.Failure
+			var failure *wire.StreamError
 			switch errors.As(err, &failure); {
 			case err == nil, a.Finished(), a.Check() == nil:
 				t.Errorf("Add = %v, Finished() = %v", err, a.Finished())

@@ -9,39 +9,40 @@ import (
 	"dragoman/agent/wire"
 )
 
-// prefix is a running sum of all that comes before an answer: what the API
-// compares before it takes a thought back. Marks for caching are no part of it.
-type prefix struct{ hash.Hash }
+// prefixHash hashes everything before an answer, as the API compares it before
+// it accepts a thought. Cache marks are left out.
+type prefixHash struct{ hash.Hash }
 
-func newPrefix(system []block, tools []tool) *prefix {
-	p := &prefix{sha256.New()}
+func newPrefixHash(system []block, tools []tool) *prefixHash {
+	p := &prefixHash{sha256.New()}
 	data, err := json.Marshal(struct {
 		System []block
 		Tools  []tool
 	}{system, tools})
-	if err == nil { // else the request is an error
+	if err == nil { // on an error, Encode fails too
 		p.Write(data)
 	}
 	return p
 }
 
-// prefix is the sum of all messages so far.
-func (e *encoder) prefix() string {
+// prefixSum returns the hash of all messages so far.
+func (e *encoder) prefixSum() string {
 	for i := range e.list {
 		m := &e.list[i]
-		for ; m.summed < len(m.blocks); m.summed++ {
-			b := m.blocks[m.summed]
+		for ; m.hashed < len(m.blocks); m.hashed++ {
+			b := m.blocks[m.hashed]
 			b.Cache = nil
-			e.sum.Write([]byte(m.role))
-			e.sum.Write(e.one(b))
+			e.hash.Write([]byte(m.role))
+			e.hash.Write(e.encodeBlock(b))
 		}
 	}
-	return hex.EncodeToString(e.sum.Sum(nil)[:8])
+	return hex.EncodeToString(e.hash.Sum(nil)[:8])
 }
 
-// before is the sum of all that the request in has. An answer to it keeps that.
-func before(in *wire.Input) string {
+// requestSum returns the hash of the whole request. The answer to it keeps that
+// hash.
+func requestSum(in *wire.Input) string {
 	e := newEncoder(in)
-	e.messages()
-	return e.prefix()
+	e.addMessages()
+	return e.prefixSum()
 }

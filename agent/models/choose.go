@@ -32,12 +32,12 @@ type ChooseOptions struct {
 	Headers map[string]string
 	// HTTP makes the requests; nil is a client that is used for Choose alone.
 	HTTP *http.Client
-	// OllamaPatience is how long an Ollama may take to say that it is there; 0
+	// OllamaTimeout is how long an Ollama may take to say that it is there; 0
 	// is 300 ms. It may take three times as long to say what its models can do.
-	OllamaPatience time.Duration
-	// Patience is how long another server may take to list its models; 0 is 1 s
+	OllamaTimeout time.Duration
+	// Timeout is how long another server may take to list its models; 0 is 1 s
 	// where the table knows one of its models, and 3 s elsewhere.
-	Patience time.Duration
+	Timeout time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// bases replace the providers' own addresses in tests, by their ids.
@@ -61,7 +61,7 @@ type Choice struct {
 // that always succeeds, and the first call says what is wrong with a choice
 // that cannot work. It asks servers only where the choice hangs on it.
 func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
-	o.OllamaPatience = cmp.Or(o.OllamaPatience, 300*time.Millisecond)
+	o.OllamaTimeout = cmp.Or(o.OllamaTimeout, 300*time.Millisecond)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -95,20 +95,20 @@ func (o *ChooseOptions) base(p *provider) string { return cmp.Or(o.bases[p.id], 
 
 // server is the one at base, asked with this patience.
 func (o *ChooseOptions) server(base, key string) Server {
-	return Server{BaseURL: base, Key: key, Headers: o.Headers, API: o.API, HTTP: o.HTTP, Patience: o.Patience}
+	return Server{BaseURL: base, Key: key, Headers: o.Headers, API: o.API, HTTP: o.HTTP, Timeout: o.Timeout}
 }
 
 func (o *ChooseOptions) choice(from Source, base, key, name, because string) Choice {
 	return Choice{Source: from, BaseURL: base, Key: key, Name: name, Why: fmt.Sprintf("The model is %s at %s, because %s.", name, Host(base), because)}
 }
 
-// keyOf is the provider whose keys look like key, or nil.
-func keyOf(key string) *provider {
+// providerOfKey is the provider whose keys look like key, or nil.
+func providerOfKey(key string) *provider {
 	for _, k := range []struct{ prefix, id string }{
 		{"sk-ant-", anthropic}, {"sk-or-", openRouter}, {"sk-proj-", openAI}, {"sk-svcacct-", openAI}, {"xai-", xAI}, {"AIza", google},
 	} {
 		if strings.HasPrefix(key, k.prefix) {
-			return providerCalled(k.id)
+			return providerByID(k.id)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func keyOf(key string) *provider {
 // makerOf is the provider that serves the models of that name itself, or nil.
 func makerOf(name string) *provider {
 	if r := rowOf(name); r != nil && !strings.ContainsAny(name, ":") {
-		return providerCalled(r.maker)
+		return providerByID(r.maker)
 	}
 	return nil
 }
@@ -128,15 +128,15 @@ func (o *ChooseOptions) configuredKey(ctx context.Context, base string) Choice {
 	if base != "" {
 		because += ", and OPENAI_BASE_URL says where"
 	} else {
-		p := keyOf(o.Key)
+		p := providerOfKey(o.Key)
 		if p == nil && o.Name != "" {
 			p = makerOf(o.Name)
 			if strings.Contains(o.Name, "/") {
-				p = providerCalled(openRouter)
+				p = providerByID(openRouter)
 			}
 		}
 		if p == nil {
-			p = providerCalled(openAI)
+			p = providerByID(openAI)
 			because += " and looks like no other provider's"
 		}
 		base = o.base(p)
@@ -153,11 +153,11 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 		}
 		return o.choice(from, base, key, wanted, because+", and "+named+" names the model")
 	}
-	s, guess := o.server(base, key), bestAt(base)
-	if s.Patience == 0 {
-		s.Patience = 3 * time.Second
+	s, guess := o.server(base, key), defaultModel(base)
+	if s.Timeout == 0 {
+		s.Timeout = 3 * time.Second
 		if guess != "" {
-			s.Patience = time.Second // everything else waits for it, and the guess is good
+			s.Timeout = time.Second // everything else waits for it, and the guess is good
 		}
 	}
 	list, err := List(ctx, s)
@@ -172,8 +172,8 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	return o.choice(from, base, key, cmp.Or(guess, "default"), because+"; "+why+", so set model.name if this name is wrong")
 }
 
-// bestAt is the model that is chosen at base when nobody can be asked.
-func bestAt(base string) string {
+// defaultModel is the model that is chosen at base when nobody can be asked.
+func defaultModel(base string) string {
 	p := providerAt(base)
 	best, rank := "", 0
 	for i := range table {
@@ -266,7 +266,7 @@ func (o *ChooseOptions) configuredName(ctx context.Context) (Choice, error) {
 			}
 		}
 	}
-	return Choice{}, o.notThere(offers)
+	return Choice{}, o.notFound(offers)
 }
 
 // offers asks everybody who may have the model, side by side: those with a key
@@ -288,8 +288,8 @@ func (o *ChooseOptions) offers(ctx context.Context) []offer {
 	return all
 }
 
-// notThere says that nobody has the model that the configuration names.
-func (o *ChooseOptions) notThere(offers []offer) error {
+// notFound says that nobody has the model that the configuration names.
+func (o *ChooseOptions) notFound(offers []offer) error {
 	text := fmt.Sprintf("model.name is %s, model.base_url is not set, and ", o.Name)
 	if p := makerOf(o.Name); p != nil && p.env != "" {
 		return fmt.Errorf("%s%s, whose model it is, needs a key: set model.api_key, for example to \"${%s}\"", text, p.title, p.env)

@@ -128,11 +128,11 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := models.ChooseOptions{
-				Getenv: func(k string) string { return tc.env[k] }, Key: tc.key, Name: tc.name, Patience: 30 * time.Second, OllamaPatience: 30 * time.Second,
+				Getenv: func(k string) string { return tc.env[k] }, Key: tc.key, Name: tc.name, Timeout: 30 * time.Second, OllamaTimeout: 30 * time.Second,
 				Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) },
 			}
 			if strings.Contains(name, "silent") {
-				o.OllamaPatience = 100 * time.Millisecond
+				o.OllamaTimeout = 100 * time.Millisecond
 			}
 			got, err := models.ChooseAt(t.Context(), o, map[string]string{"openai": official, "anthropic": anthropic})
 			if err != nil {
@@ -162,7 +162,7 @@ func TestChooseOfAnOllama(t *testing.T) {
 		"not ollama":     {ollama(t, `<html>`, nil), "", "no Ollama answers"},
 	} {
 		got, err := models.Choose(t.Context(), models.ChooseOptions{
-			OllamaPatience: 30 * time.Second, Getenv: func(k string) string { return map[string]string{"OLLAMA_HOST": tc.url}[k] },
+			OllamaTimeout: 30 * time.Second, Getenv: func(k string) string { return map[string]string{"OLLAMA_HOST": tc.url}[k] },
 		})
 		if err != nil || got.Name != tc.want || !strings.Contains(got.Why, tc.why) {
 			t.Errorf("%s: Choose = %+v, %v; want %q (… %s …)", name, got, err, tc.want, tc.why)

@@ -24,7 +24,7 @@ func Rows() (rows []TableRow) {
 
 // BaseOf is the address of a provider.
 func BaseOf(id string) string {
-	if p := providerCalled(id); p != nil {
+	if p := providerByID(id); p != nil {
 		return p.base
 	}
 	return ""

@@ -28,8 +28,8 @@ type Known struct {
 	Prices        Prices
 	// Shutdown is the day on which its maker ends it, YYYY-MM-DD, or "".
 	Shutdown string
-	// Apart: the server never leaves thoughts in the text of an answer.
-	Apart bool
+	// SeparatesThoughts: the server never leaves thoughts in the text of an answer.
+	SeparatesThoughts bool
 }
 
 // Lookup finds what the table knows of the model called name at the base URL.
@@ -38,19 +38,19 @@ func Lookup(base, name, api string) Known {
 	p, r := providerAt(base), rowOf(name)
 	var k Known
 	if r != nil {
-		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, answer(!r.noTools), answer(!r.blind)
+		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, answerOf(!r.noTools), answerOf(!r.noVision)
 		if p != nil && p.id == r.maker { // others have prices of their own, and keep it as long as they like
 			k.Prices, k.Shutdown = r.prices, r.shutdown
 		}
 	}
 	// Who passes on other people's models has some whose thoughts are in the text.
-	k.Apart = p != nil && (p.base != "" && p.id != openRouter || r != nil && ours(p, r))
+	k.SeparatesThoughts = p != nil && (p.base != "" && p.id != openRouter || r != nil && servesAsMaker(p, r))
 	k.Traits = traitsOf(base, p, r)
 	if api != "" && api != "auto" {
 		k.Traits.API = api
 	}
-	if r != nil && p != nil && ours(p, r) && k.Traits.API != wire.APIResponses {
-		k.Traits.ToolsNeed, k.Traits.NoTools = r.chat.ToolsNeed, r.chat.NoTools
+	if r != nil && p != nil && servesAsMaker(p, r) && k.Traits.API != wire.APIResponses {
+		k.Traits.ToolsNeedEffort, k.Traits.NoTools = r.chat.ToolsNeedEffort, r.chat.NoTools
 	}
 	if k.Traits.API == wire.APIMessages && k.Traits.NeedsMaxTokens == 0 {
 		k.Traits.NeedsMaxTokens = 8192
@@ -58,8 +58,8 @@ func Lookup(base, name, api string) Known {
 	return k
 }
 
-// ours says whether p serves the models of r by the rules of their maker.
-func ours(p *provider, r *row) bool {
+// servesAsMaker says whether p serves the models of r by the rules of their maker.
+func servesAsMaker(p *provider, r *row) bool {
 	return p.id == r.maker || p.id == azure && r.maker == openAI
 }
 
@@ -78,7 +78,7 @@ func traitsOf(base string, p *provider, r *row) wire.Traits {
 		t.NoTemperature = r.traits.NoTemperature && p == nil
 		t.CompletionTokens = r.traits.CompletionTokens && p == nil
 		return t
-	case r == nil || !ours(p, r):
+	case r == nil || !servesAsMaker(p, r):
 		return p.traits
 	}
 	t := r.traits
@@ -106,8 +106,8 @@ func providerAt(base string) *provider {
 	return nil
 }
 
-// providerCalled is the provider with that id.
-func providerCalled(id string) *provider {
+// providerByID is the provider with that id.
+func providerByID(id string) *provider {
 	for i := range providers {
 		if providers[i].id == id {
 			return &providers[i]
@@ -120,7 +120,7 @@ func providerCalled(id string) *provider {
 // put a maker before it ("openai/gpt-6-luna"), Gemini "models/"; a variant may
 // stand after a colon, as in Ollama and OpenRouter.
 func rowOf(name string) *row {
-	name = plainName(name)
+	name = baseName(name)
 	for i := range table {
 		for pattern := range strings.FieldsSeq(table[i].names) {
 			if ok, err := path.Match(pattern, name); ok && err == nil {
@@ -131,8 +131,8 @@ func rowOf(name string) *row {
 	return nil
 }
 
-// plainName is a model's name without who made it and what variant it is.
-func plainName(name string) string {
+// baseName is a model's name without who made it and what variant it is.
+func baseName(name string) string {
 	name = strings.ToLower(name)
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[i+1:]
@@ -141,12 +141,12 @@ func plainName(name string) string {
 	return name
 }
 
-// soon is how near the end of a model must be for a warning.
-const soon = 90 * 24 * time.Hour
+// endWarning is how near the end of a model must be for a warning.
+const endWarning = 90 * 24 * time.Hour
 
 // EndsSoon reports whether a model is gone on the day shutdown, or will be
 // within 90 days of now. "" is never.
 func EndsSoon(shutdown string, now time.Time) bool {
 	day, err := time.Parse(time.DateOnly, shutdown)
-	return err == nil && day.Sub(now) <= soon
+	return err == nil && day.Sub(now) <= endWarning
 }

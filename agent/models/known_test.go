@@ -28,18 +28,18 @@ func TestTraits(t *testing.T) {
 		base, model, api string
 		want             wire.Traits
 	}{
-		"luna":              {openAI, "gpt-6-luna", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, Formats: true}},
-		"luna, auto":        {openAI, "gpt-6-luna-2026-09-22", "auto", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, Formats: true}},
-		"luna by chat":      {openAI, "gpt-6-luna", "chat", wire.Traits{API: "chat", NoTemperature: true, CompletionTokens: true, ToolsNeed: "none", Efforts: all, Formats: true}},
-		"astra by chat":     {openAI, "gpt-6-astra", "chat", wire.Traits{API: "chat", NoTemperature: true, CompletionTokens: true, NoTools: true, Efforts: all[1:], Formats: true}},
-		"gpt-4.1":           {openAI, "gpt-4.1-mini", "chat", wire.Traits{API: "chat", CompletionTokens: true, Formats: true}},
-		"one of tomorrow":   {openAI, "gpt-9", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Formats: true}},
-		"azure":             {azureV1, "gpt-5.6-luna", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, Formats: true}},
-		"azure, deployment": {azureOld, "gpt-5.6-luna", "", wire.Traits{NoTemperature: true, CompletionTokens: true, ToolsNeed: "none", Efforts: all, Formats: true}},
+		"luna":              {openAI, "gpt-6-luna", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, JSONSchema: true}},
+		"luna, auto":        {openAI, "gpt-6-luna-2026-09-22", "auto", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, JSONSchema: true}},
+		"luna by chat":      {openAI, "gpt-6-luna", "chat", wire.Traits{API: "chat", NoTemperature: true, CompletionTokens: true, ToolsNeedEffort: "none", Efforts: all, JSONSchema: true}},
+		"astra by chat":     {openAI, "gpt-6-astra", "chat", wire.Traits{API: "chat", NoTemperature: true, CompletionTokens: true, NoTools: true, Efforts: all[1:], JSONSchema: true}},
+		"gpt-4.1":           {openAI, "gpt-4.1-mini", "chat", wire.Traits{API: "chat", CompletionTokens: true, JSONSchema: true}},
+		"one of tomorrow":   {openAI, "gpt-9", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, JSONSchema: true}},
+		"azure":             {azureV1, "gpt-5.6-luna", "", wire.Traits{API: "responses", NoTemperature: true, CompletionTokens: true, Efforts: all, JSONSchema: true}},
+		"azure, deployment": {azureOld, "gpt-5.6-luna", "", wire.Traits{NoTemperature: true, CompletionTokens: true, ToolsNeedEffort: "none", Efforts: all, JSONSchema: true}},
 		"claude":            {claude, "claude-sonnet-5-5", "", wire.Traits{API: "messages", NoTemperature: true, Efforts: all[1:], NeedsMaxTokens: 32000}},
 		"claude, unknown":   {claude, "opus-9", "", wire.Traits{API: "messages", NeedsMaxTokens: 8192}},
-		"gemini":            {gemini, "models/gemini-3-flash-preview", "", wire.Traits{Efforts: []string{"minimal", "low", "medium", "high"}, Formats: true}},
-		"grok":              {"https://api.x.ai/v1", "grok-4.5", "", wire.Traits{API: "responses", Efforts: all[1:4], Formats: true}},
+		"gemini":            {gemini, "models/gemini-3-flash-preview", "", wire.Traits{Efforts: []string{"minimal", "low", "medium", "high"}, JSONSchema: true}},
+		"grok":              {"https://api.x.ai/v1", "grok-4.5", "", wire.Traits{API: "responses", Efforts: all[1:4], JSONSchema: true}},
 		"kimi":              {"https://api.moonshot.cn/v1", "kimi-k2.6", "", wire.Traits{NoTemperature: true}},
 		"a router":          {openRouter, "openai/gpt-6-luna", "", wire.Traits{Efforts: all}},
 		"a proxy":           {local, "gpt-6-luna", "", wire.Traits{NoTemperature: true, CompletionTokens: true, Efforts: all}},
@@ -69,7 +69,7 @@ func TestApart(t *testing.T) {
 		"own weights":      {local, "qwen3:8b", false},
 		"a proxy":          {local, "gpt-6-luna", false},
 	} {
-		if got := models.Lookup(tc.base, tc.model, "").Apart; got != tc.want {
+		if got := models.Lookup(tc.base, tc.model, "").SeparatesThoughts; got != tc.want {
 			t.Errorf("%s: Apart = %v, want %v", name, got, tc.want)
 		}
 	}

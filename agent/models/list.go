@@ -20,7 +20,7 @@ const (
 	No      Answer = "no"
 )
 
-func answer(yes bool) Answer {
+func answerOf(yes bool) Answer {
 	if yes {
 		return Yes
 	}
@@ -37,14 +37,14 @@ type Listed struct {
 	Shutdown string
 	// NoChat: it is made for other things than answering.
 	NoChat bool
-	// By is what the server calls the model's owner; local servers name
+	// OwnedBy is what the server calls the model's owner; local servers name
 	// themselves there.
-	By string
+	OwnedBy string
 }
 
-// entry is all that servers say of a model in their lists: OpenAI, Anthropic,
+// listEntry is all that servers say of a model in their lists: OpenAI, Anthropic,
 // OpenRouter, Mistral, Groq, vLLM, llama.cpp and Ollama have a part each.
-type entry struct {
+type listEntry struct {
 	ID      string `json:"id"`
 	OwnedBy string `json:"owned_by"`
 
@@ -75,7 +75,7 @@ type entry struct {
 }
 
 // List asks the server for its models. An error says why it could not be asked;
-// [Judge] makes a sentence of it.
+// [Diagnose] makes a sentence of it.
 func List(ctx context.Context, s Server) ([]Listed, error) {
 	var raw struct {
 		Data json.RawMessage `json:"data"` // llama.cpp has models beside it
@@ -83,7 +83,7 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 	if err := s.fetch(ctx, listPath, nil, &raw); err != nil {
 		return nil, err
 	}
-	var entries []entry
+	var entries []listEntry
 	if raw.Data == nil || json.Unmarshal(raw.Data, &entries) != nil {
 		return nil, errNoAPI
 	}
@@ -97,20 +97,20 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 }
 
 // model is what e comes to.
-func (e *entry) model() Listed {
-	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), By: e.OwnedBy, NoChat: forOtherThings(e.ID)}
+func (e *listEntry) model() Listed {
+	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), OwnedBy: e.OwnedBy, NoChat: notForChat(e.ID)}
 	m.Window = max(cmp.Or(e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens), 0)
 	e.abilities(&m)
 	if list := e.SupportedParameters; list != nil {
-		m.Tools = answer(slices.Contains(list, "tools"))
+		m.Tools = answerOf(slices.Contains(list, "tools"))
 	}
 	if list := e.Architecture.Input; list != nil {
-		m.Vision = answer(slices.Contains(list, "image"))
+		m.Vision = answerOf(slices.Contains(list, "image"))
 	}
 	if list := e.Architecture.Output; list != nil && !slices.Contains(list, "text") {
 		m.NoChat = true
 	}
-	m.Prices = Prices{million(e.Pricing.Prompt), million(e.Pricing.Completion), million(e.Pricing.CacheRead)}
+	m.Prices = Prices{perMillion(e.Pricing.Prompt), perMillion(e.Pricing.Completion), perMillion(e.Pricing.CacheRead)}
 	if day := cmp.Or(e.ShutdownDate, e.Deprecation, e.ExpirationDate); len(day) >= len(time.DateOnly) {
 		m.Shutdown = day[:len(time.DateOnly)]
 	}
@@ -127,15 +127,15 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 		Supported *bool `json:"supported"`
 	}
 	if json.Unmarshal(b, &yes) == nil {
-		*f = flag(answer(yes))
+		*f = flag(answerOf(yes))
 	} else if json.Unmarshal(b, &more) == nil && more.Supported != nil {
-		*f = flag(answer(*more.Supported))
+		*f = flag(answerOf(*more.Supported))
 	}
 	return nil
 }
 
 // abilities reads the field capabilities of Mistral and Anthropic.
-func (e *entry) abilities(m *Listed) {
+func (e *listEntry) abilities(m *Listed) {
 	var said struct {
 		Calls  flag            `json:"function_calling"`
 		Vision flag            `json:"vision"`
@@ -155,8 +155,8 @@ func (e *entry) abilities(m *Listed) {
 	}
 }
 
-// million is the price of a million tokens where text is that of one.
-func million(text string) float64 {
+// perMillion is the price of a perMillion tokens where text is that of one.
+func perMillion(text string) float64 {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f < 0 {
 		return 0
@@ -164,15 +164,15 @@ func million(text string) float64 {
 	return float64(int64(f*1e10+0.5)) / 1e4
 }
 
-// otherThings are parts of the names of models that do not chat.
-var otherThings = []string{
+// notForChatParts are parts of the names of models that do not chat.
+var notForChatParts = []string{
 	"embed", "bge-", "minilm", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime",
 	"audio", "davinci", "babbage", "sora", "-search", "deep-research", "computer-use", "codex", "imagen", "veo-", "lyria", "aqa",
 	"ocr", "voxtral", "turbo-instruct", "-live", "translate",
 }
 
-// forOtherThings says whether a model's name tells that it is not for chatting.
-func forOtherThings(name string) bool {
+// notForChat says whether a model's name tells that it is not for chatting.
+func notForChat(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(otherThings, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc(notForChatParts, func(part string) bool { return strings.Contains(name, part) })
 }

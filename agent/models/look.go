@@ -16,8 +16,8 @@ type Facts struct {
 	Efforts       []string // from least to most; nil: unknown
 }
 
-// note takes over what is new in facts, which come from there.
-func (f *Found) note(facts Facts, from string) {
+// merge takes over what is new in facts, which come from there.
+func (f *Found) merge(facts Facts, from string) {
 	if f.Window == 0 && facts.Window > 0 {
 		f.Window, f.WindowFrom = facts.Window, from
 	}
@@ -40,9 +40,9 @@ type Found struct {
 	Tentative bool
 	// Who said so, in a few words for people.
 	WindowFrom, ToolsFrom string
-	// Formats: the server obeys response_format with a JSON schema.
-	Formats bool
-	Prices  Prices
+	// JSONSchema: the server obeys response_format with a JSON schema.
+	JSONSchema bool
+	Prices     Prices
 	// Shutdown is the day on which the model ends, YYYY-MM-DD, or "".
 	Shutdown string
 	// Names are the models that the server lists; nil: it listed none.
@@ -60,8 +60,8 @@ const (
 	ServerVLLM     = "vLLM"
 )
 
-// byLlamaCpp is what llama.cpp lists as the owner of its model.
-const byLlamaCpp = "llamacpp"
+// ownerLlamaCpp is what llama.cpp lists as the owner of its model.
+const ownerLlamaCpp = "llamacpp"
 
 const (
 	fromList  = "its server's list of models"
@@ -78,28 +78,28 @@ func Look(ctx context.Context, s Server, name string) Found {
 	if p := providerAt(s.BaseURL); p != nil {
 		f.Server = p.title
 	} else if err == nil || !unreachable(err) {
-		s.local(ctx, &f, list, name)
+		s.askLocal(ctx, &f, list, name)
 	}
-	f.take(list, name)
-	f.fill(s, name)
+	f.addList(list, name)
+	f.addTable(s, name)
 	return f
 }
 
 // Assume is what the table and the name tell of a model before its server was
 // asked.
 func Assume(s Server, name string) (f Found) {
-	f.fill(s, name)
+	f.addTable(s, name)
 	return f
 }
 
-// Near reports whether base is on this machine, where an answer takes no time.
-func Near(base string) bool {
+// IsLocal reports whether base is on this machine, where an answer takes no time.
+func IsLocal(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// take is what the list of models says.
-func (f *Found) take(list []Listed, name string) {
+// addList is what the list of models says.
+func (f *Found) addList(list []Listed, name string) {
 	i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) })
 	for _, m := range list {
 		f.Names = append(f.Names, m.Name)
@@ -107,10 +107,10 @@ func (f *Found) take(list []Listed, name string) {
 	if i < 0 {
 		// An Ollama that knows the model has other names for it; llama.cpp has one
 		// model, whatever the request calls it.
-		f.Missing = len(list) > 0 && f.Server != ServerOllama && f.Server != ServerLlamaCpp && list[0].By != byLlamaCpp
+		f.Missing = len(list) > 0 && f.Server != ServerOllama && f.Server != ServerLlamaCpp && list[0].OwnedBy != ownerLlamaCpp
 		return
 	}
-	f.note(list[i].Facts, fromList)
+	f.merge(list[i].Facts, fromList)
 	f.Prices, f.Shutdown = list[i].Prices, list[i].Shutdown
 }
 
@@ -121,29 +121,29 @@ func sameModel(listed, name string) bool {
 	return listed == name || listed == name+":latest"
 }
 
-// local asks the interfaces that programs for one's own models have beside
+// askLocal asks the interfaces that programs for one's own models have beside
 // OpenAI's.
-func (s *Server) local(ctx context.Context, f *Found, list []Listed, name string) {
+func (s *Server) askLocal(ctx context.Context, f *Found, list []Listed, name string) {
 	by := ""
 	if i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) }); i >= 0 {
-		by = list[i].By
+		by = list[i].OwnedBy
 	} else if len(list) > 0 {
-		by = list[0].By
+		by = list[0].OwnedBy
 	}
 	switch by {
 	case "vllm":
-		f.Server, f.Formats = ServerVLLM, true
-	case byLlamaCpp:
-		s.llamaCpp(ctx, f)
+		f.Server, f.JSONSchema = ServerVLLM, true
+	case ownerLlamaCpp:
+		s.askLlamaCpp(ctx, f)
 	default:
-		if !s.ollama(ctx, f, name) {
-			s.llamaCpp(ctx, f)
+		if !s.askOllama(ctx, f, name) {
+			s.askLlamaCpp(ctx, f)
 		}
 	}
 }
 
-// llamaCpp asks a llama-server about itself.
-func (s *Server) llamaCpp(ctx context.Context, f *Found) {
+// askLlamaCpp asks a llama-server about itself.
+func (s *Server) askLlamaCpp(ctx context.Context, f *Found) {
 	var props struct {
 		Settings *struct {
 			Window int `json:"n_ctx"` // of one slot, which is what a request gets
@@ -154,10 +154,10 @@ func (s *Server) llamaCpp(ctx context.Context, f *Found) {
 	if s.fetch(ctx, "/props", nil, &props) != nil || props.Settings == nil {
 		return
 	}
-	f.Server, f.Formats = ServerLlamaCpp, true
+	f.Server, f.JSONSchema = ServerLlamaCpp, true
 	facts := Facts{Window: props.Settings.Window}
 	if sees, said := props.Modalities["vision"]; said {
-		facts.Vision = answer(sees)
+		facts.Vision = answerOf(sees)
 	}
 	offers, said := props.Template["supports_tools"]
 	switch {
@@ -167,11 +167,11 @@ func (s *Server) llamaCpp(ctx context.Context, f *Found) {
 		// The server takes tools all the same, and the model never reads of them.
 		facts.Tools = No
 	}
-	f.note(facts, "its server's /props")
+	f.merge(facts, "its server's /props")
 }
 
-// fill adds what the table and the name tell, where the server is silent.
-func (f *Found) fill(s Server, name string) {
+// addTable adds what the table and the name tell, where the server is silent.
+func (f *Found) addTable(s Server, name string) {
 	k := Lookup(s.BaseURL, name, s.API)
 	facts := Facts{Vision: k.Vision, Efforts: k.Traits.Efforts}
 	if k.Listed && f.trusts(s.BaseURL, name) {
@@ -180,10 +180,10 @@ func (f *Found) fill(s Server, name string) {
 			f.Prices = k.Prices
 		}
 	}
-	facts.Vision = cmp.Or(facts.Vision, answer(sees(name)))
-	f.note(facts, fromTable)
+	facts.Vision = cmp.Or(facts.Vision, answerOf(looksLikeVision(name)))
+	f.merge(facts, fromTable)
 	f.Shutdown = cmp.Or(f.Shutdown, k.Shutdown)
-	f.Formats = f.Formats || k.Traits.Formats
+	f.JSONSchema = f.JSONSchema || k.Traits.JSONSchema
 }
 
 // trusts says whether the table's numbers hold at this server: those of models
@@ -191,7 +191,7 @@ func (f *Found) fill(s Server, name string) {
 func (f *Found) trusts(base, name string) bool {
 	p, r := providerAt(base), rowOf(name)
 	if p != nil {
-		return p.id == openRouter || ours(p, r)
+		return p.id == openRouter || servesAsMaker(p, r)
 	}
 	switch r.maker {
 	case openAI, anthropic, google, xAI:
@@ -200,30 +200,30 @@ func (f *Found) trusts(base, name string) bool {
 	return false
 }
 
-// seers are parts of the names of models that are known to see. A name that
+// visionNames are parts of the names of models that are known to see. A name that
 // is not among them may be a model that refuses every request with a picture
 // in it, so that the answer is no.
-var seers = []string{
+var visionNames = []string{
 	"llava", "vision", "-vl", "vl-", "gemma3", "gemma-3", "gemma4", "gemma-4", "llama4", "llama-4", "qwen2.5vl", "qwen3vl",
 	"minicpm-v", "moondream", "internvl", "mistral-small3", "gpt-4.5", "qwen3.5",
 }
 
-// sees guesses by a model's name whether it can be shown pictures.
-func sees(name string) bool {
-	name = plainName(name)
-	return slices.ContainsFunc(seers, func(s string) bool { return strings.Contains(name, s) })
+// looksLikeVision guesses by a model's name whether it can be shown pictures.
+func looksLikeVision(name string) bool {
+	name = baseName(name)
+	return slices.ContainsFunc(visionNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // Nearest are at most n of the names that are most like name, the nearest
 // first.
 func Nearest(name string, names []string, n int) []string {
 	want, far := strings.ToLower(name), make(map[string]int)
-	near := slices.DeleteFunc(slices.Clone(names), forOtherThings)
+	near := slices.DeleteFunc(slices.Clone(names), notForChat)
 	for _, other := range near {
 		lower := strings.ToLower(other)
 		far[other] = distance(want, lower)
-		if plain := plainName(other); plain != lower {
-			far[other] = min(far[other], distance(plainName(name), plain)+1)
+		if plain := baseName(other); plain != lower {
+			far[other] = min(far[other], distance(baseName(name), plain)+1)
 		}
 		if strings.HasPrefix(lower, want) || strings.HasPrefix(want, lower) {
 			far[other] = min(far[other], 2)

@@ -49,7 +49,7 @@ func TestLook(t *testing.T) {
 				"/api/ps":    `{"models":[{"name":"qwen3:8b","context_length":8192}]}`,
 			},
 			"qwen3:8b",
-			models.Found{Facts: models.Facts{Window: 8192, Tools: "yes", Vision: "no", Efforts: []string{"none", "low", "medium", "high"}}, Server: "Ollama", WindowFrom: "Ollama's /api/ps", Formats: true, Names: []string{"qwen3:8b"}},
+			models.Found{Facts: models.Facts{Window: 8192, Tools: "yes", Vision: "no", Efforts: []string{"none", "low", "medium", "high"}}, Server: "Ollama", WindowFrom: "Ollama's /api/ps", JSONSchema: true, Names: []string{"qwen3:8b"}},
 		},
 		"ollama, num_ctx": {
 			map[string]string{
@@ -58,7 +58,7 @@ func TestLook(t *testing.T) {
 				"/api/ps":    `{"models":[]}`,
 			},
 			"gemma3",
-			models.Found{Facts: models.Facts{Window: 16384, Tools: "no", Vision: "yes"}, Server: "Ollama", WindowFrom: "Ollama's /api/show (num_ctx)", Formats: true, Names: []string{"gemma3:latest"}},
+			models.Found{Facts: models.Facts{Window: 16384, Tools: "no", Vision: "yes"}, Server: "Ollama", WindowFrom: "Ollama's /api/show (num_ctx)", JSONSchema: true, Names: []string{"gemma3:latest"}},
 		},
 		"ollama, not loaded": {
 			map[string]string{
@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{}}`,
 			},
 			"old:1b",
-			models.Found{Facts: models.Facts{Window: 4096, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, Formats: true, Names: []string{"old:1b"}},
+			models.Found{Facts: models.Facts{Window: 4096, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, JSONSchema: true, Names: []string{"old:1b"}},
 		},
 		"ollama, small model": {
 			map[string]string{
@@ -74,7 +74,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{},"model_info":{"llama.context_length":2048}}`,
 			},
 			"tiny",
-			models.Found{Facts: models.Facts{Window: 2048, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, Formats: true, Names: []string{"tiny"}},
+			models.Found{Facts: models.Facts{Window: 2048, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, JSONSchema: true, Names: []string{"tiny"}},
 		},
 		"llama.cpp": {
 			map[string]string{
@@ -82,7 +82,7 @@ func TestLook(t *testing.T) {
 				"/props":     `{"default_generation_settings":{"n_ctx":4096},"modalities":{"vision":true},"chat_template_caps":{"supports_tools":true}}`,
 			},
 			"anything",
-			models.Found{Facts: models.Facts{Window: 4096, Tools: "yes", Vision: "yes"}, Server: "llama.cpp", WindowFrom: "its server's /props", Formats: true, Names: []string{"m.gguf"}},
+			models.Found{Facts: models.Facts{Window: 4096, Tools: "yes", Vision: "yes"}, Server: "llama.cpp", WindowFrom: "its server's /props", JSONSchema: true, Names: []string{"m.gguf"}},
 		},
 		"llama.cpp, a template without tools": {
 			map[string]string{
@@ -90,7 +90,7 @@ func TestLook(t *testing.T) {
 				"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`,
 			},
 			"gemma-2.gguf",
-			models.Found{Facts: models.Facts{Window: 4096, Tools: "no", Vision: "no"}, Server: "llama.cpp", WindowFrom: "its server's /props", Formats: true, Names: []string{"gemma-2.gguf"}},
+			models.Found{Facts: models.Facts{Window: 4096, Tools: "no", Vision: "no"}, Server: "llama.cpp", WindowFrom: "its server's /props", JSONSchema: true, Names: []string{"gemma-2.gguf"}},
 		},
 		"llama.cpp without props": {
 			map[string]string{"/v1/models": list(`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":8192}}`)},
@@ -100,7 +100,7 @@ func TestLook(t *testing.T) {
 		"vLLM": {
 			map[string]string{"/v1/models": list(`{"id":"Qwen/Qwen3-VL-8B","owned_by":"vllm","max_model_len":65536}`)},
 			"Qwen/Qwen3-VL-8B",
-			models.Found{Facts: models.Facts{Window: 65536, Vision: "yes"}, Server: "vLLM", WindowFrom: "its server's list of models", Formats: true, Names: []string{"Qwen/Qwen3-VL-8B"}},
+			models.Found{Facts: models.Facts{Window: 65536, Vision: "yes"}, Server: "vLLM", WindowFrom: "its server's list of models", JSONSchema: true, Names: []string{"Qwen/Qwen3-VL-8B"}},
 		},
 		"OpenRouter's fields": {
 			map[string]string{"/v1/models": list(`{"id":"x/y","context_length":131072,"supported_parameters":["tools","reasoning"],"architecture":{"input_modalities":["text","image"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000001","completion":"0.0000005","input_cache_read":"0.00000001"},"expiration_date":"2027-05-01T00:00:00Z"}`)},
@@ -171,7 +171,7 @@ func TestDiagnose(t *testing.T) {
 		"secret in an error": {"http://127.0.0.1:1/v1?key=" + key, "m", agent.CauseUnreachable, []string{"127.0.0.1:1"}},
 	} {
 		s := models.Server{BaseURL: tc.base, Key: key}
-		got := models.Judge(t.Context(), s, models.Look(t.Context(), s, tc.model), tc.model)
+		got := models.Diagnose(t.Context(), s, models.Look(t.Context(), s, tc.model), tc.model)
 		t.Log(name, "→", got.Sentence)
 		if got.Cause != tc.cause || tc.says == nil && got.Sentence != "" {
 			t.Errorf("%s: Judge = %+v, want the cause %q", name, got, tc.cause)
@@ -198,7 +198,7 @@ func TestKeyIsCarriedNowhere(t *testing.T) {
 	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusFound))
 	t.Cleanup(s.Close)
 	asked := models.Server{BaseURL: s.URL + "/v1", Key: key}
-	if got := models.Judge(t.Context(), asked, models.Look(t.Context(), asked, "m"), "m"); got.Cause == "" {
+	if got := models.Diagnose(t.Context(), asked, models.Look(t.Context(), asked, "m"), "m"); got.Cause == "" {
 		t.Errorf("Judge = %+v, want a cause", got)
 	}
 	select {

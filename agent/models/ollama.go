@@ -48,8 +48,8 @@ func OllamaURL(host string) string {
 	return u.String()
 }
 
-// shown is what Ollama says of a model. Old versions name no capabilities.
-type shown struct {
+// ollamaInfo is what Ollama says of a model. Old versions name no capabilities.
+type ollamaInfo struct {
 	Capabilities []string       `json:"capabilities"`
 	Parameters   string         `json:"parameters"`
 	Info         map[string]any `json:"model_info"`
@@ -57,10 +57,10 @@ type shown struct {
 	Details      map[string]any `json:"details"`
 }
 
-func (s *shown) can(what string) bool { return slices.Contains(s.Capabilities, what) }
+func (s *ollamaInfo) can(what string) bool { return slices.Contains(s.Capabilities, what) }
 
 // windows are the model's own num_ctx, and what it could have; 0: not said.
-func (s *shown) windows() (own, most int) {
+func (s *ollamaInfo) windows() (own, most int) {
 	for line := range strings.Lines(s.Parameters) {
 		f := strings.Fields(line)
 		if len(f) == 2 && f[0] == "num_ctx" {
@@ -78,7 +78,7 @@ func (s *shown) windows() (own, most int) {
 }
 
 // show asks an Ollama about one of its models.
-func (s *Server) show(ctx context.Context, name string) (said shown, err error) {
+func (s *Server) show(ctx context.Context, name string) (said ollamaInfo, err error) {
 	err = s.fetch(ctx, "/api/show", map[string]string{"model": name}, &said)
 	if err == nil && said.Details == nil && said.Info == nil && said.Capabilities == nil {
 		err = errNoAPI
@@ -86,9 +86,9 @@ func (s *Server) show(ctx context.Context, name string) (said shown, err error) 
 	return said, err
 }
 
-// loaded is the window that an Ollama has loaded the model with, 0 if it has
+// loadedWindow is the window that an Ollama has loadedWindow the model with, 0 if it has
 // not.
-func (s *Server) loaded(ctx context.Context, name string) int {
+func (s *Server) loadedWindow(ctx context.Context, name string) int {
 	var running struct {
 		Models []struct {
 			Name   string `json:"name"`
@@ -107,35 +107,35 @@ func (s *Server) loaded(ctx context.Context, name string) int {
 	return 0
 }
 
-// ollama asks an Ollama about the model called name. It reports false if the
+// askOllama asks an Ollama about the model called name. It reports false if the
 // server is none.
-func (s *Server) ollama(ctx context.Context, f *Found, name string) bool {
+func (s *Server) askOllama(ctx context.Context, f *Found, name string) bool {
 	said, err := s.show(ctx, name)
 	if err != nil {
 		return false
 	}
-	f.Server, f.Formats = ServerOllama, true
-	f.takeShown(said, s.loaded(ctx, name))
+	f.Server, f.JSONSchema = ServerOllama, true
+	f.addOllama(said, s.loadedWindow(ctx, name))
 	return true
 }
 
-// takeShown is what an Ollama says of a model and of how it has loaded it.
-func (f *Found) takeShown(s shown, loaded int) {
+// addOllama is what an Ollama says of a model and of how it has loaded it.
+func (f *Found) addOllama(s ollamaInfo, loaded int) {
 	const from = "Ollama's /api/show"
 	var facts Facts
 	if len(s.Capabilities) > 0 {
-		facts.Tools, facts.Vision = answer(s.can("tools")), answer(s.can("vision"))
+		facts.Tools, facts.Vision = answerOf(s.can("tools")), answerOf(s.can("vision"))
 	}
 	if s.can("thinking") {
 		facts.Efforts = []string{"none", "low", "medium", "high"}
 	}
-	f.note(facts, from)
+	f.merge(facts, from)
 	own, most := s.windows()
 	window := func(tokens int, from string) {
 		if most > 0 {
 			tokens = min(tokens, most)
 		}
-		f.note(Facts{Window: tokens}, from)
+		f.merge(Facts{Window: tokens}, from)
 	}
 	switch {
 	case loaded > 0:

@@ -31,8 +31,8 @@ type Server struct {
 	API string
 	// HTTP makes the requests; nil is a client of our own.
 	HTTP *http.Client
-	// Patience is how long a question may take; 0 is 10 seconds.
-	Patience time.Duration
+	// Timeout is how long a question may take; 0 is 10 seconds.
+	Timeout time.Duration
 }
 
 // maxAnswer bounds what is read of an answer. OpenRouter's list has 1 MB.
@@ -40,13 +40,13 @@ const maxAnswer = 8 << 20
 
 // statusError is an answer other than 200.
 type statusError struct {
-	status int
-	says   string // without secrets; "" if nothing that is worth showing
-	cause  agent.Cause
+	status  int
+	message string // without secrets; "" if nothing that is worth showing
+	cause   agent.Cause
 }
 
 func (e *statusError) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", e.status, e.says), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", e.status, e.message), ": ")
 }
 
 // errNoAPI is an answer of something that is no API of models.
@@ -72,9 +72,9 @@ func (s *Server) client() *http.Client {
 // interfaces that llama.cpp and Ollama have beside that API.
 const listPath = "/models"
 
-// locate is the address of path, with the query of the base URL. A base that ends
+// address is the address of path, with the query of the base URL. A base that ends
 // with the path of one call is understood.
-func (s *Server) locate(path string) (string, error) {
+func (s *Server) address(path string) (string, error) {
 	u, _, err := wire.ParseBase(s.BaseURL)
 	if err != nil {
 		return "", errors.New("models: the base URL cannot be used")
@@ -90,11 +90,11 @@ func (s *Server) locate(path string) (string, error) {
 
 // fetch makes one request and decodes the JSON of a 200. body nil: a GET.
 func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
-	address, err := s.locate(path)
+	address, err := s.address(path)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, 10*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Timeout, 10*time.Second))
 	defer cancel()
 	method, reader := http.MethodGet, io.Reader(nil)
 	if body != nil {
@@ -111,7 +111,7 @@ func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
 	s.authorise(req.Header)
 	resp, err := s.client().Do(req)
 	if err != nil {
-		return wire.Bare(err) // the address has what is secret
+		return wire.StripURL(err) // the address has what is secret
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -135,9 +135,9 @@ func (s *Server) authorise(h http.Header) {
 	case p != nil && p.id == azure && s.Key != "":
 		h.Set("api-key", s.Key)
 	case p != nil && p.id == anthropic:
-		maps.Copy(h, wire.Header(wire.APIMessages, s.Key))
+		maps.Copy(h, wire.AuthHeader(wire.APIMessages, s.Key))
 	default:
-		maps.Copy(h, wire.Header(s.API, s.Key))
+		maps.Copy(h, wire.AuthHeader(s.API, s.Key))
 	}
 	for name, value := range s.Headers {
 		h.Set(name, value)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// mostSurveyed bounds how many models an Ollama is asked about one by one.
-const mostSurveyed = 64
+// maxSurveyed bounds how many models an Ollama is asked about one by one.
+const maxSurveyed = 64
 
 // Survey lists the models of s that chat, in the server's order, with what is
 // known of each. Only an Ollama is asked about each of them.
@@ -26,8 +26,8 @@ func Survey(ctx context.Context, s Server) ([]Row, error) {
 		s.surveyLocal(ctx, rows, list)
 	}
 	for i := range rows {
-		rows[i].take(list[i:i+1], rows[i].Name)
-		rows[i].fill(s, rows[i].Name)
+		rows[i].addList(list[i:i+1], rows[i].Name)
+		rows[i].addTable(s, rows[i].Name)
 	}
 	return rows, nil
 }
@@ -42,18 +42,18 @@ type Row struct {
 // answer tells which kind of server it is.
 func (s *Server) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 	first := &rows[0]
-	s.local(ctx, &first.Found, list, first.Name)
+	s.askLocal(ctx, &first.Found, list, first.Name)
 	if first.Server != ServerOllama {
 		for i := range rows[1:] {
-			rows[i+1].Server, rows[i+1].Formats = first.Server, first.Formats
+			rows[i+1].Server, rows[i+1].JSONSchema = first.Server, first.JSONSchema
 		}
 		return
 	}
 	var some errgroup.Group
 	some.SetLimit(4)
-	for i := range rows[1:min(len(rows), mostSurveyed)] {
+	for i := range rows[1:min(len(rows), maxSurveyed)] {
 		some.Go(func() error {
-			s.ollama(ctx, &rows[i+1].Found, rows[i+1].Name)
+			s.askOllama(ctx, &rows[i+1].Found, rows[i+1].Name)
 			return nil
 		})
 	}

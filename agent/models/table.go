@@ -30,23 +30,23 @@ type provider struct {
 // providers are in the order in which a key of theirs chooses the model.
 var providers = []provider{
 	// Responses is what OpenAI recommends for all new projects (developers.openai.com, "Migrate to Responses").
-	{openAI, "OpenAI", "openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, Formats: true}},
+	{openAI, "OpenAI", "openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, JSONSchema: true}},
 	// platform.claude.com, API reference: max_tokens is required.
 	{anthropic, "Anthropic", "anthropic.com claude.com", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", wire.Traits{API: wire.APIMessages, NeedsMaxTokens: 8192}},
 	// ai.google.dev/gemini-api/docs/openai: chat completions, Bearer key, ids begin with models/.
-	{google, "Gemini", "generativelanguage.googleapis.com", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", wire.Traits{Formats: true}},
+	{google, "Gemini", "generativelanguage.googleapis.com", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", wire.Traits{JSONSchema: true}},
 	// api-docs.deepseek.com: response_format takes json_object only.
 	{deepSeek, "DeepSeek", "deepseek.com", "https://api.deepseek.com", "DEEPSEEK_API_KEY", wire.Traits{}},
 	// openrouter.ai/docs: parameters that a model does not know are dropped.
 	{openRouter, "OpenRouter", "openrouter.ai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", wire.Traits{}},
 	// docs.x.ai: chat completions are deprecated; responses with encrypted reasoning.
-	{xAI, "xAI", "x.ai", "https://api.x.ai/v1", "XAI_API_KEY", wire.Traits{API: wire.APIResponses, Formats: true}},
+	{xAI, "xAI", "x.ai", "https://api.x.ai/v1", "XAI_API_KEY", wire.Traits{API: wire.APIResponses, JSONSchema: true}},
 	// docs.mistral.ai, API reference.
-	{mistral, "Mistral", "mistral.ai", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", wire.Traits{Formats: true}},
+	{mistral, "Mistral", "mistral.ai", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", wire.Traits{JSONSchema: true}},
 	// platform.moonshot.ai: one base URL abroad, one in China.
 	{moonshot, "Moonshot", "moonshot.ai moonshot.cn", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", wire.Traits{}},
 	// learn.microsoft.com, Azure OpenAI v1: https://NAME.openai.azure.com/openai/v1; deployments are called as their owner likes.
-	{azure, "Azure", "azure.com azure.us azure.cn", "", "AZURE_OPENAI_API_KEY", wire.Traits{Formats: true}},
+	{azure, "Azure", "azure.com azure.us azure.cn", "", "AZURE_OPENAI_API_KEY", wire.Traits{JSONSchema: true}},
 }
 
 // row is what is known of some models.
@@ -54,10 +54,10 @@ type row struct {
 	names string // patterns of [path.Match], with blanks between; the first row that matches counts
 	maker string // the provider that serves them itself
 	// window is in tokens, answer included.
-	window  int
-	noTools bool
-	blind   bool // it takes no pictures
-	prices  Prices
+	window   int
+	noTools  bool
+	noVision bool // it takes no pictures
+	prices   Prices
 	// shutdown is the day on which its maker ends it, YYYY-MM-DD; "": none was published.
 	shutdown string
 	// rank says which model is chosen where none is named: the highest. It
@@ -80,7 +80,7 @@ var (
 
 // reasons makes the traits of an OpenAI model that reasons.
 func reasons(efforts []string) wire.Traits {
-	return wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, Formats: true, Efforts: efforts}
+	return wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, JSONSchema: true, Efforts: efforts}
 }
 
 // claude makes the traits of a Claude model.
@@ -99,23 +99,23 @@ var table = []row{
 	// cached: github.com/merefield/codexometer/releases/tag/v0.18.4.
 	// Astra knows no effort none, and on chat completions no tools at all: bolna #1019, genkit #6303.
 	{names: "gpt-6-astra*", maker: openAI, window: 1050000, prices: Prices{10, 50, 1}, rank: 10, traits: reasons(lowToMax), chat: wire.Traits{NoTools: true}},
-	{names: "gpt-6-luna*", maker: openAI, window: 1050000, prices: Prices{0.10, 0.50, 0.01}, rank: 90, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
-	{names: "gpt-6-sol*", maker: openAI, window: 1050000, prices: Prices{2, 10, 0.20}, rank: 40, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-6-luna*", maker: openAI, window: 1050000, prices: Prices{0.10, 0.50, 0.01}, rank: 90, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
+	{names: "gpt-6-sol*", maker: openAI, window: 1050000, prices: Prices{2, 10, 0.20}, rank: 40, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// GPT-6.1: named as replacement on /deprecations; its window is that of its family, its prices were not found.
-	{names: "gpt-6*terra* gpt-6.*terra*", maker: openAI, window: 1050000, rank: 60, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-6*terra* gpt-6.*terra*", maker: openAI, window: 1050000, rank: 60, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// Several models: window from litellm discussion #52347 (GPT-6.2), and no one price.
-	{names: "gpt-6* gpt-6.*", maker: openAI, window: 1050000, rank: 30, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-6* gpt-6.*", maker: openAI, window: 1050000, rank: 30, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// developers.openai.com/api/docs/models/gpt-5.6-luna.
-	{names: "gpt-5.6-luna*", maker: openAI, window: 1050000, prices: Prices{0.20, 1.20, 0.02}, rank: 80, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-5.6-luna*", maker: openAI, window: 1050000, prices: Prices{0.20, 1.20, 0.02}, rank: 80, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// Price: github.com/TheKrush/PromptFuel/releases/tag/v1.0.19; window of its family.
-	{names: "gpt-5.6-terra*", maker: openAI, window: 1050000, prices: Prices{Input: 2}, rank: 50, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-5.6-terra*", maker: openAI, window: 1050000, prices: Prices{Input: 2}, rank: 50, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// litellm discussion #42523: $4 and $20; window of its family.
-	{names: "gpt-5.6*", maker: openAI, window: 1050000, prices: Prices{Input: 4, Output: 20}, rank: 30, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-5.6*", maker: openAI, window: 1050000, prices: Prices{Input: 4, Output: 20}, rank: 30, traits: reasons(noneToMax), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// GPT-5.4 and 5.5 reason; with tools they want effort none on chat completions: bolna #1019.
 	// Windows: /docs/models; prices unlisted.
-	{names: "gpt-5.5*", maker: openAI, window: 1050000, rank: 25, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeed: "none"}},
-	{names: "gpt-5.4-mini* gpt-5.4-nano*", maker: openAI, window: 400000, rank: 45, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeed: "none"}},
-	{names: "gpt-5.4*", maker: openAI, window: 1050000, rank: 20, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeed: "none"}},
+	{names: "gpt-5.5*", maker: openAI, window: 1050000, rank: 25, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeedEffort: "none"}},
+	{names: "gpt-5.4-mini* gpt-5.4-nano*", maker: openAI, window: 400000, rank: 45, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeedEffort: "none"}},
+	{names: "gpt-5.4*", maker: openAI, window: 1050000, rank: 20, traits: reasons(noneToXhigh), chat: wire.Traits{ToolsNeedEffort: "none"}},
 	// Chat variants reason little and take no effort. Windows: /docs/models; prices unlisted.
 	{names: "gpt-5*-chat*", maker: openAI, window: 128000, rank: 5, traits: reasons(nil)},
 	// GPT-5.1 ends on 2027-04-01: /deprecations, October 2026. Window and prices: /docs/models/gpt-5.1.
@@ -128,18 +128,18 @@ var table = []row{
 	// o1, o3-mini, o4-mini, gpt-4, gpt-4.1-nano, gpt-3.5 ended on 2026-10-23; Azure and proxies may still have them,
 	// at prices of their own. Windows, here and below: /docs/models, as it was.
 	{names: "o4-mini* o1 o1-20* o1-pro*", maker: openAI, window: 200000, shutdown: "2026-10-23", rank: 3, traits: reasons(lowToHigh)},
-	{names: "o3-mini*", maker: openAI, window: 200000, blind: true, shutdown: "2026-10-23", rank: 2, traits: reasons(lowToHigh)},
+	{names: "o3-mini*", maker: openAI, window: 200000, noVision: true, shutdown: "2026-10-23", rank: 2, traits: reasons(lowToHigh)},
 	// gpt-4.1, gpt-4o and their minis end on 2027-01-14: /deprecations. Windows and prices: /docs/models; several models share
 	// the row of gpt-4o, so that it has no one price.
-	{names: "gpt-4.1-nano*", maker: openAI, window: 1047576, shutdown: "2026-10-23", rank: 3, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, Formats: true}},
-	{names: "gpt-4.1-mini*", maker: openAI, window: 1047576, prices: Prices{0.40, 1.60, 0.10}, shutdown: "2027-01-14", rank: 12, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, Formats: true}},
-	{names: "gpt-4.1*", maker: openAI, window: 1047576, prices: Prices{2, 8, 0.50}, shutdown: "2027-01-14", rank: 11, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, Formats: true}},
-	{names: "gpt-4o* chatgpt-4o*", maker: openAI, window: 128000, shutdown: "2027-01-14", rank: 10, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, Formats: true}},
+	{names: "gpt-4.1-nano*", maker: openAI, window: 1047576, shutdown: "2026-10-23", rank: 3, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, JSONSchema: true}},
+	{names: "gpt-4.1-mini*", maker: openAI, window: 1047576, prices: Prices{0.40, 1.60, 0.10}, shutdown: "2027-01-14", rank: 12, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, JSONSchema: true}},
+	{names: "gpt-4.1*", maker: openAI, window: 1047576, prices: Prices{2, 8, 0.50}, shutdown: "2027-01-14", rank: 11, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, JSONSchema: true}},
+	{names: "gpt-4o* chatgpt-4o*", maker: openAI, window: 128000, shutdown: "2027-01-14", rank: 10, traits: wire.Traits{API: wire.APIResponses, CompletionTokens: true, JSONSchema: true}},
 	{names: "gpt-4-turbo*", maker: openAI, window: 128000, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
-	{names: "gpt-4 gpt-4-0613", maker: openAI, window: 8192, blind: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
-	{names: "gpt-3.5-turbo*", maker: openAI, window: 16385, blind: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
+	{names: "gpt-4 gpt-4-0613", maker: openAI, window: 8192, noVision: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
+	{names: "gpt-3.5-turbo*", maker: openAI, window: 16385, noVision: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
 	// Weights for everybody: the window is that of their card (huggingface.co/openai/gpt-oss-120b); each host has a price of its own. Served by Ollama, vLLM and many hosts, not by OpenAI.
-	{names: "gpt-oss*", window: 131072, blind: true, rank: 8, traits: wire.Traits{Efforts: lowToHigh}},
+	{names: "gpt-oss*", window: 131072, noVision: true, rank: 8, traits: wire.Traits{Efforts: lowToHigh}},
 
 	// Anthropic. Windows and prices: platform.claude.com/docs/en/models, and the page of each model below it; Sonnet 5 and later refuse temperature and a thinking budget, and think by themselves.
 	{names: "claude-haiku-5*", maker: anthropic, window: 1000000, prices: Prices{Input: 0.10, Output: 0.50}, rank: 90, traits: claude(true, lowToMax)},
@@ -156,12 +156,12 @@ var table = []row{
 
 	// Gemini. Windows: ai.google.dev/gemini-api/docs/models. Prices (/pricing) are unlisted: those of 3.8 Flash change on 2027-01-01
 	// (litellm discussion #39357), the other rows have several models. Settings: /openai (reasoning_effort becomes thinking_level), guides of 3.5 Flash.
-	{names: "gemini-3*flash-lite*", maker: google, window: 1048576, rank: 70, traits: wire.Traits{Efforts: minToHigh, Formats: true}},
-	{names: "gemini-3.8-flash gemini-3.8-flash-0*", maker: google, window: 1048576, rank: 90, traits: wire.Traits{Efforts: minToHigh, Formats: true}},
-	{names: "gemini-3*flash*", maker: google, window: 1048576, rank: 80, traits: wire.Traits{Efforts: minToHigh, Formats: true}},
-	{names: "gemini-3* gemini-4*", maker: google, window: 1048576, rank: 50, traits: wire.Traits{Efforts: lowToHigh, Formats: true}},
-	{names: "gemini-2.5*", maker: google, window: 1048576, rank: 20, traits: wire.Traits{Efforts: []string{"none", "low", "medium", "high"}, Formats: true}},
-	{names: "gemini-*", maker: google, window: 1048576, rank: 5, traits: wire.Traits{Formats: true}},
+	{names: "gemini-3*flash-lite*", maker: google, window: 1048576, rank: 70, traits: wire.Traits{Efforts: minToHigh, JSONSchema: true}},
+	{names: "gemini-3.8-flash gemini-3.8-flash-0*", maker: google, window: 1048576, rank: 90, traits: wire.Traits{Efforts: minToHigh, JSONSchema: true}},
+	{names: "gemini-3*flash*", maker: google, window: 1048576, rank: 80, traits: wire.Traits{Efforts: minToHigh, JSONSchema: true}},
+	{names: "gemini-3* gemini-4*", maker: google, window: 1048576, rank: 50, traits: wire.Traits{Efforts: lowToHigh, JSONSchema: true}},
+	{names: "gemini-2.5*", maker: google, window: 1048576, rank: 20, traits: wire.Traits{Efforts: []string{"none", "low", "medium", "high"}, JSONSchema: true}},
+	{names: "gemini-*", maker: google, window: 1048576, rank: 5, traits: wire.Traits{JSONSchema: true}},
 	// Weights for everybody: the window is that of their card (huggingface.co/google/gemma-3-27b-it); each host has a price of its own.
 	{names: "gemma-3* gemma3*", window: 131072, rank: 6},
 
@@ -169,33 +169,33 @@ var table = []row{
 	// deepseek-chat and deepseek-reasoner ended on 2026-07-24. Windows: api-docs.deepseek.com/quick_start/pricing. Prices of V4 Flash:
 	// github.com/arikusi/deepseek-mcp-server/releases/tag/v2.0.0. Those of the others depend on the hour, so that none is listed.
 	{names: "deepseek-v4.1-flash*", maker: deepSeek, window: 1000000, rank: 90, traits: wire.Traits{Efforts: []string{"none", "high", "max"}}},
-	{names: "deepseek-v4-flash* deepseek-flash*", maker: deepSeek, window: 1000000, blind: true, prices: Prices{0.14, 0.28, 0.0028}, rank: 80, traits: wire.Traits{Efforts: []string{"none", "high", "max"}}},
-	{names: "deepseek-v4*", maker: deepSeek, window: 1000000, blind: true, rank: 50, traits: wire.Traits{Efforts: []string{"none", "high", "max"}}},
-	{names: "deepseek-chat deepseek-reasoner", maker: deepSeek, window: 131072, blind: true, shutdown: "2026-07-24", rank: 5},
+	{names: "deepseek-v4-flash* deepseek-flash*", maker: deepSeek, window: 1000000, noVision: true, prices: Prices{0.14, 0.28, 0.0028}, rank: 80, traits: wire.Traits{Efforts: []string{"none", "high", "max"}}},
+	{names: "deepseek-v4*", maker: deepSeek, window: 1000000, noVision: true, rank: 50, traits: wire.Traits{Efforts: []string{"none", "high", "max"}}},
+	{names: "deepseek-chat deepseek-reasoner", maker: deepSeek, window: 131072, noVision: true, shutdown: "2026-07-24", rank: 5},
 
 	// xAI. docs.x.ai/developers: 4.5 has 500k tokens and low to high; 4.3 has 1M. Windows and prices: /developers/models, as in
 	// Zoo-Code #866 (4.5) and github.com/mandark-droid/genai_otel_instrument/releases/tag/v1.2.2 (4.3).
-	{names: "grok-4.5*", maker: xAI, window: 500000, prices: Prices{2, 6, 0.50}, rank: 80, traits: wire.Traits{API: wire.APIResponses, Efforts: lowToHigh, Formats: true}},
-	{names: "grok-4.3*", maker: xAI, window: 1000000, prices: Prices{1.25, 2.50, 0.20}, rank: 90, traits: wire.Traits{API: wire.APIResponses, Formats: true}},
+	{names: "grok-4.5*", maker: xAI, window: 500000, prices: Prices{2, 6, 0.50}, rank: 80, traits: wire.Traits{API: wire.APIResponses, Efforts: lowToHigh, JSONSchema: true}},
+	{names: "grok-4.3*", maker: xAI, window: 1000000, prices: Prices{1.25, 2.50, 0.20}, rank: 90, traits: wire.Traits{API: wire.APIResponses, JSONSchema: true}},
 	// Windows: docs.apiyi.com/api-capabilities/grok/overview, which copies xAI's list; prices unlisted.
-	{names: "grok-4.20*", maker: xAI, window: 1000000, rank: 60, traits: wire.Traits{API: wire.APIResponses, Formats: true}},
-	{names: "grok-code* grok-build*", maker: xAI, window: 256000, rank: 20, traits: wire.Traits{API: wire.APIResponses, Formats: true}},
+	{names: "grok-4.20*", maker: xAI, window: 1000000, rank: 60, traits: wire.Traits{API: wire.APIResponses, JSONSchema: true}},
+	{names: "grok-code* grok-build*", maker: xAI, window: 256000, rank: 20, traits: wire.Traits{API: wire.APIResponses, JSONSchema: true}},
 	// Older ones: several models, and no one price; the window is a low guess.
-	{names: "grok-*", maker: xAI, window: 131072, blind: true, rank: 10, traits: wire.Traits{API: wire.APIResponses, Formats: true}},
+	{names: "grok-*", maker: xAI, window: 131072, noVision: true, rank: 10, traits: wire.Traits{API: wire.APIResponses, JSONSchema: true}},
 
 	// Mistral. Window and prices of Medium 3.5: docs.mistral.ai/models/model-cards/mistral-medium-3-5-26-04; of the rest docs.mistral.ai/models,
 	// where each row has several models, and no one price. Ids of calls have nine characters (models.md, row 14).
-	{names: "mistral-medium-latest mistral-medium-3* mistral-medium-26*", maker: mistral, window: 262144, prices: Prices{Input: 1.5, Output: 7.5}, rank: 80, traits: wire.Traits{Formats: true}},
-	{names: "mistral-small*", maker: mistral, window: 131072, rank: 70, traits: wire.Traits{Formats: true}},
-	{names: "mistral-large* mistral-medium*", maker: mistral, window: 131072, rank: 40, traits: wire.Traits{Formats: true}},
-	{names: "ministral* magistral* devstral* codestral*", maker: mistral, window: 131072, rank: 10, traits: wire.Traits{Formats: true}},
-	{names: "pixtral*", maker: mistral, window: 131072, rank: 5, traits: wire.Traits{Formats: true}},
+	{names: "mistral-medium-latest mistral-medium-3* mistral-medium-26*", maker: mistral, window: 262144, prices: Prices{Input: 1.5, Output: 7.5}, rank: 80, traits: wire.Traits{JSONSchema: true}},
+	{names: "mistral-small*", maker: mistral, window: 131072, rank: 70, traits: wire.Traits{JSONSchema: true}},
+	{names: "mistral-large* mistral-medium*", maker: mistral, window: 131072, rank: 40, traits: wire.Traits{JSONSchema: true}},
+	{names: "ministral* magistral* devstral* codestral*", maker: mistral, window: 131072, rank: 10, traits: wire.Traits{JSONSchema: true}},
+	{names: "pixtral*", maker: mistral, window: 131072, rank: 5, traits: wire.Traits{JSONSchema: true}},
 
 	// Moonshot. platform.moonshot.ai: K2.5 to K3 take temperature 1 only; K2 is to end there with December 2026 (no day published).
 	// Windows: platform.kimi.ai/docs/models, and context_length of its /v1/models; prices unlisted.
 	{names: "kimi-k3*", maker: moonshot, window: 262144, rank: 80, traits: wire.Traits{NoTemperature: true, Efforts: []string{"low", "high", "max"}}},
 	{names: "kimi-k2.5* kimi-k2.6* kimi-k2.7*", maker: moonshot, window: 262144, rank: 60, traits: wire.Traits{NoTemperature: true}},
-	{names: "kimi-*", maker: moonshot, window: 131072, blind: true, rank: 10},
+	{names: "kimi-*", maker: moonshot, window: 131072, noVision: true, rank: 10},
 
 	// Models that people run at home have no row: their server says what they can do.
 }

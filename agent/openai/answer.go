@@ -11,36 +11,36 @@ import (
 	"dragoman/agent/wire"
 )
 
-// errNoChoices is a stream that ended well and said nothing.
+// errNoChoices is returned for a stream that ended properly but had no answer.
 var errNoChoices = errors.New("the answer has no choices")
 
-// answer gathers a stream into a response.
+// answer collects the chunks of a stream.
 type answer struct {
 	wire.Draft
-	pieces calls
-	begun  bool // a choice was seen
-	kept   kept
-	usual  usual
+	calls   calls
+	started bool // there was a choice
+	data    providerData
+	fast    fastPath
 }
 
-// Add takes one frame.
+// Add implements [wire.Answer].
 func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
-	if words, ok := a.usual.words(frame); ok {
-		return a.say(text(words), ""), nil
+	if content, ok := a.fast.text(frame); ok {
+		return a.addText(text(content), ""), nil
 	}
-	return a.addAny(frame)
+	return a.addChunk(frame)
 }
 
-// addAny takes one frame of any form.
-func (a *answer) addAny(frame []byte) (progress bool, err error) {
+// addChunk decodes a chunk of any form.
+func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(frame, &c); err != nil {
-		return false, fmt.Errorf("the stream has a chunk that cannot be read: %w", cause(err))
+		return false, fmt.Errorf("cannot read a chunk of the stream: %w", decodeError(err))
 	}
 	if c.Object == "error" {
-		return false, &wire.Failure{Data: bytes.Clone(frame)} // vLLM
+		return false, &wire.StreamError{Data: bytes.Clone(frame)} // vLLM
 	}
-	// A usage that says nothing takes nothing away from one before it.
+	// An empty usage does not replace an earlier one.
 	if u, _ := wire.ReadUsage(c.Usage); u != nil {
 		a.Usage = u
 	}
@@ -49,22 +49,22 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 		if choice.Index.Value != 0 {
 			continue
 		}
-		a.begun = true
+		a.started = true
 		d := &choice.Delta
 		if choice.Message != nil {
 			d = choice.Message
 		}
-		progress = a.take(d) || progress
-		if reason := wire.Loose(choice.FinishReason); reason != "" {
+		progress = a.addDelta(d) || progress
+		if reason := wire.LooseString(choice.FinishReason); reason != "" {
 			a.Finish = reason
 		}
 	}
-	a.usual.learn(frame, &c)
+	a.fast.learn(frame, &c)
 	return progress, nil
 }
 
-// cause keeps a decoder's error from showing what was decoded.
-func cause(err error) error {
+// decodeError returns err without the decoded text, which may be chat text.
+func decodeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s is a %s", wrong.Field, strings.Fields(wrong.Value + " value")[0])
@@ -72,42 +72,42 @@ func cause(err error) error {
 	return errors.New("it is not valid JSON")
 }
 
-// take reports whether d has a piece of the answer.
-func (a *answer) take(d *delta) (progress bool) {
+// addDelta reports whether d has a piece of the answer.
+func (a *answer) addDelta(d *delta) (progress bool) {
 	a.Refused = a.Refused || strings.TrimSpace(string(d.Refusal)) != ""
-	progress = a.say(d.Content+text(d.Refusal), a.kept.take(d))
+	progress = a.addText(d.Content+text(d.Refusal), a.data.add(d))
 	for i := range d.ToolCalls {
-		progress = a.pieces.add(&d.ToolCalls[i], i, len(d.ToolCalls)) || progress
+		progress = a.calls.add(&d.ToolCalls[i], i, len(d.ToolCalls)) || progress
 	}
 	return progress
 }
 
-// say passes on words and thoughts, and reports whether there were any.
-func (a *answer) say(words text, thoughts loose) bool {
-	said := wire.Clean(string(words))
-	a.Say(said)
-	return a.Show(said, string(thoughts))
+// addText passes on text and thoughts, and reports whether there were any.
+func (a *answer) addText(raw text, thoughts optionalText) bool {
+	content := wire.Clean(string(raw))
+	a.AddContent(content)
+	return a.Emit(content, string(thoughts))
 }
 
-// Finished reports whether there was a finish reason.
+// Finished reports whether the finish reason has arrived.
 func (a *answer) Finished() bool { return a.Finish != "" }
 
-// Check says what is wrong with an answer whose stream ended well.
+// Check implements [wire.Answer].
 func (a *answer) Check() error {
 	switch {
-	case !a.begun:
+	case !a.started:
 		return errNoChoices
 	case a.Finish == "error":
-		return errors.New("the server reports that it failed in the middle of the answer")
+		return errors.New("the server reports that it failed during the answer")
 	}
 	return nil
 }
 
-// Fill makes out the response that the answer came to.
+// Fill writes the response into out.
 func (a *answer) Fill(out *agent.Response) {
-	for _, p := range a.pieces.list {
-		a.Call(p.id, p.name, p.args.String())
+	for _, p := range a.calls.list {
+		a.AddCall(p.id, p.name, p.args.String())
 	}
-	a.Thought = a.kept.thoughts.Len() > 0
+	a.Thought = a.data.thoughts.Len() > 0
 	a.Draft.Fill(out, a.attached())
 }

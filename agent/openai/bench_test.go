@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// BenchmarkEncode writes a request with n messages before the newest and nine
-// tools, as most requests are.
+// BenchmarkEncode encodes a typical request: n messages before the newest, and
+// nine tools.
 func BenchmarkEncode(b *testing.B) {
 	for _, n := range []int{0, 20, 100} {
 		b.Run(fmt.Sprintf("history=%d", n), func(b *testing.B) {

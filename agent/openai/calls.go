@@ -6,36 +6,35 @@ import (
 	"strings"
 )
 
-// calls puts tool calls together from their pieces. The protocol says: the
-// first piece of a call has its id and name, and every piece its index.
-// Servers were seen to leave the index out, to use index 0 for every call, to
-// repeat id and name in each piece, to make up a new id for each piece, to
-// send names in pieces, and to send no ids at all.
+// calls joins the pieces of tool calls. By the protocol, the first piece of a
+// call has its id and name, and every piece has its index. Real servers leave
+// out the index, use index 0 for every call, repeat id and name in each piece,
+// make up a new id for each piece, split names, or send no ids at all.
 type calls struct {
-	list []*partial
+	list []*partialCall
 }
 
-type partial struct {
+type partialCall struct {
 	index int
 	id    string
 	name  string
 	args  strings.Builder
-	extra json.RawMessage // what the provider attached
+	extra json.RawMessage // attached by the provider
 }
 
-// add takes the piece at position pos of the count pieces in its chunk. It
-// reports whether there is anything in it.
+// add adds one piece: number pos of the count pieces in its chunk. It reports
+// whether the piece had any content.
 func (c *calls) add(d *toolCall, pos, count int) (progress bool) {
 	args := argumentText(d.Function.Arguments)
 	p, index := c.find(d, pos, count)
-	if p == nil || p.over(d) {
-		p = &partial{index: index}
+	if p == nil || p.superseded(d) {
+		p = &partialCall{index: index}
 		c.list = append(c.list, p)
 	}
 	if p.id == "" {
 		p.id = string(d.ID)
 	}
-	// A name that comes again is repeated; another is the rest of it.
+	// The same name again is a repetition; another text is the rest of the name.
 	if d.Function.Name != p.name {
 		p.name += d.Function.Name
 	}
@@ -46,7 +45,8 @@ func (c *calls) add(d *toolCall, pos, count int) (progress bool) {
 	return args != "" || d.ID != "" || d.Function.Name != ""
 }
 
-// extras are what is attached to the calls, by position; nil if that is nothing.
+// extras returns the attached data of the calls by position, or nil if there is
+// none.
 func (c *calls) extras() []json.RawMessage {
 	var out []json.RawMessage
 	for i, p := range c.list {
@@ -60,17 +60,17 @@ func (c *calls) extras() []json.RawMessage {
 	return out
 }
 
-// find returns the call that the piece may belong to, or nil, and the index of
-// a new one.
-func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
+// find returns the call that the piece probably belongs to, or nil, and the
+// index for a new call.
+func (c *calls) find(d *toolCall, pos, count int) (p *partialCall, index int) {
 	switch {
-	case d.Index.Said:
+	case d.Index.Valid:
 		index = int(d.Index.Value)
 	case count > 1:
 		index = pos
 	default:
-		// Without any index a piece continues the call of its id or
-		// the newest one.
+		// Without an index, a piece continues the call with its id, or else the
+		// newest call.
 		for _, p := range c.list {
 			if d.ID != "" && p.id == string(d.ID) {
 				return p, p.index
@@ -89,26 +89,27 @@ func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	return nil, index
 }
 
-// over reports whether d begins a new call instead of continuing p.
-func (p *partial) over(d *toolCall) bool {
+// superseded reports whether d begins a new call instead of continuing p.
+func (p *partialCall) superseded(d *toolCall) bool {
 	name := d.Function.Name
 	switch {
 	case name == "":
-		return false // a call has a name, so this is a piece of one
+		return false // a new call would have a name
 	case d.ID != "" && p.id != "" && string(d.ID) != p.id:
-		// Another id; unless the server makes one up for each piece.
-		return name != p.name || p.args.Len() == 0 || p.whole()
+		// Another id means another call, unless the server makes up an id for each
+		// piece.
+		return name != p.name || p.args.Len() == 0 || p.complete()
 	case d.ID != "" && string(d.ID) == p.id:
 		return false
 	default:
-		return p.whole()
+		return p.complete()
 	}
 }
 
-// whole reports whether the arguments so far are an object or a list. It reads
-// them only if they end like one: it is asked for each piece, and there may be
-// a megabyte of pieces.
-func (p *partial) whole() bool {
+// complete reports whether the arguments so far are an object or a list. It
+// parses them only if they end like one: complete is called for each piece, and
+// the pieces may add up to a megabyte.
+func (p *partialCall) complete() bool {
 	args := strings.TrimRight(p.args.String(), " \t\r\n")
 	return (strings.HasSuffix(args, "}") || strings.HasSuffix(args, "]")) && json.Valid([]byte(args))
 }

@@ -26,26 +26,26 @@ func TestToolCalls(t *testing.T) {
 	two := []sessions.ToolCall{call("a", "read_file", `{"path":"x"}`), call("b", "time", `{}`)}
 	for name, tc := range map[string]struct {
 		chunks [][]d
-		want   []sessions.ToolCall // an id of "" may be anything
+		want   []sessions.ToolCall // an id of "" matches any id
 	}{
-		"single":            {[][]d{{{at(0), "a", "read_file", ""}}, {{at(0), "", "", `{"path"`}}, {{at(0), "", "", `:"x"}`}}}, two[:1]},
-		"parallel":          {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}, {at(1), "b", "time", "{}"}}}, two},
-		"interleaved":       {[][]d{{{at(0), "a", "read_file", ""}}, {{at(1), "b", "time", ""}}, {{at(0), "", "", `{"path":`}}, {{at(1), "", "", "{"}}, {{at(0), "", "", `"x"}`}}, {{at(1), "", "", "}"}}}, two},
-		"no index":          {[][]d{{{nil, "a", "read_file", `{"path":`}}, {{nil, "", "", `"x"}`}}, {{nil, "b", "time", ""}}}, two},
-		"no index, by id":   {[][]d{{{nil, "a", "read_file", ""}}, {{nil, "b", "time", ""}}, {{nil, "a", "", `{"path":"x"}`}}, {{nil, "b", "", "{}"}}}, two},
-		"no index, at once": {[][]d{{{nil, "a", "read_file", `{"path":"x"}`}, {nil, "b", "time", "{}"}}}, two},
-		"no index, no ids":  {[][]d{{{nil, "", "read_file", `{"path":"x"}`}, {nil, "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
-		"one by one, bare":  {[][]d{{{nil, "", "read_file", `{"path":"x"}`}}, {{nil, "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
-		"index 0 reused":    {[][]d{{{at(0), "a", "read_file", `{"path":`}}, {{at(0), "", "", `"x"}`}}, {{at(0), "b", "time", ""}}}, two},
-		"index 0, one tool": {[][]d{{{at(0), "a", "time", ""}}, {{at(0), "b", "time", ""}}}, []sessions.ToolCall{call("a", "time", "{}"), call("b", "time", "{}")}},
-		"index 0, no ids":   {[][]d{{{at(0), "", "read_file", `{"path":"x"}`}}, {{at(0), "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
-		"index from 1":      {[][]d{{{at(1), "a", "read_file", `{"path":"x"}`}}, {{at(2), "b", "time", "{}"}}}, two},
-		"name in pieces":    {[][]d{{{at(0), "a", "read_", ""}}, {{at(0), "", "file", ""}}, {{at(0), "", "", `{"path":"x"}`}}}, two[:1]},
-		"all repeated":      {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "a", "read_file", `:"x"}`}}}, two[:1]},
-		"new id each piece": {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "zz", "", `:"x"}`}}}, two[:1]},
-		"id comes late":     {[][]d{{{at(0), "", "read_file", `{"path"`}}, {{at(0), "a", "", `:"x"}`}}}, two[:1]},
-		"same id twice":     {[][]d{{{at(0), "a", "time", "{}"}, {at(1), "a", "time", "{}"}}}, []sessions.ToolCall{call("a", "time", "{}"), call("", "time", "{}")}},
-		"broken arguments":  {[][]d{{{at(0), "a", "time", "{oops"}}}, []sessions.ToolCall{call("a", "time", "{oops")}},
+		"single":             {[][]d{{{at(0), "a", "read_file", ""}}, {{at(0), "", "", `{"path"`}}, {{at(0), "", "", `:"x"}`}}}, two[:1]},
+		"parallel":           {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}, {at(1), "b", "time", "{}"}}}, two},
+		"interleaved":        {[][]d{{{at(0), "a", "read_file", ""}}, {{at(1), "b", "time", ""}}, {{at(0), "", "", `{"path":`}}, {{at(1), "", "", "{"}}, {{at(0), "", "", `"x"}`}}, {{at(1), "", "", "}"}}}, two},
+		"no index":           {[][]d{{{nil, "a", "read_file", `{"path":`}}, {{nil, "", "", `"x"}`}}, {{nil, "b", "time", ""}}}, two},
+		"no index, by id":    {[][]d{{{nil, "a", "read_file", ""}}, {{nil, "b", "time", ""}}, {{nil, "a", "", `{"path":"x"}`}}, {{nil, "b", "", "{}"}}}, two},
+		"no index, at once":  {[][]d{{{nil, "a", "read_file", `{"path":"x"}`}, {nil, "b", "time", "{}"}}}, two},
+		"no index, no ids":   {[][]d{{{nil, "", "read_file", `{"path":"x"}`}, {nil, "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
+		"one by one, no ids": {[][]d{{{nil, "", "read_file", `{"path":"x"}`}}, {{nil, "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
+		"index 0 reused":     {[][]d{{{at(0), "a", "read_file", `{"path":`}}, {{at(0), "", "", `"x"}`}}, {{at(0), "b", "time", ""}}}, two},
+		"index 0, one tool":  {[][]d{{{at(0), "a", "time", ""}}, {{at(0), "b", "time", ""}}}, []sessions.ToolCall{call("a", "time", "{}"), call("b", "time", "{}")}},
+		"index 0, no ids":    {[][]d{{{at(0), "", "read_file", `{"path":"x"}`}}, {{at(0), "", "time", "{}"}}}, []sessions.ToolCall{call("", "read_file", `{"path":"x"}`), call("", "time", "{}")}},
+		"index from 1":       {[][]d{{{at(1), "a", "read_file", `{"path":"x"}`}}, {{at(2), "b", "time", "{}"}}}, two},
+		"name in pieces":     {[][]d{{{at(0), "a", "read_", ""}}, {{at(0), "", "file", ""}}, {{at(0), "", "", `{"path":"x"}`}}}, two[:1]},
+		"all repeated":       {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "a", "read_file", `:"x"}`}}}, two[:1]},
+		"new id each piece":  {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "zz", "", `:"x"}`}}}, two[:1]},
+		"id comes late":      {[][]d{{{at(0), "", "read_file", `{"path"`}}, {{at(0), "a", "", `:"x"}`}}}, two[:1]},
+		"same id twice":      {[][]d{{{at(0), "a", "time", "{}"}, {at(1), "a", "time", "{}"}}}, []sessions.ToolCall{call("a", "time", "{}"), call("", "time", "{}")}},
+		"broken arguments":   {[][]d{{{at(0), "a", "time", "{oops"}}}, []sessions.ToolCall{call("a", "time", "{oops")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Next(func(x *agenttest.Exchange) {
@@ -66,7 +66,7 @@ func TestToolCalls(t *testing.T) {
 			seen := make(map[string]bool)
 			for i := range got {
 				if got[i].ID == "" || seen[got[i].ID] {
-					t.Errorf("call %d has the id %q, which is empty or not its own", i, got[i].ID)
+					t.Errorf("call %d has the id %q, which is empty or not unique", i, got[i].ID)
 				}
 				seen[got[i].ID] = true
 				if i < len(tc.want) && tc.want[i].ID == "" {
@@ -99,22 +99,22 @@ func TestToolCallOddities(t *testing.T) {
 		x.End("length")
 	})
 	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Finish != "length" {
-		t.Errorf("a call cut by the length limit: %+v, %v, want the finish to say so", resp, err)
+		t.Errorf("a call cut by the length limit: %+v, %v, want Finish length", resp, err)
 	}
 	var _ agent.Model = m
 }
 
-// TestNamelessCalls: a model that calls a tool without naming it reads that
-// there is none, and may do better. One that goes on with it ends like any
-// other that repeats itself.
+// A model that calls a tool without a name is told that there is no such tool,
+// so that it can correct itself. If it repeats the call, the turn ends like any
+// other repetition.
 func TestNamelessCalls(t *testing.T) {
 	for _, tc := range []struct {
-		better bool
-		calls  int
-		want   string
+		corrects bool
+		calls    int
+		want     string
 	}{{true, 2, "Here you are."}, {false, 4, "I kept calling the tool unknown_tool"}} {
 		s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
-			if last := r.Messages[len(r.Messages)-1]; tc.better && last.Role == "tool" {
+			if last := r.Messages[len(r.Messages)-1]; tc.corrects && last.Role == "tool" {
 				return func(x *agenttest.Exchange) { x.Text("Here you are."); x.End("stop") }
 			}
 			return agenttest.DeltasReply([]agenttest.ToolDelta{{Index: agenttest.At(0), ID: "a", Name: " ", Arguments: "{}"}})
@@ -128,12 +128,12 @@ func TestNamelessCalls(t *testing.T) {
 			t.Errorf("Run() = %q, %v after %d calls; want %q after %d", res.Text, err, s.Count(), tc.want, tc.calls)
 		}
 		if m := res.Messages[2]; m.Role != sessions.RoleTool || !strings.Contains(m.Content, "there is no tool") || !strings.Contains(m.Content, "time") {
-			t.Errorf("the model reads %+v, want that there is no such tool, and which there are", m)
+			t.Errorf("the model reads %+v, want that there is no such tool and the names of the others", m)
 		}
 	}
 }
 
-// clock is a tool.
+// clock is a tool that always answers "noon".
 type clock struct{}
 
 func (clock) Spec() agent.Spec { return agent.Spec{Name: "time"} }

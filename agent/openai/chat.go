@@ -13,25 +13,24 @@ import (
 
 // Chat is the codec of chat completions.
 type Chat struct {
-	// written are the tools of the newest request that had others than the one
-	// before.
-	written atomic.Pointer[written]
+	// cache holds the encoded tools of the newest request.
+	cache atomic.Pointer[encodedTools]
 }
 
 var _ wire.Codec = (*Chat)(nil)
 
-// Path is that of chat completions.
+// Path implements [wire.Codec].
 func (*Chat) Path() string { return "/chat/completions" }
 
-// nearlyZero is sent for a temperature of 0, which go-openai leaves out. It is
-// low enough to always pick the likeliest token and high enough that servers
-// which divide by it in 32 bits do not overflow.
+// nearlyZero is sent for temperature 0, which go-openai leaves out. It is low
+// enough to always pick the likeliest token, and high enough that servers which
+// divide by it in 32 bits do not overflow.
 const nearlyZero = 1e-4
 
-// Encode writes the tools apart from the rest: they are the larger part of most
-// requests, so that all the calls that wait share them.
+// Encode encodes the tools separately. They are the larger part of most
+// requests, so all waiting calls share them.
 func (c *Chat) Encode(in *wire.Input) (net.Buffers, error) {
-	body, err := json.Marshal(request(in))
+	body, err := json.Marshal(newRequest(in))
 	if err != nil {
 		return nil, err
 	}
@@ -45,26 +44,26 @@ func (c *Chat) Encode(in *wire.Input) (net.Buffers, error) {
 	return net.Buffers{body[:len(body)-1], []byte(`,"tools":`), tools, []byte("}")}, nil
 }
 
-// requestBody is the library's request with messages of ours.
+// requestBody is go-openai's request with our own messages.
 type requestBody struct {
 	openai.ChatCompletionRequest
 	Messages []message `json:"messages"`
 }
 
-// Decode begins an answer.
+// Decode implements [wire.Codec].
 func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
-// request is all but the tools.
-func request(in *wire.Input) *requestBody {
+// newRequest returns the request without its tools.
+func newRequest(in *wire.Input) *requestBody {
 	r, t := in.Request, &in.Traits
-	out := &requestBody{Messages: messages(in)}
+	out := &requestBody{Messages: encodeMessages(in)}
 	out.Model, out.Stream, out.ReasoningEffort = in.To.Model, true, effort(in)
 	if t.CompletionTokens {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {
-		//lint:ignore SA1019 Servers other than OpenAI know only this one.
+		//lint:ignore SA1019 Servers other than OpenAI's know only this field.
 		out.MaxTokens = max(r.MaxTokens, 0)
 	}
 	if r.Temperature != nil && !t.NoTemperature {
@@ -73,7 +72,7 @@ func request(in *wire.Input) *requestBody {
 	if !t.NoUsage {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	if t.Formats && len(r.Format) > 0 {
+	if t.JSONSchema && len(r.Format) > 0 {
 		out.ResponseFormat = &openai.ChatCompletionResponseFormat{
 			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: "answer", Schema: r.Format},
@@ -82,25 +81,25 @@ func request(in *wire.Input) *requestBody {
 	return out
 }
 
-// effort is the reasoning effort to send; "" leaves it to the server.
+// effort returns the reasoning effort to send; "" leaves it to the server.
 func effort(in *wire.Input) string {
 	t := &in.Traits
-	if t.ToolsNeed != "" && len(in.Request.Tools) > 0 && !t.NoTools {
-		return t.ToolsNeed
+	if t.ToolsNeedEffort != "" && len(in.Request.Tools) > 0 && !t.NoTools {
+		return t.ToolsNeedEffort
 	}
 	return t.Effort(in.Request.Effort)
 }
 
-// written are tools and the JSON they were written as.
-type written struct {
+// encodedTools are tools and their JSON.
+type encodedTools struct {
 	specs []agent.Spec
 	json  []byte
 }
 
-// tools writes specs, or finds them written: they are almost always the list of
-// the request before, which nobody changes.
+// tools returns specs as JSON. The list is almost always that of the previous
+// request, and callers never change it, so it is encoded once.
 func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
-	if last := c.written.Load(); last != nil && len(last.specs) == len(specs) && &last.specs[0] == &specs[0] {
+	if last := c.cache.Load(); last != nil && len(last.specs) == len(specs) && &last.specs[0] == &specs[0] {
 		return last.json, nil
 	}
 	list := make([]openai.Tool, 0, len(specs))
@@ -111,7 +110,7 @@ func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
 	}
 	b, err := json.Marshal(list)
 	if err == nil {
-		c.written.Store(&written{specs, b})
+		c.cache.Store(&encodedTools{specs, b})
 	}
 	return b, err
 }

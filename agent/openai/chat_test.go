@@ -15,12 +15,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// chat is a model on a server of chat completions, without anything that
-// learns or falls back.
+// chat is a model on a server of chat completions that neither learns nor falls
+// back.
 type chat struct {
 	server *wire.Server
 	codec  *openai.Chat
-	in     wire.Input // but for the request
+	in     wire.Input // without the request
 }
 
 func (c *chat) Name() string { return c.in.To.Model }
@@ -60,7 +60,7 @@ func ask(text string) agent.Request {
 	return agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: text}}}
 }
 
-// complete gathers what was streamed.
+// complete also returns what was streamed.
 func complete(t *testing.T, m agent.Model, r agent.Request) (resp agent.Response, text, reasoning string, err error) {
 	t.Helper()
 	resp, err = m.Complete(t.Context(), r, func(d agent.Delta) {

@@ -9,52 +9,52 @@ import (
 	"dragoman/agent/wire"
 )
 
-// chunk is what we read of one frame. go-openai's own type knows neither
-// content in parts nor "reasoning", and takes twice as long to fill. Nothing in
-// it can make a frame unreadable but what the answer consists of: content, tool
-// calls and the reason that it ended. Of the rest, what is odd is not said.
+// chunk holds the fields that we read of one frame. go-openai's type does not
+// know content in parts or "reasoning", and takes twice as long to decode. A
+// frame is unreadable only if content, tool calls or the finish reason are.
+// Other fields of a wrong type are ignored.
 type chunk struct {
 	Choices []struct {
 		Index        wire.Number     `json:"index"`
 		Delta        delta           `json:"delta"`
-		Message      *delta          `json:"message"` // of a server that does not stream
+		Message      *delta          `json:"message"` // from a server that does not stream
 		FinishReason json.RawMessage `json:"finish_reason"`
 	} `json:"choices"`
 	Usage  json.RawMessage `json:"usage"`
-	Object word            `json:"object"`
+	Object anyString       `json:"object"`
 }
 
 type delta struct {
-	Content          text       `json:"content"`
-	Refusal          loose      `json:"refusal"`
-	ReasoningContent loose      `json:"reasoning_content"`
-	Reasoning        loose      `json:"reasoning"`
-	ToolCalls        []toolCall `json:"tool_calls"`
-	// What goes back to the provider: see attached.
+	Content          text         `json:"content"`
+	Refusal          optionalText `json:"refusal"`
+	ReasoningContent optionalText `json:"reasoning_content"`
+	Reasoning        optionalText `json:"reasoning"`
+	ToolCalls        []toolCall   `json:"tool_calls"`
+	// The provider wants these back: see attached.
 	Details json.RawMessage `json:"reasoning_details"`
 	Extra   json.RawMessage `json:"extra_content"`
 }
 
 type toolCall struct {
 	Index    wire.Number `json:"index"`
-	ID       word        `json:"id"`
+	ID       anyString   `json:"id"`
 	Function struct {
 		Name string `json:"name"`
-		// Arguments is a string, except on servers that send the object.
+		// Arguments is a string; some servers send the object itself.
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
 	Extra json.RawMessage `json:"extra_content"`
 }
 
-// text is a string, or a list of parts of which those of type text count.
+// text is a string, or a list of parts, of which only texts count.
 type text string
 
-// UnmarshalJSON accepts any value but a list that is none of parts; what is no
-// text is empty.
+// UnmarshalJSON accepts any value except a malformed list. A value without text
+// is empty.
 func (t *text) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
-		// A decoder for each word would be most of the work.
+		// This path saves a decoder for each word, which would be most of the work.
 		if plain := b[1 : len(b)-1]; !bytes.ContainsRune(plain, '\\') && utf8.Valid(plain) {
 			*t = text(plain)
 			return nil
@@ -77,28 +77,29 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// loose is a text that is fit to be kept, and that an answer can do without.
-type loose string
+// optionalText is a text that an answer can do without. Values of another type
+// are empty.
+type optionalText string
 
 // UnmarshalJSON accepts any value.
-func (l *loose) UnmarshalJSON(b []byte) error {
-	var said text
-	if said.UnmarshalJSON(b) == nil {
-		*l = loose(wire.Clean(string(said)))
+func (l *optionalText) UnmarshalJSON(b []byte) error {
+	var t text
+	if t.UnmarshalJSON(b) == nil {
+		*l = optionalText(wire.Clean(string(t)))
 	}
 	return nil
 }
 
-// word is a string, or any other value as it is written.
-type word string
+// anyString is a string, or any other value as it is written.
+type anyString string
 
 // UnmarshalJSON accepts any value.
-func (w *word) UnmarshalJSON(b []byte) error {
-	*w = word(wire.Loose(b))
+func (w *anyString) UnmarshalJSON(b []byte) error {
+	*w = anyString(wire.LooseString(b))
 	return nil
 }
 
-// argumentText is the text of a piece of arguments.
+// argumentText returns the text of a piece of arguments.
 func argumentText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {

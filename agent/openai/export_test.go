@@ -5,14 +5,13 @@ import (
 	"dragoman/agent/wire"
 )
 
-// Frames is what the answer of these frames comes to, read as fast as they allow
-// and as any frame is read. usual says that the last one is as usual after the
-// others.
-func Frames(frames ...[]byte) (fast, any agent.Response, shown [2]string, errs [2]error, usual bool) {
+// Frames decodes frames twice: with the fast path, and without it. usual
+// reports whether the fast path reads the last frame after the others.
+func Frames(frames ...[]byte) (fast, slow agent.Response, shown [2]string, errs [2]error, usual bool) {
 	read := func(i int, add func(*answer, []byte) (bool, error)) agent.Response {
 		a := &answer{Draft: wire.Draft{In: &wire.Input{Request: &agent.Request{}}, OnDelta: func(d agent.Delta) { shown[i] += d.Reasoning + "|" + d.Text + "|" }}}
 		for _, frame := range frames {
-			if _, usual = a.usual.words(frame); errs[i] == nil {
+			if _, usual = a.fast.text(frame); errs[i] == nil {
 				_, errs[i] = add(a, frame)
 			}
 		}
@@ -22,20 +21,21 @@ func Frames(frames ...[]byte) (fast, any agent.Response, shown [2]string, errs [
 		var out agent.Response
 		a.Fill(&out)
 		for i := range out.Message.ToolCalls {
-			out.Message.ToolCalls[i].ID = "" // one without an id gets another each time
+			out.Message.ToolCalls[i].ID = "" // missing ids are random
 		}
 		return out
 	}
-	any = read(1, (*answer).addAny)
+	slow = read(1, (*answer).addChunk)
 	fast = read(0, func(a *answer, frame []byte) (bool, error) { return a.Add("", frame) })
-	return fast, any, shown, errs, usual
+	return fast, slow, shown, errs, usual
 }
 
-// With is frame with other words, if it is as usual; "" otherwise.
-func With(frame, words string) string {
+// With returns frame with another text if the fast path reads frame; ""
+// otherwise.
+func With(frame, text string) string {
 	var a answer
-	if _, err := a.addAny([]byte(frame)); err != nil || a.usual.after == nil {
+	if _, err := a.addChunk([]byte(frame)); err != nil || a.fast.after == nil {
 		return ""
 	}
-	return string(a.usual.before) + words + string(a.usual.after)
+	return string(a.fast.before) + text + string(a.fast.after)
 }

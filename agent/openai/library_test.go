@@ -11,16 +11,16 @@ import (
 	"dragoman/agent/agenttest"
 )
 
-// Each fault of go-openai's client for which requests are sent and streams are
-// read by package wire: the library takes a failure for a whole answer, or
-// fails a good one, and we do not. Where the library is mended this fails, and
-// its client deserves another look.
+// This test shows why package wire sends requests and reads streams:
+// go-openai's client takes these failures for complete answers, or fails good
+// answers. If a fault is fixed there, the test fails, and the client deserves
+// another look.
 func TestFaultsOfTheLibrary(t *testing.T) {
 	const half = `data: {"choices":[{"index":0,"delta":{"content":"half "},"finish_reason":null}]}` + "\n\n"
 	const rest = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	for name, tt := range map[string]struct {
 		reply agenttest.Reply
-		good  bool // the answer is whole
+		good  bool // the answer is complete
 	}{
 		"a stream that is cut off between frames": {agenttest.RawReply(half), false},
 		"an error in a 200 that is no stream":     {agenttest.StatusReply(200, nil, `{"error":{"message":"overloaded"}}`), false},
@@ -34,20 +34,20 @@ func TestFaultsOfTheLibrary(t *testing.T) {
 		s := agenttest.Serve(t, agenttest.Options{})
 		s.Next(tt.reply)
 		if _, _, _, err := complete(t, model(t, s.URL()), ask("hi")); (err == nil) != tt.good {
-			t.Errorf("%s: ours says %v", name, err)
+			t.Errorf("%s: our client: %v", name, err)
 		}
 		s.Next(tt.reply)
 		config := openai.DefaultConfig("key")
 		config.BaseURL = s.URL()
 		err := withLibrary(t, openai.NewClientWithConfig(config))
 		if (err == nil) == tt.good {
-			t.Errorf("%s: the library says %v, which is right now", name, err)
+			t.Errorf("%s: the library returns %v, which is now right", name, err)
 		}
 	}
 }
 
-// withLibrary reads one answer with the library's client; nil says that it
-// takes the answer for whole.
+// withLibrary reads one answer with the library's client. nil means that the
+// library takes the answer for complete.
 func withLibrary(t *testing.T, c *openai.Client) error {
 	t.Helper()
 	stream, err := c.CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
@@ -67,25 +67,25 @@ func withLibrary(t *testing.T, c *openai.Client) error {
 	}
 }
 
-// The library refuses parameters by the model's name, whoever serves it; so it
-// never sees the name.
+// The library refuses parameters by the name of the model, whoever serves it.
+// So the library never sees the name.
 func TestLibraryJudgesNames(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	config := openai.DefaultConfig("key")
 	config.BaseURL = s.URL()
 	_, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
-		//lint:ignore SA1019 It is what the library judges.
+		//lint:ignore SA1019 The library judges this field.
 		MaxTokens: 5, Model: "o3-of-ours", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "hi"}},
 	})
 	if err == nil || s.Count() != 0 {
-		t.Errorf("the library asks for o3-of-ours with max_tokens: %v; it does not judge names any more", err)
+		t.Errorf("o3-of-ours with max_tokens: %v; the library no longer judges names", err)
 	}
 	m := model(t, s.URL())
 	m.in.To.Model = "o3-of-ours"
 	r := ask("hi")
 	r.MaxTokens = 5
 	if _, _, _, err := complete(t, m, r); err != nil {
-		t.Errorf("ours: %v", err)
+		t.Errorf("our client: %v", err)
 	}
 	var _ agent.Model = m
 }

@@ -10,38 +10,39 @@ import (
 	"dragoman/sessions"
 )
 
-// message is a message with what providers attach to it. The library's type has
-// no place for that, and its method writes each message twice.
+// message is a message with the data that providers attach. The library's type
+// has no place for them, and its MarshalJSON encodes each message twice.
 type message struct {
 	Role    string `json:"role"`
-	Content any    `json:"content,omitempty"` // a text or parts
-	*extras        // nil: nothing
+	Content any    `json:"content,omitempty"` // *string or parts
+	*extras        // may be nil
 	Calls   []call `json:"tool_calls,omitempty"`
 	CallID  string `json:"tool_call_id,omitempty"`
 }
 
-// call is a call with what a provider attached to it.
+// call is a tool call with attached data.
 type call struct {
 	openai.ToolCall
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-// messages are those of a request, as servers read them.
-func messages(in *wire.Input) []message {
+// encodeMessages returns the messages of a request as servers read them.
+func encodeMessages(in *wire.Input) []message {
 	r := in.Request
 	out := make([]message, 0, 1+len(r.Messages))
 	if r.System != "" {
 		out = append(out, message{Role: openai.ChatMessageRoleSystem, Content: &r.System})
 	}
 	for i := range r.Messages {
-		out = append(out, messageOf(in, &r.Messages[i]))
+		out = append(out, encodeMessage(in, &r.Messages[i]))
 	}
 	return out
 }
 
-// messageOf is m as servers read it. Name is left out: servers limit its
-// characters, and what the model should know of the sender is in the content.
-func messageOf(in *wire.Input, m *sessions.Message) message {
+// encodeMessage returns m as servers read it. It leaves out the name: servers
+// limit its characters, and the content already names the sender where the
+// model should know.
+func encodeMessage(in *wire.Input, m *sessions.Message) message {
 	out := message{Role: string(m.Role), CallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
 		out.Calls = append(out.Calls, call{ToolCall: openai.ToolCall{
@@ -56,7 +57,7 @@ func messageOf(in *wire.Input, m *sessions.Message) message {
 	}
 	switch {
 	case len(shown) > 0:
-		out.Content = parts(m.Content, shown)
+		out.Content = pictureParts(m.Content, shown)
 	case m.Content != "":
 		out.Content = &m.Content
 	}
@@ -66,9 +67,9 @@ func messageOf(in *wire.Input, m *sessions.Message) message {
 	return out
 }
 
-// parts are a text and the pictures that came with it. The line that names
-// each picture is in the text already.
-func parts(text string, shown []wire.Picture) []openai.ChatMessagePart {
+// pictureParts returns a text and its pictures as parts. The text already has a
+// line for each picture.
+func pictureParts(text string, shown []wire.Picture) []openai.ChatMessagePart {
 	out := make([]openai.ChatMessagePart, 0, 1+len(shown))
 	out = append(out, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
 	for _, p := range shown {
@@ -78,7 +79,7 @@ func parts(text string, shown []wire.Picture) []openai.ChatMessagePart {
 	return out
 }
 
-// extras are what providers put beside a message as a whole.
+// extras are the fields that providers add to a message.
 type extras struct {
 	ReasoningContent string            `json:"reasoning_content,omitempty"` // DeepSeek, Kimi, llama.cpp
 	Reasoning        string            `json:"reasoning,omitempty"`         // vLLM, Ollama, OpenRouter
@@ -86,26 +87,26 @@ type extras struct {
 	Extra            json.RawMessage   `json:"extra_content,omitempty"`     // Gemini
 }
 
-// attached is what a provider put beside a message of chat completions, under
-// the names that it has there.
+// attached is the stored form of what a provider attached to a message, under
+// the provider's field names.
 type attached struct {
 	extras
-	// Calls are the extra_content of the message's calls by position; null
-	// where a call has none.
+	// Calls are the extra_content of the calls by position; null if a call has
+	// none.
 	Calls []json.RawMessage `json:"calls,omitempty"`
 }
 
-// skipSignature is the signature that Gemini documents for calls which another
-// model made.
+// skipSignature is Gemini's documented signature for calls that another model
+// made.
 var skipSignature = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
-// attachedTo is what goes back with m: what this provider attached, and what it
-// wants with calls that came from elsewhere. Nil: nothing.
+// attachedTo returns the data to send with m: what this provider attached, and
+// what it requires on calls of other models. It returns nil if there is none.
 func attachedTo(in *wire.Input, m *sessions.Message) *attached {
 	t := &in.Traits
-	owes := len(m.ToolCalls) > 0 && (t.OwnThoughts || t.Signatures)
+	owes := len(m.ToolCalls) > 0 && (t.NeedsReasoning || t.NeedsSignatures)
 	var raw json.RawMessage
-	if !in.Bare {
+	if !in.OmitAttached {
 		raw = m.AttachedBy(in.To)
 	}
 	if raw == nil && !owes {
@@ -113,12 +114,12 @@ func attachedTo(in *wire.Input, m *sessions.Message) *attached {
 	}
 	out := &attached{}
 	if raw != nil && json.Unmarshal(raw, out) != nil {
-		*out = attached{} // it was written by something else
+		*out = attached{} // it was not written by this package
 	}
-	if owes && t.OwnThoughts && out.ReasoningContent == "" {
-		out.ReasoningContent = " " // it must be there, and not empty
+	if owes && t.NeedsReasoning && out.ReasoningContent == "" {
+		out.ReasoningContent = " " // the field must be present and not empty
 	}
-	if owes && t.Signatures && len(out.Calls) == 0 {
+	if owes && t.NeedsSignatures && len(out.Calls) == 0 {
 		out.Calls = []json.RawMessage{skipSignature}
 	}
 	return out

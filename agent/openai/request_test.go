@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// inTurn is a transcript as requests have it: see [agent.Request].
+// inTurn returns msgs in the form that requests have: see [agent.Request].
 func inTurn(msgs ...sessions.Message) []sessions.Message {
 	return window.Alternate(window.Repair(msgs), "m")
 }
@@ -69,8 +69,7 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
-// TestToolsThatChange: tools are written once and used again, but never those
-// of another request.
+// The encoded tools are reused, but never for other tools.
 func TestToolsThatChange(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -94,7 +93,7 @@ func TestToolsThatChange(t *testing.T) {
 		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"b"}},"type":"function"}]`},
 	} {
 		if i == 5 {
-			copy(schema, `{"type":"object","title":"b"}`) // by whoever owns it
+			copy(schema, `{"type":"object","title":"b"}`) // its owner changes it
 		}
 		if _, _, _, err := complete(t, m, step.r); err != nil {
 			t.Fatal(err)
@@ -109,7 +108,7 @@ func TestToolsThatChange(t *testing.T) {
 	}
 }
 
-func TestRequestThatCannotBeWritten(t *testing.T) {
+func TestRequestThatCannotBeEncoded(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	r := ask("hi")
 	r.Tools = []agent.Spec{{Name: "broken", Parameters: json.RawMessage(`{"type":`)}}

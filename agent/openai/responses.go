@@ -15,23 +15,23 @@ import (
 	"dragoman/sessions"
 )
 
-// Responses is OpenAI's responses API, without anything stored at the server:
-// each request has the whole conversation and the encrypted reasoning in it.
+// Responses is the codec of OpenAI's responses API. It stores nothing at the
+// server: each request has the whole conversation and the encrypted reasoning.
 //
-// Requests are go-openai's types. Only what these types lose is written here:
-// the place of reasoning items and their bytes (see [wire.Laid]), and that a
-// tool is not strict, which the API takes it to be unless it is told.
+// Requests use go-openai's types. By hand we write only what these types lose:
+// the place and the bytes of reasoning items (see [wire.Layout]), and that
+// tools are not strict, because the API's default is strict.
 type Responses struct{}
 
 var _ wire.Codec = Responses{}
 
-// Path follows the base URL.
+// Path implements [wire.Codec].
 func (Responses) Path() string { return "/responses" }
 
-// leastOutput is the smallest max_output_tokens that OpenAI takes.
-const leastOutput = 16
+// minOutputTokens is the smallest max_output_tokens that OpenAI accepts.
+const minOutputTokens = 16
 
-// Encode writes the body of a request.
+// Encode implements [wire.Codec].
 func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	r, t := in.Request, &in.Traits
 	out := openai.CreateResponseRequest{
@@ -42,11 +42,11 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 		Stream:         true,
 		Input:          []any{},
 	}
-	if reasons(in.To.Model) {
+	if canReason(in.To.Model) {
 		out.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
 	if n := max(r.MaxTokens, 0); n > 0 {
-		out.MaxOutputTokens = max(n, leastOutput)
+		out.MaxOutputTokens = max(n, minOutputTokens)
 	} else {
 		out.MaxOutputTokens = max(t.NeedsMaxTokens, 0)
 	}
@@ -56,7 +56,7 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	if effort := t.Effort(r.Effort); effort != "" {
 		out.Reasoning = &openai.ResponseReasoning{Effort: effort}
 	}
-	if len(r.Format) > 0 && t.Formats {
+	if len(r.Format) > 0 && t.JSONSchema {
 		out.Text = &openai.ResponseTextConfig{Format: &openai.ResponseTextFormat{Type: "json_schema", Name: "answer", Schema: r.Format}}
 	}
 	if !t.NoTools {
@@ -76,13 +76,13 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	return wire.Object(fields), nil
 }
 
-// plainModels begin the names of those that refuse to include reasoning:
+// nonReasoning are prefixes of models that refuse to include reasoning:
 // "Encrypted content is not supported with this model".
-var plainModels = []string{"gpt-3.5", "gpt-4", "chatgpt-4o"}
+var nonReasoning = []string{"gpt-3.5", "gpt-4", "chatgpt-4o"}
 
-func reasons(model string) bool {
+func canReason(model string) bool {
 	model = model[strings.LastIndexByte(model, '/')+1:]
-	return !slices.ContainsFunc(plainModels, func(p string) bool { return strings.HasPrefix(model, p) })
+	return !slices.ContainsFunc(nonReasoning, func(p string) bool { return strings.HasPrefix(model, p) })
 }
 
 func responseTools(specs []agent.Spec) (out []openai.ResponseTool) {
@@ -95,7 +95,7 @@ func responseTools(specs []agent.Spec) (out []openai.ResponseTool) {
 	return out
 }
 
-// itemList is the input of a request: items as JSON, one after the other.
+// itemList is the input of a request: items as JSON, separated by commas.
 type itemList struct {
 	bytes.Buffer
 	err error
@@ -145,13 +145,12 @@ func (l *itemList) user(in *wire.Input, m *sessions.Message) {
 	l.add(openai.ResponseInputMessage{Type: "message", Role: "user", Content: content})
 }
 
-// assistant writes the items of one answer. What was attached is held back
-// until the item that it belongs to: the API refuses reasoning after which
-// nothing comes.
+// assistant adds the items of one answer. It holds attached data back until the
+// next text or call: the API refuses reasoning that nothing follows.
 func (l *itemList) assistant(in *wire.Input, m *sessions.Message) {
-	var laid *wire.Laid
-	if !in.Bare {
-		laid = wire.ReadLaid(m, in.To)
+	var laid *wire.Layout
+	if !in.OmitAttached {
+		laid = wire.ReadLayout(m, in.To)
 	}
 	var held []string
 	flush := func() {
@@ -160,7 +159,7 @@ func (l *itemList) assistant(in *wire.Input, m *sessions.Message) {
 		}
 		held = nil
 	}
-	laid.Lay(m, &wire.Page{
+	laid.Visit(m, &wire.Visitor{
 		Raw: func(data string) { held = append(held, data) },
 		Text: func(text, phase string) {
 			flush()

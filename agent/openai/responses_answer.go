@@ -14,59 +14,59 @@ import (
 	"dragoman/sessions"
 )
 
-// responseEvent is what we read of an event. go-openai's type has an item
-// without its encrypted content and its phase, and copies the whole of each
-// event; nothing that is not read here makes an event unreadable.
+// responseEvent holds the fields that we read of an event. go-openai's type
+// loses an item's encrypted content and phase, and copies each whole event.
+// Fields that are not here cannot make an event unreadable.
 type responseEvent struct {
 	Type     openai.ResponseStreamEventType `json:"type"`
 	Item     json.RawMessage                `json:"item"`
 	Response json.RawMessage                `json:"response"`
 	Index    wire.Number                    `json:"output_index"`
-	// ItemID becomes that of Item, if it has one.
-	ItemID    loose `json:"item_id"`
-	Delta     loose `json:"delta"`
-	Text      loose `json:"text"`
-	Arguments loose `json:"arguments"`
-	Refusal   loose `json:"refusal"`
-	// Object is "response" where a server sends a response instead of a stream.
+	// ItemID becomes the id of Item, if Item has one.
+	ItemID    optionalText `json:"item_id"`
+	Delta     optionalText `json:"delta"`
+	Text      optionalText `json:"text"`
+	Arguments optionalText `json:"arguments"`
+	Refusal   optionalText `json:"refusal"`
+	// Object is "response" if the server sends a response instead of a stream.
 	Object string `json:"object"`
 }
 
-// responseItem is an item with what go-openai's type does not have.
+// responseItem is an item with the fields that go-openai's type lacks.
 type responseItem struct {
 	openai.ResponseOutputItem
-	Phase     loose `json:"phase"`
-	Encrypted loose `json:"encrypted_content"`
+	Phase     optionalText `json:"phase"`
+	Encrypted optionalText `json:"encrypted_content"`
 }
 
-// outputItem is one item of the output, as far as it has come.
+// outputItem is one item of the output so far.
 type outputItem struct {
-	index int
-	id    string
-	kind  string // message, function_call, reasoning or another
-	done  bool
-	text  strings.Builder // of a message, with its refusals
-	args  strings.Builder
-	call  sessions.ToolCall // without arguments
-	phase string
-	raw   string // of an item that is attached
-	shown bool   // some of its thoughts were
-	sep   bool   // a summary has ended, and another may begin
+	index         int
+	id            string
+	kind          string // message, function_call, reasoning or another
+	done          bool
+	text          strings.Builder // of a message, with its refusals
+	args          strings.Builder
+	call          sessions.ToolCall // without arguments
+	phase         string
+	raw           string // the whole item, if it is attached
+	thoughtsShown bool   // some thoughts were passed on
+	newPart       bool   // the next thought begins a new part of the summary
 }
 
-// responseAnswer gathers the events of one stream.
+// responseAnswer collects the events of one stream.
 type responseAnswer struct {
 	wire.Draft
 	items   []*outputItem
-	written bool // text was shown
+	hasText bool // text was passed on
 }
 
-// Decode begins an answer to in.
+// Decode implements [wire.Codec].
 func (Responses) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &responseAnswer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
-// Add takes one event.
+// Add implements [wire.Answer].
 func (a *responseAnswer) Add(event string, data []byte) (progress bool, err error) {
 	var e responseEvent
 	if json.Unmarshal(data, &e) != nil {
@@ -77,36 +77,36 @@ func (a *responseAnswer) Add(event string, data []byte) (progress bool, err erro
 	}
 	switch e.Type {
 	case openai.ResponseStreamEventOutputItemAdded, openai.ResponseStreamEventOutputItemDone:
-		return a.item(&e, e.Type == openai.ResponseStreamEventOutputItemDone)
+		return a.addItem(&e, e.Type == openai.ResponseStreamEventOutputItemDone)
 	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed, "response.done", "response.cancelled":
-		return a.end(&e, e.Response)
+		return a.finish(&e, e.Response)
 	case openai.ResponseStreamEventError:
-		return false, &wire.Failure{Data: bytes.Clone(data)}
+		return false, &wire.StreamError{Data: bytes.Clone(data)}
 	}
 	if take := responseEvents[e.Type]; take != nil {
 		return take(a, &e), nil
 	}
 	if e.Object == "response" && e.Type == "" {
-		return a.end(&e, data)
+		return a.finish(&e, data)
 	}
 	return false, nil
 }
 
-// responseEvents are those that bring a piece of an item.
+// responseEvents handle the events that carry a piece of an item.
 var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, e *responseEvent) bool{
 	openai.ResponseStreamEventOutputTextDelta: func(a *responseAnswer, e *responseEvent) bool {
-		return a.say(a.find(e, "message"), string(e.Delta))
+		return a.addText(a.find(e, "message"), string(e.Delta))
 	},
 	openai.ResponseStreamEventOutputTextDone: func(a *responseAnswer, e *responseEvent) bool {
-		return a.rest(a.find(e, "message"), string(e.Text))
+		return a.addRest(a.find(e, "message"), string(e.Text))
 	},
 	openai.ResponseStreamEventRefusalDelta: func(a *responseAnswer, e *responseEvent) bool {
 		a.Refused = true
-		return a.say(a.find(e, "message"), string(e.Delta))
+		return a.addText(a.find(e, "message"), string(e.Delta))
 	},
 	openai.ResponseStreamEventRefusalDone: func(a *responseAnswer, e *responseEvent) bool {
 		a.Refused = true
-		return a.rest(a.find(e, "message"), string(e.Refusal))
+		return a.addRest(a.find(e, "message"), string(e.Refusal))
 	},
 	openai.ResponseStreamEventFunctionArgumentsDelta: func(a *responseAnswer, e *responseEvent) bool {
 		it, args := a.find(e, "function_call"), string(e.Delta)
@@ -123,110 +123,111 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 		}
 		return args != ""
 	},
-	openai.ResponseStreamEventReasoningSummaryTextDelta: (*responseAnswer).muse,
-	openai.ResponseStreamEventReasoningTextDelta:        (*responseAnswer).muse,
-	"response.reasoning_summary.delta":                  (*responseAnswer).muse, // an older name
+	openai.ResponseStreamEventReasoningSummaryTextDelta: (*responseAnswer).addThought,
+	openai.ResponseStreamEventReasoningTextDelta:        (*responseAnswer).addThought,
+	"response.reasoning_summary.delta":                  (*responseAnswer).addThought, // an older name
 	openai.ResponseStreamEventReasoningSummaryPartDone: func(a *responseAnswer, e *responseEvent) bool {
 		it := a.find(e, "reasoning")
-		it.sep = it.shown
+		it.newPart = it.thoughtsShown
 		return false
 	},
 }
 
-// find returns the item that e speaks of, and begins one of kind if there is
-// none. Servers leave the index out, or make up an id for each event.
+// find returns the item that e belongs to, or a new one of that kind. Servers
+// may leave out the index, or make up an id for each event.
 func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 	var open *outputItem
 	for _, it := range slices.Backward(a.items) {
 		switch {
 		case it.kind != kind:
-		case e.Index.Said && it.index == int(e.Index.Value), !e.Index.Said && e.ItemID != "" && it.id == string(e.ItemID):
+		case e.Index.Valid && it.index == int(e.Index.Value), !e.Index.Valid && e.ItemID != "" && it.id == string(e.ItemID):
 			return it
 		case open == nil && !it.done:
 			open = it
 		}
 	}
-	if !e.Index.Said && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
+	if !e.Index.Valid && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
 		return open
 	}
-	return a.begin(e, kind)
+	return a.newItem(e, kind)
 }
 
-func (a *responseAnswer) begin(e *responseEvent, kind string) *outputItem {
+func (a *responseAnswer) newItem(e *responseEvent, kind string) *outputItem {
 	it := &outputItem{index: len(a.items), id: string(e.ItemID), kind: kind}
-	if e.Index.Said {
+	if e.Index.Valid {
 		it.index = int(e.Index.Value)
 	}
 	a.items = append(a.items, it)
 	return it
 }
 
-// say takes a piece of a message's text.
-func (a *responseAnswer) say(it *outputItem, text string) bool {
+// addText adds a piece of a message's text.
+func (a *responseAnswer) addText(it *outputItem, text string) bool {
 	if text == "" || it.done {
 		return false
 	}
-	if it.text.Len() == 0 && a.written {
-		text = "\n\n" + text // of a second message
+	if it.text.Len() == 0 && a.hasText {
+		text = "\n\n" + text // a second message
 	}
-	a.written = true
+	a.hasText = true
 	it.text.WriteString(text)
-	return a.Show(text, "")
+	return a.Emit(text, "")
 }
 
-// rest takes the whole text of one part of a message, of which all, some or
-// nothing has come.
-func (a *responseAnswer) rest(it *outputItem, whole string) bool {
-	so := strings.TrimPrefix(it.text.String(), "\n\n")
-	if more, found := strings.CutPrefix(whole, so); found {
-		return a.say(it, more)
+// addRest takes the whole text of a message's part and adds what has not
+// arrived yet.
+func (a *responseAnswer) addRest(it *outputItem, whole string) bool {
+	soFar := strings.TrimPrefix(it.text.String(), "\n\n")
+	if more, found := strings.CutPrefix(whole, soFar); found {
+		return a.addText(it, more)
 	}
 	return false
 }
 
-func (a *responseAnswer) muse(e *responseEvent) bool {
+func (a *responseAnswer) addThought(e *responseEvent) bool {
 	it := a.find(e, "reasoning")
 	if e.Delta == "" || it.done {
 		return false
 	}
-	a.think(it, string(e.Delta))
+	a.emitThought(it, string(e.Delta))
 	return true
 }
 
-func (a *responseAnswer) think(it *outputItem, text string) {
-	if it.sep {
+func (a *responseAnswer) emitThought(it *outputItem, text string) {
+	if it.newPart {
 		text = "\n\n" + text
 	}
-	it.sep, it.shown, a.Thought = false, true, true
-	a.Show("", text)
+	it.newPart, it.thoughtsShown, a.Thought = false, true, true
+	a.Emit("", text)
 }
 
-// item takes an item that begins or that is whole.
-func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err error) {
+// addItem takes an item that has begun, or one that is complete (done).
+func (a *responseAnswer) addItem(e *responseEvent, done bool) (progress bool, err error) {
 	var item responseItem
 	err = json.Unmarshal(e.Item, &item)
 	if item.Type == "" || err != nil && done && (item.Type == "message" || item.Type == "function_call") {
-		return false, wire.ErrBadEvent // what cannot be read of another item is not there
+		return false, wire.ErrBadEvent // other kinds of items are optional
 	}
-	e.ItemID = cmp.Or(loose(item.ID), e.ItemID)
+	e.ItemID = cmp.Or(optionalText(item.ID), e.ItemID)
 	it := a.find(e, item.Type)
-	// A server that gives each item the same index; unless it repeats itself.
+	// Some servers give each item the same index. Others send an item twice, which
+	// then has the same id.
 	if it.done && e.Type != "" && cmp.Or(item.CallID, item.ID) != cmp.Or(it.call.ID, it.id) {
-		it = a.begin(e, item.Type)
+		it = a.newItem(e, item.Type)
 	}
 	it.id = cmp.Or(it.id, string(e.ItemID))
 	switch {
 	case item.Type == "function_call":
-		progress = it.take(&item, done)
+		progress = it.addCall(&item, done)
 	case !done:
 	case item.Type == "message":
-		progress = a.message(it, &item)
+		progress = a.addMessage(it, &item)
 	case item.Type != "reasoning":
 		it.raw = string(e.Item)
 	default:
-		progress = a.summary(it, &item)
-		// One that has nothing in it would only be looked for at the server, which
-		// stored nothing.
+		progress = a.addSummary(it, &item)
+		// An empty reasoning item is useless: the server would look it up, and it
+		// stores nothing for us.
 		if item.Encrypted != "" || len(item.Content) > 0 {
 			it.raw = string(e.Item)
 		}
@@ -237,19 +238,19 @@ func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err e
 	return progress, nil
 }
 
-// message takes the whole of a message.
-func (a *responseAnswer) message(it *outputItem, item *responseItem) bool {
+// addMessage takes a complete message.
+func (a *responseAnswer) addMessage(it *outputItem, item *responseItem) bool {
 	var whole strings.Builder
 	for i := range item.Content {
 		c := &item.Content[i]
 		a.Refused = a.Refused || c.Refusal != ""
 		whole.WriteString(wire.Clean(c.Text + c.Refusal))
 	}
-	return a.rest(it, whole.String())
+	return a.addRest(it, whole.String())
 }
 
-// take takes a call.
-func (it *outputItem) take(item *responseItem, done bool) bool {
+// addCall takes a function call, begun or complete.
+func (it *outputItem) addCall(item *responseItem, done bool) bool {
 	it.call.ID = cmp.Or(item.CallID, it.call.ID)
 	it.call.Name = cmp.Or(item.Name, it.call.Name)
 	if done && item.Arguments != "" {
@@ -259,22 +260,23 @@ func (it *outputItem) take(item *responseItem, done bool) bool {
 	return item.Name != ""
 }
 
-// summary shows the thoughts of a whole item unless they were shown.
-func (a *responseAnswer) summary(it *outputItem, item *responseItem) bool {
-	if it.shown {
+// addSummary passes on the thoughts of a complete item, unless they arrived as
+// pieces.
+func (a *responseAnswer) addSummary(it *outputItem, item *responseItem) bool {
+	if it.thoughtsShown {
 		return false
 	}
 	for i := range item.Summary {
 		if text := wire.Clean(item.Summary[i].Text); text != "" {
-			a.think(it, text)
-			it.sep = true
+			a.emitThought(it, text)
+			it.newPart = true
 		}
 	}
-	return it.shown
+	return it.thoughtsShown
 }
 
-// end takes the last event: the whole response.
-func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress bool, err error) {
+// finish takes the last event, which holds the whole response.
+func (a *responseAnswer) finish(e *responseEvent, data json.RawMessage) (progress bool, err error) {
 	var r struct {
 		Status     openai.ResponseStatus             `json:"status"`
 		Error      json.RawMessage                   `json:"error"`
@@ -293,7 +295,7 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 		if len(r.Error) == 0 || r.Error[0] != '{' {
 			r.Error = json.RawMessage(`{"message":"the response failed"}`)
 		}
-		return false, &wire.Failure{Data: bytes.Clone(r.Error)}
+		return false, &wire.StreamError{Data: bytes.Clone(r.Error)}
 	case openai.ResponseStatusIncomplete:
 		a.Finish = "length"
 		if r.Incomplete != nil && r.Incomplete.Reason == "content_filter" {
@@ -303,23 +305,23 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 	if u, thought := wire.ReadUsage(r.Usage); u != nil {
 		a.Usage, a.Thought = u, a.Thought || thought
 	}
-	whole := 0
+	complete := 0
 	for _, it := range a.items {
 		if it.done {
-			whole++
+			complete++
 		}
 	}
-	if whole < len(r.Output) {
-		progress, err = a.output(r.Output)
+	if complete < len(r.Output) {
+		progress, err = a.addOutput(r.Output)
 	}
-	a.Over = err == nil
+	a.Ended = err == nil
 	return progress, err
 }
 
-// output takes the items of a server that did not send each when it was whole.
-func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err error) {
+// addOutput takes the items of a server that did not send an event for each.
+func (a *responseAnswer) addOutput(list []json.RawMessage) (progress bool, err error) {
 	for i, data := range list {
-		some, err := a.item(&responseEvent{Index: wire.Number{Value: float64(i), Said: true}, Item: data}, true)
+		some, err := a.addItem(&responseEvent{Index: wire.Number{Value: float64(i), Valid: true}, Item: data}, true)
 		if err != nil {
 			return progress, err
 		}
@@ -328,17 +330,17 @@ func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err erro
 	return progress, nil
 }
 
-// Fill makes out the response that the answer came to.
+// Fill writes the response into out.
 func (a *responseAnswer) Fill(out *agent.Response) {
 	slices.SortStableFunc(a.items, func(x, y *outputItem) int { return cmp.Compare(x.index, y.index) })
 	for _, it := range a.items {
 		switch it.kind {
 		case "message":
-			a.Text(it.text.String(), it.phase)
+			a.AddText(it.text.String(), it.phase)
 		case "function_call":
-			a.Call(it.call.ID, it.call.Name, it.args.String())
+			a.AddCall(it.call.ID, it.call.Name, it.args.String())
 		default:
-			a.Raw(it.raw)
+			a.AddRaw(it.raw)
 		}
 	}
 	a.Draft.Fill(out, a.Attached(nil))

@@ -17,7 +17,7 @@ import (
 
 var responsesServer = sessions.Provenance{API: wire.APIResponses, Host: "api.example.com", Model: "gpt-5.6"}
 
-// responsesBody is the body that r is sent as.
+// responsesBody returns the body of the request in.
 func responsesBody(t *testing.T, in *wire.Input) string {
 	t.Helper()
 	if in.To.Model == "" {
@@ -29,12 +29,12 @@ func responsesBody(t *testing.T, in *wire.Input) string {
 	}
 	body := string(bytes.Join(parts, nil))
 	if !json.Valid([]byte(body)) {
-		t.Fatalf("the body is no JSON: %s", body)
+		t.Fatalf("the body is not JSON: %s", body)
 	}
 	return body
 }
 
-// equalJSON compares two JSON texts by what they mean.
+// equalJSON compares two JSON texts by value.
 func equalJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var g, w any
@@ -46,8 +46,8 @@ func equalJSON(t *testing.T, got, want string) {
 	}
 }
 
-// decoded is the response that comes of events, one JSON object each, and what
-// was shown meanwhile.
+// decoded returns the response that events add up to, one JSON object each, and
+// what was streamed.
 func decoded(t *testing.T, c wire.Codec, to sessions.Provenance, events ...string) (out agent.Response, text, thoughts string) {
 	t.Helper()
 	a := c.Decode(&wire.Input{Request: &agent.Request{}, To: to}, func(d agent.Delta) {
@@ -59,7 +59,7 @@ func decoded(t *testing.T, c wire.Codec, to sessions.Provenance, events ...strin
 		if _, err := a.Add("", data); err != nil {
 			t.Fatalf("Add(%s): %v", e, err)
 		}
-		clear(data) // it is valid only during the call
+		clear(data) // Add may use it only during the call
 	}
 	if !a.Finished() {
 		t.Error("Finished() = false at the end")
@@ -89,7 +89,7 @@ func TestResponsesRequest(t *testing.T) {
 			Tools:     []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "note", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 			MaxTokens: 3, Temperature: &warm, Effort: "minimal", Key: "k1", Format: json.RawMessage(`{"type":"object"}`),
 		},
-		Traits:   wire.Traits{Formats: true, Efforts: []string{"none", "low", "high"}},
+		Traits:   wire.Traits{JSONSchema: true, Efforts: []string{"none", "low", "high"}},
 		Pictures: func(m *sessions.Message) []wire.Picture { return pictureIf(m.Content == "What is <this>?") },
 	}
 	body := responsesBody(t, in)
@@ -145,7 +145,7 @@ func TestResponsesTraits(t *testing.T) {
 	equalJSON(t, responsesBody(t, in), `{"model":"openai/gpt-4.1-mini","input":[],"stream":true,"store":false,"max_output_tokens":900}`)
 }
 
-// What a server attached has spaces, escapes and fields that nothing here knows.
+// Attached data with spaces, escapes and unknown fields.
 const (
 	responsesThought = `{"id":"rs_1", "type":"reasoning","summary":[{"type":"summary_text","text":"a <b> \u00e9"}],"encrypted_content":"gAAA+/=","new":[1e2]}`
 	responsesSecond  = `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"second"}`
@@ -185,12 +185,12 @@ func TestResponsesTurn(t *testing.T) {
 		t.Errorf("the response (-want +got):\n%s", diff)
 	}
 	if text != "Let me look." || thoughts != "a <b> é" {
-		t.Errorf("shown were %q and %q", text, thoughts)
+		t.Errorf("streamed %q and the thoughts %q", text, thoughts)
 	}
 }
 
-// What the server attached comes back to it in its place and byte for byte, also
-// from a store that writes JSON in its own way.
+// Attached data goes back in its place and byte for byte, even from a store
+// that writes JSON anew.
 func TestResponsesRoundTrip(t *testing.T) {
 	resp, _, _ := decoded(t, openai.Responses{}, responsesServer, responsesTurn...)
 	m := stored(t, resp.Message)
@@ -206,28 +206,28 @@ func TestResponsesRoundTrip(t *testing.T) {
 		calls = `{"type":"function_call","call_id":"call_a","name":"clock","arguments":"{\"zone\":\"UTC\"}"},{"type":"function_call","call_id":"call_b","name":"note","arguments":"{\"text\":\"x\"}"}`
 	)
 	if got, want := input(&wire.Input{}), "["+responsesThought+","+staff+","+responsesSecond+","+calls+"]"; got != want {
-		t.Errorf("the same server is sent\n%s\nwant\n%s", got, want)
+		t.Errorf("sent to the same server\n%s\nwant\n%s", got, want)
 	}
 	other := responsesServer
 	other.Model = "gpt-6"
-	for name, in := range map[string]*wire.Input{"another model": {To: other}, "bare": {Bare: true}} {
+	for name, in := range map[string]*wire.Input{"another model": {To: other}, "OmitAttached": {OmitAttached: true}} {
 		if got, want := input(in), "["+said+","+calls+"]"; got != want {
-			t.Errorf("%s is sent\n%s\nwant\n%s", name, got, want)
+			t.Errorf("%s: sent\n%s\nwant\n%s", name, got, want)
 		}
 	}
-	// Whatever became of the message meanwhile, all of it is sent.
+	// All of a message is sent, even if it was changed since.
 	m.Content, m.ToolCalls = "Changed.", m.ToolCalls[1:]
 	if got := input(&wire.Input{}); !strings.Contains(got, `"text":"Changed."`) || strings.Contains(got, "call_a") || !strings.Contains(got, "call_b") {
-		t.Errorf("a changed message is sent as %s", got)
+		t.Errorf("sent for a changed message: %s", got)
 	}
-	// Reasoning after which nothing comes is refused.
+	// The API refuses reasoning that nothing follows.
 	m.Content, m.ToolCalls = "Changed.", nil
 	if got := input(&wire.Input{}); strings.Contains(got, "rs_2") || !strings.Contains(got, "rs_1") {
-		t.Errorf("a message without its calls is sent as %s", got)
+		t.Errorf("sent for a message without its calls: %s", got)
 	}
 }
 
-// stored is m after a store that indents what it writes.
+// stored returns m as read back from a store that indents JSON.
 func stored(t *testing.T, m sessions.Message) (out sessions.Message) {
 	t.Helper()
 	data, err := json.MarshalIndent(m, "", "\t")
@@ -244,7 +244,7 @@ const wholeResponse = `{"id":"r","object":"response","status":"completed","error
 	{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello!"}]},
 	{"type":"function_call","call_id":"c","name":"clock","arguments":"{}"}],"usage":{"input_tokens":3,"output_tokens":2}}`
 
-// Servers that leave events out or repeat them.
+// Servers may leave out events or repeat them.
 func TestResponsesOddServers(t *testing.T) {
 	for name, events := range map[string][]string{
 		"only the end":  {`{"type":"response.completed","response":` + wholeResponse + `}`},
@@ -286,8 +286,8 @@ func TestResponsesOddServers(t *testing.T) {
 			if want := []sessions.ToolCall{{ID: "c", Name: "clock", Arguments: "{}"}}; !cmp.Equal(m.ToolCalls, want) {
 				t.Errorf("calls = %v, want %v", m.ToolCalls, want)
 			}
-			if laid := wire.ReadLaid(&m, responsesServer); laid == nil || len(laid.Parts) != 3 || laid.Parts[0].Raw != responsesThought {
-				t.Errorf("attached is %+v", laid)
+			if layout := wire.ReadLayout(&m, responsesServer); layout == nil || len(layout.Parts) != 3 || layout.Parts[0].Raw != responsesThought {
+				t.Errorf("layout = %+v", layout)
 			}
 			if resp.Usage == nil || resp.Usage.Input != 3 {
 				t.Errorf("usage = %v", resp.Usage)
@@ -346,7 +346,7 @@ func TestResponsesEnds(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if shown != resp.Message.Content {
-				t.Errorf("shown %q, kept %q", shown, resp.Message.Content)
+				t.Errorf("streamed %q, kept %q", shown, resp.Message.Content)
 			}
 		})
 	}
@@ -365,7 +365,7 @@ func TestResponsesFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := openai.Responses{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 			_, err := a.Add("", []byte(test.event))
-			var failure *wire.Failure
+			var failure *wire.StreamError
 			switch errors.As(err, &failure); {
 			case err == nil, a.Finished(), a.Check() == nil:
 				t.Errorf("Add = %v, Finished() = %v", err, a.Finished())
@@ -376,8 +376,8 @@ func TestResponsesFailures(t *testing.T) {
 	}
 }
 
-// A stream that is cut anywhere before its last event is no answer, and only
-// what brings something is progress.
+// A stream that is cut anywhere before its last event is an error. Only events
+// with a piece of the answer are progress.
 func TestResponsesCut(t *testing.T) {
 	a := openai.Responses{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 	for i, e := range responsesTurn[:len(responsesTurn)-1] {
@@ -385,9 +385,9 @@ func TestResponsesCut(t *testing.T) {
 		if err != nil || a.Finished() || a.Check() == nil {
 			t.Fatalf("after event %d: %v, Finished() = %v, Check() = %v", i, err, a.Finished(), a.Check())
 		}
-		brings := strings.Contains(e, `"delta":"`) || strings.Contains(e, `"arguments":"{`) || strings.Contains(e, `"name":"`)
-		if progress != brings {
-			t.Errorf("event %s: progress = %v", e, progress)
+		want := strings.Contains(e, `"delta":"`) || strings.Contains(e, `"arguments":"{`) || strings.Contains(e, `"name":"`)
+		if progress != want {
+			t.Errorf("event %s: progress = %v, want %v", e, progress, want)
 		}
 	}
 }
@@ -400,7 +400,7 @@ func FuzzResponses(f *testing.F) {
 	})
 }
 
-// fuzzCodec feeds c a line of data an event, and sends the answer back.
+// fuzzCodec decodes each line of data as an event, and sends the answer back.
 func fuzzCodec(t *testing.T, c wire.Codec, to sessions.Provenance, data []byte) {
 	var shown strings.Builder
 	a := c.Decode(&wire.Input{Request: &agent.Request{}, To: to}, func(d agent.Delta) { shown.WriteString(d.Text) })
@@ -413,15 +413,15 @@ func fuzzCodec(t *testing.T, c wire.Codec, to sessions.Provenance, data []byte) 
 	a.Fill(&resp)
 	m := resp.Message
 	if m.Content != shown.String() {
-		t.Errorf("shown %q, kept %q", shown.String(), m.Content)
+		t.Errorf("streamed %q, kept %q", shown.String(), m.Content)
 	}
 	for _, call := range m.ToolCalls {
 		if call.ID == "" || call.Name == "" || call.Arguments == "" {
-			t.Errorf("a tool call lacks something: %+v", call)
+			t.Errorf("a tool call has an empty field: %+v", call)
 		}
 	}
 	parts, err := c.Encode(&wire.Input{Request: &agent.Request{Messages: inTurn(m)}, To: to})
 	if body := bytes.Join(parts, nil); err != nil || !json.Valid(body) {
-		t.Errorf("sent back it is %s, %v", body, err)
+		t.Errorf("sent back: %s, %v", body, err)
 	}
 }

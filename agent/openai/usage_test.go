@@ -9,8 +9,7 @@ import (
 	"dragoman/sessions"
 )
 
-// TestOddUsage: whatever a server says of tokens, its answer is taken, and only
-// what can be true is counted.
+// An odd usage never costs the answer, and only plausible counts are kept.
 func TestOddUsage(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -58,10 +57,10 @@ func TestOddUsage(t *testing.T) {
 			t.Errorf("usage %s (-want +got):\n%s", tc.usage, diff)
 		}
 	}
-	// One that says nothing takes nothing from one that did.
+	// An empty usage does not replace an earlier one.
 	s.Next(agenttest.RawReply(`data: {"choices":[{"delta":{"content":"all well"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12,"completion_tokens":3}}` +
 		"\n\n" + `data: {"choices":[],"usage":{"prompt_tokens":"?"}}` + "\n\n"))
 	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || !cmp.Equal(resp.Usage, &sessions.Usage{Input: 12, Output: 3}) {
-		t.Errorf("after two usages: %+v, %v, want the one that says something", resp.Usage, err)
+		t.Errorf("after two usages: %+v, %v, want the first", resp.Usage, err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// talk is one conversation, whose messages are written to a store and read back
-// before every request.
+// talk is a conversation. Its messages pass through a store before every
+// request.
 type talk struct {
 	t *testing.T
 	m *provider.Model
@@ -24,8 +24,7 @@ func (k *talk) say(text string) {
 	k.r.Messages = append(k.r.Messages, sessions.Message{Role: sessions.RoleUser, Content: text})
 }
 
-// step makes one request, runs the calls that it comes to, and returns what was
-// said.
+// step makes one request, runs its calls, and returns the text.
 func (k *talk) step(calls int) string {
 	k.t.Helper()
 	data, err := json.MarshalIndent(k.r.Messages, "", "  ")
@@ -42,10 +41,10 @@ func (k *talk) step(calls int) string {
 	}
 	m := resp.Message
 	if len(m.ToolCalls) != calls || text != m.Content || (resp.Finish == "tool_calls") != (calls > 0) {
-		k.t.Fatalf("the response is %+v, want %d calls; shown was %q", resp, calls, text)
+		k.t.Fatalf("response = %+v, want %d calls; streamed %q", resp, calls, text)
 	}
 	if calls > 0 && m.Attached == nil {
-		k.t.Error("nothing is attached to the calls")
+		k.t.Error("the message with calls has no attached data")
 	}
 	k.r.Messages = append(k.r.Messages, m)
 	for i, c := range m.ToolCalls {
@@ -54,8 +53,8 @@ func (k *talk) step(calls int) string {
 	return text
 }
 
-// Two steps of tools, one of them of parallel calls, go through the APIs whose
-// servers want their thoughts back; each request after a restart.
+// A turn of two tool steps, one with parallel calls, works on the APIs that
+// want their thoughts back, with a restart before each request.
 func TestOtherAPIs(t *testing.T) {
 	for _, p := range []providers.Provider{providers.GPT56(), providers.GPT6Astra(), providers.Claude()} {
 		api := wire.APIResponses
@@ -71,25 +70,25 @@ func TestOtherAPIs(t *testing.T) {
 			k.r = agent.Request{System: "Be kind.", Key: "c1", Tools: []agent.Spec{{Name: "list"}, {Name: "time"}}}
 			k.say("hello")
 			if got := k.step(0); got != "heard: hello" {
-				t.Errorf("it says %q", got)
+				t.Errorf("answer = %q", got)
 			}
 			k.say("look\ncall time {\"zone\":\"UTC\"}\ncall time & list")
 			k.step(1)
 			k.step(2)
 			if got, want := k.step(0), "heard: look -> time 0 & list 1"; got != want {
-				t.Errorf("it says %q, want %q", got, want)
+				t.Errorf("answer = %q, want %q", got, want)
 			}
 			k.say("bye")
 			k.step(0)
 
-			// The beginning leaves, as it does for a summary.
+			// A summary would remove the beginning.
 			k.r.Messages = k.r.Messages[2:]
 			k.say("again\ncall list")
 			k.step(1)
 			k.step(0)
 
-			// An answer of another server's, in the middle of its tools. Its call is
-			// like none of this server's, which would miss its thoughts.
+			// An answer of another server in the middle of a turn. Its call is unlike
+			// those of this server, which would want its thoughts back.
 			k.r.Effort = "high"
 			k.say("other")
 			k.r.Messages = append(
@@ -97,17 +96,17 @@ func TestOtherAPIs(t *testing.T) {
 				sessions.Message{Role: sessions.RoleTool, ToolCallID: "functions.time:0", Content: "noon", Failed: true},
 			)
 			if got, want := k.step(0), "heard: other -> noon"; got != want {
-				t.Errorf("it says %q, want %q", got, want)
+				t.Errorf("answer = %q, want %q", got, want)
 			}
 			if refused := s.Refused(); len(refused) > 0 {
 				t.Errorf("the server refused %q", refused)
 			}
 			for _, r := range s.Requests() {
 				if path := (map[string]string{wire.APIResponses: "/responses", wire.APIMessages: "/messages"})[api]; r.Path != path {
-					t.Errorf("a request went to %s", r.Path)
+					t.Errorf("request to %s", r.Path)
 				}
 				if got := string(r.Fields["service_tier"]); got != `"auto"` {
-					t.Errorf("a field that was configured is %q", got)
+					t.Errorf("the configured field is %q", got)
 				}
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"dragoman/sessions"
 )
 
-// history is a request with n messages before the newest and nine tools.
+// history returns a request with n messages before the newest, and nine tools.
 func history(n int) agent.Request {
 	r := agent.Request{System: strings.Repeat("You are a helpful go-between. ", 30)}
 	for i := range n {
@@ -36,7 +36,7 @@ func history(n int) agent.Request {
 	return r
 }
 
-// BenchmarkComplete is one call over loopback, the fake server included.
+// BenchmarkComplete makes one call over loopback, including the fake server.
 func BenchmarkComplete(b *testing.B) {
 	s := agenttest.Serve(b, agenttest.Options{Recorded: -1})
 	for _, n := range []int{0, 20, 100} {
@@ -55,7 +55,7 @@ func BenchmarkComplete(b *testing.B) {
 	}
 }
 
-// streamOf is an answer of n chunks.
+// streamOf returns an answer of n chunks.
 func streamOf(n int) string {
 	const chunk = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"fake","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n"
 	return strings.Repeat(chunk, n) + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
@@ -68,7 +68,7 @@ func (c cannedStream) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c))), Request: req}, nil
 }
 
-// BenchmarkCPU is our side alone: no sockets, no server.
+// BenchmarkCPU measures our side alone: no sockets, no server.
 func BenchmarkCPU(b *testing.B) {
 	for _, n := range []int{10, 500} {
 		client := &http.Client{Transport: cannedStream(streamOf(n))}
@@ -87,7 +87,7 @@ func BenchmarkCPU(b *testing.B) {
 	}
 }
 
-// BenchmarkLibrary is go-openai alone reading the same stream, to know its
+// BenchmarkLibrary reads the same stream with go-openai alone, to measure its
 // share.
 func BenchmarkLibrary(b *testing.B) {
 	for _, n := range []int{10, 500} {

@@ -15,28 +15,28 @@ import (
 	"dragoman/sessions"
 )
 
-// blindServers are how servers refuse pictures that their model cannot see.
+// blindServers are the refusals of servers whose model cannot see pictures.
 var blindServers = map[string]struct {
 	status int
 	body   string
 }{
-	"llama.cpp":        {500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`},
-	"llama.cpp before": {500, `{"code":500,"message":"image input is not supported by this server","type":"server_error"}`},
-	"vLLM":             {400, `{"object":"error","message":"Qwen/Qwen3-8B is not a multimodal model None","type":"BadRequestError","param":null,"code":400}`},
-	"vLLM, limited":    {400, `{"error":{"message":"At most 0 image(s) may be provided in one prompt.","type":"BadRequestError","code":400}}`},
-	"Ollama":           {400, `{"error":{"message":"this model is missing data required for image input","type":"invalid_request_error"}}`},
-	"Ollama, string":   {400, `{"error":"This model does not support images"}`},
-	"OpenAI":           {400, `{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"messages.[0].content.[1].type","code":null}}`},
-	"OpenRouter":       {404, `{"error":{"message":"No endpoints found that support image input","code":404}}`},
-	"LM Studio":        {400, `{"error":"Model does not support images. Please use a model that does."}`},
-	"DeepSeek":         {400, `{"error":{"message":"Failed to deserialize the JSON body into the target type: messages[1]: unknown variant ` + "`image_url`, expected `text`" + ` at line 1 column 99","type":"invalid_request_error"}}`},
-	"Groq":             {400, `{"error":{"message":"messages[1].content must be a string","type":"invalid_request_error"}}`},
-	"FastAPI":          {422, `{"detail":[{"type":"string_type","loc":["body","messages",0,"content"],"msg":"Input should be a valid string","input":[{"type":"text"}]}]}`},
-	"in a 200":         {200, `{"error":{"message":"This model does not support image input","code":400}}`},
+	"llama.cpp":       {500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`},
+	"older llama.cpp": {500, `{"code":500,"message":"image input is not supported by this server","type":"server_error"}`},
+	"vLLM":            {400, `{"object":"error","message":"Qwen/Qwen3-8B is not a multimodal model None","type":"BadRequestError","param":null,"code":400}`},
+	"vLLM, limited":   {400, `{"error":{"message":"At most 0 image(s) may be provided in one prompt.","type":"BadRequestError","code":400}}`},
+	"Ollama":          {400, `{"error":{"message":"this model is missing data required for image input","type":"invalid_request_error"}}`},
+	"Ollama, string":  {400, `{"error":"This model does not support images"}`},
+	"OpenAI":          {400, `{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"messages.[0].content.[1].type","code":null}}`},
+	"OpenRouter":      {404, `{"error":{"message":"No endpoints found that support image input","code":404}}`},
+	"LM Studio":       {400, `{"error":"Model does not support images. Please use a model that does."}`},
+	"DeepSeek":        {400, `{"error":{"message":"Failed to deserialize the JSON body into the target type: messages[1]: unknown variant ` + "`image_url`, expected `text`" + ` at line 1 column 99","type":"invalid_request_error"}}`},
+	"Groq":            {400, `{"error":{"message":"messages[1].content must be a string","type":"invalid_request_error"}}`},
+	"FastAPI":         {422, `{"detail":[{"type":"string_type","loc":["body","messages",0,"content"],"msg":"Input should be a valid string","input":[{"type":"text"}]}]}`},
+	"in a 200":        {200, `{"error":{"message":"This model does not support image input","code":400}}`},
 }
 
-// seeing is a model on a server whose replies are a function of whether the
-// request has pictures.
+// seeing returns a model on a server whose reply depends on the number of
+// pictures in the request.
 func seeing(t *testing.T, reply func(pictures int) agenttest.Reply) (*provider.Model, *agenttest.Server, *bytes.Buffer) {
 	t.Helper()
 	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
@@ -49,7 +49,7 @@ func seeing(t *testing.T, reply func(pictures int) agenttest.Reply) (*provider.M
 	return m, s, log
 }
 
-// asked says how many pictures each request had.
+// asked returns the number of pictures in each request.
 func asked(s *agenttest.Server) string {
 	var all []string
 	for _, r := range s.Requests() {
@@ -64,9 +64,9 @@ func answered(t *testing.T, m *provider.Model, msgs ...sessions.Message) (string
 	return res.Message.Content, err
 }
 
-// A server that refuses pictures is asked again without them, and never shown
-// one again.
-func TestABlindServerIsAskedInWords(t *testing.T) {
+// If a server refuses pictures, the request is repeated without them, and later
+// requests have none.
+func TestPicturesAreLeftOut(t *testing.T) {
 	for name, refusal := range blindServers {
 		t.Run(name, func(t *testing.T) {
 			m, s, log := seeing(t, func(pictures int) agenttest.Reply {
@@ -85,14 +85,14 @@ func TestABlindServerIsAskedInWords(t *testing.T) {
 				t.Errorf("pictures in the requests: %s, want %s", got, want)
 			}
 			if n := strings.Count(log.String(), `learned="pictures=0"`); n != 1 {
-				t.Errorf("it is said %d times, want once:\n%s", n, log)
+				t.Errorf("logged %d times, want once:\n%s", n, log)
 			}
 		})
 	}
 }
 
-// A picture that the server cannot use does not make the model blind.
-func TestABadPictureIsLeftOut(t *testing.T) {
+// One picture that the server cannot use does not switch off all pictures.
+func TestBadPicture(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
 		body   string
@@ -100,7 +100,7 @@ func TestABadPictureIsLeftOut(t *testing.T) {
 	}{
 		"broken":    {400, `{"error":{"message":"You uploaded an unsupported image. Please make sure your image has of one of the following formats","code":"invalid_image_format"}}`, "1 0 1 0"},
 		"too large": {413, "", "1 0 1 0"},
-		"at a loss": {500, `{"error":{"message":"failed to decode image bytes"}}`, "1 0 1 0"},
+		"vague":     {500, `{"error":{"message":"failed to decode image bytes"}}`, "1 0 1 0"},
 	} {
 		m, s, log := seeing(t, func(pictures int) agenttest.Reply {
 			if pictures > 0 {
@@ -117,13 +117,13 @@ func TestABadPictureIsLeftOut(t *testing.T) {
 			t.Errorf("%s: pictures in the requests: %s, want %s", name, got, tt.want)
 		}
 		if strings.Contains(log.String(), "learned") {
-			t.Errorf("%s: the model counts as blind: %s", name, log)
+			t.Errorf("%s: the model now counts as blind: %s", name, log)
 		}
 	}
 }
 
-// A server that takes fewer pictures gets as many as it takes, the newest.
-func TestAServerThatTakesFewerPictures(t *testing.T) {
+// A server that accepts fewer pictures gets that many, the newest.
+func TestFewerPictures(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"message":"At most 2 image(s) may be provided in one request.","code":400}}`:                      "4 2 2",
 		`{"error":"this model only supports one image while more than one image requested"}`:                         "4 1 1",
@@ -147,7 +147,7 @@ func TestAServerThatTakesFewerPictures(t *testing.T) {
 	}
 }
 
-// Everything else stays what it is: one request, and its error.
+// Other errors are returned after one request.
 func TestOtherErrorsAreNotAboutPictures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pictures []string
@@ -157,10 +157,10 @@ func TestOtherErrorsAreNotAboutPictures(t *testing.T) {
 	}{
 		"no pictures": {nil, agenttest.StatusReply(500, nil, `{"error":{"message":"image input is not supported"}}`), "0", agent.ErrorTemporary},
 		"another":     {[]string{"dot"}, agenttest.Faults["bad-request"], "1", agent.ErrorInvalid},
-		"no time":     {[]string{"dot"}, agenttest.StatusReply(429, nil, `{"error":{"message":"too many images in a minute"}}`), "1", agent.ErrorTemporary},
+		"rate limit":  {[]string{"dot"}, agenttest.StatusReply(429, nil, `{"error":{"message":"too many images in a minute"}}`), "1", agent.ErrorTemporary},
 		"bad key":     {[]string{"dot"}, agenttest.Faults["unauthorized"], "1", agent.ErrorRefused},
 		"too long":    {[]string{"dot"}, agenttest.Faults["context-length"], "1", agent.ErrorContext},
-		"half said": {[]string{"dot"}, func(x *agenttest.Exchange) {
+		"half an answer": {[]string{"dot"}, func(x *agenttest.Exchange) {
 			x.Text("half ")
 			x.Raw("data: {\"error\":{\"message\":\"image input is not supported\"}}\n\n")
 		}, "1", agent.ErrorTemporary},
@@ -173,7 +173,7 @@ func TestOtherErrorsAreNotAboutPictures(t *testing.T) {
 			t.Errorf("%s: Complete = %v after %s, want a %s error after %s", name, err, asked(s), tt.kind, tt.want)
 		}
 		if strings.Contains(log.String(), "learned") {
-			t.Errorf("%s: the model counts as blind", name)
+			t.Errorf("%s: the model now counts as blind", name)
 		}
 	}
 }

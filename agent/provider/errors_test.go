@@ -17,8 +17,8 @@ import (
 	"dragoman/agent/provider"
 )
 
-// Every way in which a server fails is an error of the right kind, and none
-// shows the key.
+// Each fault of a server becomes an error of the right kind that does not show
+// the key.
 func TestFaults(t *testing.T) {
 	want := map[string]agent.ErrorKind{
 		"quota": agent.ErrorRefused, "unauthorized": agent.ErrorRefused, "leaky-key": agent.ErrorRefused,
@@ -27,8 +27,8 @@ func TestFaults(t *testing.T) {
 		"context-length": agent.ErrorContext, "bad-request": agent.ErrorInvalid,
 	}
 	s := agenttest.Serve(t, agenttest.Options{})
-	// Some faults are silence, which is waited for; in the others a slow
-	// machine must not look like that.
+	// Only the faults that are silence get a short timeout, so that a slow machine
+	// does not look silent in the others.
 	m := model(t, s.URL(), func(o *provider.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
 	hasty := model(t, s.URL(), func(o *provider.Options) {
 		o.FirstByteTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond
@@ -75,7 +75,7 @@ func TestErrorText(t *testing.T) {
 		"event-error": "it broke", "event-error-text": "it broke", "error-frame": "it broke",
 		"error-frame-space": "it broke", "error-late-key": "it broke", "error-line": "it broke", "comments-error": "it broke",
 		"error-in-200": "overloaded", "string-in-200": "overloaded", "error-string": "unexpectedly stopped",
-		"leaky-key": "[key]", "bad-gateway": "HTTP 502", "cut": "before the answer was whole",
+		"leaky-key": "[key]", "bad-gateway": "HTTP 502", "cut": "before the answer was complete",
 	} {
 		s.Next(agenttest.Faults[name])
 		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), want) {
@@ -111,7 +111,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestRefusal: the words of a refusal are the answer, which says that it is one.
+// The words of a refusal are the content, and Refused is set.
 func TestRefusal(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -141,7 +141,7 @@ func TestUnreachable(t *testing.T) {
 	_, _, _, err := complete(t, model(t, dead.URL), ask("hi"))
 	var me *agent.ModelError
 	if !errors.As(err, &me) || me.Kind != agent.ErrorTemporary || me.Status != 0 {
-		t.Errorf("nobody listens: %v, want temporary", err)
+		t.Errorf("no listener: %v, want temporary", err)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -152,9 +152,9 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A content filter that quotes what it refuses must not bring chat text into
-// errors and logs.
-func TestErrorsQuoteNobody(t *testing.T) {
+// A content filter that quotes the text it refuses must not bring chat text
+// into errors and logs.
+func TestErrorsHoldNoChatText(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
 	for _, quote := range []string{"my diagnosis is CANARYTEXT", "CANARYTEXT", `my\n  diagnosis is CANARYTEXT and more`} {
@@ -166,8 +166,8 @@ func TestErrorsQuoteNobody(t *testing.T) {
 	}
 }
 
-// A summary tells what people said, wherever in a request it stands.
-func TestErrorsQuoteNoSummary(t *testing.T) {
+// A summary holds people's words, wherever it is in the request.
+func TestErrorsHoldNoSummary(t *testing.T) {
 	const summary = "Anna's diagnosis is CANARYTEXT, and she asks for a second opinion."
 	for name, r := range map[string]agent.Request{
 		"in the system prompt": {System: "You help.\n\n<conversation_summary>\n" + summary + "\n</conversation_summary>"},

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// cooldown is how long a model is passed over after a failure that may pass.
-	// After a refusal, which takes a person to mend, it is ten times as long.
+	// cooldown is how long a model is skipped after a temporary failure. After a
+	// refusal, which a person must fix, it is ten times as long.
 	cooldown = 30 * time.Second
-	// longestPause bounds the pause that a server names.
+	// longestPause bounds the pause that a server asks for.
 	longestPause = 10 * time.Minute
 )
 
-// Fallback is a model over several: the first that is well answers. A failure
-// makes way for the next one only while nothing of the answer was shown, also
-// when the answer is tried again ([agent.Pin]), and only if it lies with the server: what is too long for one model or malformed
-// is the caller's matter. A model that failed is passed over for a while; if all
-// have, the one whose time ends first is asked all the same.
+// Fallback is a model made of several: the first available one answers. The
+// next one takes over only if the failure lies with the server, not with the
+// request, and only before any of the answer was shown, also in a later try
+// ([agent.Pin]). A model that failed is skipped for a while. If all have
+// failed, Fallback asks the one whose pause ends first.
 //
-// It is safe for concurrent use. The name of the model that answered stands in
-// the response's message.
+// It is safe for concurrent use. The response's message names the model that
+// answered.
 type Fallback struct {
-	log    *slog.Logger // is told who stands in for whom
+	log    *slog.Logger
 	models []agent.Model
 	mu     sync.Mutex
-	until  []time.Time // when each may be asked again
+	until  []time.Time // when each model may be asked again
 }
 
 var (
@@ -41,16 +41,17 @@ var (
 	_ agent.FallbackModel = (*Fallback)(nil)
 )
 
-// NewFallback makes a model of first and those that stand in for it, in order.
+// NewFallback returns a model that asks first, then others in order. It logs
+// each failure that lets another model answer.
 func NewFallback(first agent.Model, others []agent.Model, log *slog.Logger) *Fallback {
 	models := append([]agent.Model{first}, others...)
 	return &Fallback{log: log, models: models, until: make([]time.Time, len(models))}
 }
 
-// Name is that of the first model, whoever stands in for it.
+// Name returns the first model's name, whichever model answers.
 func (f *Fallback) Name() string { return f.models[0].Name() }
 
-// Names are those of all models.
+// Names returns the names of all models.
 func (f *Fallback) Names() (names []string) {
 	for _, m := range f.models {
 		names = append(names, m.Name())
@@ -58,31 +59,32 @@ func (f *Fallback) Names() (names []string) {
 	return names
 }
 
-// Abilities are those of the model that would be asked now.
-func (f *Fallback) Abilities() agent.Abilities { return agent.AbilitiesOf(f.models[f.order()[0]]) }
+// Abilities returns those of the model that would answer now.
+func (f *Fallback) Abilities() agent.Abilities { return agent.AbilitiesOf(f.models[f.available()[0]]) }
 
-// order is that in which the models are asked now: those that are well, else the
-// one whose time ends first.
-func (f *Fallback) order() (well []int) {
+// available returns the models to ask now, in order: those without a pause, or
+// else the one whose pause ends first.
+func (f *Fallback) available() (list []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, first := time.Now(), 0
 	for i := range f.models {
 		if !f.until[i].After(now) {
-			well = append(well, i)
+			list = append(list, i)
 		}
 		if f.until[i].Before(f.until[first]) {
 			first = i
 		}
 	}
-	if len(well) == 0 {
-		well = []int{first}
+	if len(list) == 0 {
+		list = []int{first}
 	}
-	return well
+	return list
 }
 
-// orderFor is that order, or the one model that people saw begin the answer.
-func (f *Fallback) orderFor(a *agent.Pin) []int {
+// candidates returns the models for one answer: only the model that people saw
+// begin it, if there is one.
+func (f *Fallback) candidates(a *agent.Pin) []int {
 	if a != nil && a.Shown {
 		for i := range f.models {
 			if f.models[i].Name() == a.Model {
@@ -90,20 +92,20 @@ func (f *Fallback) orderFor(a *agent.Pin) []int {
 			}
 		}
 	}
-	return f.order()
+	return f.available()
 }
 
-// Complete makes one call to each model until one answers; see [agent.Model].
-// If none does, the error is that of the first one asked whose trouble may pass.
+// Complete asks one model after the other until one answers; see [agent.Model].
+// If none does, it returns the first temporary error, or else the first error.
 func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	var failed *agent.ModelError
-	for _, i := range f.orderFor(r.Pin) {
-		begun := false
+	for _, i := range f.candidates(r.Pin) {
+		started := false
 		if r.Pin != nil {
 			r.Pin.Model = f.models[i].Name()
 		}
 		resp, err := f.models[i].Complete(ctx, r, func(d agent.Delta) {
-			begun = true
+			started = true
 			if onDelta != nil {
 				onDelta(d)
 			}
@@ -118,18 +120,18 @@ func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(a
 			return agent.Response{}, err
 		}
 		f.pause(i, time.Now().Add(cooldownAfter(me)))
-		if begun {
+		if started {
 			return agent.Response{}, err
 		}
 		if failed == nil || failed.Kind == agent.ErrorRefused && me.Kind == agent.ErrorTemporary {
 			failed = me
 		}
-		f.log.Warn("a model does not answer; the next one is asked", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
+		f.log.Warn("a model failed; asking the next one", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
 	}
 	return agent.Response{}, failed
 }
 
-// cooldownAfter is how long the model is passed over that failed so.
+// cooldownAfter returns how long to skip a model after failure e.
 func cooldownAfter(e *agent.ModelError) time.Duration {
 	switch {
 	case e.After > 0:
@@ -140,7 +142,7 @@ func cooldownAfter(e *agent.ModelError) time.Duration {
 	return cooldown
 }
 
-// pause passes a model over until then.
+// pause skips model i until then.
 func (f *Fallback) pause(i int, then time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"dragoman/sessions"
 )
 
-// scripted is a model that fails as it is told.
+// scripted is a model that fails with a given error.
 type scripted struct {
 	name  string
 	fails *agent.ModelError // nil: it answers
-	shows string            // before it fails
+	shows string            // streamed before it fails
 	asked int
 }
 
@@ -46,13 +46,13 @@ func TestFallbackAsksTheNextOne(t *testing.T) {
 		first scripted
 		want  string // the model that answers, or the kind of the error
 	}{
-		"well":         {scripted{}, "first"},
-		"temporary":    {scripted{fails: failing(agent.ErrorTemporary, 0)}, "second"},
-		"refused":      {scripted{fails: failing(agent.ErrorRefused, 0)}, "second"},
-		"too long":     {scripted{fails: failing(agent.ErrorContext, 0)}, "context"},
-		"invalid":      {scripted{fails: failing(agent.ErrorInvalid, 0)}, "invalid"},
-		"half of it":   {scripted{fails: failing(agent.ErrorTemporary, 0), shows: "half "}, "temporary"},
-		"shown, whole": {scripted{shows: "all"}, "first"},
+		"well":       {scripted{}, "first"},
+		"temporary":  {scripted{fails: failing(agent.ErrorTemporary, 0)}, "second"},
+		"refused":    {scripted{fails: failing(agent.ErrorRefused, 0)}, "second"},
+		"too long":   {scripted{fails: failing(agent.ErrorContext, 0)}, "context"},
+		"invalid":    {scripted{fails: failing(agent.ErrorInvalid, 0)}, "invalid"},
+		"half shown": {scripted{fails: failing(agent.ErrorTemporary, 0), shows: "half "}, "temporary"},
+		"all shown":  {scripted{shows: "all"}, "first"},
 	} {
 		first, second := tt.first, scripted{name: "second"}
 		first.name = "first"
@@ -69,8 +69,8 @@ func TestFallbackAsksTheNextOne(t *testing.T) {
 	}
 }
 
-// The pause that a server names belongs to the model: meanwhile another answers,
-// and after it, or after as long as is bearable, the model is asked again.
+// A model is skipped for as long as its server asks, but for ten minutes at
+// most. Meanwhile another model answers.
 func TestFallbackCoolsDown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fails *agent.ModelError
@@ -97,12 +97,12 @@ func TestFallbackCoolsDown(t *testing.T) {
 					t.Fatalf("%s answers, want second", got)
 				}
 				if got := f.Abilities().Window; got != len("second") {
-					t.Errorf("the abilities are those of another model than the one asked")
+					t.Errorf("Abilities are not those of the second model")
 				}
 				first.fails = nil
 				time.Sleep(tt.pause - time.Millisecond)
 				if got := answers(); got != "second" || first.asked != 1 {
-					t.Errorf("before its pause is over %s answers, and the first was asked %d times", got, first.asked)
+					t.Errorf("before the end of the pause %s answers, after %d calls to the first", got, first.asked)
 				}
 				time.Sleep(time.Millisecond)
 				if got := answers(); got != "first" {
@@ -113,8 +113,8 @@ func TestFallbackCoolsDown(t *testing.T) {
 	}
 }
 
-// If all have failed, the one whose pause ends first is asked nevertheless, and
-// its success ends the pause.
+// If all models have failed, the one whose pause ends first is asked. Its
+// success ends the pause.
 func TestFallbackAllFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := &scripted{name: "first", fails: failing(agent.ErrorRefused, 0)}
@@ -122,29 +122,30 @@ func TestFallbackAllFail(t *testing.T) {
 		f := provider.NewFallback(first, []agent.Model{second}, slog.New(slog.DiscardHandler))
 		_, err := f.Complete(t.Context(), ask("hi"), nil)
 		if err == nil || !strings.Contains(err.Error(), "temporary") {
-			t.Errorf("all fail: %v, want the trouble that may pass", err)
+			t.Errorf("all fail: %v, want the temporary error", err)
 		}
 		second.fails = nil
 		for range 2 {
 			if resp, err := f.Complete(t.Context(), ask("hi"), nil); err != nil || resp.Message.Model != "second" || first.asked != 1 {
-				t.Errorf("%s answers, %v, and the first was asked %d times", resp.Message.Model, err, first.asked)
+				t.Errorf("%s answers, %v, after %d calls to the first", resp.Message.Model, err, first.asked)
 			}
 		}
 	})
 }
 
-// An answer that people saw some of is finished by the model that began it, in
-// the same turn and when the turn runs again; one that nobody saw is not.
+// The model that began an answer which people saw also finishes it, in the same
+// turn and when the turn runs again. An answer that was not shown may come from
+// another model.
 func TestFallbackLeavesShownAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
-		broken  int  // streams of the first model that break
+		broken  int  // how many streams of the first model break
 		preview bool // people see the answer grow
 		want    string
 	}{
-		"shown":                  {1, true, "first"},
-		"shown, and a new run":   {4, true, "first"},
-		"nobody sees it grow":    {1, false, "second"},
-		"it never comes to more": {100, true, ""},
+		"shown":                {1, true, "first"},
+		"shown, and a new run": {4, true, "first"},
+		"not shown":            {1, false, "second"},
+		"it always breaks":     {100, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -161,20 +162,20 @@ func TestFallbackLeavesShownAnswers(t *testing.T) {
 				res, err := a.Run(t.Context(), turn)
 				if tt.broken >= 4 {
 					if err == nil || second.asked > 0 {
-						t.Fatalf("a half answer became %q, %v, and the second model was asked %d times", res.Text, err, second.asked)
+						t.Fatalf("half an answer became %q, %v, after %d calls to the second model", res.Text, err, second.asked)
 					}
 					res, err = a.Run(t.Context(), turn)
 				}
 				if tt.want == "" {
 					if err == nil || second.asked > 0 {
-						t.Errorf("Run = %q, %v, and the second model was asked %d times", res.Text, err, second.asked)
+						t.Errorf("Run = %q, %v, after %d calls to the second model", res.Text, err, second.asked)
 					}
 					return
 				}
 				if err != nil || res.Messages[len(res.Messages)-1].Model != tt.want || (second.asked > 0) != (tt.want == "second") {
 					t.Fatalf("%+v, %v; want an answer of %s after %q", res.Messages, err, tt.want, seen)
 				}
-				// The next answer is anybody's again.
+				// Any model may give the next answer.
 				turn.ID, first.broken = "t2", 100
 				first.silent = true
 				if res, err = a.Run(t.Context(), turn); err != nil || res.Messages[len(res.Messages)-1].Model != "second" {
@@ -185,10 +186,10 @@ func TestFallbackLeavesShownAnswers(t *testing.T) {
 	}
 }
 
-// breaking is a model whose stream breaks so often, and then it answers.
+// breaking is a model whose first streams break.
 type breaking struct {
 	broken int
-	silent bool // it breaks before it says anything
+	silent bool // it breaks before any text
 }
 
 func (b *breaking) Name() string { return "first" }

@@ -13,7 +13,7 @@ import (
 	"dragoman/agent/provider"
 )
 
-// canned answers every request with one body.
+// canned answers every request with the same body.
 type canned struct {
 	status int
 	body   io.Reader
@@ -37,8 +37,8 @@ const wholeStream = ": hello\n\n" +
 	`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"read_file","arguments":"{\"path\":"}}]}}]}` + "\n\n" +
 	`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"x\"}"}}]}}]}` + "\n\n"
 
-// However a stream is cut before its finish reason, and however the network
-// cuts it into reads, it is an error; and after it, it is whole.
+// A stream that is cut anywhere before its finish reason is an error, however
+// the network splits it. A cut after the finish reason does no harm.
 func TestEveryCut(t *testing.T) {
 	const finish = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
 	whole := wholeStream + finish + "\n\n"
@@ -73,14 +73,14 @@ func FuzzStream(f *testing.F) {
 			}
 			for _, c := range resp.Message.ToolCalls {
 				if c.ID == "" || c.Name == "" || c.Arguments == "" {
-					t.Errorf("a tool call lacks something: %+v", c)
+					t.Errorf("a tool call has an empty field: %+v", c)
 				}
 			}
 			return
 		}
 		var me *agent.ModelError
 		if !errors.As(err, &me) || me.Kind == "" {
-			t.Errorf("error %v is no ModelError", err)
+			t.Errorf("error %v is not a ModelError", err)
 		}
 		if strings.Contains(err.Error(), key) {
 			t.Errorf("the error shows the key: %v", err)
@@ -88,7 +88,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// json200 reports whether body may be one document instead of a stream.
+// json200 reports whether body may be one JSON document instead of a stream.
 func json200(body []byte) bool {
 	trimmed := bytes.TrimLeft(body, " \t\r\n\xef\xbb\xbf")
 	return len(trimmed) > 0 && trimmed[0] == '{'

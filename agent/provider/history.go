@@ -10,24 +10,24 @@ import (
 	"dragoman/sessions"
 )
 
-// shaped is a history as a model with these traits takes it. It is list itself
-// if there is nothing to change.
-func shaped(list []sessions.Message, t *wire.Traits) []sessions.Message {
-	calls := func(least int) bool {
+// adaptHistory returns list in a form that a model with these traits accepts.
+// It returns list itself if that is already so.
+func adaptHistory(list []sessions.Message, t *wire.Traits) []sessions.Message {
+	hasCalls := func(least int) bool {
 		return slices.ContainsFunc(list, func(m sessions.Message) bool { return len(m.ToolCalls) >= least })
 	}
 	switch {
-	case t.NoTools && calls(1):
-		return told(list)
-	case t.OneCall && calls(2):
+	case t.NoTools && hasCalls(1):
+		return toolsAsText(list)
+	case t.SingleCall && hasCalls(2):
 		return window.OneByOne(list)
 	}
 	return list
 }
 
-// told says in words which tools were called, for a model that has none: results
-// become a message of the user's side, so that the roles go on taking turns.
-func told(list []sessions.Message) []sessions.Message {
+// toolsAsText turns calls and results into text, for a model without tools.
+// Results become messages of the user, so that the roles still alternate.
+func toolsAsText(list []sessions.Message) []sessions.Message {
 	out := slices.Clone(list)
 	names := make(map[string]string)
 	for i := range out {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// withCalls is a conversation in which another model called two tools at once.
+// withCalls is a conversation in which another model made two calls at once.
 func withCalls() agent.Request {
 	return agent.Request{Messages: []sessions.Message{
 		{Role: sessions.RoleUser, Content: "what time is it, and where?"},
@@ -23,13 +23,13 @@ func withCalls() agent.Request {
 	}}
 }
 
-// A template that takes one call in a message, or none at all, gets the same
-// conversation in its own form, after one refusal.
+// A template that accepts one call per message, or none, gets the conversation
+// in a form that it accepts, after one refusal.
 func TestStrictHistory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		said    string
 		refused func(*agenttest.Request) bool
-		learnt  string
+		learned string
 		want    []string
 	}{
 		"one call": {
@@ -75,8 +75,8 @@ func TestStrictHistory(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("sent (-want +got):\n%s", diff)
 			}
-			if l := m.Learned(); len(l) != 1 || l[0].What != tt.learnt || !strings.Contains(strings.ToLower(l[0].Said), "jinja") {
-				t.Errorf("learnt %+v, want %s", l, tt.learnt)
+			if l := m.Learned(); len(l) != 1 || l[0].What != tt.learned || !strings.Contains(strings.ToLower(l[0].Said), "jinja") {
+				t.Errorf("learned %+v, want %s", l, tt.learned)
 			}
 		})
 	}

@@ -11,8 +11,9 @@ import (
 	"dragoman/agent/agenttest"
 )
 
-// TestCase28ContextWordings: what means that a request is too long, and what
-// only sounds like it: a limit on tokens in a time is no reason to cut.
+// This test has errors which say that a request is too long, and errors which
+// only sound like it: a limit on tokens per minute is no reason to shorten a
+// request.
 func TestCase28ContextWordings(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -112,8 +113,8 @@ func TestCase28ContextWordings(t *testing.T) {
 	}
 }
 
-// TestLimitThatNeverPasses: a request that alone is more than what the provider
-// allows in a minute is neither cut nor tried again for ten minutes.
+// A request that exceeds the provider's limit per minute by itself is neither
+// shortened nor retried.
 func TestLimitThatNeverPasses(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -147,7 +148,7 @@ func TestLimitThatNeverPasses(t *testing.T) {
 			t.Errorf("%s: %+v, want %s with %d and %d", tc.text, me, want, tc.limit, tc.asked)
 		}
 		if tc.limit > 0 && !strings.Contains(err.Error(), fmt.Sprintf("rate limit is smaller than the request (limit %d, requested %d)", tc.limit, tc.asked)) {
-			t.Errorf("the error says %v, want why waiting is no use", err)
+			t.Errorf("error = %v, want why waiting is useless", err)
 		}
 	}
 }

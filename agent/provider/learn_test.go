@@ -24,8 +24,8 @@ func whole() agent.Request {
 	return r
 }
 
-// refusing is a model on a server that refuses each body with one of the words
-// in it, the same way.
+// refusing returns a model on a server that refuses each body that contains one
+// of words.
 func refusing(t *testing.T, status int, body string, words ...string) (*provider.Model, *agenttest.Server) {
 	t.Helper()
 	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
@@ -38,12 +38,12 @@ func refusing(t *testing.T, status int, body string, words ...string) (*provider
 	}})
 	return model(t, s.URL(), func(o *provider.Options) {
 		o.API = wire.APIChat
-		o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, Formats: true} }
+		o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, JSONSchema: true} }
 	}), s
 }
 
-// What a server does not take is left out of the same request, and of every
-// later one.
+// A part that the server refuses is left out of the repeated request, and of
+// every later one.
 func TestLearning(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
@@ -73,23 +73,22 @@ func TestLearning(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(tt.want, whats(m.Learned())); diff != "" {
-				t.Errorf("learnt (-want +got):\n%s", diff)
+				t.Errorf("learned (-want +got):\n%s", diff)
 			}
-			// Another one that is told so needs no refusal.
+			// A model that starts with these lessons needs no refusal.
 			again := model(t, s.URL(), func(o *provider.Options) {
 				o.API, o.Learned = wire.APIChat, m.Learned()
-				o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, Formats: true} }
+				o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, JSONSchema: true} }
 			})
 			if _, _, _, err := complete(t, again, whole()); err != nil || s.Count() != 4 || !cmp.Equal(again.Learned(), m.Learned()) {
-				t.Errorf("told what was learnt: %v after %d requests, want 4; it knows %v", err, s.Count(), again.Learned())
+				t.Errorf("with the lessons: %v after %d requests, want 4; it knows %v", err, s.Count(), again.Learned())
 			}
 		})
 	}
 }
 
-// Nothing is learnt from a server that refuses whatever it is asked, that has
-// no time, or that does not know the key; and it is asked no more than it is
-// worth.
+// A server that refuses everything, is overloaded, or does not know the key
+// teaches nothing, and is not asked without end.
 func TestNothingToLearn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status, most int
@@ -97,19 +96,19 @@ func TestNothingToLearn(t *testing.T) {
 	}{
 		"refuses in circles": {400, 8, `{"error":{"message":"Unsupported: temperature, max_tokens, max_completion_tokens, stream_options, response_format, reasoning_effort, does not support tools"}}`},
 		"wrong key":          {401, 1, `{"error":{"message":"this key does not support tools"}}`},
-		"no time":            {429, 1, `{"error":{"message":"your tier does not support tools now"}}`},
+		"rate limit":         {429, 1, `{"error":{"message":"your tier does not support tools now"}}`},
 		"too long":           {400, 1, `{"error":{"message":"maximum context length is 9, temperature and tools are not supported"}}`},
 		"something else":     {400, 1, `{"error":{"message":"messages: roles must alternate"}}`},
 	} {
 		m, s := refusing(t, tt.status, tt.body, "{")
 		_, _, _, err := complete(t, m, whole())
 		if err == nil || s.Count() > tt.most || len(m.Learned()) != 0 {
-			t.Errorf("%s: %v after %d requests, learnt %v; want an error after at most %d", name, err, s.Count(), m.Learned(), tt.most)
+			t.Errorf("%s: %v after %d requests, learned %v; want an error after at most %d", name, err, s.Count(), m.Learned(), tt.most)
 		}
 	}
 }
 
-// Once something was shown a request is never made again.
+// A request is never repeated once some of its answer was shown.
 func TestNoSecondAnswer(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
 		return func(x *agenttest.Exchange) {
@@ -124,8 +123,8 @@ func TestNoSecondAnswer(t *testing.T) {
 	}
 }
 
-// A signature that the server does not know any more is left out once, and
-// nothing is learnt: the next one is good again.
+// A signature that the server no longer knows is left out once. That is no
+// lesson, because the next signature is good again.
 func TestBadSignature(t *testing.T) {
 	for _, body := range []string{
 		`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`,
@@ -141,12 +140,12 @@ func TestBadSignature(t *testing.T) {
 			},
 		})
 		if _, _, _, err := complete(t, m, r); err != nil || s.Count() != 2 || len(m.Learned()) != 0 {
-			t.Errorf("%s: %v after %d requests, learnt %v; want an answer after 2", body, err, s.Count(), m.Learned())
+			t.Errorf("%s: %v after %d requests, learned %v; want an answer after 2", body, err, s.Count(), m.Learned())
 		}
 	}
 }
 
-// A server without the responses API is asked by chat completions.
+// A server without the responses API gets chat completions.
 func TestNoSuchAPI(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL(), func(o *provider.Options) {
@@ -158,16 +157,16 @@ func TestNoSuchAPI(t *testing.T) {
 		}
 	}
 	if got := whats(m.Learned()); !cmp.Equal(got, []string{"api=chat"}) {
-		t.Errorf("learnt %v", got)
+		t.Errorf("learned %v", got)
 	}
 	fixed := model(t, s.URL(), func(o *provider.Options) { o.API = wire.APIResponses })
 	var me *agent.ModelError
 	if _, _, _, err := complete(t, fixed, ask("hi")); !errors.As(err, &me) || me.Cause != agent.CauseURL {
-		t.Errorf("with that API alone: %v, want a wrong URL", err)
+		t.Errorf("with only that API: %v, want a wrong URL", err)
 	}
 }
 
-// What is learnt is known to whoever asks what the model can do.
+// Abilities reflect the lessons.
 func TestAbilities(t *testing.T) {
 	m, _ := refusing(t, 400, `{"error":{"message":"this model does not support tools"}}`, `"tools"`)
 	if a := m.Abilities(); a.NoTools || !a.NoVision {
@@ -178,8 +177,8 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// What a server lists of efforts holds until it refuses one of them.
-func TestTakeEfforts(t *testing.T) {
+// The efforts in a server's list count until the server refuses one of them.
+func TestSetEfforts(t *testing.T) {
 	const body = `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'high' with this model. Supported values are: 'low'.","param":"reasoning_effort"}}`
 	refused := false
 	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
@@ -202,10 +201,10 @@ func TestTakeEfforts(t *testing.T) {
 		}
 	}
 	asked("max")
-	m.TakeEfforts([]string{"low", "high"})
+	m.SetEfforts([]string{"low", "high"})
 	asked("high")
 	refused = true
 	asked("low")
-	m.TakeEfforts([]string{"low", "high"})
+	m.SetEfforts([]string{"low", "high"})
 	asked("low")
 }

@@ -18,33 +18,33 @@ import (
 	"dragoman/sessions"
 )
 
-// Options say where the model is and how to talk to it. BaseURL and Name are
-// required.
+// Options describe a model and its server. BaseURL and Name are required.
 type Options struct {
-	// Options are those of the server.
+	// The server's options.
 	wire.Options
-	// Name is the model's name on the server. Any name works.
+	// Name is the model's name on the server. Any name is allowed.
 	Name string
-	// API is one of wire's constants; "" and "auto" choose by Traits, by the end
-	// of BaseURL, and by what the server refuses.
+	// API is one of wire's constants. "" and "auto" choose by Traits, by the end
+	// of BaseURL, and by the server's refusals.
 	API string
-	// Traits say what a model takes; nil is the table of agent/models. api is
-	// API, or the API whose address BaseURL is.
+	// Traits returns what a model accepts; nil is the table of agent/models. Its
+	// argument api is API, or the API that BaseURL names.
 	Traits func(base, model, api string) wire.Traits
-	// Body is added to that of every request. A field that is null is left out.
+	// Body is added to the body of every request. A null field removes the field
+	// of that name.
 	Body map[string]json.RawMessage
-	// Learned is what the model knows already: what Learned returned before.
+	// Learned are earlier lessons, from [Model.Learned].
 	Learned []Learned
-	// Window is for [agent.Abilities]; 0: unknown.
+	// Window is for [agent.Abilities], in tokens; 0: unknown.
 	Window int
-	// Files, if not nil, are where the pictures of people's messages are; then
-	// the model is shown them: of a request the newest ten, older ones leave
-	// five at a time. Without Files, and where a picture cannot be read, the
-	// message's text says what came with it.
+	// Files, if not nil, opens the pictures in people's messages, and the model
+	// is shown the newest ten. Older ones are removed five at a time. Without
+	// Files, or if a picture cannot be read, the model only reads the line of
+	// text about it.
 	Files Files
 	// MaxImageBytes bounds each picture; 0 is 5 MiB.
 	MaxImageBytes int64
-	// Logger is told what is learnt; nil discards that.
+	// Logger logs new lessons; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Model struct {
 	o      Options
 	server *wire.Server
 	codecs map[string]wire.Codec
-	auto   bool // the API is ours to choose
+	auto   bool // the configuration does not set the API
 	memory memory
 }
 
@@ -84,25 +84,25 @@ func New(o Options) (*Model, error) {
 	if m.codecs[traits.API] == nil {
 		return nil, fmt.Errorf("provider: new: there is no API called %q (want auto, chat, responses or messages)", traits.API)
 	}
-	m.memory.begin(traits, slices.DeleteFunc(slices.Clone(o.Learned), func(l Learned) bool {
+	m.memory.load(traits, slices.DeleteFunc(slices.Clone(o.Learned), func(l Learned) bool {
 		api, found := strings.CutPrefix(l.What, "api=")
 		return l.Name != o.Name || found && (!m.auto || m.codecs[api] == nil)
 	}))
 	return m, nil
 }
 
-// traits are what is known before the first request. named is the API whose
-// address the base URL is.
+// traits returns what is known before the first request. named is the API that
+// the base URL names, or "".
 func (m *Model) traits(named string) wire.Traits {
 	api := named
 	if !m.auto {
 		api = m.o.API
 	}
-	look := m.o.Traits
-	if look == nil {
-		look = func(base, model, api string) wire.Traits { return models.Lookup(base, model, api).Traits }
+	lookup := m.o.Traits
+	if lookup == nil {
+		lookup = func(base, model, api string) wire.Traits { return models.Lookup(base, model, api).Traits }
 	}
-	t := look(m.o.BaseURL, m.o.Name, api)
+	t := lookup(m.o.BaseURL, m.o.Name, api)
 	t.API = cmp.Or(api, t.API)
 	if t.API == "" || m.auto && m.codecs[t.API] == nil {
 		t.API = wire.APIChat
@@ -110,33 +110,33 @@ func (m *Model) traits(named string) wire.Traits {
 	return t
 }
 
-// Name is the model's name on the server.
+// Name returns the model's name on the server.
 func (m *Model) Name() string { return m.o.Name }
 
-// Abilities are what is known of the model now.
+// Abilities returns what is known of the model now.
 func (m *Model) Abilities() agent.Abilities {
-	k := m.memory.now()
-	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.most == 0, Window: m.o.Window}
+	k := m.memory.current()
+	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.maxPictures == 0, Window: m.o.Window}
 }
 
-// Close closes idle connections. Calls that run are not disturbed.
+// Close closes idle connections. Running calls go on.
 func (m *Model) Close() error { return m.server.Close() }
 
-// mostLessons bounds how often one request is made again.
-const mostLessons = 6
+// maxAdaptations bounds how often one request is repeated.
+const maxAdaptations = 6
 
-// Complete makes one call; see [agent.Model]. It is made again where the server
-// says what it does not take.
+// Complete makes one call; see [agent.Model]. It repeats the request, without
+// the refused part, if the server names that part.
 func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (resp agent.Response, err error) {
 	if err := ctx.Err(); err != nil {
 		return resp, err
 	}
-	t := &try{m: m, know: *m.memory.now(), r: &r, onDelta: onDelta}
+	t := &try{m: m, known: *m.memory.current(), r: &r, onDelta: onDelta}
 	for {
 		answer, err := t.ask(ctx)
 		if err == nil {
-			if len(t.learnt) > 0 {
-				m.remember(t.learnt)
+			if len(t.learned) > 0 {
+				m.remember(t.learned)
 			}
 			answer.Fill(&resp)
 			return resp, nil
@@ -145,42 +145,42 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 			return resp, ctx.Err()
 		}
 		if !t.adapt(err) {
-			return resp, wire.Discreet(err, &r)
+			return resp, wire.Redact(err, &r)
 		}
 	}
 }
 
-// try is one call on its way, with what is known and was just learnt.
+// try is one call, with its lessons so far.
 type try struct {
-	m       *Model
-	know    knowledge
-	r       *agent.Request
-	onDelta func(agent.Delta)
-	begun   bool // something was shown
-	bare    bool
-	shown   int // pictures in the newest request
-	learnt  []Learned
-	tries   int
+	m            *Model
+	known        knowledge
+	r            *agent.Request
+	onDelta      func(agent.Delta)
+	started      bool // some of the answer was shown
+	omitAttached bool
+	pictureCount int // of the newest request
+	learned      []Learned
+	tries        int
 }
 
 // ask makes one request.
 func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 	r := *t.r
-	r.Messages = shaped(r.Messages, &t.know.traits)
+	r.Messages = adaptHistory(r.Messages, &t.known.traits)
 	in := &wire.Input{
-		Request: &r, Traits: t.know.traits, Bare: t.bare, Extra: t.m.o.Body,
-		To: sessions.Provenance{API: t.know.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
+		Request: &r, Traits: t.known.traits, OmitAttached: t.omitAttached, Extra: t.m.o.Body,
+		To: sessions.Provenance{API: t.known.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
 	}
-	pictures := t.m.show(r.Messages, t.know.most)
-	in.Pictures = pictures.of
-	answer, err := t.m.server.Complete(ctx, t.m.codecs[t.know.traits.API], in, t.emit)
-	t.shown = pictures.shown
+	pictures := t.m.newPictureReader(r.Messages, t.known.maxPictures)
+	in.Pictures = pictures.read
+	answer, err := t.m.server.Complete(ctx, t.m.codecs[t.known.traits.API], in, t.emit)
+	t.pictureCount = pictures.shown
 	return answer, err
 }
 
-// emit passes a piece of the answer on.
+// emit passes on a piece of the answer.
 func (t *try) emit(d agent.Delta) {
-	t.begun = true
+	t.started = true
 	if t.onDelta != nil {
 		t.onDelta(d)
 	}

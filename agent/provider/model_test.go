@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const key = "sk-test-abcdefghijklmnopqrstuvwxyz0123456789"
 
-// model is a model on s with short patience.
+// model returns a model on url with short timeouts.
 func model(t testing.TB, url string, change ...func(*provider.Options)) *provider.Model {
 	t.Helper()
 	o := provider.Options{
@@ -46,7 +46,7 @@ func ask(text string) agent.Request {
 	return agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: text}}}
 }
 
-// complete gathers what was streamed.
+// complete also returns what was streamed.
 func complete(t *testing.T, m *provider.Model, r agent.Request) (resp agent.Response, text, reasoning string, err error) {
 	t.Helper()
 	resp, err = m.Complete(t.Context(), r, func(d agent.Delta) {
@@ -108,7 +108,7 @@ func TestUnusualSuccesses(t *testing.T) {
 				t.Errorf("Complete = %+v, streamed %q, %v", resp, text, err)
 			}
 			if took := time.Since(begun); took > 40*time.Second {
-				t.Errorf("it took %s, as if it had waited for the idle timeout of a minute", took)
+				t.Errorf("it took %s, so it waited for the idle timeout of a minute", took)
 			}
 		})
 	}
@@ -149,18 +149,18 @@ func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 		x.End("stop")
 	})
 	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "done" {
-		t.Errorf("comments as signs of life: %+v, %v", resp, err)
+		t.Errorf("comments as keep-alives: %+v, %v", resp, err)
 	}
 	for name, want := range map[string]string{"stall": "1s", "stall-at-start": "3s", "stall-header": "3s"} {
 		s.Next(agenttest.Faults[name])
-		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "nothing of an answer for "+want) {
-			t.Errorf("%s: %v, want nothing of an answer for %s", name, err, want)
+		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "no piece of the answer for "+want) {
+			t.Errorf("%s: %v, want no piece of the answer for %s", name, err, want)
 		}
 	}
 }
 
-// A server that has finished and does not say so costs a moment, not the whole
-// idle timeout.
+// A server that finishes without closing the stream costs a moment, not the
+// whole idle timeout.
 func TestStallAfterFinish(t *testing.T) {
 	t.Parallel()
 	s := agenttest.Serve(t, agenttest.Options{})
@@ -205,10 +205,10 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A busy machine may miss the moment that a call waits for that end; one
-	// that does not wait takes 20 connections.
+	// On a busy machine a call may miss that end. Without the wait there would be
+	// 20 connections.
 	if len(conns) > 5 {
-		t.Errorf("20 calls took %d connections, want 1 or little more", len(conns))
+		t.Errorf("20 calls took %d connections, want 1 or a few more", len(conns))
 	}
 }
 
@@ -229,15 +229,15 @@ func TestThousandCallsAtOnce(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]provider.Options{
-		"no URL":      {Name: "m"},
-		"no scheme":   {Options: wire.Options{BaseURL: "127.0.0.1:11434/v1"}, Name: "m"},
-		"wrong one":   {Options: wire.Options{BaseURL: "ftp://x/v1"}, Name: "m"},
-		"fragment":    {Options: wire.Options{BaseURL: "http://x/v1?key=secret#x"}, Name: "m"},
-		"API":         {Options: wire.Options{BaseURL: "http://x/v1"}, Name: "m", API: "soap"},
-		"no name":     {Options: wire.Options{BaseURL: "http://x/v1"}},
-		"key in bits": {Options: wire.Options{BaseURL: "http://x/v1", APIKey: "secret\nkey"}, Name: "m"},
-		"password":    {Options: wire.Options{BaseURL: "ftp://me:secret@x/v1"}, Name: "m"},
-		"control":     {Options: wire.Options{BaseURL: "http://me:secret@x/\x7f"}, Name: "m"},
+		"no URL":           {Name: "m"},
+		"no scheme":        {Options: wire.Options{BaseURL: "127.0.0.1:11434/v1"}, Name: "m"},
+		"wrong scheme":     {Options: wire.Options{BaseURL: "ftp://x/v1"}, Name: "m"},
+		"fragment":         {Options: wire.Options{BaseURL: "http://x/v1?key=secret#x"}, Name: "m"},
+		"API":              {Options: wire.Options{BaseURL: "http://x/v1"}, Name: "m", API: "soap"},
+		"no name":          {Options: wire.Options{BaseURL: "http://x/v1"}},
+		"key with newline": {Options: wire.Options{BaseURL: "http://x/v1", APIKey: "secret\nkey"}, Name: "m"},
+		"password":         {Options: wire.Options{BaseURL: "ftp://me:secret@x/v1"}, Name: "m"},
+		"control":          {Options: wire.Options{BaseURL: "http://me:secret@x/\x7f"}, Name: "m"},
 	} {
 		if _, err := provider.New(o); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: New = %v, want an error without the secret", name, err)

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"image"
-	_ "image/gif"  // a form of pictures
-	_ "image/jpeg" // another
-	_ "image/png"  // and another
+	_ "image/gif"  // decodes GIF
+	_ "image/jpeg" // decodes JPEG
+	_ "image/png"  // decodes PNG
 	"io"
 	"net/http"
 	"path"
@@ -15,27 +15,28 @@ import (
 	"dragoman/sessions"
 )
 
-// Files opens the files of messages by the name that they have there.
+// Files opens attachments by the file name in their message.
 type Files interface {
 	Open(file string) (io.ReadCloser, error)
 }
 
 const (
-	// mostImages is how many pictures a request shows, the newest.
-	mostImages = 10
-	// imageStep is how many older ones leave at a time: the beginning of the
-	// request, which servers remember, then changes with every fifth picture
-	// beyond the first ten and not with each.
+	// maxImages is the most pictures in a request, the newest.
+	maxImages = 10
+	// imageStep is how many older pictures are removed at a time. The cached
+	// beginning of the prompt then changes only with every fifth picture beyond
+	// the first ten.
 	imageStep = 5
-	// defaultImageBytes bounds a picture.
+	// defaultImageBytes is the default of Options.MaxImageBytes.
 	defaultImageBytes = 5 << 20
 )
 
-// forms are those of pictures that servers take, as sniffed.
-var forms = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
+// imageTypes are the types that servers accept, as http.DetectContentType names
+// them.
+var imageTypes = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
-// firstImage is the number, counting from 0, of the first picture that is
-// shown when there are so many and at most so many, which is not 0, may be.
+// firstImage returns the index of the first picture to show, out of images, if
+// at most most, which is not 0, may be shown.
 func firstImage(images, most int) int {
 	if images <= most {
 		return 0
@@ -44,7 +45,7 @@ func firstImage(images, most int) int {
 	return (images - most + step - 1) / step * step
 }
 
-// picturesOf are the files of the pictures of a person's message.
+// picturesOf returns the files of the pictures in a person's message.
 func picturesOf(m *sessions.Message) (files []string) {
 	if m.Role != sessions.RoleUser {
 		return nil
@@ -57,17 +58,16 @@ func picturesOf(m *sessions.Message) (files []string) {
 	return files
 }
 
-// shower hands out the pictures of a request, at most most, the newest, and
-// counts those that it handed out.
-type shower struct {
+// pictureReader returns the newest pictures of a request and counts them.
+type pictureReader struct {
 	m      *Model
-	hidden map[*sessions.Message]int // pictures of a message that are not shown
+	hidden map[*sessions.Message]int // how many pictures of a message are not shown
 	shown  int
 }
 
-// show is a shower for msgs.
-func (m *Model) show(msgs []sessions.Message, most int) *shower {
-	s, left := &shower{m: m, hidden: make(map[*sessions.Message]int)}, 0
+// newPictureReader returns a reader for at most most pictures of msgs.
+func (m *Model) newPictureReader(msgs []sessions.Message, most int) *pictureReader {
+	s, left := &pictureReader{m: m, hidden: make(map[*sessions.Message]int)}, 0
 	for i := range msgs {
 		left += len(picturesOf(&msgs[i]))
 	}
@@ -84,11 +84,11 @@ func (m *Model) show(msgs []sessions.Message, most int) *shower {
 	return s
 }
 
-// of returns the pictures of a message that the model is shown.
-func (s *shower) of(m *sessions.Message) []wire.Picture {
+// read returns the pictures of a message to show to the model.
+func (s *pictureReader) read(m *sessions.Message) []wire.Picture {
 	var out []wire.Picture
 	for _, file := range picturesOf(m)[s.hidden[m]:] {
-		p, err := s.m.picture(file)
+		p, err := s.m.readPicture(file)
 		if err != nil {
 			s.m.o.Logger.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
 			continue
@@ -101,12 +101,12 @@ func (s *shower) of(m *sessions.Message) []wire.Picture {
 
 var (
 	errImageSize = errors.New("provider: the picture is larger than allowed")
-	errImageForm = errors.New("provider: the picture is of a form that models are not shown")
+	errImageType = errors.New("provider: the picture has a type that models are not shown")
 )
 
-// picture reads a picture. What it is shows in its content, not in what a
-// stranger's program said.
-func (m *Model) picture(file string) (wire.Picture, error) {
+// readPicture reads a picture. Its type is detected from the content, because
+// the sender's claim may be wrong.
+func (m *Model) readPicture(file string) (wire.Picture, error) {
 	f, err := m.o.Files.Open(file)
 	if err != nil {
 		return wire.Picture{}, err
@@ -119,15 +119,15 @@ func (m *Model) picture(file string) (wire.Picture, error) {
 	switch {
 	case int64(len(b)) > m.o.MaxImageBytes:
 		return wire.Picture{}, errImageSize
-	case !forms[kind] || kind != "image/webp" && !decodable(b):
-		return wire.Picture{}, errImageForm
+	case !imageTypes[kind] || kind != "image/webp" && !decodable(b):
+		return wire.Picture{}, errImageType
 	}
 	return wire.Picture{MediaType: kind, Data: b}, nil
 }
 
-// decodable reports whether the beginning of a picture makes sense. A server
-// that cannot read one picture refuses the whole request, and every later one
-// with that picture in it.
+// decodable reports whether the header of a picture is valid. A server that
+// cannot decode one picture refuses the whole request, and every later one with
+// that picture.
 func decodable(b []byte) bool {
 	c, _, err := image.DecodeConfig(bytes.NewReader(b))
 	return err == nil && c.Width > 0 && c.Height > 0

@@ -19,7 +19,7 @@ import (
 	"dragoman/sessions"
 )
 
-// shelf are files by name.
+// shelf holds files by name.
 type shelf map[string][]byte
 
 func (s shelf) Open(file string) (io.ReadCloser, error) {
@@ -39,7 +39,7 @@ func dot(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// said is a person's message with pictures.
+// said returns a person's message with pictures.
 func said(text string, files ...string) sessions.Message {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text}
 	for _, f := range files {
@@ -48,7 +48,7 @@ func said(text string, files ...string) sessions.Message {
 	return m
 }
 
-// sent are the messages of the newest request, as JSON.
+// sent returns the messages of the newest request, as JSON.
 func sent(t *testing.T, s *agenttest.Server, m *provider.Model, msgs ...sessions.Message) []string {
 	t.Helper()
 	if _, _, _, err := complete(t, m, agent.Request{Messages: msgs}); err != nil {
@@ -97,13 +97,13 @@ func TestPicturesAreShown(t *testing.T) {
 	}
 	blind := model(t, s.URL())
 	if got := sent(t, s, blind, said("look", "dot")); got[0] != `{"role":"user","content":"look"}` {
-		t.Errorf("a model without eyes is sent %s", got[0])
+		t.Errorf("a model without vision is sent %s", got[0])
 	}
 }
 
-// Old pictures leave five at a time, so that two requests in a row nearly
+// Old pictures are removed five at a time, so that consecutive requests nearly
 // always begin alike.
-func TestOldPicturesLeave(t *testing.T) {
+func TestOldPicturesAreRemoved(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	files := shelf{"dot": dot(t)}
 	m := model(t, s.URL(), func(o *provider.Options) { o.Files = files })
@@ -118,7 +118,7 @@ func TestOldPicturesLeave(t *testing.T) {
 			}
 		}
 	}
-	// Of a message with several, the first ones leave.
+	// A message with several pictures loses its first ones.
 	got := sent(t, s, m, said("twelve", strings.Split(strings.Repeat("dot ", 12), " ")[:12]...))
 	if n := strings.Count(got[0], "image_url\":{"); n != 7 {
 		t.Errorf("%d pictures of twelve are shown, want 7", n)

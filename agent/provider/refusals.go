@@ -13,16 +13,13 @@ import (
 	"dragoman/sessions"
 )
 
-// A refusal is a way in which servers say that they do not take a part of the
-// request. The first one that matches teaches a lesson, and the request is made
-// again. All words are in lower case.
-
-// adapt changes t so that it is worth asking again after err; it reports
-// whether it did.
+// adapt changes t after a refusal so that the request is worth repeating. It
+// reports whether it did. The first function in refusals that matches teaches a
+// lesson. All words are in lower case.
 func (t *try) adapt(err error) bool {
 	var me *agent.ModelError
-	var said *wire.Said
-	if t.begun || t.tries >= mostLessons || !errors.As(err, &me) || !errors.As(me.Err, &said) {
+	var said *wire.ServerError
+	if t.started || t.tries >= maxAdaptations || !errors.As(err, &me) || !errors.As(me.Err, &said) {
 		return false
 	}
 	switch said.Status {
@@ -41,52 +38,56 @@ func (t *try) adapt(err error) bool {
 	return false
 }
 
-// refusals are in order: what names two things is about the first.
-var refusals = []func(t *try, said *wire.Said) bool{
-	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures,
-	teaches("tools=no", (*try).tools, (*wire.Said).RefusesTools),
-	// Templates that take one call in a message: those of Llama 3.1 to 3.3. The
-	// history has more where another model made them.
-	teaches("parallel_calls=no", always, says(`only supports? (?:a )?single tool[- ]calls?\b`)),
-	// Templates without tools that want user and assistant in turn. So they are in
-	// our requests, but for what tools answered.
-	teaches("tools=no", (*try).answered, says(`roles must alternate`)),
-	teaches("own_thoughts=yes", always, says(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)),
-	teaches("signatures=yes", always, says(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)),
-	(*try).badSignature, (*try).noEffort,
+// refusals are tried in order: an error that names two things is about the
+// first.
+var refusals = []func(t *try, said *wire.ServerError) bool{
+	(*try).otherAPI, (*try).noSuchAPI, (*try).picturesRefused,
+	teaches("tools=no", (*try).hasTools, (*wire.ServerError).RefusesTools),
+	// The templates of Llama 3.1 to 3.3 take one call per message. The history may
+	// have more calls of another model.
+	teaches("parallel_calls=no", always, matches(`only supports? (?:a )?single tool[- ]calls?\b`)),
+	// Templates without tools want user and assistant to alternate. In our requests
+	// they do, except for tool results.
+	teaches("tools=no", (*try).hasToolResults, matches(`roles must alternate`)),
+	teaches("own_thoughts=yes", always, matches(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)),
+	teaches("signatures=yes", always, matches(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)),
+	(*try).attachedRefused, (*try).effortRefused,
 	teaches("temperature=no", func(t *try) bool { return t.r.Temperature != nil }, refuses("temperature")),
-	(*try).tokensName,
+	(*try).tokensField,
 	teaches("usage=no", always, refuses("stream_options", "include_usage")),
 	teaches("response_format=no", func(t *try) bool { return len(t.r.Format) > 0 }, refuses("response_format", "json_schema", "text.format")),
 }
 
-// teaches is a refusal in such words of a request that has what they are about.
-func teaches(lesson string, about func(*try) bool, words func(*wire.Said) bool) func(*try, *wire.Said) bool {
-	return func(t *try, said *wire.Said) bool { return about(t) && words(said) && t.learn(lesson, said) }
+// teaches returns a refusal that matches if the request has the thing in
+// question (about) and the server's words match.
+func teaches(lesson string, about func(*try) bool, words func(*wire.ServerError) bool) func(*try, *wire.ServerError) bool {
+	return func(t *try, said *wire.ServerError) bool { return about(t) && words(said) && t.learn(lesson, said) }
 }
 
 func always(*try) bool { return true }
 
-// tools reports whether the request has any.
-func (t *try) tools() bool { return len(t.r.Tools) > 0 && !t.know.traits.NoTools }
+// hasTools reports whether the request has tools.
+func (t *try) hasTools() bool { return len(t.r.Tools) > 0 && !t.known.traits.NoTools }
 
-// answered reports whether the request has results of tools.
-func (t *try) answered() bool {
+// hasToolResults reports whether the request has results of tools.
+func (t *try) hasToolResults() bool {
 	return slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
 }
 
-// says are words of that form.
-func says(form string) func(*wire.Said) bool {
+// matches returns a function that matches a server's words with a pattern.
+func matches(form string) func(*wire.ServerError) bool {
 	words := lazily.Compile(form)
-	return func(said *wire.Said) bool { return words.Regexp().MatchString(said.Words) }
+	return func(said *wire.ServerError) bool { return words.Regexp().MatchString(said.Words) }
 }
 
-// unsupported is how servers say that they do not know or take a field.
+// unsupported matches the words of a server that does not know or accept a
+// field.
 var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
 
-// refuses are words about one of these fields of the body.
-func refuses(fields ...string) func(*wire.Said) bool {
-	return func(said *wire.Said) bool {
+// refuses returns a function that reports whether an error is about one of
+// these fields of the body.
+func refuses(fields ...string) func(*wire.ServerError) bool {
+	return func(said *wire.ServerError) bool {
 		return slices.ContainsFunc(fields, func(field string) bool {
 			return said.Param == field || strings.Contains(said.Words, field) && unsupported.Regexp().MatchString(said.Words)
 		})
@@ -99,45 +100,44 @@ var (
 	wantsChat      = lazily.Compile(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
 )
 
-// otherAPI is how OpenAI refuses tools by chat completions, and models that
-// only have one API.
-func (t *try) otherAPI(said *wire.Said) bool {
-	k := &t.know.traits
+// otherAPI handles models that have only one API, and OpenAI's refusal of tools
+// on chat completions.
+func (t *try) otherAPI(said *wire.ServerError) bool {
+	k := &t.known.traits
 	if wantsResponses.Regexp().MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
 		return true
 	}
 	if k.API == wire.APIResponses && wantsChat.Regexp().MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
 		return true
 	}
-	if t.tools() && k.ToolsNeed == "" && wantsNone.Regexp().MatchString(said.Words) {
+	if t.hasTools() && k.ToolsNeedEffort == "" && wantsNone.Regexp().MatchString(said.Words) {
 		return t.learn("tools_need=none", said)
 	}
 	return false
 }
 
-// switchTo switches to another API, if the choice is ours.
-func (t *try) switchTo(api string, said *wire.Said) bool {
+// switchTo switches to another API, unless the configuration sets one.
+func (t *try) switchTo(api string, said *wire.ServerError) bool {
 	return t.m.auto && t.m.codecs[api] != nil && t.learn("api="+api, said)
 }
 
-// noSuchAPI is a server that has chat completions and nothing else, which most
-// have not.
-func (t *try) noSuchAPI(said *wire.Said) bool {
+// noSuchAPI handles a server that has only chat completions, like most.
+func (t *try) noSuchAPI(said *wire.ServerError) bool {
 	switch said.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 	default:
 		return false
 	}
-	if t.know.traits.API == wire.APIChat || strings.Contains(said.Words, "model") {
+	if t.known.traits.API == wire.APIChat || strings.Contains(said.Words, "model") {
 		return false
 	}
 	return t.switchTo(wire.APIChat, said)
 }
 
-// tokensName is about the two names that the bound of an answer has.
-func (t *try) tokensName(said *wire.Said) bool {
+// tokensField handles the two names of the token limit.
+func (t *try) tokensField(said *wire.ServerError) bool {
 	const old, current = "max_tokens", "max_completion_tokens"
-	k := &t.know.traits
+	k := &t.known.traits
 	if t.r.MaxTokens <= 0 || k.API != wire.APIChat && k.API != "" {
 		return false
 	}
@@ -153,11 +153,11 @@ var (
 	choices     = lazily.Compile(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
 )
 
-// noEffort is about a reasoning effort that the model does not know: it names
-// those that it knows, or knows none.
-func (t *try) noEffort(said *wire.Said) bool {
-	k := &t.know.traits
-	needed := t.tools() && k.ToolsNeed != ""
+// effortRefused handles a reasoning effort that the model does not know. The
+// error may name the efforts that it knows.
+func (t *try) effortRefused(said *wire.ServerError) bool {
+	k := &t.known.traits
+	needed := t.hasTools() && k.ToolsNeedEffort != ""
 	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.Regexp().MatchString(said.Words) || !unsupported.Regexp().MatchString(said.Words) {
 		return false
 	}
@@ -173,7 +173,7 @@ func (t *try) noEffort(said *wire.Said) bool {
 		return t.learn("tools_need=", said) || t.learn("tools=no", said)
 	}
 	if slices.Contains(known, k.Effort(t.r.Effort)) {
-		known = nil // that was sent; it is about something else
+		known = nil // the list has the effort that was sent, so it is about something else
 	}
 	return t.learn("efforts="+strings.Join(known, " "), said)
 }
@@ -181,28 +181,24 @@ func (t *try) noEffort(said *wire.Said) bool {
 var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
 	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|thinking blocks?[^\n]{0,60}cannot be modified`)
 
-// badSignature is about what a provider attached and does not know any more.
-// Once more without it, and nothing to remember: the next message has its own.
-func (t *try) badSignature(said *wire.Said) bool {
-	if t.bare || !signatureBad.Regexp().MatchString(said.Words) {
+// attachedRefused handles attached data that its provider no longer accepts.
+// The request is repeated without it. There is no lesson, because the next
+// message has its own data.
+func (t *try) attachedRefused(said *wire.ServerError) bool {
+	if t.omitAttached || !signatureBad.Regexp().MatchString(said.Words) {
 		return false
 	}
-	t.bare = true
+	t.omitAttached = true
 	return true
 }
 
-// Some servers refuse a request for the pictures in it: the model has no eyes,
-// or it takes fewer than there are, or one of them is not to its liking. The
-// person gets an answer all the same: the request is made again without them,
-// and what the message's text says of each has to do.
+// pictureWords occur in all errors about pictures.
+var pictureWords = []string{"image", "picture", "vision", "multimodal", "multi-modal", "mmproj"}
 
-// sightWords are in whatever servers say of pictures.
-var sightWords = []string{"image", "picture", "vision", "multimodal", "multi-modal", "mmproj"}
-
-// blindWords are how servers say that a model has no eyes: llama.cpp, vLLM,
-// SGLang, Ollama, OpenAI, LM Studio, OpenRouter, LiteLLM, and those that know
-// only text in messages: DeepSeek, Groq, Mistral, FastAPI.
-var blindWords = []string{
+// noVisionPhrases say that a model cannot see pictures: llama.cpp, vLLM,
+// SGLang, Ollama, OpenAI, LM Studio, OpenRouter, LiteLLM, and servers whose
+// messages hold only text: DeepSeek, Groq, Mistral, FastAPI.
+var noVisionPhrases = []string{
 	"image input is not supported", "images are not supported", "image inputs are not supported", "image_url is not supported",
 	"not support image", "not support vision", "not support multimodal", "not support multi-modal", "not support picture",
 	"not a multimodal model", "not a vision model", "not multimodal", "not have vision", "no vision",
@@ -214,36 +210,39 @@ var blindWords = []string{
 	"input should be a valid string", "expected a string", "expected string",
 }
 
-// fewer are how servers say that they take fewer pictures in one request.
-var fewer = lazily.Compile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
+// pictureLimit matches the words of servers that accept fewer pictures in a
+// request.
+var pictureLimit = lazily.Compile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
 
-// pictures asks with fewer pictures, or none. That is remembered only where it
-// holds for every request.
-func (t *try) pictures(said *wire.Said) bool {
-	if t.shown == 0 {
+// picturesRefused handles a refusal because of pictures: the model sees none,
+// or fewer than the request has, or refuses one of them. The request is
+// repeated with fewer pictures or none, so that the person gets an answer; the
+// text names each picture. Only a limit for all requests becomes a lesson.
+func (t *try) picturesRefused(said *wire.ServerError) bool {
+	if t.pictureCount == 0 {
 		return false
 	}
 	most, lasting := 0, true
-	found := fewer.Regexp().FindStringSubmatch(said.Words)
+	found := pictureLimit.Regexp().FindStringSubmatch(said.Words)
 	switch {
 	case found != nil:
 		most = 1
 		if n, bad := strconv.Atoi(found[1] + found[2]); bad == nil {
 			most = n
 		}
-	case said.Mentions(blindWords):
-	case said.Mentions(sightWords), said.Status == http.StatusRequestEntityTooLarge:
+	case said.Mentions(noVisionPhrases):
+	case said.Mentions(pictureWords), said.Status == http.StatusRequestEntityTooLarge:
 		lasting = false
 	default:
 		return false
 	}
-	if most >= t.shown {
-		most, lasting = 0, false // it says one thing and means another
+	if most >= t.pictureCount {
+		most, lasting = 0, false // the limit that it names is not the reason
 	}
 	if lasting {
 		return t.learn("pictures="+strconv.Itoa(most), said)
 	}
-	t.know.most = most
-	t.learnt = slices.DeleteFunc(t.learnt, func(l Learned) bool { return strings.HasPrefix(l.What, "pictures=") })
+	t.known.maxPictures = most
+	t.learned = slices.DeleteFunc(t.learned, func(l Learned) bool { return strings.HasPrefix(l.What, "pictures=") })
 	return true
 }

@@ -14,17 +14,17 @@ import (
 	"dragoman/sessions"
 )
 
-// clock is a tool.
+// clock is a tool that always answers "noon".
 type clock struct{}
 
 func (clock) Spec() agent.Spec { return agent.Spec{Name: "time"} }
 
 func (clock) Run(context.Context, agent.Call) (string, error) { return "noon", nil }
 
-// strange knows nothing of any model but what the API is called.
+// strange returns traits that hold only the API.
 func strange(_, _, api string) wire.Traits { return wire.Traits{API: api} }
 
-// foreign is a turn that another model made, with calls.
+// foreign is a turn of another model, with calls.
 var foreign = []sessions.Message{
 	{Role: sessions.RoleUser, Content: "earlier"},
 	{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "abcdefgh1", Name: "time", Arguments: `{"zone":"CET"}`}}, Attached: &sessions.Attached{
@@ -34,13 +34,13 @@ var foreign = []sessions.Message{
 	{Role: sessions.RoleAssistant, Content: "It is noon."},
 }
 
-// Each provider's rules are kept with what the table knows, or learnt from its
-// refusals without it. Then a turn of two tool calls, after one of another
-// model, needs no refusal any more.
+// Requests keep each provider's rules: with the table at once, and without it
+// after the provider's refusals. A second turn of two tool calls, after a turn
+// of another model, then needs no refusal.
 func TestProvidersRules(t *testing.T) {
 	warm := float32(0.3)
 	for _, p := range providers.All() {
-		for name, traits := range map[string]func(base, model, api string) wire.Traits{"known": nil, "learnt": strange} {
+		for name, traits := range map[string]func(base, model, api string) wire.Traits{"known": nil, "learned": strange} {
 			t.Run(p.Name+"/"+name, func(t *testing.T) {
 				s := providers.Serve(t, p)
 				o := provider.Options{Options: wire.Options{BaseURL: s.URL(), APIKey: providers.Key}, Name: p.Model, Traits: traits}
@@ -63,7 +63,7 @@ func TestProvidersRules(t *testing.T) {
 						Input: []sessions.Message{{Role: sessions.RoleUser, Content: "please\ncall time\ncall time {\"zone\":\"UTC\"}"}},
 					})
 					if err != nil {
-						t.Fatalf("Run: %v; it was refused with %q; learnt %v", err, s.Refused(), m.Learned())
+						t.Fatalf("Run: %v; refused with %q; learned %v", err, s.Refused(), m.Learned())
 					}
 					return res
 				}
@@ -72,18 +72,18 @@ func TestProvidersRules(t *testing.T) {
 					want += " -> noon"
 				}
 				if got := run().Text; got != want {
-					t.Fatalf("the answer is %q, want %q", got, want)
+					t.Fatalf("answer = %q, want %q", got, want)
 				}
 				before := len(s.Refused())
 				if got := run().Text; got != want || len(s.Refused()) != before {
-					t.Errorf("the second time the answer is %q, refused with %q", got, s.Refused()[before:])
+					t.Errorf("the second answer is %q, refused with %q", got, s.Refused()[before:])
 				}
 				for _, r := range s.Requests() {
 					if strings.Contains(string(r.Body), "SECRET") {
-						t.Errorf("what another provider attached is sent: %s", r.Body)
+						t.Errorf("data that another provider attached is sent: %s", r.Body)
 					}
 				}
-				t.Logf("refused %d times, learnt %v", before, whats(m.Learned()))
+				t.Logf("refused %d times, learned %v", before, whats(m.Learned()))
 			})
 		}
 	}

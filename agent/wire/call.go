@@ -15,83 +15,85 @@ import (
 	"dragoman/agent"
 )
 
-// prefix begins the text of every error.
-const prefix = "wire: complete: "
+// errorPrefix begins the text of every error.
+const errorPrefix = "wire: complete: "
 
 const (
-	// grace is how long the usage and [DONE] may take after the finish reason.
-	grace = 2 * time.Second
-	// drainTime is how long the end of the body may take after [DONE]. A body
-	// read to its end leaves the connection usable.
-	drainTime = 25 * time.Millisecond
-	// maxErrorBody bounds what is read of an error's body.
+	// finishGrace is how long the server may take to send the usage and [DONE]
+	// after the finish reason.
+	finishGrace = 2 * time.Second
+	// drainTimeout is how long the end of the body may take after [DONE]. A
+	// connection can be used again only if its body was read to the end.
+	drainTimeout = 25 * time.Millisecond
+	// maxErrorBody is how many bytes of an error's body are read.
 	maxErrorBody = 64 << 10
 )
 
-// errTooLarge is the failure of an answer past MaxResponseBytes.
+// errTooLarge is returned for an answer of more than MaxResponseBytes.
 var errTooLarge = errors.New("the answer is larger than allowed")
 
-// errStalled is why a call ends whose server fell silent.
+// errStalled cancels a call whose server has stopped sending.
 var errStalled = errors.New("the server fell silent")
 
-// errTooSlow is why a call ends that takes longer than CallTimeout.
+// errTooSlow cancels a call that takes longer than CallTimeout.
 var errTooSlow = errors.New("the call took too long")
 
-// call is one completion on the wire. It sends the request, watches for
-// silence, and takes the body of the answer.
+// call is one completion. It sends the request, cancels itself when the server
+// falls silent, and reads the answer.
 type call struct {
 	s      *Server
 	ctx    context.Context // ends with the call
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // cancels ctx when nothing of the answer comes for limit
-	// The goroutine of the call alone uses what follows.
-	limit  time.Duration
-	until  time.Time // when the call ends as a whole
-	moved  bool      // a piece of the answer has come since the last read
-	frames *frames
+	timer  *time.Timer // cancels ctx if no piece of the answer comes within idleLimit
+	// Only the call's own goroutine uses the fields below.
+	idleLimit time.Duration
+	deadline  time.Time // the end of the whole call
+	progress  bool      // a piece of the answer has arrived since the last read
+	frames    *frames
 }
 
 func newCall(ctx context.Context, s *Server) *call {
-	c := &call{s: s, limit: min(s.o.FirstByteTimeout, s.o.CallTimeout), until: time.Now().Add(s.o.CallTimeout), frames: &frames{}}
+	c := &call{s: s, idleLimit: min(s.o.FirstByteTimeout, s.o.CallTimeout), deadline: time.Now().Add(s.o.CallTimeout), frames: &frames{}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.timer = time.AfterFunc(c.limit, c.expire)
+	c.timer = time.AfterFunc(c.idleLimit, c.expire)
 	return c
 }
 
-// expire ends the call. The timer runs it.
+// expire is called by the timer and ends the call.
 func (c *call) expire() {
-	if time.Now().Before(c.until) {
+	if time.Now().Before(c.deadline) {
 		c.cancel(errStalled)
 		return
 	}
 	c.cancel(errTooSlow)
 }
 
-// end releases what the call holds.
-func (c *call) end() {
+// close frees what the call holds.
+func (c *call) close() {
 	c.timer.Stop()
 	c.cancel(nil)
 	c.frames.release()
 }
 
-// watch lets the server be silent for d from now on.
-func (c *call) watch(d time.Duration) {
-	c.limit = d
-	c.timer.Reset(min(d, time.Until(c.until)))
+// allowSilence gives the server d from now to send the next piece.
+func (c *call) allowSilence(d time.Duration) {
+	c.idleLimit = d
+	c.timer.Reset(min(d, time.Until(c.deadline)))
 }
 
 // drain reads the end of the body, so that the connection can be used again.
 func (c *call) drain() {
-	c.watch(drainTime)
+	c.allowSilence(drainTimeout)
 	_, _ = io.CopyN(io.Discard, c.frames.body, 4<<10)
 }
 
-// Complete makes one request and reads its answer, which is whole if there is
-// no error. An error is ctx's or an [agent.ModelError] whose cause is a *[Said];
-// [Discreet] makes one of it that is fit for logs. onDelta must not be nil.
+// Complete makes one request and reads the whole answer. It returns ctx's error
+// or an [agent.ModelError]. If the server reported the failure, the cause is a
+// *[ServerError], which may quote the conversation: [Redact] makes it fit for
+// logs. onDelta must not be nil.
 func (s *Server) Complete(ctx context.Context, codec Codec, in *Input, onDelta func(agent.Delta)) (Answer, error) {
 	c := newCall(ctx, s)
-	defer c.end()
+	defer c.close()
 	a := codec.Decode(in, onDelta)
 	err := c.stream(codec, in, a)
 	switch {
@@ -103,17 +105,18 @@ func (s *Server) Complete(ctx context.Context, codec Codec, in *Input, onDelta f
 	return nil, s.modelError(c, err)
 }
 
-// stream fills a. It returns nil only if the answer is whole.
+// stream sends the request and reads the answer into a. It returns nil only if
+// the answer is complete.
 func (c *call) stream(codec Codec, in *Input, a Answer) error {
-	if err := c.open(codec, in); err != nil {
+	if err := c.send(codec, in); err != nil {
 		return err
 	}
 	defer c.frames.body.Close()
-	return c.read(a)
+	return c.readAnswer(a)
 }
 
-// read fills a from the frames.
-func (c *call) read(a Answer) error {
+// readAnswer adds the frames of the stream to a.
+func (c *call) readAnswer(a Answer) error {
 	finished := false
 	for {
 		event, frame, err := c.frames.next()
@@ -123,16 +126,16 @@ func (c *call) read(a Answer) error {
 			if err != nil {
 				return err
 			}
-			c.moved = !finished && (c.moved || moved)
+			c.progress = !finished && (c.progress || moved)
 			if !finished && a.Finished() {
-				finished, c.moved = true, false
-				c.watch(min(grace, c.s.o.IdleTimeout)) // the answer is here
+				finished, c.progress = true, false
+				c.allowSilence(min(finishGrace, c.s.o.IdleTimeout)) // only the usage may follow
 			}
 		case errors.Is(err, io.EOF) && c.frames.done:
 			c.drain()
 			return a.Check()
 		case finished:
-			// All that is missing is the usage or the mark of the end.
+			// Only the usage or the mark of the end is missing.
 			return a.Check()
 		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
@@ -142,11 +145,11 @@ func (c *call) read(a Answer) error {
 	}
 }
 
-// open sends the request and leaves the answer to c.frames. It waits for the
-// model, like what calls it, so the request is made in a function of its own,
-// which keeps its 2 KB off the stack of each turn that waits.
-func (c *call) open(codec Codec, in *Input) error {
-	req, err := c.post(codec, in)
+// send sends the request and hands the body of the response to c.frames. A turn
+// waits here for the model. newRequest is a function by itself to keep its 2 KB
+// off the stack of each waiting turn.
+func (c *call) send(codec Codec, in *Input) error {
+	req, err := c.newRequest(codec, in)
 	if err != nil {
 		return err
 	}
@@ -158,12 +161,12 @@ func (c *call) open(codec Codec, in *Input) error {
 		defer resp.Body.Close()
 		return c.s.statusError(resp)
 	}
-	c.frames.reset(&watched{call: c, ReadCloser: resp.Body, left: c.s.o.MaxResponseBytes})
+	c.frames.reset(&watchedBody{call: c, ReadCloser: resp.Body, left: c.s.o.MaxResponseBytes})
 	return nil
 }
 
-// post makes the request.
-func (c *call) post(codec Codec, in *Input) (*http.Request, error) {
+// newRequest encodes the request.
+func (c *call) newRequest(codec Codec, in *Input) (*http.Request, error) {
 	body, err := codec.Encode(in)
 	if err == nil && len(in.Extra) > 0 {
 		body, err = merge(body, in.Extra)
@@ -171,11 +174,11 @@ func (c *call) post(codec Codec, in *Input) (*http.Request, error) {
 	if err != nil {
 		return nil, &encodeError{err}
 	}
-	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.s.front+codec.Path()+c.s.query, nil)
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.s.base+codec.Path()+c.s.query, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.GetBody = func() (io.ReadCloser, error) { return &joined{left: slices.Clone(body)}, nil }
+	req.GetBody = func() (io.ReadCloser, error) { return &requestBody{left: slices.Clone(body)}, nil }
 	req.Body, _ = req.GetBody()
 	for _, p := range body {
 		req.ContentLength += int64(len(p))
@@ -185,18 +188,18 @@ func (c *call) post(codec Codec, in *Input) (*http.Request, error) {
 		"Cache-Control": {"no-cache"},
 		"Content-Type":  {"application/json"},
 	}
-	maps.Copy(req.Header, Header(in.Traits.API, c.s.o.APIKey))
+	maps.Copy(req.Header, AuthHeader(in.Traits.API, c.s.o.APIKey))
 	for name, value := range c.s.o.Headers {
 		req.Header.Set(name, value)
 	}
 	return req, nil
 }
 
-// encodeError is a request that cannot be written.
+// encodeError says that the request cannot be written as JSON.
 type encodeError struct{ error }
 
-// merge puts the fields of extra into the object that body is. One that is
-// null takes its field out.
+// merge puts the fields of extra into the object in body. A null value removes
+// the field.
 func merge(body net.Buffers, extra map[string]json.RawMessage) (net.Buffers, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(slices.Concat(body...), &fields); err != nil {
@@ -209,79 +212,79 @@ func merge(body net.Buffers, extra map[string]json.RawMessage) (net.Buffers, err
 		}
 		fields[name] = value
 	}
-	return Object(fields), nil // what providers attached stays as it is
+	return Object(fields), nil // values keep their bytes: providers compare what they attached
 }
 
-// joined reads parts one after the other. It writes itself, because net/http
-// would take a buffer of 32 KiB only to see that nothing follows the end.
-type joined struct{ left net.Buffers }
+// requestBody reads its parts one after the other. It implements io.WriterTo
+// because net/http would otherwise allocate 32 KiB only to find the end.
+type requestBody struct{ left net.Buffers }
 
-func (j *joined) Read(p []byte) (int, error)         { return j.left.Read(p) }
-func (j *joined) WriteTo(w io.Writer) (int64, error) { return j.left.WriteTo(w) }
-func (j *joined) Close() error                       { return nil }
+func (j *requestBody) Read(p []byte) (int, error)         { return j.left.Read(p) }
+func (j *requestBody) WriteTo(w io.Writer) (int64, error) { return j.left.WriteTo(w) }
+func (j *requestBody) Close() error                       { return nil }
 
-// watched is a body that ends with an error past its bound. It lets the server
-// be silent anew where a piece of the answer has come.
-type watched struct {
+// watchedBody returns errTooLarge after left bytes. It restarts the idle
+// timeout if a piece of the answer has arrived.
+type watchedBody struct {
 	io.ReadCloser
 	call *call
 	left int64
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *watchedBody) Read(p []byte) (int, error) {
 	if w.left <= 0 {
 		return 0, errTooLarge
 	}
 	if int64(len(p)) > w.left {
 		p = p[:w.left]
 	}
-	if w.call.moved {
-		w.call.moved = false
-		w.call.watch(w.call.s.o.IdleTimeout)
+	if w.call.progress {
+		w.call.progress = false
+		w.call.allowSilence(w.call.s.o.IdleTimeout)
 	}
 	n, err := w.ReadCloser.Read(p)
 	w.left -= int64(n)
 	return n, err
 }
 
-// modelError makes the error that the caller gets. It is not used when the
-// caller's own context ended.
+// modelError returns the error for the caller. It must not be used if the
+// caller's own context has ended.
 func (s *Server) modelError(c *call, err error) error {
 	var known *agent.ModelError
 	if errors.As(err, &known) {
 		return known
 	}
 	fail := func(kind agent.ErrorKind, cause agent.Cause, text string) error {
-		return &agent.ModelError{Kind: kind, Cause: cause, Err: errors.New(prefix + scrub(text, s.secrets))}
+		return &agent.ModelError{Kind: kind, Cause: cause, Err: errors.New(errorPrefix + scrub(text, s.secrets))}
 	}
-	var failure *Failure
+	var failure *StreamError
 	var encode *encodeError
 	ended := context.Cause(c.ctx)
 	switch {
 	case errors.Is(ended, errStalled):
-		return fail(agent.ErrorTemporary, "", fmt.Sprintf("nothing of an answer for %s", c.limit))
+		return fail(agent.ErrorTemporary, "", fmt.Sprintf("no piece of the answer for %s", c.idleLimit))
 	case errors.Is(ended, errTooSlow):
-		return fail(agent.ErrorTemporary, "", fmt.Sprintf("the answer was not whole after %s", s.o.CallTimeout))
+		return fail(agent.ErrorTemporary, "", fmt.Sprintf("the answer was not complete after %s", s.o.CallTimeout))
 	case errors.As(err, &failure):
 		e, _ := readError(failure.Data)
-		return s.failure(e, http.StatusOK)
+		return s.serverError(e, http.StatusOK)
 	case errors.Is(err, errTooLarge):
 		return fail(agent.ErrorRefused, "", fmt.Sprintf("the answer is larger than %d bytes", s.o.MaxResponseBytes))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fail(agent.ErrorTemporary, "", "the stream ended before the answer was whole")
+		return fail(agent.ErrorTemporary, "", "the stream ended before the answer was complete")
 	case errors.As(err, &encode):
 		return fail(agent.ErrorInvalid, "", "the request cannot be written as JSON")
-	case certificate(err):
-		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+Bare(err).Error())
-	case dialling(err):
-		return fail(agent.ErrorTemporary, agent.CauseUnreachable, Bare(err).Error())
+	case isCertificateError(err):
+		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+StripURL(err).Error())
+	case isDialError(err):
+		return fail(agent.ErrorTemporary, agent.CauseUnreachable, StripURL(err).Error())
 	default:
-		return fail(agent.ErrorTemporary, "", Bare(err).Error())
+		return fail(agent.ErrorTemporary, "", StripURL(err).Error())
 	}
 }
 
-// dialling reports whether there was no connection at all.
-func dialling(err error) bool {
+// isDialError reports whether no connection could be made.
+func isDialError(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"

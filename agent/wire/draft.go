@@ -11,44 +11,46 @@ import (
 	"dragoman/sessions"
 )
 
-// Draft is an answer while it is put together. In is required.
+// Draft collects the parts of an answer. In is required.
 type Draft struct {
 	In      *Input
-	OnDelta func(agent.Delta) // nil: nobody listens
+	OnDelta func(agent.Delta) // may be nil
 	Usage   *sessions.Usage
-	// Finish is the server's reason, or "".
+	// Finish is the finish reason of the server, or "".
 	Finish           string
 	Thought, Refused bool
-	// Over says that only the end of the stream is missing.
-	Over bool
+	// Ended is true once only the end of the stream is missing.
+	Ended bool
 
 	content strings.Builder
 	calls   []sessions.ToolCall
-	laid    Laid
+	layout  Layout
 }
 
-// What is wrong with streams of events.
+// Errors of event streams.
 var (
 	ErrBadEvent = errors.New("the stream has an event that cannot be read")
-	errNoEnd    = errors.New("the stream ended without the end of an answer")
+	errNoEnd    = errors.New("the stream ended before the answer did")
 )
 
-// Finished reports whether only the end of the stream is missing.
-func (d *Draft) Finished() bool { return d.Over }
+// Finished implements [Answer].
+func (d *Draft) Finished() bool { return d.Ended }
 
-// Check says what is wrong with an answer whose stream ended well.
+// Check implements [Answer].
 func (d *Draft) Check() error {
-	if !d.Over {
+	if !d.Ended {
 		return errNoEnd
 	}
 	return nil
 }
 
-// Clean is s without NUL, which no chat network and not every store can carry.
+// Clean returns s without NUL, which chat networks and some stores cannot
+// carry.
 func Clean(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
-// Show passes a piece of the answer on. It reports whether there is anything in it.
-func (d *Draft) Show(text, thought string) bool {
+// Emit passes a piece of the answer to OnDelta. It reports whether the piece
+// had any text.
+func (d *Draft) Emit(text, thought string) bool {
 	if text == "" && thought == "" {
 		return false
 	}
@@ -58,29 +60,29 @@ func (d *Draft) Show(text, thought string) bool {
 	return true
 }
 
-// Say adds to the content, where its place among the parts does not matter.
-func (d *Draft) Say(text string) { d.content.WriteString(text) }
+// AddContent adds to the content, for APIs whose answers have no list of parts.
+func (d *Draft) AddContent(text string) { d.content.WriteString(text) }
 
-// Text adds the next part of the content.
-func (d *Draft) Text(text, phase string) {
-	d.Say(text)
-	d.laid.Parts = append(d.laid.Parts, Part{Text: len(text), Phase: phase})
+// AddText adds the next part of the content.
+func (d *Draft) AddText(text, phase string) {
+	d.AddContent(text)
+	d.layout.Parts = append(d.layout.Parts, Part{Text: len(text), Phase: phase})
 }
 
-// Raw adds what the provider wants to get back.
-func (d *Draft) Raw(data string) {
+// AddRaw adds JSON that the provider wants back. "" adds nothing.
+func (d *Draft) AddRaw(data string) {
 	if data != "" {
-		d.laid.Parts = append(d.laid.Parts, Part{Raw: data})
+		d.layout.Parts = append(d.layout.Parts, Part{Raw: data})
 	}
 }
 
-// unnamed is what a call without a name calls. There is no such tool: the model
-// reads so and can do better, where an error would only have it asked again.
-const unnamed = "unknown_tool"
+// unknownTool replaces a missing tool name. No tool has this name: the model
+// reads that and can correct itself, while an error would only repeat the
+// request.
+const unknownTool = "unknown_tool"
 
-// Call adds a tool call. One without an id, or with one that is taken, gets
-// another.
-func (d *Draft) Call(id, name, arguments string) {
+// AddCall adds a tool call. It makes a new id if id is empty or already used.
+func (d *Draft) AddCall(id, name, arguments string) {
 	if id == "" || slices.ContainsFunc(d.calls, func(c sessions.ToolCall) bool { return c.ID == id }) {
 		id = "call_" + rand.Text()
 	}
@@ -88,24 +90,24 @@ func (d *Draft) Call(id, name, arguments string) {
 		arguments = ""
 	}
 	d.calls = append(d.calls, sessions.ToolCall{
-		ID: id, Name: cmp.Or(strings.TrimSpace(name), unnamed), Arguments: cmp.Or(arguments, "{}"),
+		ID: id, Name: cmp.Or(strings.TrimSpace(name), unknownTool), Arguments: cmp.Or(arguments, "{}"),
 	})
-	d.laid.Parts = append(d.laid.Parts, Part{Call: id})
+	d.layout.Parts = append(d.layout.Parts, Part{Call: id})
 }
 
-// Attached is what goes back to the provider with the answer, in its order; nil:
-// nothing. after is as in [Laid].
+// Attached returns what the provider wants back with the answer, in its order,
+// or nil. after returns the value for [Layout.After]; it may be nil.
 func (d *Draft) Attached(after func() string) *sessions.Attached {
-	out := d.laid.Attach(d.In.To)
+	out := d.layout.Attach(d.In.To)
 	if out == nil || after == nil {
 		return out
 	}
-	d.laid.After = after()
-	return d.laid.Attach(d.In.To)
+	d.layout.After = after()
+	return d.layout.Attach(d.In.To)
 }
 
-// Fill makes out the response that the draft came to. Some servers say "stop"
-// where they call tools.
+// Fill writes the response into out. The finish reason of an answer with calls
+// becomes "tool_calls", because some servers say "stop".
 func (d *Draft) Fill(out *agent.Response, attached *sessions.Attached) {
 	*out = agent.Response{
 		Message: sessions.Message{

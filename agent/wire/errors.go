@@ -16,23 +16,23 @@ import (
 	"dragoman/agent"
 )
 
-// wireError is an error as a server wrote it. Servers agree on nothing: the
-// error is an object, a string, or the whole body; its code is a string, a
+// errorBody is an error as a server wrote it. Servers have no common form: the
+// error is an object, a string or the whole body; its code is a string, a
 // number or null.
-type wireError struct {
+type errorBody struct {
 	Code    string
 	Type    string
 	Message string
-	// Param is the part of the request that is wrong, where that is said.
+	// Param names the refused part of the request, if the server says it.
 	Param string
 	// Status is an HTTP status in words, as Google writes it.
 	Status string
 }
 
-// UnmarshalJSON reads the shapes that were seen: {"error":{…}},
-// {"error":"…"}, {"message":…,"code":…}, {"detail":…}, and a list of one of
-// those. Anything else leaves e empty.
-func (e *wireError) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON reads the known forms: {"error":{…}}, {"error":"…"},
+// {"message":…,"code":…}, {"detail":…}, and a list of one of those. For
+// anything else it leaves e empty.
+func (e *errorBody) UnmarshalJSON(b []byte) error {
 	if b[0] == '[' {
 		var list []json.RawMessage
 		if err := json.Unmarshal(b, &list); err != nil || len(list) == 0 || list[0][0] == '[' {
@@ -43,33 +43,33 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 	var top struct {
 		Error   json.RawMessage `json:"error"`
 		Choices json.RawMessage `json:"choices"`
-		wireFields
+		errorFields
 	}
 	if err := json.Unmarshal(b, &top); err != nil {
 		return err
 	}
-	if raw := top.Error; failed(raw) {
-		var inner wireFields
+	if raw := top.Error; hasError(raw) {
+		var inner errorFields
 		if json.Unmarshal(raw, &inner) == nil {
-			inner.into(e)
+			inner.copyTo(e)
 		}
 		if !e.found() {
-			e.Message = cmp.Or(Loose(raw), "an error without a message")
+			e.Message = cmp.Or(LooseString(raw), "an error without a message")
 		}
 		return nil
 	}
 	if len(top.Choices) == 0 {
-		top.into(e)
+		top.copyTo(e)
 	}
 	return nil
 }
 
-// failed reports whether the member called error says that there is one.
-func failed(raw json.RawMessage) bool {
+// hasError reports whether raw, the value of the field "error", is an error.
+func hasError(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
 }
 
-type wireFields struct {
+type errorFields struct {
 	Code     json.RawMessage `json:"code"`
 	Type     json.RawMessage `json:"type"`
 	Message  json.RawMessage `json:"message"`
@@ -79,26 +79,26 @@ type wireFields struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-func (f *wireFields) into(e *wireError) {
-	*e = wireError{Code: Loose(f.Code), Type: Loose(f.Type), Message: Loose(f.Message), Param: Loose(f.Param), Status: Loose(f.Status)}
-	e.Message = cmp.Or(e.Message, Loose(f.Detail))
-	f.relayed(e)
+func (f *errorFields) copyTo(e *errorBody) {
+	*e = errorBody{Code: LooseString(f.Code), Type: LooseString(f.Type), Message: LooseString(f.Message), Param: LooseString(f.Param), Status: LooseString(f.Status)}
+	e.Message = cmp.Or(e.Message, LooseString(f.Detail))
+	f.addUpstream(e)
 }
 
-// relayed adds what the server that it passed the request on to says. OpenRouter has only
-// "Provider returned error" to say itself, and the reason is in its
-// metadata: as a text, which often is an error in JSON again.
-func (f *wireFields) relayed(e *wireError) {
+// addUpstream adds the error of the provider behind a router. OpenRouter's own
+// message is only "Provider returned error"; the reason is a string in its
+// metadata, often another error in JSON.
+func (f *errorFields) addUpstream(e *errorBody) {
 	var metadata struct {
 		Raw json.RawMessage `json:"raw"`
 	}
-	_ = json.Unmarshal(f.Metadata, &metadata) // it says something, or nothing
-	said := strings.TrimSpace(Loose(metadata.Raw))
+	_ = json.Unmarshal(f.Metadata, &metadata) // metadata of another form has no reason
+	said := strings.TrimSpace(LooseString(metadata.Raw))
 	if said == "" {
 		return
 	}
-	// However deep they are nested, each is a text in another, so that a body
-	// of maxErrorBody has no room for many.
+	// The recursion is bounded: each level escapes the next one, so maxErrorBody
+	// holds only a few.
 	if inner, known := readError([]byte(said)); known {
 		e.Type += " " + inner.Type + " " + inner.Code
 		e.Param = cmp.Or(e.Param, inner.Param)
@@ -107,8 +107,9 @@ func (f *wireFields) relayed(e *wireError) {
 	e.Message = strings.TrimPrefix(e.Message+": "+said, ": ")
 }
 
-// Loose is a JSON string's text, or any other value as it is written.
-func Loose(raw json.RawMessage) string {
+// LooseString returns the text of a JSON string, or any other value as it is
+// written. null, {} and [] are "".
+func LooseString(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
 		return s
@@ -119,41 +120,41 @@ func Loose(raw json.RawMessage) string {
 	return s
 }
 
-// readError reads an error, which may be anything; known says that it has one of
-// the shapes that were seen.
-func readError(data []byte) (e *wireError, known bool) {
-	e = new(wireError)
+// readError reads an error of any form. known reports whether it has one of the
+// known forms.
+func readError(data []byte) (e *errorBody, known bool) {
+	e = new(errorBody)
 	if json.Unmarshal(data, e) == nil && e.found() {
 		return e, true
 	}
-	return &wireError{Message: plain(data)}, false
+	return &errorBody{Message: plainText(data)}, false
 }
 
-func (e *wireError) found() bool { return e.Message != "" || e.Type != "" || e.Code != "" }
+func (e *errorBody) found() bool { return e.Message != "" || e.Type != "" || e.Code != "" }
 
-func (e *wireError) text() string {
+func (e *errorBody) text() string {
 	return cmp.Or(e.Message, e.Type, e.Code)
 }
 
-// statusError makes the error for an answer that is not a 200.
+// statusError returns the error for a response that is not a 200.
 func (s *Server) statusError(resp *http.Response) error {
-	// What cannot be read of a reason is left out: the status is enough.
+	// An unreadable body is no loss: the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	e, _ := readError(body)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		e = &wireError{Message: "it redirects, which is not followed; set the base URL to where it points"}
+		e = &errorBody{Message: "it redirects, which Dragoman does not follow; set the base URL to the address that it redirects to"}
 	}
-	failed := s.failure(e, resp.StatusCode)
+	failed := s.serverError(e, resp.StatusCode)
 	failed.Status, failed.After = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	return failed
 }
 
-// Explain reads an answer that is not a 200, of a server at base with this key and
-// headers: what it says about the failure, without secrets, or "", and what that
-// means.
-func Explain(status int, body []byte, base, key string, headers map[string]string) (says string, cause agent.Cause) {
-	var e wireError
-	_ = json.Unmarshal(body, &e) // what is not JSON says nothing that is worth showing
+// Explain reads a response that is not a 200 from the server at base. It
+// returns the server's message without the key and without secrets in headers,
+// or "", and the cause.
+func Explain(status int, body []byte, base, key string, headers map[string]string) (message string, cause agent.Cause) {
+	var e errorBody
+	_ = json.Unmarshal(body, &e) // a body that is not JSON is not worth showing
 	u, _, err := ParseBase(base)
 	if err != nil {
 		u = new(url.URL)
@@ -161,8 +162,9 @@ func Explain(status int, body []byte, base, key string, headers map[string]strin
 	return scrub(e.text(), secrets(key, headers, u)), e.cause(status, e.kind(status))
 }
 
-// plain is what is worth showing of a body that is not the JSON we know.
-func plain(body []byte) string {
+// plainText returns the part of body that is worth showing if it is not JSON of
+// a known form.
+func plainText(body []byte) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "")), " ")
 	if strings.HasPrefix(text, "<") {
 		return "(a web page)"
@@ -170,8 +172,9 @@ func plain(body []byte) string {
 	return text
 }
 
-// retryAfter reads when the server wants to be asked again: milliseconds,
-// seconds or a date. 0 if it does not say; a day at most.
+// retryAfter returns how long the server asks to wait: it may say so in
+// milliseconds, seconds or as a date. It returns 0 if the server does not say,
+// and at most a day.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	clamp := func(d float64) time.Duration { return time.Duration(min(max(d, 0), float64(most))) }
@@ -188,8 +191,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Bare is err without the URL that net/http puts before it.
-func Bare(err error) error {
+// StripURL returns err without the URL that net/http puts before it.
+func StripURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -197,9 +200,9 @@ func Bare(err error) error {
 	return err
 }
 
-// certificate reports whether err is about who the server is, which does not
-// change from one try to the next.
-func certificate(err error) bool {
+// isCertificateError reports whether the server's certificate was refused. That
+// is permanent.
+func isCertificateError(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var host x509.HostnameError
 	var authority x509.UnknownAuthorityError

@@ -19,52 +19,52 @@ var (
 	errorKey   = []byte(`"error"`)
 )
 
-// errorEvent is the type of an event that says what failed.
+// errorEvent is the type of an event that reports an error.
 const errorEvent = "error"
 
-// errGarbage is a data line without an object in it.
+// errGarbage is returned for a data line that is not a JSON object.
 var errGarbage = errors.New("the stream has a data line that is not a JSON object")
 
-// frames reads the body of a 200 as servers really send it and gives the JSON
+// frames reads the body of a 200 as real servers send it. It returns the JSON
 // objects after "data:", up to "data: [DONE]", each with the type of its event.
-// Comments and other fields are left out. Error frames in all spellings become
-// errors. A body that is one JSON document, from a server that does not
-// stream, becomes one frame.
+// It skips comments and other fields. Error frames of all forms become errors.
+// A body that is one JSON document, from a server that does not stream, becomes
+// one frame.
 type frames struct {
-	body io.ReadCloser
-	in   *bufio.Reader
-	part []byte // the lines so far of a frame that has several
-	line []byte // a line longer than the buffer of in
-	// event is the type of the current event, last the newest that there was.
+	body    io.ReadCloser
+	in      *bufio.Reader
+	partial []byte // the first lines of a frame of several
+	line    []byte // a line longer than the buffer of in
+	// event is the type of the current event, last the newest type that was read.
 	event, last string
-	begun       bool
+	started     bool
 	done        bool // [DONE] was seen, or the answer was one document
 }
 
-// readers are those of calls that have ended.
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4096) }}
+// readerPool holds the readers of calls that have ended.
+var readerPool = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4096) }}
 
 func (f *frames) reset(body io.ReadCloser) {
 	f.release()
-	*f = frames{body: body, in: readers.Get().(*bufio.Reader)}
+	*f = frames{body: body, in: readerPool.Get().(*bufio.Reader)}
 	f.in.Reset(body)
 }
 
-// release gives the reader back. Nothing may be read after it.
+// release returns the reader to the pool. Nothing may be read afterwards.
 func (f *frames) release() {
 	if f.in != nil {
 		f.in.Reset(nil)
-		readers.Put(f.in)
+		readerPool.Put(f.in)
 		f.in = nil
 	}
 }
 
-// next returns one frame, which is valid until the next call. The end of a
-// whole stream is io.EOF, and then done is set.
+// next returns one frame, which is valid until the next call. It returns io.EOF
+// at the end of the stream; done is then set if the server marked the end.
 func (f *frames) next() (event string, frame []byte, err error) {
-	if !f.begun {
-		f.begun = true
-		frame, err = f.begin()
+	if !f.started {
+		f.started = true
+		frame, err = f.start()
 	}
 	for frame == nil && err == nil {
 		if f.done {
@@ -74,23 +74,23 @@ func (f *frames) next() (event string, frame []byte, err error) {
 		if end != nil && !errors.Is(end, io.EOF) {
 			return "", nil, end
 		}
-		frame, err = f.take(bytes.TrimSpace(line))
+		frame, err = f.parseLine(bytes.TrimSpace(line))
 		if frame == nil && err == nil && end != nil {
-			if frame, f.part = f.part, nil; frame == nil {
+			if frame, f.partial = f.partial, nil; frame == nil {
 				err = end
 			}
 		}
 	}
 	if err == nil {
-		err = failureIn(frame)
+		err = frameError(frame)
 	}
 	event, f.event = f.event, ""
 	return event, frame, err
 }
 
-// begin looks at the first byte that matters, which tells an event stream from
-// a document, and returns a document.
-func (f *frames) begin() (document []byte, err error) {
+// start looks at the first byte that is not a blank. It tells an event stream
+// from a JSON document, and returns the document.
+func (f *frames) start() (document []byte, err error) {
 	for {
 		c, err := f.in.ReadByte()
 		if err != nil {
@@ -99,7 +99,7 @@ func (f *frames) begin() (document []byte, err error) {
 		switch c {
 		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, or a byte order mark
 		case '<':
-			return nil, &agent.ModelError{Kind: agent.ErrorRefused, Status: 200, Cause: agent.CauseURL, Err: errors.New(prefix + "the server answered with a web page; does the base URL end where the API begins (often /v1)?")}
+			return nil, &agent.ModelError{Kind: agent.ErrorRefused, Status: 200, Cause: agent.CauseURL, Err: errors.New(errorPrefix + "the server answered with a web page; the base URL must end where the API begins (often /v1)")}
 		case '{', '[', 'n', '"':
 			_ = f.in.UnreadByte()
 			body, err := io.ReadAll(f.in)
@@ -118,14 +118,14 @@ func (f *frames) begin() (document []byte, err error) {
 	}
 }
 
-// take handles one line, and returns the frame that ends with it. The last line
-// may be cut; then its JSON is cut, too, and whoever decodes it fails.
-func (f *frames) take(line []byte) (frame []byte, err error) {
+// parseLine handles one line, and returns the frame that ends with it. The last
+// line may be cut. Its JSON is then invalid, and decoding it fails.
+func (f *frames) parseLine(line []byte) (frame []byte, err error) {
 	data, isData := bytes.CutPrefix(line, dataField)
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(line) == 0:
-		if frame, f.part = f.part, nil; frame == nil {
+		if frame, f.partial = f.partial, nil; frame == nil {
 			f.event = ""
 		}
 		return frame, nil
@@ -135,26 +135,27 @@ func (f *frames) take(line []byte) (frame []byte, err error) {
 		}
 		f.event = f.last
 	case bytes.HasPrefix(line, errorField):
-		return nil, failure(line[len(errorField):])
+		return nil, streamError(line[len(errorField):])
 	case !isData:
 	case f.event == errorEvent:
-		return nil, failure(data)
-	case f.part != nil:
-		f.part = append(append(f.part, '\n'), data...)
+		return nil, streamError(data)
+	case f.partial != nil:
+		f.partial = append(append(f.partial, '\n'), data...)
 	case bytes.Equal(data, doneMark):
 		f.done = true
 	case len(data) == 0:
-	case data[0] != '{' || f.whole(data):
+	case data[0] != '{' || f.complete(data):
 		return data, nil
 	default:
-		f.part = append(make([]byte, 0, 2*len(data)), data...)
+		f.partial = append(make([]byte, 0, 2*len(data)), data...)
 	}
 	return nil, nil
 }
 
-// whole reports whether data is all that its event has. Mostly the blank line
-// after it is here already. Servers that send none have an object in each line.
-func (f *frames) whole(data []byte) bool {
+// complete reports whether data is the whole event. Usually the blank line that
+// ends the event is already buffered. Servers without blank lines send one
+// object a line.
+func (f *frames) complete(data []byte) bool {
 	if f.in.Buffered() > 0 {
 		if b, _ := f.in.Peek(1); b[0] == '\n' || b[0] == '\r' {
 			return true
@@ -163,31 +164,32 @@ func (f *frames) whole(data []byte) bool {
 	return json.Valid(data)
 }
 
-// failureIn is what is wrong with a frame: it is no object, or an error.
-func failureIn(frame []byte) error {
+// frameError returns the error in a frame: the frame is not an object, or it
+// reports an error.
+func frameError(frame []byte) error {
 	if frame[0] != '{' {
 		if _, known := readError(frame); known {
-			return failure(frame)
+			return streamError(frame)
 		}
 		return errGarbage
 	}
 	if bytes.Contains(frame, errorKey) {
-		// Answers may have that key further down, and then an error of null.
+		// An answer may have this key too: deeper inside, or with the value null.
 		var top struct {
 			Error json.RawMessage `json:"error"`
 		}
-		if json.Unmarshal(frame, &top) == nil && failed(top.Error) {
-			return failure(frame)
+		if json.Unmarshal(frame, &top) == nil && hasError(top.Error) {
+			return streamError(frame)
 		}
 	}
 	return nil
 }
 
-// failure is an error that the server describes so.
-func failure(data []byte) error { return &Failure{bytes.Clone(bytes.TrimSpace(data))} }
+// streamError returns the error that data describes.
+func streamError(data []byte) error { return &StreamError{bytes.Clone(bytes.TrimSpace(data))} }
 
-// readLine returns a line without allocating for those that fit the buffer.
-// It is valid until the next call.
+// readLine returns the next line, without allocating if it fits into the
+// buffer. The line is valid until the next call.
 func (f *frames) readLine() ([]byte, error) {
 	line, err := f.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

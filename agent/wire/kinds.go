@@ -11,13 +11,13 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// overflows are how servers say that a request does not fit the window, in
-// lower case: OpenAI, Azure, llama.cpp, Ollama, vLLM, SGLang, LM Studio, TGI,
-// TabbyAPI, Anthropic, Bedrock, Gemini, Groq, xAI, LiteLLM, Copilot, Cohere,
-// Moonshot, Zhipu, MiniMax, DashScope, SiliconFlow, Volcengine, Poolside. None
-// may be in what they say of anything else, as "context window" alone would be
-// in the description of a tool.
-var overflows = []string{
+// overflowPhrases say that a request does not fit into the context window, in
+// lower case: those of OpenAI, Azure, llama.cpp, Ollama, vLLM, SGLang, LM
+// Studio, TGI, TabbyAPI, Anthropic, Bedrock, Gemini, Groq, xAI, LiteLLM,
+// Copilot, Cohere, Moonshot, Zhipu, MiniMax, DashScope, SiliconFlow,
+// Volcengine, Poolside. No phrase may occur in other errors: "context window"
+// alone could be in the description of a tool.
+var overflowPhrases = []string{
 	"context_length_exceeded", "exceed_context_size", "contextwindowexceeded", "context_window_exceeded",
 	"maximum context length", "maximum prompt length", "maximum model length", "max_model_len", "max_seq_len",
 	"model's context length", "max context length", "exceeds maximum context", "exceed context limit",
@@ -32,65 +32,67 @@ var overflows = []string{
 	"`inputs` must have less than",
 }
 
-// overflowForms are the same where other words may stand in between: what is
-// longer than a context window, and messages that are too long or too many.
-var overflowForms = lazily.Compile(
+// overflowPatterns match the same where other words may stand between:
+// something exceeds a context window, or messages are too long or too many.
+var overflowPatterns = lazily.Compile(
 	`\b(?:exceed(?:s|ed|ing)?|overflow(?:s|ed)?|fit (?:in|into|within)|(?:longer|larger|greater|bigger) than|too (?:long|large|big) for)` +
 		`(?: [\w']+){0,3}? context[ _](?:window|length|size)\b` +
 		`|\bcontext[ _](?:window|length|size)(?: [\w']+){0,2} (?:exceed(?:s|ed)|overflow(?:s|ed))\b` +
 		`|\bprompt token count of [\d,]+ exceeds the limit` +
 		`|'messages\S*': (?:string|array) too long`)
 
-// limits are how they say that one has asked for too much in too short a time.
-var limits = []string{
+// rateLimitPhrases say that there were too many requests or tokens in a short
+// time.
+var rateLimitPhrases = []string{
 	"tokens per min", "requests per min", "tokens per day", "requests per day", "(tpm)", "(rpm)",
 	"rate limit", "rate-limit", "rate_limit", "too many requests", "overloaded", "resource_exhausted", "throttling",
 	"please wait before trying again",
 }
 
-// soon is how they say that the limit is only for a short time, whatever else
-// they say: Gemini's names the quota and the billing page in every one.
-var soon = lazily.Compile(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
+// shortWait matches a request to wait for seconds. It counts before all other
+// phrases, because Gemini names the quota and the billing page in every rate
+// limit error.
+var shortWait = lazily.Compile(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
 
-// refusals are how they say that trying again is no use.
-var refusals = []string{
+// permanentPhrases say that another try is useless.
+var permanentPhrases = []string{
 	"insufficient_quota", "exceeded your current quota", "billing_hard_limit", "billing hard limit", "billing_not_active",
 	"billing details", "plans & billing", "credit balance is too low", "invalid_api_key", "incorrect api key",
 	"api key not valid", "authentication_error", "permission_denied", "model_not_found",
 }
 
-// filters are how they say that they do not like what is written. Such an
-// error may quote anything, and says nothing about the length.
-var filters = []string{
+// filterPhrases say that a content filter refused the text. Such an error may
+// quote anything, so it says nothing about the length.
+var filterPhrases = []string{
 	"content_filter", "content filter", "content_policy", "content management policy", "responsibleaipolicy",
 	"data_inspection_failed", "data may contain inappropriate content",
 }
 
-// beyond is a limit on the tokens in a time, and what a request takes of it:
-// of OpenAI, Azure and Groq.
-var beyond = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
+// tokenLimit matches a limit on tokens per time and the number that was
+// requested, as OpenAI, Azure and Groq write them.
+var tokenLimit = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
 
-// words are all that e says, in lower case.
-func (e *wireError) words() string {
+// words returns all texts of e in lower case.
+func (e *errorBody) words() string {
 	return strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Status + "\n" + e.Message)
 }
 
-// kind classifies e, which came with an HTTP status. A 200 with an error in
-// it is judged by its words, or by the status that its code may be.
-func (e *wireError) kind(status int) agent.ErrorKind {
+// kind classifies an error that came with an HTTP status. An error in a 200 is
+// judged by its words, or by its code if that is an HTTP status.
+func (e *errorBody) kind(status int) agent.ErrorKind {
 	words := e.words()
 	if code, err := strconv.Atoi(e.Code); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
 		status = code
 	}
-	// A limit on tokens in a time may speak of the context window too, with any
-	// status, and making the request shorter would be no remedy.
-	limited := status == http.StatusTooManyRequests || mentions(words, limits)
-	switch limit, _ := e.never(); {
+	// A rate limit may also mention the context window, with any status. A shorter
+	// request would not help then.
+	limited := status == http.StatusTooManyRequests || containsAny(words, rateLimitPhrases)
+	switch limit, _ := e.exceededLimit(); {
 	case limited && limit > 0:
 		return agent.ErrorRefused
-	case limited && soon.Regexp().MatchString(words):
+	case limited && shortWait.Regexp().MatchString(words):
 		return agent.ErrorTemporary
-	case mentions(words, refusals):
+	case containsAny(words, permanentPhrases):
 		return agent.ErrorRefused
 	case limited:
 		return agent.ErrorTemporary
@@ -98,15 +100,15 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 		return agent.ErrorContext
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
 		return agent.ErrorRefused
-	case !mentions(words, filters) && (mentions(words, overflows) || overflowForms.Regexp().MatchString(words)):
+	case !containsAny(words, filterPhrases) && (containsAny(words, overflowPhrases) || overflowPatterns.Regexp().MatchString(words)):
 		return agent.ErrorContext
 	default:
-		return ofStatus(status, words)
+		return kindOfStatus(status, words)
 	}
 }
 
-// ofStatus is the kind of an error whose words say nothing.
-func ofStatus(status int, words string) agent.ErrorKind {
+// kindOfStatus returns the kind of an error whose words match no phrase.
+func kindOfStatus(status int, words string) agent.ErrorKind {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
 		return agent.ErrorRefused
@@ -119,10 +121,11 @@ func ofStatus(status int, words string) agent.ErrorKind {
 	}
 }
 
-// never returns the limit on tokens in a time that e speaks of, and what was
-// asked for, if that is more, so that waiting is no use; 0, 0 otherwise.
-func (e *wireError) never() (limit, asked int) {
-	found := beyond.Regexp().FindStringSubmatch(e.words())
+// exceededLimit returns the limit on tokens per time in e and the requested
+// number, if the request alone exceeds the limit: waiting is then useless.
+// Otherwise it returns 0, 0.
+func (e *errorBody) exceededLimit() (limit, asked int) {
+	found := tokenLimit.Regexp().FindStringSubmatch(e.words())
 	if found == nil {
 		return 0, 0
 	}
@@ -134,23 +137,23 @@ func (e *wireError) never() (limit, asked int) {
 	return limit, asked
 }
 
-// failure is what e, which came with an HTTP status, is for the caller.
-func (s *Server) failure(e *wireError, status int) *agent.ModelError {
+// serverError returns the error for the caller.
+func (s *Server) serverError(e *errorBody, status int) *agent.ModelError {
 	out := &agent.ModelError{Kind: e.kind(status)}
-	text := prefix
-	if limit, asked := e.never(); out.Kind == agent.ErrorRefused && limit > 0 {
+	text := errorPrefix
+	if limit, asked := e.exceededLimit(); out.Kind == agent.ErrorRefused && limit > 0 {
 		out.Limit, out.Requested = limit, asked
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
 			"waiting does not help, but a smaller context_window or a higher limit does; ", limit, asked)
 	}
 	out.Cause = e.cause(status, out.Kind)
-	out.Err = &Said{
-		text: text, says: scrub(e.text(), s.secrets), Status: status, Param: e.Param,
+	out.Err = &ServerError{
+		prefix: text, message: scrub(e.text(), s.secrets), Status: status, Param: e.Param,
 		Words: strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Message),
 	}
 	return out
 }
 
-func mentions(words string, phrases []string) bool {
+func containsAny(words string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }

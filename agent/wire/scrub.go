@@ -2,14 +2,14 @@ package wire
 
 import "strings"
 
-// scrub makes a server's words fit to be shown: one line, not long, and with
-// no piece of a secret in it. A server may cut the key it repeats, so that
-// every piece of 8 bytes or more is replaced, not just the whole.
+// scrub makes a server's words fit to be shown: one short line without any
+// piece of a secret. A server may repeat only part of the key, so every piece
+// of 8 bytes or more is replaced.
 func scrub(s string, secrets []string) string {
 	const most, piece = 300, 8
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4096)], "")), " ")
-	// Servers that check requests with pydantic repeat the message that they
-	// refuse, and what people wrote does not belong into errors.
+	// Servers that validate requests with pydantic repeat the refused message, and
+	// people's words do not belong in errors.
 	for _, echo := range []string{"'input':", `"input":`, "input_value="} {
 		if i := strings.Index(s, echo); i > 0 {
 			s = s[:i] + "…"
@@ -20,7 +20,7 @@ func scrub(s string, secrets []string) string {
 			continue
 		}
 		s = strings.ReplaceAll(s, secret, "[key]")
-		s = cutPieces(s, secret, piece, "[key]")
+		s = replacePieces(s, secret, piece, "[key]")
 	}
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
@@ -28,9 +28,9 @@ func scrub(s string, secrets []string) string {
 	return s
 }
 
-// cutPieces replaces every run of at least piece bytes that s shares with
+// replacePieces replaces every run of at least piece bytes that s shares with
 // secret.
-func cutPieces(s, secret string, piece int, by string) string {
+func replacePieces(s, secret string, piece int, by string) string {
 	if len(secret) < piece {
 		return s
 	}

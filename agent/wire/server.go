@@ -16,49 +16,48 @@ import (
 	"time"
 )
 
-// Options say where a server is and how patient to be with it. BaseURL is
+// Options describe a server and the limits for its answers. BaseURL is
 // required.
 type Options struct {
-	// BaseURL is the endpoint up to the path of an API; see [ParseBase].
+	// BaseURL is the address up to the path of an API; see [ParseBase].
 	BaseURL string
 	// APIKey may be empty; local servers need none.
 	APIKey string
-	// Headers are set on every request, also over those of ours. They are as HTTP
-	// allows them.
+	// Headers are set on every request. They replace Dragoman's own and must be
+	// valid in HTTP.
 	Headers map[string]string
-	// HTTP makes the requests; nil is a client of our own. Redirects are not
-	// followed either way: they would turn the POST into a GET or carry the
-	// conversation to another host.
+	// HTTP makes the requests; if nil, New makes a client. Redirects are never
+	// followed: they would turn the POST into a GET or carry the conversation to
+	// another host.
 	HTTP *http.Client
-	// FirstByteTimeout bounds the wait for the first piece of an answer; 0 is
-	// 5 minutes, because a local model may read a long prompt for long. What
-	// only keeps a connection alive is no piece.
+	// FirstByteTimeout bounds the wait for the first piece of an answer. 0 is 5
+	// minutes, because a local model may need long to read a long prompt.
+	// Keep-alives do not count as pieces.
 	FirstByteTimeout time.Duration
-	// IdleTimeout bounds the wait for each piece after that; 0 is 60 s.
+	// IdleTimeout bounds the wait for each later piece; 0 is 60 s.
 	IdleTimeout time.Duration
-	// CallTimeout bounds a call as a whole; 0 is 30 minutes.
+	// CallTimeout bounds the whole call; 0 is 30 minutes.
 	CallTimeout time.Duration
-	// MaxResponseBytes bounds one answer as it comes over the wire; 0 is 16
-	// MiB.
+	// MaxResponseBytes bounds the bytes of one answer on the wire; 0 is 16 MiB.
 	MaxResponseBytes int64
 }
 
-// Server is the connection to a model server. It is safe for concurrent use.
+// Server makes calls to a model server. It is safe for concurrent use.
 type Server struct {
 	o       Options
 	http    *http.Client
 	host    string
-	front   string // of every address, to where an API's path begins
-	query   string // after the path, "?" included
+	base    string // the URL before the path of an API
+	query   string // follows the path, with its "?"
 	secrets []string
 }
 
-// apiPaths are the ends of base URLs that are one API's address.
+// apiPaths map the endings of base URLs that name one API.
 var apiPaths = map[string]string{"/chat/completions": APIChat, "/responses": APIResponses, "/messages": APIMessages}
 
-// ParseBase reads the base URL of a server. It may have a query, which is
-// put after the path of every request. api is the API whose address it is, if it
-// is more than a base; "" otherwise.
+// ParseBase parses the base URL of a server. Its query is added to every
+// request. api is the API whose path ends the URL, or "" if it ends with none;
+// u is without that path.
 func ParseBase(base string) (u *url.URL, api string, err error) {
 	u, err = url.Parse(base)
 	switch {
@@ -68,7 +67,7 @@ func ParseBase(base string) (u *url.URL, api string, err error) {
 		u.RawQuery = "" // it may hold a key
 		return nil, "", fmt.Errorf("the base URL %q must begin with http:// or https:// and name a host", u.Redacted())
 	case u.Fragment != "":
-		return nil, "", errors.New("the base URL may have no # part")
+		return nil, "", errors.New("the base URL must not have a # part")
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	for path, name := range apiPaths {
@@ -87,7 +86,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("wire: new: %w", err)
 	}
 	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, errors.New("wire: new: the API key has a blank, a line break or another character that no key has")
+		return nil, errors.New("wire: new: the API key contains a space, a line break or another character that keys do not have")
 	}
 	s := &Server{o: o.withDefaults(), host: base.Host, http: &http.Client{Transport: NewTransport()}}
 	if base.RawQuery != "" {
@@ -95,7 +94,7 @@ func New(o Options) (*Server, error) {
 	}
 	front := *base
 	front.RawQuery, front.ForceQuery = "", false
-	s.front = front.String()
+	s.base = front.String()
 	if o.HTTP != nil {
 		own := *o.HTTP
 		s.http = &own
@@ -113,9 +112,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Header returns the headers that authorise a request to an API with key, which
-// may be "".
-func Header(api, key string) http.Header {
+// AuthHeader returns the headers that authorise a request to an API. key may be
+// "".
+func AuthHeader(api, key string) http.Header {
 	h := make(http.Header)
 	if api == APIMessages {
 		h["Anthropic-Version"] = []string{"2023-06-01"}
@@ -130,8 +129,8 @@ func Header(api, key string) http.Header {
 	return h
 }
 
-// secrets are what no error may show: the key, a password, and what headers and
-// the query hold, if that is long enough to be a key.
+// secrets returns the texts that no error may show: the key, the password, and
+// the values of headers and the query that are long enough to be keys.
 func secrets(key string, headers map[string]string, base *url.URL) []string {
 	const long = 16
 	list := []string{key}
@@ -150,7 +149,7 @@ func secrets(key string, headers map[string]string, base *url.URL) []string {
 	return list
 }
 
-// NewTransport is made for many calls at once to one host.
+// NewTransport returns a transport for many concurrent calls to one host.
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -165,15 +164,14 @@ func NewTransport() *http.Transport {
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        1024,
 		MaxIdleConnsPerHost: 1024,
-		// Each call that waits has these; twice as large they are no faster, and
-		// a thousand calls have 2 MB more.
+		// Each waiting call holds both. Buffers of twice the size are no faster, and
+		// cost 2 MB for a thousand calls.
 		ReadBufferSize:        1 << 10,
 		WriteBufferSize:       1 << 10,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// An event stream is not worth compressing, and a compressed one
-		// arrives late.
+		// A compressed event stream arrives late and saves little.
 		DisableCompression: true,
 		// Without pings a dead HTTP/2 connection would swallow every call
 		// until its timeout.
@@ -181,23 +179,23 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// conn sends the bodies of requests, which have a whole conversation in them,
-// through buffers that are used again. The standard library makes one for each.
+// conn sends request bodies, which hold a whole conversation, through pooled
+// buffers. The standard library would allocate one for each request.
 type conn struct{ net.Conn }
 
-var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+var bufferPool = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// ReadFrom is io.ReaderFrom's.
+// ReadFrom implements io.ReaderFrom.
 func (c conn) ReadFrom(r io.Reader) (int64, error) {
-	buf := buffers.Get().(*[16 << 10]byte)
-	defer buffers.Put(buf)
+	buf := bufferPool.Get().(*[16 << 10]byte)
+	defer bufferPool.Put(buf)
 	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, struct{ io.Reader }{r}, buf[:])
 }
 
-// Host is that of the base URL, with its port if that is written.
+// Host returns the host of the base URL, with its port if the URL has one.
 func (s *Server) Host() string { return s.host }
 
-// Close closes idle connections. Calls that run are not disturbed.
+// Close closes idle connections. Running calls go on.
 func (s *Server) Close() error {
 	s.http.CloseIdleConnections()
 	return nil

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// transport answers with a body, whatever it is asked.
+// transport answers every request with body.
 type transport struct {
 	status int
 	body   io.Reader
@@ -36,17 +36,17 @@ func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.got, c.sent = req, string(b)
-	// As net/http has it, the end of the context ends the body.
-	body := &ending{ctx: req.Context().Done(), r: c.body}
+	// As in net/http, the end of the context ends the body.
+	body := &contextBody{ctx: req.Context().Done(), r: c.body}
 	return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: body, Request: req}, nil
 }
 
-type ending struct {
+type contextBody struct {
 	ctx <-chan struct{}
 	r   io.Reader
 }
 
-func (e *ending) Read(p []byte) (int, error) {
+func (e *contextBody) Read(p []byte) (int, error) {
 	select {
 	case <-e.ctx:
 		return 0, errors.New("the body is closed")
@@ -55,9 +55,10 @@ func (e *ending) Read(p []byte) (int, error) {
 	}
 }
 
-func (e *ending) Close() error { return nil }
+func (e *contextBody) Close() error { return nil }
 
-// talk asks a server that answers with body, and returns what it said.
+// talk asks a server that answers with c, and returns the content of the
+// answer.
 func talk(t *testing.T, c *transport, o wire.Options) (string, error) {
 	t.Helper()
 	o.HTTP = &http.Client{Transport: c}
@@ -90,8 +91,8 @@ const (
 	stop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 )
 
-// Events are read in whatever way lines end and data is cut into lines, and
-// however the network cuts it all into pieces.
+// Lines may end with LF or CRLF, an event may span several lines, and the
+// network may cut the stream anywhere.
 func TestEvents(t *testing.T) {
 	lines := strings.NewReplacer("{", "{\ndata: ", ",", ",\ndata:")
 	usual := "data: " + well + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n"
@@ -114,10 +115,10 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// drip hands out one piece each second.
+// drip returns one piece each second.
 type drip struct {
 	pieces []string
-	then   func() string // after them; nil ends the body
+	then   func() string // returns the later pieces; nil ends the body
 }
 
 func (d *drip) Read(p []byte) (int, error) {
@@ -133,8 +134,8 @@ func (d *drip) Read(p []byte) (int, error) {
 	return copy(p, d.then()), nil
 }
 
-// What only keeps a connection alive does not hold a call, and neither does an
-// answer without end. A slow one is waited for.
+// A stream of keep-alives and an endless answer are cut off. A slow answer is
+// not.
 func TestSilence(t *testing.T) {
 	content := "data: " + well + "\n\n"
 	always := func(s string) func() string { return func() string { return s } }
@@ -143,12 +144,12 @@ func TestSilence(t *testing.T) {
 		want string // in the error
 		took time.Duration
 	}{
-		"comments first":      {drip{nil, always(": alive\n\n")}, "nothing of an answer for 20s", 20 * time.Second},
-		"empty deltas":        {drip{[]string{content}, always(`data: {"choices":[{"delta":{"content":""}}]}` + "\n\n")}, "nothing of an answer for 5s", 6 * time.Second},
-		"comments after":      {drip{[]string{content, content}, always(": alive\n\n")}, "nothing of an answer for 5s", 7 * time.Second},
-		"an answer for ever":  {drip{nil, always(content)}, "not whole after 1m0s", 60 * time.Second},
-		"thoughts are pieces": {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
-		"calls are pieces":    {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
+		"comments first":      {drip{nil, always(": alive\n\n")}, "no piece of the answer for 20s", 20 * time.Second},
+		"empty deltas":        {drip{[]string{content}, always(`data: {"choices":[{"delta":{"content":""}}]}` + "\n\n")}, "no piece of the answer for 5s", 6 * time.Second},
+		"comments after":      {drip{[]string{content, content}, always(": alive\n\n")}, "no piece of the answer for 5s", 7 * time.Second},
+		"an answer for ever":  {drip{nil, always(content)}, "not complete after 1m0s", 60 * time.Second},
+		"thoughts are pieces": {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, "not complete after 1m0s", 60 * time.Second},
+		"calls are pieces":    {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, "not complete after 1m0s", 60 * time.Second},
 		"slow":                {drip{append(strings.Split(strings.Repeat(": alive\n\n|", 15), "|"), content, "data: "+stop+"\n\n", "data: [DONE]\n\n"), nil}, "", 20 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,8 +172,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Base URLs may have a query and may be one API's own address; headers and
-// fields of the body can be added, replaced and taken out.
+// A base URL may have a query and may be the address of one API. Headers and
+// fields of the body can be added, replaced and removed.
 func TestAddresses(t *testing.T) {
 	for base, want := range map[string]string{
 		"http://x/v1":                       "http://x/v1/chat/completions",
@@ -187,13 +188,13 @@ func TestAddresses(t *testing.T) {
 		c := &transport{body: strings.NewReader("data: " + well + "\n\ndata: [DONE]\n\n")}
 		_, err := talk(t, c, wire.Options{BaseURL: base, APIKey: "key", Headers: map[string]string{"authorization": "Other", "X-Portkey": "p"}})
 		if err != nil || c.got.URL.String() != want {
-			t.Errorf("%s: asked is %v, %v, want %s", base, c.got.URL, err, want)
+			t.Errorf("%s: requested %v, %v, want %s", base, c.got.URL, err, want)
 		}
 		if h := c.got.Header; h.Get("Authorization") != "Other" || len(h["Authorization"]) != 1 || h.Get("X-Portkey") != "p" {
-			t.Errorf("the headers are %v", h)
+			t.Errorf("headers = %v", h)
 		}
 		if !strings.Contains(c.sent, `"top_k":5`) || strings.Contains(c.sent, "stream_options") || c.got.ContentLength != int64(len(c.sent)) {
-			t.Errorf("the body is %s of %d", c.sent, c.got.ContentLength)
+			t.Errorf("body = %s, Content-Length %d", c.sent, c.got.ContentLength)
 		}
 	}
 	for base, want := range map[string]string{"http://x/v1": "", "http://x/chat/completions": wire.APIChat, "http://x/responses/": wire.APIResponses, "http://x/v1/messages?a=b": wire.APIMessages} {
@@ -203,7 +204,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// No error has what a header or the query of the base URL hold.
+// No error repeats a header or the query of the base URL.
 func TestSecretsOfRouters(t *testing.T) {
 	const secret = "pk-abcdefghijklmnopqrstuvwxyz"
 	c := &transport{status: 401, body: strings.NewReader(`{"error":{"message":"wrong key ` + secret + ` and ` + strings.ToUpper(secret) + `"}}`)}
@@ -272,17 +273,17 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-func TestHeader(t *testing.T) {
-	h := wire.Header(wire.APIMessages, "k")
+func TestAuthHeader(t *testing.T) {
+	h := wire.AuthHeader(wire.APIMessages, "k")
 	if h.Get("x-api-key") != "k" || h.Get("anthropic-version") != "2023-06-01" {
-		t.Errorf("Header = %v", h)
+		t.Errorf("AuthHeader = %v", h)
 	}
-	if _, found := wire.Header(wire.APIMessages, "")["X-Api-Key"]; found {
-		t.Error("without a key there is one")
+	if _, found := wire.AuthHeader(wire.APIMessages, "")["X-Api-Key"]; found {
+		t.Error("AuthHeader without a key has x-api-key")
 	}
 	for _, api := range []string{"", wire.APIChat, wire.APIResponses} {
-		if got := wire.Header(api, "k").Get("Authorization"); got != "Bearer k" || len(wire.Header(api, "")) > 0 {
-			t.Errorf("Header of %q = %q", api, got)
+		if got := wire.AuthHeader(api, "k").Get("Authorization"); got != "Bearer k" || len(wire.AuthHeader(api, "")) > 0 {
+			t.Errorf("AuthHeader(%q) = %q", api, got)
 		}
 	}
 }

@@ -10,17 +10,16 @@ import (
 	"dragoman/sessions"
 )
 
-// maxCount is the most tokens that a server is believed to have read or
-// written in one call, and maxPrice the most that one costs. The first is a
-// hundred times the largest windows that there are. What is above it would only
-// ruin sums, prices and averages.
+// maxCount is the highest plausible number of tokens in one call, a hundred
+// times the largest windows, and maxPrice the highest plausible price. Higher
+// values would only ruin sums and averages.
 const maxCount, maxPrice = 1e8, 1e6
 
-// Number is a number as servers write it: 12, 12.0 or "12". Anything else is as
-// if it were not there.
+// Number is a number as servers write it: 12, 12.0 or "12". Valid is false for
+// any other value.
 type Number struct {
 	Value float64
-	Said  bool
+	Valid bool
 }
 
 // UnmarshalJSON accepts any value.
@@ -32,7 +31,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tokens is a count of tokens; what cannot be one is 0.
+// tokens returns n as a count of tokens, or 0 if it cannot be one.
 func (n Number) tokens() int {
 	if n.Value >= 0 && n.Value <= maxCount && n.Value == math.Trunc(n.Value) {
 		return int(n.Value)
@@ -40,12 +39,12 @@ func (n Number) tokens() int {
 	return 0
 }
 
-// usage is what a server says of the tokens of a call.
+// usage is the token count in a server's answer.
 type usage struct {
 	Input  Number `json:"prompt_tokens"`
 	Output Number `json:"completion_tokens"`
-	// These are the names of the responses API and of Anthropic, which counts what
-	// concerns its cache apart.
+	// These are the names of the responses API and of Anthropic. Anthropic counts
+	// cached tokens separately.
 	ResponseInput  Number `json:"input_tokens"`
 	ResponseOutput Number `json:"output_tokens"`
 	Created        Number `json:"cache_creation_input_tokens"`
@@ -61,20 +60,20 @@ type usage struct {
 	OutputDetails struct {
 		Reasoning Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	Cost Number `json:"cost"` // what OpenRouter charges for the call
+	Cost Number `json:"cost"` // OpenRouter's price for the call
 }
 
-// ReadUsage is what raw says, or nil if it says nothing, and whether the model
-// reasoned. Whatever it is, it does not make the answer unreadable: a whole answer
-// is worth more than its price.
+// ReadUsage reads the token count of an answer. out is nil if there is none;
+// thought reports whether the model reasoned. A broken count is no error: the
+// answer is worth more than its price.
 func ReadUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
 	if len(raw) == 0 {
 		return nil, false
 	}
 	var u usage
-	_ = json.Unmarshal(raw, &u) // what is of another type than it should be is passed over
+	_ = json.Unmarshal(raw, &u) // fields of a wrong type are skipped
 	input := u.Input.tokens()
-	if !u.Input.Said {
+	if !u.Input.Valid {
 		input = u.ResponseInput.tokens() + u.Created.tokens() + u.Read.tokens()
 	}
 	out = &sessions.Usage{

@@ -54,7 +54,7 @@ func (e *env) sayModels(m llm.Report) {
 		e.say("")
 		e.say("* answers here. IN and OUT are US dollars for a million tokens, where they are known.")
 	}
-	for i, l := range m.Learnt {
+	for i, l := range m.Learned {
 		if i == 0 {
 			e.say("\nLearnt from the server's refusals (forgotten when the model section changes):")
 		}

@@ -66,7 +66,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.models.Other, Logger: d.log,
 	}
 	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(d.labelOf(model)) }
-	o.UnmarkedThoughts, o.OnUnmarkedThoughts = d.models.Begins()
+	o.UnmarkedThoughts, o.OnUnmarkedThoughts = d.models.UnmarkedThoughts()
 	o.Windows, o.SummarizerWindow = d.models.Windows(), d.cfg.Summary.Model.ContextWindow
 	var err error
 	if o.Summarizer, err = d.models.Summarizer(); err != nil {

@@ -220,7 +220,7 @@ func (d *Daemon) private() []string {
 }
 
 func (d *Daemon) openModel(ctx context.Context) error {
-	err := d.models.Open(ctx, llm.Options{Notes: d.state.File(llm.NotesName), Files: d.files, Count: d.metrics, Label: d.labelOf})
+	err := d.models.Open(ctx, llm.Options{Notes: d.state.File(llm.NotesName), Files: d.files, Metrics: d.metrics, Label: d.labelOf})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
@@ -251,7 +251,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		window = max(window, w)
 	}
 	messages, bytes := gateway.HistoryFor(window)
-	d.turns = maxTurns(d.cfg, d.models.Near(), memoryLimit())
+	d.turns = maxTurns(d.cfg, d.models.IsLocal(), memoryLimit())
 	d.gateway, err = gateway.New(d.store, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,

@@ -158,7 +158,7 @@ func TestTheSameFailureEndsTheTurn(t *testing.T) {
 	broken := func(status int, words string) *agent.ModelError {
 		return &agent.ModelError{Kind: agent.ErrorTemporary, Status: status, Err: errors.New(words)}
 	}
-	cut := "the stream ended before the answer was whole"
+	cut := "the stream ended before the answer was complete"
 	for name, test := range map[string]struct {
 		fails func(n int) error
 		tries int           // until it is given up

@@ -22,9 +22,9 @@ type health struct {
 	lasting bool // trying again is no use
 }
 
-// called takes the end of one call. What was cancelled, and a request that is
+// record takes the end of one call. What was cancelled, and a request that is
 // too long, say nothing about the server.
-func (h *health) called(err error) {
+func (h *health) record(err error) {
 	var failed *agent.ModelError
 	if err != nil && (!errors.As(err, &failed) || failed.Kind == agent.ErrorContext) {
 		return
@@ -42,20 +42,20 @@ func (h *health) called(err error) {
 // lastingCauses are those that a person has to mend.
 var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
 
-// modelFails is after how many failed calls in a row the model counts as away.
+// failuresUntilDown is after how many failed calls in a row the model counts as away.
 // One alone may have been a moment's trouble, which is tried again.
-const modelFails = 3
+const failuresUntilDown = 3
 
-// now is what status shows, and whether it keeps people from getting answers;
+// current is what status shows, and whether it keeps people from getting answers;
 // nil: nothing is wrong.
-func (h *health) now() (t *httpapi.Trouble, away bool) {
+func (h *health) current() (t *httpapi.Trouble, away bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.trouble.InARow == 0 {
 		return nil, false
 	}
 	copied := h.trouble
-	return &copied, copied.InARow >= modelFails || h.lasting
+	return &copied, copied.InARow >= failuresUntilDown || h.lasting
 }
 
 // whyFailed is the cause without the names of packages. A model's error holds

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// nearWait is how long a start waits for a server on this machine to say
+	// localWait is how long a start waits for a server on this machine to say
 	// what its model can do. Others are asked beside the start.
-	nearWait = 25 * time.Millisecond
+	localWait = 25 * time.Millisecond
 	// lookAgain is how often an Ollama is asked what window it has loaded the
 	// model with: that changes with what else it has to do.
 	lookAgain = 30 * time.Second
@@ -27,25 +27,25 @@ const (
 // hosted is a model and what its server says about it. That is a guess by the
 // table at first, and may change while it is used.
 type hosted struct {
-	agent.Model // the provider's, by which it is called
-	provider    *provider.Model
-	of          *Models
-	server      models.Server
-	found       atomic.Pointer[models.Found]
-	wrong       atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
-	busy        atomic.Bool
-	kept        atomic.Int64  // how much is kept of what was learnt: when the newest of it was
-	last        atomic.Int64  // when the newest look began, in nanoseconds
-	looked      chan struct{} // closed after the first look
-	configured  int           // the window that the configuration gives the model; 0: none
-	apart       bool          // see [agent.Abilities]
+	agent.Model       // the provider's, by which it is called
+	provider          *provider.Model
+	models            *Models
+	server            models.Server
+	found             atomic.Pointer[models.Found]
+	problem           atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
+	looking           atomic.Bool
+	savedAt           atomic.Int64  // how much is kept of what was learnt: when the newest of it was
+	lastLook          atomic.Int64  // when the newest look began, in nanoseconds
+	looked            chan struct{} // closed after the first look
+	configured        int           // the window that the configuration gives the model; 0: none
+	separatesThoughts bool          // see [agent.Abilities]
 }
 
-// begin looks at the model's server for the first time.
-func (v *hosted) begin() {
+// start looks at the model's server for the first time.
+func (v *hosted) start() {
 	f := models.Assume(v.server, v.Name())
 	v.found.Store(&f)
-	v.apart = models.Lookup(v.server.BaseURL, v.Name(), v.server.API).Apart
+	v.separatesThoughts = models.Lookup(v.server.BaseURL, v.Name(), v.server.API).SeparatesThoughts
 	v.looked = make(chan struct{})
 	v.look(func() { close(v.looked) })
 }
@@ -58,11 +58,11 @@ func (v *hosted) Unwrap() agent.Model { return v.Model }
 func (v *hosted) Abilities() agent.Abilities {
 	f, a := v.found.Load(), agent.AbilitiesOf(v.Model)
 	a.NoTools = a.NoTools || f.Tools == models.No
-	a.NoVision = v.of.cfg.Model.Vision != "yes" && (a.NoVision || f.Vision == models.No)
+	a.NoVision = v.models.cfg.Model.Vision != "yes" && (a.NoVision || f.Vision == models.No)
 	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
 		a.Window = f.Window
 	}
-	a.SeparatesThoughts = v.apart
+	a.SeparatesThoughts = v.separatesThoughts
 	if v.configured > 0 {
 		a.Window = v.configured
 	}
@@ -71,33 +71,33 @@ func (v *hosted) Abilities() agent.Abilities {
 
 // look asks the server in the background, unless that goes on already.
 func (v *hosted) look(done func()) {
-	if v.of.looking.Err() != nil || !v.busy.CompareAndSwap(false, true) {
+	if v.models.background.Err() != nil || !v.looking.CompareAndSwap(false, true) {
 		return
 	}
-	v.last.Store(time.Now().UnixNano())
-	v.of.wg.Go(func() {
-		defer v.busy.Store(false)
+	v.lastLook.Store(time.Now().UnixNano())
+	v.models.wg.Go(func() {
+		defer v.looking.Store(false)
 		if done != nil {
 			defer done()
 		}
-		f := models.Look(v.of.looking, v.server, v.Name())
-		if v.of.looking.Err() != nil {
+		f := models.Look(v.models.background, v.server, v.Name())
+		if v.models.background.Err() != nil {
 			return
 		}
 		if f.Efforts != nil {
-			v.provider.TakeEfforts(f.Efforts)
+			v.provider.SetEfforts(f.Efforts)
 		}
 		before := v.found.Swap(&f)
-		v.tell(before, &f, done != nil)
+		v.logLook(before, &f, done != nil)
 	})
 }
 
-// tell logs what a look found that was not known before.
-func (v *hosted) tell(before, now *models.Found, first bool) {
-	log := v.of.log.With("model", v.Name())
+// logLook logs what a look found that was not known before.
+func (v *hosted) logLook(before, now *models.Found, first bool) {
+	log := v.models.log.With("model", v.Name())
 	if first {
-		if d := models.Judge(v.of.looking, v.server, *now, v.Name()); d.Sentence != "" && v.of.looking.Err() == nil {
-			v.wrong.Store(&d)
+		if d := models.Diagnose(v.models.background, v.server, *now, v.Name()); d.Sentence != "" && v.models.background.Err() == nil {
+			v.problem.Store(&d)
 			log.Warn("the check of the model's server found a problem", "cause", string(d.Cause), "why", d.Sentence)
 		}
 		log.Info("checked the model's server", "server", now.Server, "window", now.Window, "window_from", now.WindowFrom,
@@ -116,34 +116,34 @@ func (v *hosted) tell(before, now *models.Found, first bool) {
 func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	res, err := v.Model.Complete(ctx, r, onDelta)
 	if err == nil {
-		v.went()
+		v.succeeded()
 	}
 	return res, err
 }
 
-// went is called after a call that went well: what was wrong is over, and an
+// succeeded is called after a call that succeeded well: what was wrong is over, and an
 // Ollama may have loaded the model anew for it.
-func (v *hosted) went() {
+func (v *hosted) succeeded() {
 	if all := v.provider.Learned(); len(all) > 0 {
-		if newest := all[len(all)-1].At.UnixNano(); v.kept.Swap(newest) != newest {
-			v.of.learnt.keep(v.server, v.Name(), all)
+		if newest := all[len(all)-1].At.UnixNano(); v.savedAt.Swap(newest) != newest {
+			v.models.notes.setLearned(v.server, v.Name(), all)
 		}
 	}
-	if d := v.wrong.Load(); d != nil && d.Cause != "" {
-		v.wrong.CompareAndSwap(d, nil)
+	if d := v.problem.Load(); d != nil && d.Cause != "" {
+		v.problem.CompareAndSwap(d, nil)
 	}
 	f := v.found.Load()
-	if f.Server == models.ServerOllama && (f.Tentative || time.Since(time.Unix(0, v.last.Load())) > lookAgain) {
+	if f.Server == models.ServerOllama && (f.Tentative || time.Since(time.Unix(0, v.lastLook.Load())) > lookAgain) {
 		v.look(nil)
 	}
 }
 
-// wait gives a server on this machine a moment to answer the first look.
-func (v *hosted) wait() {
-	if !models.Near(v.server.BaseURL) {
+// awaitFirstLook gives a server on this machine a moment to answer the first look.
+func (v *hosted) awaitFirstLook() {
+	if !models.IsLocal(v.server.BaseURL) {
 		return
 	}
-	late := time.NewTimer(nearWait)
+	late := time.NewTimer(localWait)
 	defer late.Stop()
 	select {
 	case <-v.looked:
@@ -174,5 +174,5 @@ func (v *hosted) Open(file string) (io.ReadCloser, error) {
 	if f := v.found.Load(); f == nil || f.Vision != models.Yes {
 		return nil, errors.New("llm: the model takes no pictures")
 	}
-	return v.of.files.Open(file)
+	return v.models.files.Open(file)
 }

@@ -44,22 +44,22 @@ type Models struct {
 	// answers, which has no others.
 	Other func(name string) (agent.Model, error)
 
-	cfg    *config.Config
-	log    *slog.Logger
-	count  *metrics.Set
-	label  func(model string) string
-	files  *media.Store
-	learnt *learnt
-	search *search // nil: the configuration says which model answers
-	hosted *hosted // Main; nil: it is on no server
-	health health  // of Main
+	cfg     *config.Config
+	log     *slog.Logger
+	metrics *metrics.Set
+	label   func(model string) string
+	files   *media.Store
+	notes   *notes
+	search  *search // nil: the configuration says which model answers
+	hosted  *hosted // Main; nil: it is on no server
+	health  health  // of Main
 
-	looking context.Context // of what runs beside everything else
-	end     context.CancelFunc
-	wg      sync.WaitGroup
+	background context.Context // of what runs beside everything else
+	cancel     context.CancelFunc
+	wg         sync.WaitGroup
 
-	mu   sync.Mutex
-	made map[string]*metered // by the name that status calls it
+	mu     sync.Mutex
+	others map[string]*metered // by the name that status calls it
 }
 
 // search is a model that is looked for while the rest starts.
@@ -71,15 +71,15 @@ type search struct {
 
 // Begin looks for a model where the configuration names no server.
 func Begin(cfg *config.Config, getenv func(string) string, log *slog.Logger) *Models {
-	m := &Models{cfg: cfg, log: log, made: map[string]*metered{}}
-	m.looking, m.end = context.WithCancel(context.Background())
+	m := &Models{cfg: cfg, log: log, others: map[string]*metered{}}
+	m.background, m.cancel = context.WithCancel(context.Background())
 	c := cfg.Model
 	if c.Type == "auto" && c.BaseURL == "" {
 		s := &search{done: make(chan struct{})}
 		m.search = s
 		m.wg.Go(func() {
 			defer close(s.done)
-			s.choice, s.err = models.Choose(m.looking, chooseOptions(c, getenv))
+			s.choice, s.err = models.Choose(m.background, chooseOptions(c, getenv))
 		})
 	}
 	return m
@@ -87,7 +87,7 @@ func Begin(cfg *config.Config, getenv func(string) string, log *slog.Logger) *Mo
 
 // Close ends what runs beside everything else.
 func (m *Models) Close() error {
-	m.end()
+	m.cancel()
 	m.wg.Wait()
 	return nil
 }
@@ -103,23 +103,23 @@ type Options struct {
 	// Notes is the file for what is learnt of servers: see [NotesName].
 	Notes string
 	// Files are those of messages.
-	Files *media.Store
-	Count *metrics.Set
+	Files   *media.Store
+	Metrics *metrics.Set
 	// Label is the name for a model in the metrics.
 	Label func(model string) string
 }
 
 // Open takes the configured model, or waits for the one that is looked for.
 func (m *Models) Open(ctx context.Context, o Options) error {
-	m.files, m.count, m.label = o.Files, o.Count, o.Label
+	m.files, m.metrics, m.label = o.Files, o.Metrics, o.Label
 	c := m.cfg.Model
-	m.learnt = openLearnt(o.Notes, c, m.log)
+	m.notes = openNotes(o.Notes, c, m.log)
 	switch {
 	case c.Type == "demo":
-		m.use(demo.New(demo.Delay), demoWhy)
+		m.setMain(demo.New(demo.Delay), demoWhy)
 		return nil
 	case m.search == nil:
-		return m.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, configuredWhy(c))
+		return m.setServer(c.BaseURL, c.APIKey.Reveal(), c.Name, configuredWhy(c))
 	}
 	select {
 	case <-m.search.done:
@@ -131,10 +131,10 @@ func (m *Models) Open(ctx context.Context, o Options) error {
 	case m.search.err != nil:
 		return fmt.Errorf("llm: %w", m.search.err)
 	case found.Source == models.SourceDemo:
-		m.use(demo.New(demo.Delay), found.Why)
+		m.setMain(demo.New(demo.Delay), found.Why)
 		return nil
 	}
-	return m.useServer(found.BaseURL, found.Key, found.Name, found.Why)
+	return m.setServer(found.BaseURL, found.Key, found.Name, found.Why)
 }
 
 const demoWhy = "The built-in demo, as model.type says."
@@ -143,25 +143,25 @@ func configuredWhy(c config.Model) string {
 	return "The model is " + c.Name + " at " + models.Host(c.BaseURL) + ", as the configuration says."
 }
 
-func (m *Models) use(main agent.Model, why string) {
-	m.Main, m.Why = &metered{main, main.Name(), m.count, m.cfg.Model.Prices, &m.health}, why
+func (m *Models) setMain(main agent.Model, why string) {
+	m.Main, m.Why = &metered{main, main.Name(), m.metrics, m.cfg.Model.Prices, &m.health}, why
 }
 
-func (m *Models) useServer(base, key, name, why string) (err error) {
-	if m.hosted, err = m.server(base, key, name, m.cfg.Model.ContextWindow); err != nil {
+func (m *Models) setServer(base, key, name, why string) (err error) {
+	if m.hosted, err = m.newHosted(base, key, name, m.cfg.Model.ContextWindow); err != nil {
 		return fmt.Errorf("llm: model: %w", err)
 	}
-	m.hosted.wait()
-	m.use(m.hosted, why)
+	m.hosted.awaitFirstLook()
+	m.setMain(m.hosted, why)
 	m.Other = func(name string) (agent.Model, error) {
-		return m.once(name, func() (*hosted, error) { return m.server(base, key, name, m.settings(name).ContextWindow) })
+		return m.openOnce(name, func() (*hosted, error) { return m.newHosted(base, key, name, m.settings(name).ContextWindow) })
 	}
-	return m.standIns()
+	return m.addFallbacks()
 }
 
-// standIns lets the models of model.fallback answer while the configured one
+// addFallbacks lets the models of model.fallback answer while the configured one
 // cannot. Each is metered by itself.
-func (m *Models) standIns() error {
+func (m *Models) addFallbacks() error {
 	var all []agent.Model
 	for _, name := range m.cfg.Model.Fallback {
 		if name == m.Main.Name() {
@@ -184,7 +184,7 @@ func (m *Models) Summarizer() (agent.Model, error) {
 	c := m.cfg.Summary.Model
 	switch {
 	case c.BaseURL != "":
-		return m.once(c.Name+" (summaries)", func() (*hosted, error) { return m.server(c.BaseURL, c.APIKey.Reveal(), c.Name, c.ContextWindow) })
+		return m.openOnce(c.Name+" (summaries)", func() (*hosted, error) { return m.newHosted(c.BaseURL, c.APIKey.Reveal(), c.Name, c.ContextWindow) })
 	case c.Name == "" || c.Name == m.Main.Name():
 		return nil, nil
 	case m.Other == nil:
@@ -195,26 +195,26 @@ func (m *Models) Summarizer() (agent.Model, error) {
 	}
 }
 
-// mostModels bounds the models that conversations name beside the configured one.
-const mostModels = 256
+// maxModels bounds the models that conversations name beside the configured one.
+const maxModels = 256
 
-// once makes each model once, because it holds connections, and counts its calls
+// openOnce makes each model openOnce, because it holds connections, and counts its calls
 // at its own prices. Status calls it name.
-func (m *Models) once(name string, open func() (*hosted, error)) (agent.Model, error) {
+func (m *Models) openOnce(name string, open func() (*hosted, error)) (agent.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if made := m.made[name]; made != nil {
+	if made := m.others[name]; made != nil {
 		return made, nil
 	}
-	if len(m.made) >= mostModels {
+	if len(m.others) >= maxModels {
 		return nil, errors.New("llm: conversations name too many different models")
 	}
 	h, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("llm: model %s: %w", name, err)
 	}
-	made := &metered{h, m.label(h.Name()), m.count, m.settings(h.Name()).Prices, &health{}}
-	m.made[name] = made
+	made := &metered{h, m.label(h.Name()), m.metrics, m.settings(h.Name()).Prices, &health{}}
+	m.others[name] = made
 	return made, nil
 }
 
@@ -253,9 +253,9 @@ func extraBody(c config.Model, s models.Server) config.Body {
 	return c.ExtraBody
 }
 
-// server is a model that the configuration's timeouts hold for. window is what
+// newHosted is a model that the configuration's timeouts hold for. window is what
 // the configuration says of it, or 0.
-func (m *Models) server(base, key, name string, window int) (*hosted, error) {
+func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) {
 	c := m.cfg.Model
 	s := modelServer(c, base, key)
 	o := provider.Options{
@@ -263,9 +263,9 @@ func (m *Models) server(base, key, name string, window int) (*hosted, error) {
 			BaseURL: base, APIKey: key, Headers: s.Headers,
 			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 		},
-		Name: name, API: s.API, Logger: m.log, Body: extraBody(c, s), Learned: m.learnt.of(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
+		Name: name, API: s.API, Logger: m.log, Body: extraBody(c, s), Learned: m.notes.learned(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
 	}
-	h := &hosted{of: m, server: s, configured: window}
+	h := &hosted{models: m, server: s, configured: window}
 	switch c.Vision {
 	case "yes":
 		o.Files = m.files
@@ -277,7 +277,7 @@ func (m *Models) server(base, key, name string, window int) (*hosted, error) {
 		return nil, err
 	}
 	h.Model, h.provider = p, p
-	h.begin()
+	h.start()
 	return h, nil
 }
 
@@ -300,16 +300,16 @@ func (m *Models) Windows() map[string]int {
 	return sizes
 }
 
-// Near reports whether Main is on a server of this machine.
-func (m *Models) Near() bool { return m.hosted != nil && models.Near(m.hosted.server.BaseURL) }
+// IsLocal reports whether Main is on a server of this machine.
+func (m *Models) IsLocal() bool { return m.hosted != nil && models.IsLocal(m.hosted.server.BaseURL) }
 
-// Begins is what is known of how the answers of models begin, and keeps what is
+// UnmarkedThoughts is what is known of how the answers of models begin, and keeps what is
 // learnt of that: see [agent.Options]. Nil where nothing is to be learnt.
-func (m *Models) Begins() (known func(model string) (thinks, known bool), keep func(model string, thinks bool)) {
+func (m *Models) UnmarkedThoughts() (known func(model string) (thinks, known bool), keep func(model string, thinks bool)) {
 	if m.hosted == nil {
 		return nil, nil
 	}
-	return m.learnt.begins, m.learnt.keepBegins
+	return m.notes.thoughtsFirst, m.notes.setThoughtsFirst
 }
 
 // Text says which model answers, why, and how large its window is.
@@ -326,7 +326,7 @@ func (m *Models) Warnings() []string {
 	if m.hosted == nil {
 		return nil
 	}
-	if wrong := m.hosted.wrong.Load(); wrong != nil {
+	if wrong := m.hosted.problem.Load(); wrong != nil {
 		return []string{wrong.Sentence}
 	}
 	return nil
@@ -334,18 +334,18 @@ func (m *Models) Warnings() []string {
 
 // Trouble is what is wrong with Main, if its last call failed, and away whether
 // that keeps people from getting answers. Nil: nothing is wrong.
-func (m *Models) Trouble() (t *httpapi.Trouble, away bool) { return m.health.now() }
+func (m *Models) Trouble() (t *httpapi.Trouble, away bool) { return m.health.current() }
 
-// troubleKept is how long a failure is told of a model that nobody asks again:
+// troubleShown is how long a failure is told of a model that nobody asks again:
 // the conversation that named it may have another one by now.
-const troubleKept = 24 * time.Hour
+const troubleShown = 24 * time.Hour
 
 // OtherTroubles lists what is wrong with other models, by name.
 func (m *Models) OtherTroubles() (list []httpapi.OtherTrouble) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(m.made)) {
-		if t, _ := m.made[name].health.now(); t != nil && time.Since(t.At) < troubleKept {
+	for _, name := range slices.Sorted(maps.Keys(m.others)) {
+		if t, _ := m.others[name].health.current(); t != nil && time.Since(t.At) < troubleShown {
 			list = append(list, httpapi.OtherTrouble{Model: name, Trouble: *t})
 		}
 	}

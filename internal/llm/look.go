@@ -30,8 +30,8 @@ type Report struct {
 	// Abilities say in a sentence what is known of the model.
 	Abilities string        `json:"abilities,omitempty"`
 	Models    []ListedModel `json:"models,omitempty"`
-	// Learnt is what refusals have taught.
-	Learnt []LearntLine `json:"learnt,omitempty"`
+	// Learned is what refusals have taught.
+	Learned []LearnedLine `json:"learnt,omitempty"`
 }
 
 // ListedModel is one model that the server has. Zero fields are unknown.
@@ -46,8 +46,8 @@ type ListedModel struct {
 	EndsSoon   bool          `json:"ends_soon,omitempty"`
 }
 
-// LearntLine is something that a refusal taught.
-type LearntLine struct {
+// LearnedLine is something that a refusal taught.
+type LearnedLine struct {
 	Model string    `json:"model"`
 	What  string    `json:"what"`
 	Said  string    `json:"said"`
@@ -76,18 +76,18 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 		s, name = modelServer(c, found.BaseURL, found.Key), found.Name
 	}
 	f := models.Look(ctx, s, name)
-	d := models.Judge(ctx, s, f, name)
+	d := models.Diagnose(ctx, s, f, name)
 	out.Host, out.Model = models.Host(s.BaseURL), name
 	out.API = cmp.Or(models.Lookup(s.BaseURL, name, s.API).Traits.API, "chat")
 	out.Cause, out.Trouble, out.Unsure = string(d.Cause), d.Sentence, d.Unsure
 	if d.Cause == "" {
 		out.Abilities = abilitiesText(c, f)
 	}
-	file, err := readLearnt(filepath.Join(cfg.StateDir, NotesName))
+	file, err := readNotes(filepath.Join(cfg.StateDir, NotesName))
 	if err == nil && file.Configuration == configurationHash(c) {
 		for _, m := range file.Models {
-			for _, l := range m.What {
-				out.Learnt = append(out.Learnt, LearntLine{m.Model, l.What, l.Said, l.At})
+			for _, l := range m.Learned {
+				out.Learned = append(out.Learned, LearnedLine{m.Model, l.What, l.Said, l.At})
 			}
 		}
 	}

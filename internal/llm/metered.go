@@ -17,10 +17,10 @@ import (
 // that copies it would lie on the stack of every turn that waits.
 type metered struct {
 	agent.Model
-	label  string // its name in the metrics
-	count  *metrics.Set
-	prices config.Prices
-	health *health
+	label   string // its name in the metrics
+	metrics *metrics.Set
+	prices  config.Prices
+	health  *health
 }
 
 // Unwrap returns the model that is metered.
@@ -38,7 +38,7 @@ func (m *metered) cost(u sessions.Usage) float64 {
 func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
 	res, err = m.Model.Complete(ctx, r, onDelta)
-	m.health.called(err)
+	m.health.record(err)
 	m.meter(&res, err, time.Since(began))
 	return res, err
 }
@@ -65,6 +65,6 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 			res.Message.Usage = &priced
 		}
 	}
-	m.count.ModelCall(m.label, outcome, took, u.Input, u.Output, u.Cached)
-	m.count.Cost(m.label, u.Cost)
+	m.metrics.ModelCall(m.label, outcome, took, u.Input, u.Output, u.Cached)
+	m.metrics.Cost(m.label, u.Cost)
 }

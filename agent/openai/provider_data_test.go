@@ -11,7 +11,7 @@ import (
 	"dragoman/sessions"
 )
 
-// stream are frames with these deltas, the last with a finish reason.
+// stream replies with these deltas, then with a finish reason.
 func stream(deltas ...string) agenttest.Reply {
 	var b strings.Builder
 	for _, d := range deltas {
@@ -20,7 +20,7 @@ func stream(deltas ...string) agenttest.Reply {
 	return agenttest.RawReply(b.String() + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n")
 }
 
-// sentMessages are the messages of the newest request.
+// sentMessages returns the messages of the newest request.
 func sentMessages(t *testing.T, s *agenttest.Server) (out []string) {
 	t.Helper()
 	all := s.Requests()
@@ -38,8 +38,8 @@ func sentMessages(t *testing.T, s *agenttest.Server) (out []string) {
 
 const call = `"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"time","arguments":"{}"}`
 
-// What a provider puts beside calls goes back with the next request as it came,
-// to that provider alone, and not if it is to be left out.
+// Data that a provider attached goes back unchanged with the next request to
+// that provider. Other models do not get it, and OmitAttached leaves it out.
 func TestAttachedGoesBack(t *testing.T) {
 	const calls = `"tool_calls":[{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}}]}`
 	const role = `{"role":"assistant",`
@@ -92,22 +92,22 @@ func TestAttachedGoesBack(t *testing.T) {
 				return sentMessages(t, s)[0]
 			}
 			if got := back(m); got != tt.want {
-				t.Errorf("back goes\n%s, want\n%s", got, tt.want)
+				t.Errorf("sent back is\n%s, want\n%s", got, tt.want)
 			}
 			for where, change := range map[string]func(*wire.Input){
 				"another model": func(in *wire.Input) { in.To.Model = "other" },
-				"a bare one":    func(in *wire.Input) { in.Bare = true },
+				"OmitAttached":  func(in *wire.Input) { in.OmitAttached = true },
 			} {
 				if got := back(model(t, s.URL(), change)); strings.Contains(got, "extra_content") || strings.Contains(got, "reasoning") {
-					t.Errorf("to %s goes %s", where, got)
+					t.Errorf("%s: sent is %s", where, got)
 				}
 			}
 		})
 	}
 }
 
-// The answer that ends a turn with calls belongs to their thoughts: DeepSeek
-// wants its own back too.
+// The last answer of a turn with calls keeps its thoughts: DeepSeek wants them
+// back too.
 func TestThoughtsAfterCalls(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -123,18 +123,18 @@ func TestThoughtsAfterCalls(t *testing.T) {
 		s.Next(stream(`{"reasoning_content":"I look"}`, `{"content":"noon"}`))
 		resp, _, _, err := complete(t, m, agent.Request{Messages: tt.msgs})
 		if err != nil || (resp.Message.Attached != nil) != tt.want {
-			t.Errorf("after %d messages there is attached %+v, %v; want any: %v", len(tt.msgs), resp.Message.Attached, err, tt.want)
+			t.Errorf("after %d messages Attached = %+v, %v; want any: %v", len(tt.msgs), resp.Message.Attached, err, tt.want)
 		}
 	}
 }
 
-// Calls that another model made get what the server wants with each.
+// Calls of another model get the fields that the server requires.
 func TestCallsOfOthers(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	msg := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "time"}}}
 	for want, change := range map[string]func(*wire.Input){
-		`"reasoning_content":" "`: func(in *wire.Input) { in.Traits.OwnThoughts = true },
-		`"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`: func(in *wire.Input) { in.Traits.Signatures = true },
+		`"reasoning_content":" "`: func(in *wire.Input) { in.Traits.NeedsReasoning = true },
+		`"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`: func(in *wire.Input) { in.Traits.NeedsSignatures = true },
 	} {
 		m := model(t, s.URL(), change)
 		if _, _, _, err := complete(t, m, agent.Request{Messages: []sessions.Message{msg, {Role: sessions.RoleAssistant, Content: "hm"}}}); err != nil {
@@ -142,12 +142,12 @@ func TestCallsOfOthers(t *testing.T) {
 		}
 		got := sentMessages(t, s)
 		if !strings.Contains(got[0], want) || got[1] != `{"role":"assistant","content":"hm"}` {
-			t.Errorf("sent is %s, want %s with the call alone", got, want)
+			t.Errorf("sent is %s, want %s only with the call", got, want)
 		}
 	}
 }
 
-// Traits are obeyed.
+// TestTraits checks the effect of each trait on the request.
 func TestTraits(t *testing.T) {
 	warm := float32(0.5)
 	r := ask("hi")
@@ -158,14 +158,14 @@ func TestTraits(t *testing.T) {
 		has, not []string
 	}{
 		"none":        {wire.Traits{}, []string{`"temperature":0.5`, `"max_tokens":7`, `"reasoning_effort":"high"`, `"tools":`, `"stream_options":`}, []string{"response_format", "max_completion_tokens"}},
-		"no tools":    {wire.Traits{NoTools: true, ToolsNeed: "none"}, []string{`"reasoning_effort":"high"`}, []string{`"tools"`}},
-		"tools need":  {wire.Traits{ToolsNeed: "none"}, []string{`"reasoning_effort":"none"`, `"tools":`}, nil},
+		"no tools":    {wire.Traits{NoTools: true, ToolsNeedEffort: "none"}, []string{`"reasoning_effort":"high"`}, []string{`"tools"`}},
+		"tools need":  {wire.Traits{ToolsNeedEffort: "none"}, []string{`"reasoning_effort":"none"`, `"tools":`}, nil},
 		"temperature": {wire.Traits{NoTemperature: true}, nil, []string{"temperature"}},
 		"tokens":      {wire.Traits{CompletionTokens: true}, []string{`"max_completion_tokens":7`}, []string{`"max_tokens"`}},
 		"no usage":    {wire.Traits{NoUsage: true}, nil, []string{"stream_options"}},
 		"efforts":     {wire.Traits{Efforts: []string{"low", "medium"}}, []string{`"reasoning_effort":"medium"`}, nil},
 		"no efforts":  {wire.Traits{Efforts: []string{}}, nil, []string{"reasoning_effort"}},
-		"formats":     {wire.Traits{Formats: true}, []string{`"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"},"strict":false}}`}, nil},
+		"formats":     {wire.Traits{JSONSchema: true}, []string{`"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"},"strict":false}}`}, nil},
 	} {
 		s := agenttest.Serve(t, agenttest.Options{})
 		m := model(t, s.URL(), func(in *wire.Input) { in.Traits = tt.traits })

@@ -10,7 +10,8 @@ import (
 
 const usualFrame = `{"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}`
 
-// frames are pairs of which the second may be as usual after the first.
+// frames are pairs of frames. usual says whether the fast path reads the second
+// after the first.
 var frames = []struct {
 	first, second string
 	usual         bool
@@ -57,29 +58,29 @@ func checkFrames(t *testing.T, frames ...string) (usual bool) {
 	}
 	fast, slow, shown, errs, usual := openai.Frames(list...)
 	if diff := cmp.Diff(slow, fast); diff != "" || shown[0] != shown[1] {
-		t.Errorf("%q are read as (-by encoding/json +as usual):\n%s\nshown as %q and %q", frames, diff, shown[1], shown[0])
+		t.Errorf("%q are read as (-encoding/json +fast path):\n%s\nshown as %q and %q", frames, diff, shown[1], shown[0])
 	}
 	if (errs[0] == nil) != (errs[1] == nil) {
-		t.Errorf("%q: %v, and by encoding/json %v", frames, errs[0], errs[1])
+		t.Errorf("%q: %v, and with encoding/json %v", frames, errs[0], errs[1])
 	}
 	return usual
 }
 
-func TestUsualFrames(t *testing.T) {
+func TestFastPath(t *testing.T) {
 	for _, f := range frames {
 		if got := checkFrames(t, f.first, f.second); got != f.usual {
-			t.Errorf("after %q %q is as usual: %t, want %t", f.first, f.second, got, f.usual)
+			t.Errorf("after %q, the fast path reads %q: %t, want %t", f.first, f.second, got, f.usual)
 		}
 	}
 }
 
-// FuzzFrame: what is read fast is read as encoding/json reads it.
+// The fast path reads a frame as encoding/json does.
 func FuzzFrame(f *testing.F) {
 	for _, frame := range frames {
-		f.Add(frame.first, frame.second, "words")
+		f.Add(frame.first, frame.second, "text")
 	}
-	f.Fuzz(func(t *testing.T, first, second, words string) {
+	f.Fuzz(func(t *testing.T, first, second, text string) {
 		checkFrames(t, first, second, first)
-		checkFrames(t, first, openai.With(first, words))
+		checkFrames(t, first, openai.With(first, text))
 	})
 }

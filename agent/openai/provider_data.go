@@ -9,22 +9,22 @@ import (
 	"dragoman/sessions"
 )
 
-// kept gathers what a provider puts beside a message, but for what it attaches
-// to calls.
-type kept struct {
+// providerData collects the thoughts and other data that a provider sends with
+// a message. Data on tool calls is in [calls].
+type providerData struct {
 	thoughts strings.Builder
-	// short says that thoughts came as reasoning and not as reasoning_content.
-	short   bool
-	details []detail
-	extra   json.RawMessage
+	// asReasoning says that thoughts came as reasoning, not as reasoning_content.
+	asReasoning bool
+	details     []detail
+	extra       json.RawMessage
 }
 
-// take keeps what d has, and returns its thoughts.
-func (k *kept) take(d *delta) loose {
+// add keeps the data in d, and returns its thoughts.
+func (k *providerData) add(d *delta) optionalText {
 	thoughts := d.ReasoningContent
 	if thoughts == "" {
 		thoughts = d.Reasoning
-		k.short = k.short || thoughts != ""
+		k.asReasoning = k.asReasoning || thoughts != ""
 	}
 	k.thoughts.WriteString(string(thoughts))
 	if present(d.Extra) {
@@ -33,24 +33,24 @@ func (k *kept) take(d *delta) loose {
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(d.Details, &list) == nil {
 		for _, fields := range list {
-			k.detail(fields)
+			k.addDetail(fields)
 		}
 	}
 	return thoughts
 }
 
-// detail is one of OpenRouter's reasoning_details. Its texts come in pieces.
+// detail is one of OpenRouter's reasoning_details. Its texts arrive in pieces.
 type detail struct {
 	fields map[string]json.RawMessage
 	texts  map[string]*strings.Builder
 }
 
-// pieces are the fields of a detail that come in pieces.
-var pieces = []string{"text", "summary", "data"}
+// splitFields are the fields of a detail that arrive in pieces.
+var splitFields = []string{"text", "summary", "data"}
 
-// detail keeps a piece: one of the same type and index as the newest goes on
-// with that.
-func (k *kept) detail(fields map[string]json.RawMessage) {
+// addDetail adds fields to the newest detail if type and index are the same,
+// else begins a new detail.
+func (k *providerData) addDetail(fields map[string]json.RawMessage) {
 	same := func(d *detail, name string) bool { return bytes.Equal(d.fields[name], fields[name]) }
 	n := len(k.details)
 	if n == 0 || !same(&k.details[n-1], "type") || !same(&k.details[n-1], "index") {
@@ -60,7 +60,7 @@ func (k *kept) detail(fields map[string]json.RawMessage) {
 	d := &k.details[n-1]
 	for name, value := range fields {
 		var piece string
-		if slices.Contains(pieces, name) && json.Unmarshal(value, &piece) == nil && string(value) != "null" {
+		if slices.Contains(splitFields, name) && json.Unmarshal(value, &piece) == nil && string(value) != "null" {
 			if d.texts[name] == nil {
 				d.texts[name] = &strings.Builder{}
 			}
@@ -71,8 +71,8 @@ func (k *kept) detail(fields map[string]json.RawMessage) {
 	}
 }
 
-// whole writes the details.
-func (k *kept) whole() (list []json.RawMessage) {
+// joinDetails returns the complete details as JSON.
+func (k *providerData) joinDetails() (list []json.RawMessage) {
 	for _, d := range k.details {
 		for name, text := range d.texts {
 			if b, err := json.Marshal(text.String()); err == nil {
@@ -86,18 +86,19 @@ func (k *kept) whole() (list []json.RawMessage) {
 	return list
 }
 
-// attached is what goes back to the provider with the answer. Thoughts do so
-// only within a turn that calls tools: nobody wants others, and they are long.
+// attached returns the data to send back to the provider with the answer.
+// Thoughts are kept only in a turn that calls tools: no provider needs others,
+// and they are long.
 func (a *answer) attached() *sessions.Attached {
-	out := attached{extras: extras{Extra: a.kept.extra}, Calls: a.pieces.extras()}
-	if len(a.pieces.list) > 0 || callsBefore(a.In.Request.Messages) {
-		out.Details = a.kept.whole()
+	out := attached{extras: extras{Extra: a.data.extra}, Calls: a.calls.extras()}
+	if len(a.calls.list) > 0 || callsBefore(a.In.Request.Messages) {
+		out.Details = a.data.joinDetails()
 		switch {
-		case len(out.Details) > 0: // the same once more
-		case a.kept.short:
-			out.Reasoning = a.kept.thoughts.String()
+		case len(out.Details) > 0: // they hold the thoughts too
+		case a.data.asReasoning:
+			out.Reasoning = a.data.thoughts.String()
 		default:
-			out.ReasoningContent = a.kept.thoughts.String()
+			out.ReasoningContent = a.data.thoughts.String()
 		}
 	}
 	b, err := json.Marshal(out)
@@ -107,7 +108,8 @@ func (a *answer) attached() *sessions.Attached {
 	return &sessions.Attached{By: a.In.To, Data: b}
 }
 
-// callsBefore reports whether tools were called since a person wrote last.
+// callsBefore reports whether tools were called since the last message of a
+// person.
 func callsBefore(msgs []sessions.Message) bool {
 	for i := len(msgs) - 1; i >= 0 && msgs[i].Role != sessions.RoleUser; i-- {
 		if len(msgs[i].ToolCalls) > 0 {

@@ -35,25 +35,25 @@ func unreachable(err error) bool {
 	return err != nil && !errors.As(err, &status) && !errors.Is(err, errNoAPI)
 }
 
-// Judge says what stands between us and the model called name at s, by what
+// Diagnose says what stands between us and the model called name at s, by what
 // [Look] found of it. Where the address is wrong it tries those that are probably
 // meant.
-func Judge(ctx context.Context, s Server, f Found, name string) Diagnosis {
+func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	where := Host(s.BaseURL)
 	var status *statusError
 	switch {
 	case f.Err == nil:
-		return s.ofModel(f, name)
+		return s.diagnoseModel(f, name)
 	case unreachable(f.Err):
 		return Diagnosis{Cause: agent.CauseUnreachable, Sentence: fmt.Sprintf("The model's server at %s cannot be reached: %s. %s", where, whyUnreachable(f.Err), cureUnreachable(s.BaseURL))}
 	case f.Server == ServerOllama && strings.HasSuffix(strings.TrimRight(s.BaseURL, "/"), "/v1"):
 		return Diagnosis{} // an old one, without a list of OpenAI's form
 	case !errors.As(f.Err, &status):
-		return s.address(ctx, where, 0)
+		return s.diagnoseAddress(ctx, where, 0)
 	}
 	said := ""
-	if status.says != "" {
-		said = fmt.Sprintf(" (it says: %q)", status.says)
+	if status.message != "" {
+		said = fmt.Sprintf(" (it says: %q)", status.message)
 	}
 	d := Diagnosis{Status: status.status, Cause: status.cause}
 	switch {
@@ -68,7 +68,7 @@ func Judge(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	case d.Status >= 500:
 		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, d.Status, said)
 	default:
-		return s.address(ctx, where, d.Status)
+		return s.diagnoseAddress(ctx, where, d.Status)
 	}
 	return d
 }
@@ -82,14 +82,14 @@ func (s *Server) cureKey() string {
 	case s.Key == "":
 		return "None is set: set model.api_key."
 	}
-	if of := keyOf(s.Key); of != nil && p != nil && of != p {
+	if of := providerOfKey(s.Key); of != nil && p != nil && of != p {
 		return fmt.Sprintf("It looks like one of %s: set model.base_url to %s, or use a key of %s.", of.title, of.base, p.title)
 	}
 	return "Check model.api_key for a missing or surplus character, or make a new key."
 }
 
-// ofModel judges a server that lists its models.
-func (s *Server) ofModel(f Found, name string) Diagnosis {
+// diagnoseModel judges a server that lists its models.
+func (s *Server) diagnoseModel(f Found, name string) Diagnosis {
 	if !f.Missing {
 		if now := time.Now(); EndsSoon(f.Shutdown, now) {
 			when := "will be"
@@ -112,15 +112,15 @@ func (s *Server) ofModel(f Found, name string) Diagnosis {
 	return d
 }
 
-// address looks for the address that is meant where the one given has no models.
-func (s *Server) address(ctx context.Context, where string, status int) Diagnosis {
+// diagnoseAddress looks for the diagnoseAddress that is meant where the one given has no models.
+func (s *Server) diagnoseAddress(ctx context.Context, where string, status int) Diagnosis {
 	d := Diagnosis{Cause: agent.CauseURL, Status: status}
 	what := "what answers there is not a model API"
 	if status != 0 {
 		what = fmt.Sprintf("there is no list of models at this path (HTTP %d)", status)
 	}
 	d.Sentence = fmt.Sprintf("model.base_url is probably wrong: %s answers, but %s. It must be the part before /chat/completions, usually ending in /v1.", where, what)
-	for _, try := range probable(s.BaseURL) {
+	for _, try := range candidateURLs(s.BaseURL) {
 		other := *s
 		other.BaseURL = try
 		_, err := List(ctx, other)
@@ -128,7 +128,7 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 		if err != nil && (!errors.As(err, &refused) || refused.status != http.StatusUnauthorized) {
 			continue
 		}
-		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a model server answers.", difference(s.BaseURL, try), Shown(try))
+		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a model server answers.", describeDifference(s.BaseURL, try), RedactURL(try))
 		return d
 	}
 	if p := providerAt(s.BaseURL); p != nil && p.base != "" {
@@ -137,8 +137,8 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 	return d
 }
 
-// probable are the addresses that may be meant by base.
-func probable(base string) []string {
+// candidateURLs are the addresses that may be meant by base.
+func candidateURLs(base string) []string {
 	u, _, err := wire.ParseBase(base)
 	if err != nil {
 		return nil
@@ -159,8 +159,8 @@ func probable(base string) []string {
 	return tries
 }
 
-// difference names what is wrong with an address, given the right one.
-func difference(wrong, right string) string {
+// describeDifference names what is wrong with an address, given the right one.
+func describeDifference(wrong, right string) string {
 	w, _ := url.Parse(wrong)
 	r, _ := url.Parse(right)
 	a, b := strings.TrimRight(w.Path, "/"), strings.TrimRight(r.Path, "/")
@@ -173,9 +173,9 @@ func difference(wrong, right string) string {
 	return "its path is another one"
 }
 
-// Shown is an address as people may see it: without a query, which may hold
+// RedactURL is an address as people may see it: without a query, which may hold
 // a key.
-func Shown(address string) string {
+func RedactURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "the right one"

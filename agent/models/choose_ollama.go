@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mostShown bounds how many models are asked what they can do.
-const mostShown = 16
+// maxProbed bounds how many models are asked what they can do.
+const maxProbed = 16
 
 type ollamaModel struct {
 	Name       string `json:"name"`
@@ -22,7 +22,7 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 	const connect = " Set OPENAI_API_KEY or another provider's, or OPENAI_BASE_URL for a server of your own, or start Ollama (https://ollama.com), to connect a real one."
 	base := OllamaURL(o.env("OLLAMA_HOST"))
 	s := o.server(base, "")
-	s.Patience = o.OllamaPatience
+	s.Timeout = o.OllamaTimeout
 	demo := Choice{Source: SourceDemo}
 	var list struct {
 		Models []ollamaModel `json:"models"`
@@ -50,14 +50,14 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 // call tools, else the first that can chat. Models that run on this machine
 // come before those that Ollama only passes on.
 func (s *Server) pickOllama(ctx context.Context, models []ollamaModel, wanted string) (name string, f Found) {
-	ctx, cancel := context.WithTimeout(ctx, 3*s.Patience)
+	ctx, cancel := context.WithTimeout(ctx, 3*s.Timeout)
 	defer cancel()
 	var local, remote []string
 	for _, m := range models {
 		switch {
-		case m.Name == "" || forOtherThings(m.Name) || strings.Contains(m.Details.Family, "bert"):
+		case m.Name == "" || notForChat(m.Name) || strings.Contains(m.Details.Family, "bert"):
 		case wanted != "" && sameModel(m.Name, wanted):
-			s.ollama(ctx, &f, m.Name)
+			s.askOllama(ctx, &f, m.Name)
 			return m.Name, f
 		case m.RemoteHost != "":
 			remote = append(remote, m.Name)
@@ -66,12 +66,12 @@ func (s *Server) pickOllama(ctx context.Context, models []ollamaModel, wanted st
 		}
 	}
 	for i, candidate := range append(local, remote...) {
-		if i == mostShown {
+		if i == maxProbed {
 			break
 		}
 		var found Found
 		said, err := s.show(ctx, candidate)
-		found.takeShown(said, 0)
+		found.addOllama(said, 0)
 		switch {
 		case err == nil && len(said.Capabilities) > 0 && !said.can("completion"):
 		case found.Tools == Yes:
