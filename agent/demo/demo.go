@@ -1,16 +1,15 @@
-// Package demo is an [agent.Model] that is built in: no network, no key, no
-// download. It is the first thing that a newcomer meets, so it says plainly
-// that it follows rules and is no language model, shows what the gateway can
-// do (streaming, tools, memory, summaries), and tells how to connect a real
-// model.
+// Package demo is the built-in [agent.Model]: it needs no network, no key and
+// no download. A newcomer meets it first. So it says plainly that it follows
+// rules and is not a language model, shows what the gateway can do (streaming,
+// tools, memory, summaries), and tells how to connect a real model.
 //
-// It promises to be deterministic: the same request gets the same response. It
-// calls only tools that the request offers, each action of a message once, and
-// says what they answered. It keeps no state: what it has done already, it
-// reads from the messages.
+// It is deterministic: the same request gets the same response. It calls only
+// tools that the request offers, once for each message that asks for one, and
+// repeats what they answer. It keeps no state: it reads its earlier steps from
+// the messages.
 //
-// Failure cases: none but the end of the context, which ends an answer in the
-// middle. A tool that fails is reported to the person in its own words.
+// Failures: only the end of the context, which can end an answer in the middle.
+// If a tool fails, the person is told in the tool's own words.
 //
 // Goroutines: none.
 package demo
@@ -26,10 +25,10 @@ import (
 	"dragoman/sessions"
 )
 
-// name is what people and records see.
+// name is the model's name for people and records.
 const name = "demo"
 
-// longestAnswer bounds how long the words of one answer take to stream.
+// longestAnswer bounds how long one answer streams.
 const longestAnswer = 2 * time.Second
 
 // Delay is the usual pause between two words.
@@ -38,16 +37,16 @@ const Delay = 15 * time.Millisecond
 // Model is the demo.
 type Model struct{ delay time.Duration }
 
-// Abilities say that it writes no thoughts.
+// Abilities say that the demo writes no thoughts.
 func (*Model) Abilities() agent.Abilities { return agent.Abilities{SeparatesThoughts: true} }
 
 var _ agent.Model = (*Model)(nil)
 
-// New makes a demo model that pauses for so long between two words. Long answers
-// are faster.
+// New returns a demo model that pauses for delay between two words, and for
+// less in long answers.
 func New(delay time.Duration) *Model { return &Model{delay} }
 
-// Name is "demo".
+// Name returns "demo".
 func (m *Model) Name() string { return name }
 
 // Complete answers by rules; see [agent.Model].
@@ -55,27 +54,27 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	if err := ctx.Err(); err != nil {
 		return agent.Response{}, err
 	}
-	if transcript, ok := toSummarise(r); ok {
+	if transcript, ok := summaryRequest(r); ok {
 		return m.answer(ctx, r, summarise(transcript, r.MaxTokens, strings.Contains(r.System, heading)), onDelta)
 	}
-	s := readScene(r)
+	s := readDialog(r)
 	if calls := s.nextCalls(); len(calls) > 0 {
 		return m.call(r, calls), nil
 	}
-	return m.answer(ctx, r, s.reply(), onDelta)
+	return m.answer(ctx, r, s.replyToAll(), onDelta)
 }
 
-// call asks for tools.
-func (m *Model) call(r agent.Request, wishes []*wish) agent.Response {
+// call returns an answer with tool calls.
+func (m *Model) call(r agent.Request, intents []*intent) agent.Response {
 	out := agent.Response{
 		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
 		Finish:  "tool_calls",
 	}
 	size := 0
-	for i, w := range wishes {
-		args, _ := json.Marshal(w.args) // texts and numbers
+	for i, w := range intents {
+		args, _ := json.Marshal(w.args) // strings and numbers always encode
 		size += len(args)
-		// The ids are the same for the same request, and others for each one after it.
+		// The same request gets the same ids; each later one gets others.
 		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
 			ID: fmt.Sprintf("demo_%d_%d", len(r.Messages), i), Name: w.tool, Arguments: string(args),
 		})

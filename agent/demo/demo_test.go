@@ -46,12 +46,12 @@ func complete(t *testing.T, r agent.Request) agent.Response {
 	}
 	again, err := demo.New(0).Complete(t.Context(), r, nil)
 	if diff := cmp.Diff(got, again); err != nil || diff != "" {
-		t.Errorf("the same request got another response (%v):\n%s", err, diff)
+		t.Errorf("the same request got a different response (%v):\n%s", err, diff)
 	}
 	return got
 }
 
-// run plays the agent loop: every call is answered by answer.
+// run plays the agent loop: answer returns the result of each call.
 func run(t *testing.T, r agent.Request, answer func(sessions.ToolCall) string) (string, []sessions.ToolCall) {
 	t.Helper()
 	var made []sessions.ToolCall
@@ -115,7 +115,7 @@ func TestToolsByRule(t *testing.T) {
 				t.Errorf("called %s, want %s", got, want)
 			}
 			if name, _, _ := strings.Cut(want, " "); name != "remember" && !strings.Contains(reply, "RESULT 42") {
-				t.Errorf("the reply does not say what the tool answered: %s", reply)
+				t.Errorf("the reply lacks the tool's result: %s", reply)
 			}
 			failed, _ := run(t, agent.Request{Messages: []sessions.Message{user(text)}, Tools: allTools}, func(sessions.ToolCall) string { return "error: the disk is full" })
 			if !strings.Contains(failed, "did not work: the disk is full") {
@@ -185,12 +185,12 @@ func TestSeveralMessagesAtOnce(t *testing.T) {
 		}
 	}
 	if strings.Contains(reply, "a note") {
-		t.Errorf("the reply answers a note that nobody wrote:\n%s", reply)
+		t.Errorf("the reply answers a synthetic message:\n%s", reply)
 	}
 }
 
-// A message that joins a running turn gets its tool, and the first is not
-// called again.
+// A message that joins a running turn gets its tool call. The first message's
+// tool is not called again.
 func TestSteering(t *testing.T) {
 	r := agent.Request{Tools: allTools, Messages: []sessions.Message{user("what time is it?")}}
 	first := complete(t, r)
@@ -252,9 +252,9 @@ func TestSummarises(t *testing.T) {
 	}
 }
 
-// TestSummariesAreBelieved: the demo's summaries pass the checks of the default
-// preset, the second one too, and have their heading once.
-func TestSummariesAreBelieved(t *testing.T) {
+// The demo's summaries pass the checks of the default preset. The second one
+// does too, and has its heading only once.
+func TestSummariesPassTheChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := agent.New(demo.New(demo.Delay), nil, agent.Options{})
 		if err != nil {
@@ -337,8 +337,7 @@ func FuzzComplete(f *testing.F) {
 	})
 }
 
-// The agent's own summariser gets a summary that it accepts, also from the
-// summary before.
+// The agent's summariser accepts the demo's summaries, also a second one.
 func TestAgentSummarises(t *testing.T) {
 	a, err := agent.New(demo.New(0), nil, agent.Options{})
 	if err != nil {

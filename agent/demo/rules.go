@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// rule is something that a message may want.
+// rule matches messages and says what to do about them.
 type rule struct {
-	// tool is what it calls, with the named groups of pattern as arguments. ""
-	// calls nothing.
+	// tool is the tool to call, with the named groups of pattern as arguments; ""
+	// for none.
 	tool    string
 	pattern string
-	needs   string // the group without which it does not match
-	// say is the answer, nothing the one where the tool found nothing. See
-	// [wish.filled] for what is put into them.
-	say, nothing string
-	// tell, if not nil, is the answer instead.
-	tell func(s *scene, w *wish) string
+	needs   string // a group that must not be empty
+	// reply is the answer, emptyReply the answer if the tool found nothing.
+	// [intent.fill] fills in their placeholders.
+	reply, emptyReply string
+	// replyFunc, if not nil, returns the answer instead.
+	replyFunc func(s *dialog, w *intent) string
 }
 
 const file = "[\"'`“]?(?P<path>[\\pL\\pN_][\\pL\\pN_./-]*\\.[\\pL\\pN]{1,8})[\"'`”]?"
@@ -32,47 +32,46 @@ const (
 	sayUnsaid  = "Nothing was said{query} in this conversation."
 )
 
-// rules are tried in order; the first that matches wins. What is said only in
-// certain words is before what is said in many, and what calls a tool before what
-// does not.
+// rules are tried in order, and the first match wins. Narrow patterns come
+// before wide ones, and rules that call a tool before those that do not.
 var rules = []rule{
-	{tool: "web_fetch", pattern: `(?i)(?P<url>https?://[^\s<>"']+)`, say: sayFetched},
-	{tool: "web_fetch", pattern: `(?i)\b(?:fetch|open|visit|browse|go to)\s+(?P<url>(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|eu|de|it|fr|uk)(?:/\S*)?)\s*$`, say: sayFetched},
-	{tool: "write_file", pattern: `(?is)\b(?:write|save|put|(?P<append>add|append))\s+(?P<content>.+?)\s+(?:to|in|into|as)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*[.!]?\s*$`, say: sayWritten},
-	{tool: "write_file", pattern: `(?is)\b(?:write|create|make)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*(?::|with|containing|saying|that says)\s*(?P<content>.+)$`, say: sayWritten},
-	{tool: "read_file", pattern: `(?is)\b(?:read|show|open|cat|print|what(?:'s|’s| is) in)\b.{0,30}?[\s"'` + "`" + `“]` + file, say: "Here is {path}:\n\n{result}"},
-	{tool: "list_dir", pattern: `(?is)\b(?:list|show|what|which|ls|see)\b.{0,60}\b(?:(?:folder|directory)|files?\s+(?:are\s+|is\s+)?in)\s+["'` + "`" + `]?(?P<path>[\pL\pN_][\pL\pN_./-]*)`, say: sayList},
-	{tool: "list_dir", pattern: `(?is)\b(?:list|show|what|which|ls|see)\b.{0,40}\b(?:files?|folders?|director(?:y|ies)|workspace)\b`, say: sayList},
+	{tool: "web_fetch", pattern: `(?i)(?P<url>https?://[^\s<>"']+)`, reply: sayFetched},
+	{tool: "web_fetch", pattern: `(?i)\b(?:fetch|open|visit|browse|go to)\s+(?P<url>(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|eu|de|it|fr|uk)(?:/\S*)?)\s*$`, reply: sayFetched},
+	{tool: "write_file", pattern: `(?is)\b(?:write|save|put|(?P<append>add|append))\s+(?P<content>.+?)\s+(?:to|in|into|as)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*[.!]?\s*$`, reply: sayWritten},
+	{tool: "write_file", pattern: `(?is)\b(?:write|create|make)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*(?::|with|containing|saying|that says)\s*(?P<content>.+)$`, reply: sayWritten},
+	{tool: "read_file", pattern: `(?is)\b(?:read|show|open|cat|print|what(?:'s|’s| is) in)\b.{0,30}?[\s"'` + "`" + `“]` + file, reply: "Here is {path}:\n\n{result}"},
+	{tool: "list_dir", pattern: `(?is)\b(?:list|show|what|which|ls|see)\b.{0,60}\b(?:(?:folder|directory)|files?\s+(?:are\s+|is\s+)?in)\s+["'` + "`" + `]?(?P<path>[\pL\pN_][\pL\pN_./-]*)`, reply: sayList},
+	{tool: "list_dir", pattern: `(?is)\b(?:list|show|what|which|ls|see)\b.{0,40}\b(?:files?|folders?|director(?:y|ies)|workspace)\b`, reply: sayList},
 	{
 		tool: "recall", pattern: `(?is)\b(?:what (?:do|can) you (?:remember|know|recall)|do you (?:remember|recall)|what have you remembered|show (?:me )?(?:your|my) memor(?:y|ies)|recall)\b(?:\s+(?:about|of))?\s*(?P<query>.*)$`,
-		say:     "This is what I remember{query}:\n\n{result}\n\n“forget #1” removes the first one, and so on.",
-		nothing: "I remember nothing{query} yet. Say “remember that …” and I will.",
+		reply:      "This is what I remember{query}:\n\n{result}\n\n“forget #1” removes the first one, and so on.",
+		emptyReply: "I remember nothing{query} yet. Say “remember that …” and I will.",
 	},
-	{tool: "forget", pattern: `(?is)\bforget\b.{0,20}?#?(?P<id>\d{1,12})\b`, say: "{sentence}"},
+	{tool: "forget", pattern: `(?is)\bforget\b.{0,20}?#?(?P<id>\d{1,12})\b`, reply: "{sentence}"},
 	{
 		tool: "remember", pattern: `(?is)^(?:please\s+|can you\s+|could you\s+)?remember\b\s*(?:that\b|this\b|:)?\s*:?\s*(?P<text>.+)$`,
-		say: "{sentence} I will know that “{text}” after a restart, too. Ask “what do you remember?” to see it.",
+		reply: "{sentence} I will know that “{text}” after a restart, too. Ask “what do you remember?” to see it.",
 	},
-	{tool: "search_history", pattern: `(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(?P<query>.+)$`, needs: "query", say: sayFound, nothing: sayUnsaid},
-	{tool: "search_history", pattern: `(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(?P<query>.+)$`, needs: "query", say: sayFound, nothing: sayUnsaid},
-	{tool: "search_history", pattern: `(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(?P<query>.+)$`, needs: "query", say: sayFound, nothing: sayUnsaid},
-	{tool: "time", pattern: `(?is)(?:\bwhat(?:'s|’s| is)? (?:the |today's )?(?:current )?(?:time|date|weekday)\b|\bwhat day is\b|\btime is it\b|\btell me the (?:time|date)\b|^(?:time|date|the time)\??$)(?:.*?\bin\s+(?P<zone>[A-Z][a-zA-Z_]+/[A-Z][a-zA-Z_/]+|UTC))?`, say: "It is {sentence}"},
+	{tool: "search_history", pattern: `(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
+	{tool: "search_history", pattern: `(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
+	{tool: "search_history", pattern: `(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
+	{tool: "time", pattern: `(?is)(?:\bwhat(?:'s|’s| is)? (?:the |today's )?(?:current )?(?:time|date|weekday)\b|\bwhat day is\b|\btime is it\b|\btell me the (?:time|date)\b|^(?:time|date|the time)\??$)(?:.*?\bin\s+(?P<zone>[A-Z][a-zA-Z_]+/[A-Z][a-zA-Z_/]+|UTC))?`, reply: "It is {sentence}"},
 
-	{pattern: `(?i)^\W*count (?:up )?to (?P<to>\d{1,6})\b`, tell: (*scene).count},
-	{pattern: `(?i)\bmarkdown\b`, say: sayMarkdown},
-	{pattern: `(?i)\b(?:connect|real model|api key|openai|ollama|better model|language model)\b`, say: sayConnect},
-	{pattern: `(?i)\b(?:summary|summari[sz]e|what (?:did|have) we|what was said|talked? about|so far)\b`, tell: (*scene).recap},
-	{pattern: `(?i)\bforget\b`, say: "Ask “what do you remember?”: each fact has a number there, and “forget #2” removes the second one. `/new` begins a new conversation."},
-	{pattern: `(?i)(?:^\W*(?:help|\?+)\W*$|\bwhat can (?:you|i) do\b|\bhow (?:does|do) (?:this|you) work\b|^/start\b)`, say: sayHelp},
-	{pattern: `(?i)\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|llm|model)\b|\byour name\b`, say: sayWho + " Say “help” for what I can do."},
-	{pattern: `(?i)^\W*(?:hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|good (?:morning|afternoon|evening|day)|greetings|привет|你好)(?:\P{L}|$)`, tell: (*scene).greeting},
-	{pattern: `(?i)\b(?:thanks|thank you|thx|merci|danke|grazie|gracias)\b`, say: "You are welcome!"},
-	{pattern: `(?i)^\W*(?:bye|goodbye|good night|see you|tschüss|ciao)\b`, say: "Goodbye! This conversation is kept, and goes on when you write again."},
-	{pattern: `(?i)\bhow are you\b`, say: "As well as rules can be: all of mine are in place. And you?"},
+	{pattern: `(?i)^\W*count (?:up )?to (?P<to>\d{1,6})\b`, replyFunc: (*dialog).count},
+	{pattern: `(?i)\bmarkdown\b`, reply: sayMarkdown},
+	{pattern: `(?i)\b(?:connect|real model|api key|openai|ollama|better model|language model)\b`, reply: sayConnect},
+	{pattern: `(?i)\b(?:summary|summari[sz]e|what (?:did|have) we|what was said|talked? about|so far)\b`, replyFunc: (*dialog).recap},
+	{pattern: `(?i)\bforget\b`, reply: "Ask “what do you remember?”: each fact has a number there, and “forget #2” removes the second one. `/new` begins a new conversation."},
+	{pattern: `(?i)(?:^\W*(?:help|\?+)\W*$|\bwhat can (?:you|i) do\b|\bhow (?:does|do) (?:this|you) work\b|^/start\b)`, reply: sayHelp},
+	{pattern: `(?i)\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|llm|model)\b|\byour name\b`, reply: sayWho + " Say “help” for what I can do."},
+	{pattern: `(?i)^\W*(?:hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|good (?:morning|afternoon|evening|day)|greetings|привет|你好)(?:\P{L}|$)`, replyFunc: (*dialog).greeting},
+	{pattern: `(?i)\b(?:thanks|thank you|thx|merci|danke|grazie|gracias)\b`, reply: "You are welcome!"},
+	{pattern: `(?i)^\W*(?:bye|goodbye|good night|see you|tschüss|ciao)\b`, reply: "Goodbye! This conversation is kept, and goes on when you write again."},
+	{pattern: `(?i)\bhow are you\b`, reply: "As well as rules can be: all of mine are in place. And you?"},
 }
 
-// patterns are those of rules, compiled when the first message comes: a daemon
-// with another model never needs them.
+// patterns are the compiled patterns of rules. They are compiled at the first
+// message, because a daemon with another model never needs them.
 var patterns = sync.OnceValue(func() (all []*regexp.Regexp) {
 	for i := range rules {
 		all = append(all, regexp.MustCompile(rules[i].pattern))
@@ -80,18 +79,18 @@ var patterns = sync.OnceValue(func() (all []*regexp.Regexp) {
 	return all
 })
 
-// wish is one message to answer, and what it wants.
-type wish struct {
-	*rule  // no rule's: one that says what was written
+// intent is a message to answer, and the rule that it matches.
+type intent struct {
+	*rule  // without a match, one that repeats the message
 	text   string
-	person string // fit to be shown, or ""
+	person string // the sender's cleaned name, or ""
 	args   map[string]any
 }
 
-// read finds the rule for a message.
-func read(text, person string) *wish {
-	w := &wish{rule: &rule{tell: (*scene).echo}, text: text, person: person}
-	const most = 4000 // nobody writes a longer command
+// matchRule finds the rule for a message.
+func matchRule(text, person string) *intent {
+	w := &intent{rule: &rule{replyFunc: (*dialog).echo}, text: text, person: person}
+	const most = 4000 // a longer message is not a command
 	if len(text) > most {
 		return w
 	}
@@ -114,7 +113,8 @@ func read(text, person string) *wish {
 	return w
 }
 
-// argument is what a tool gets of a group; "" leaves it out.
+// argument converts the text of a group into a tool's argument; "" leaves it
+// out.
 func argument(name, given string) any {
 	switch name {
 	case "":
@@ -124,7 +124,7 @@ func argument(name, given string) any {
 			given = "https://" + given
 		}
 	case "path":
-		if given = strings.TrimSuffix(given, "/"); slices.Contains(placeless, strings.ToLower(given)) {
+		if given = strings.TrimSuffix(given, "/"); slices.Contains(notFolders, strings.ToLower(given)) {
 			given = ""
 		}
 	case "append":
@@ -138,25 +138,25 @@ func argument(name, given string) any {
 	case "query":
 		return topic(given)
 	case "id":
-		id, _ := strconv.Atoi(given) // a few digits
+		id, _ := strconv.Atoi(given) // at most 12 digits
 		return id
 	}
 	return given
 }
 
-// placeless are words that name no folder where one is asked for.
-var placeless = []string{"the", "this", "my", "your", "a", "here", "there", "workspace"}
+// notFolders are words that a folder pattern matches but that name no folder.
+var notFolders = []string{"the", "this", "my", "your", "a", "here", "there", "workspace"}
 
-// answer says what the tool answered.
-func (w *wish) answer(result string) string {
-	if w.nothing != "" && (result == "" || strings.HasPrefix(result, "[nothing")) {
-		return w.filled(w.nothing, result)
+// replyFor returns the answer for a tool's result.
+func (w *intent) replyFor(result string) string {
+	if w.emptyReply != "" && (result == "" || strings.HasPrefix(result, "[nothing")) {
+		return w.fill(w.emptyReply, result)
 	}
-	return w.filled(w.say, result)
+	return w.fill(w.reply, result)
 }
 
-// filled is text with the arguments and the result in the places of their names.
-func (w *wish) filled(text, result string) string {
+// fill replaces the placeholders in text with the arguments and the result.
+func (w *intent) fill(text, result string) string {
 	shown := func(name string) string {
 		s, _ := w.args[name].(string)
 		return clip(s, 200)
@@ -186,8 +186,8 @@ func unquote(s string) string {
 	return s
 }
 
-// topic is what is left of the end of a question. "me", "this" and the like
-// are no words to look for.
+// topic returns the search words at the end of a question. Words like "me" and
+// "this" are not search words.
 func topic(s string) string {
 	s = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), "?!.… "))
 	switch strings.ToLower(s) {
@@ -197,7 +197,7 @@ func topic(s string) string {
 	return unquote(s)
 }
 
-// sentence is s with a full stop at its end.
+// sentence returns s with a full stop at its end.
 func sentence(s string) string {
 	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?`") {
 		return s

@@ -9,9 +9,9 @@ import (
 	"dragoman/sessions"
 )
 
-// toSummarise reports whether r is the summariser's: no tools, and one message
-// with a transcript between tags. It returns that message.
-func toSummarise(r agent.Request) (string, bool) {
+// summaryRequest reports whether r asks for a summary: it has no tools, and one
+// message with a transcript between tags. It returns that message.
+func summaryRequest(r agent.Request) (string, bool) {
 	if len(r.Tools) > 0 || len(r.Messages) != 1 || r.Messages[0].Role != sessions.RoleUser {
 		return "", false
 	}
@@ -19,32 +19,31 @@ func toSummarise(r agent.Request) (string, bool) {
 	return text, strings.Contains(text, "<transcript>") && strings.Contains(text, "</transcript>")
 }
 
-var entry = lazily.Compile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
+var transcriptEntry = lazily.Compile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
 
-// heading is the heading of a summary that is to have some.
+// heading is the heading of a summary that must have headings.
 const heading = "## Critical context"
 
-// summarise picks sentences: what the summary so far says, then the first
-// sentence of each message, the newest ones if not all fit. headed says that
-// the summary is to have headings.
+// summarise picks sentences: the earlier summary, then the first sentence of
+// each message; the newest ones if not all fit. headed asks for a heading.
 func summarise(text string, maxTokens int, headed bool) string {
 	const lineBytes, usual = 200, 4000
 	room := usual
 	if maxTokens > 0 {
-		// Half of it: text in other scripts takes more tokens a byte.
+		// Only half, because text in other scripts has more tokens per byte.
 		room = min(room, maxTokens*bytesPerToken/2)
 	}
 	old := strings.TrimPrefix(between(text, "<previous_summary>", "</previous_summary>"), heading+"\n")
 	var lines []string
-	for _, m := range entry.Regexp().FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
+	for _, m := range transcriptEntry.Regexp().FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
 		if line := entryLine(m[1], m[2], clip(firstSentence(m[3]), lineBytes)); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	// The new part may take half of the room, or what the old one leaves.
-	parts := newest(lines, max(room/2, room-len(old)))
+	// The new part may take half of the room, or all that the old one leaves.
+	parts := lastThatFit(lines, max(room/2, room-len(old)))
 	if old != "" {
-		parts = append(newest(strings.Split(old, "\n"), room-len(strings.Join(parts, "\n"))-1), parts...)
+		parts = append(lastThatFit(strings.Split(old, "\n"), room-len(strings.Join(parts, "\n"))-1), parts...)
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing of note was said."}
@@ -68,8 +67,8 @@ func entryLine(role, who, what string) string {
 	}
 }
 
-// newest are the last of lines that fit into room bytes.
-func newest(lines []string, room int) []string {
+// lastThatFit returns the last of lines that fit into room bytes.
+func lastThatFit(lines []string, room int) []string {
 	first := len(lines)
 	for first > 0 && len(lines[first-1]) < room {
 		first--
@@ -78,7 +77,7 @@ func newest(lines []string, room int) []string {
 	return slices.Clip(lines[first:])
 }
 
-// firstSentence is the first sentence of s, on one line.
+// firstSentence returns the first sentence of s on one line.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	for i := 0; i+1 < len(s); i++ {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Source is where a [Choice] comes from.
+// Source says where a [Choice] comes from.
 type Source string
 
 // The sources.
@@ -22,44 +22,45 @@ const (
 	SourceDemo          Source = "demo"
 )
 
-// ChooseOptions are what [Choose] looks at. Only Getenv is required.
+// ChooseOptions are the inputs of [Choose]. Only Getenv is required.
 type ChooseOptions struct {
 	Getenv func(string) string
-	// Key and Name are model.api_key and model.name of the configuration, API is
-	// model.api.
+	// Key, Name and API are model.api_key, model.name and model.api of the
+	// configuration.
 	Key, Name, API string
-	// Headers go out with each request.
+	// Headers are set on each request.
 	Headers map[string]string
-	// HTTP makes the requests; nil is a client that is used for Choose alone.
+	// HTTP makes the requests; if nil, Choose uses a client of its own.
 	HTTP *http.Client
-	// OllamaTimeout is how long an Ollama may take to say that it is there; 0
-	// is 300 ms. It may take three times as long to say what its models can do.
+	// OllamaTimeout bounds the wait for an Ollama to list its models; 0 is 300
+	// ms. It has three times as long to describe them.
 	OllamaTimeout time.Duration
-	// Timeout is how long another server may take to list its models; 0 is 1 s
-	// where the table knows one of its models, and 3 s elsewhere.
+	// Timeout bounds the wait for another server to list its models. 0 is 1 s if
+	// the table knows one of its models, else 3 s.
 	Timeout time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// bases replace the providers' own addresses in tests, by their ids.
+	// bases replace the providers' base URLs in tests, by provider id.
 	bases map[string]string
 }
 
-// Choice is a model to run with.
+// Choice is a chosen model.
 type Choice struct {
 	Source Source
 	// BaseURL, Key and Name are empty for SourceDemo.
 	BaseURL, Key, Name string
-	// Why says in a sentence or two, for people, what was chosen and why. It
-	// holds no secret.
+	// Why says in a sentence or two what was chosen and why. It holds no secret.
 	Why string
 }
 
-// Choose picks a model where the configuration names no server. A key or a
-// name in the configuration is honoured, or an error says what there is
-// instead. Without both it takes OPENAI_BASE_URL or OPENAI_API_KEY, then the
-// key of another provider that the table knows, then an Ollama, then the demo;
-// that always succeeds, and the first call says what is wrong with a choice
-// that cannot work. It asks servers only where the choice hangs on it.
+// Choose picks a model if the configuration names no server.
+//
+// A key or a name in the configuration counts first: if no server has that
+// model, Choose returns an error that lists the models it found. Otherwise it
+// takes OPENAI_BASE_URL or OPENAI_API_KEY, then the key of another known
+// provider, then an Ollama, then the demo. That always succeeds: if the choice
+// cannot work, the first call will say why. Choose asks servers only if the
+// choice depends on it.
 func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
 	o.OllamaTimeout = cmp.Or(o.OllamaTimeout, 300*time.Millisecond)
 	if o.Now == nil {
@@ -93,7 +94,7 @@ func (o *ChooseOptions) env(name string) string { return strings.TrimSpace(o.Get
 
 func (o *ChooseOptions) base(p *provider) string { return cmp.Or(o.bases[p.id], p.base) }
 
-// server is the one at base, asked with this patience.
+// server returns the server at base, with the options' timeout.
 func (o *ChooseOptions) server(base, key string) Server {
 	return Server{BaseURL: base, Key: key, Headers: o.Headers, API: o.API, HTTP: o.HTTP, Timeout: o.Timeout}
 }
@@ -102,7 +103,7 @@ func (o *ChooseOptions) choice(from Source, base, key, name, because string) Cho
 	return Choice{Source: from, BaseURL: base, Key: key, Name: name, Why: fmt.Sprintf("The model is %s at %s, because %s.", name, Host(base), because)}
 }
 
-// providerOfKey is the provider whose keys look like key, or nil.
+// providerOfKey returns the provider whose keys look like key, or nil.
 func providerOfKey(key string) *provider {
 	for _, k := range []struct{ prefix, id string }{
 		{"sk-ant-", anthropic}, {"sk-or-", openRouter}, {"sk-proj-", openAI}, {"sk-svcacct-", openAI}, {"xai-", xAI}, {"AIza", google},
@@ -114,7 +115,8 @@ func providerOfKey(key string) *provider {
 	return nil
 }
 
-// makerOf is the provider that serves the models of that name itself, or nil.
+// makerOf returns the provider that made the model of that name and serves it,
+// or nil.
 func makerOf(name string) *provider {
 	if r := rowOf(name); r != nil && !strings.ContainsAny(name, ":") {
 		return providerByID(r.maker)
@@ -122,7 +124,7 @@ func makerOf(name string) *provider {
 	return nil
 }
 
-// configuredKey honours model.api_key without model.base_url.
+// configuredKey chooses for model.api_key without model.base_url.
 func (o *ChooseOptions) configuredKey(ctx context.Context, base string) Choice {
 	because := "model.api_key is set"
 	if base != "" {
@@ -144,7 +146,7 @@ func (o *ChooseOptions) configuredKey(ctx context.Context, base string) Choice {
 	return o.listed(ctx, SourceConfiguration, base, o.Key, o.Name, because)
 }
 
-// listed is a choice at base: the wanted model, else one that it lists.
+// listed chooses a model at base: the wanted one, or else one from its list.
 func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, wanted, because string) Choice {
 	if wanted != "" {
 		named := "OPENAI_MODEL"
@@ -157,7 +159,7 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	if s.Timeout == 0 {
 		s.Timeout = 3 * time.Second
 		if guess != "" {
-			s.Timeout = time.Second // everything else waits for it, and the guess is good
+			s.Timeout = time.Second // the start waits for the answer, and the guess is good
 		}
 	}
 	list, err := List(ctx, s)
@@ -167,12 +169,13 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	}
 	why = "it lists no chat model"
 	if err != nil {
-		why = "it could not be asked for its models just now"
+		why = "it did not list its models just now"
 	}
 	return o.choice(from, base, key, cmp.Or(guess, "default"), because+"; "+why+", so set model.name if this name is wrong")
 }
 
-// defaultModel is the model that is chosen at base when nobody can be asked.
+// defaultModel returns the model to choose at base if the server does not list
+// its models, or "".
 func defaultModel(base string) string {
 	p := providerAt(base)
 	best, rank := "", 0
@@ -191,10 +194,11 @@ func defaultModel(base string) string {
 	return best
 }
 
-// pick chooses from a server's list: the highest rank of the table, else the
-// first that chats, never one that ends soon if there is another. why says it.
+// pick chooses from a server's list: the model with the highest rank in the
+// table, or else the first chat model. It takes a model that ends soon only if
+// there is no other. why is the reason, for people.
 func pick(list []Listed, now time.Time) (name, why string) {
-	best, rank, ending := "", -1, ""
+	best, rank, lastDay := "", -1, ""
 	skipped := 0
 	for _, m := range list {
 		r := rowOf(m.Name)
@@ -206,8 +210,8 @@ func pick(list []Listed, now time.Time) (name, why string) {
 		case m.NoChat:
 		case EndsSoon(day, now):
 			skipped++
-			if day > ending || ending == "" {
-				ending, name = day, m.Name
+			if day > lastDay || lastDay == "" {
+				lastDay, name = day, m.Name
 			}
 		case score(m.Name, r) > rank:
 			best, rank = m.Name, score(m.Name, r)
@@ -217,11 +221,11 @@ func pick(list []Listed, now time.Time) (name, why string) {
 	case best == "" && name == "":
 		return "", ""
 	case best == "":
-		return name, "it lists only models that will be shut down soon, this one on " + ending
+		return name, "it lists only models that will be shut down soon, this one on " + lastDay
 	case rank >= scoreOfRank:
-		why = "of the models that it lists, this is the small current one"
+		why = "this is the small current model of its list"
 	default:
-		why = "it is the first model that it lists"
+		why = "it is the first model of its list"
 	}
 	if skipped > 0 {
 		why += fmt.Sprintf(" (%d more will be shut down soon)", skipped)
@@ -229,12 +233,12 @@ func pick(list []Listed, now time.Time) (name, why string) {
 	return best, why
 }
 
-// scoreOfRank is what one rank of the table counts in a score; below it, names
-// of one rank compete.
+// scoreOfRank is the score of one rank. Less decides between names of the same
+// rank.
 const scoreOfRank = 100
 
-// score is how much speaks for a model. Of several names of one model the
-// shortest wins, which moves on with the model; a preview loses.
+// score rates a model for pick. Of several names of a model, the shortest wins,
+// because the maker moves it to newer versions; a preview loses.
 func score(name string, r *row) int {
 	if r == nil {
 		return 0
@@ -246,14 +250,15 @@ func score(name string, r *row) int {
 	return s
 }
 
-// offer is a server that may have a model that the configuration names.
+// offer is a server that may have the model in model.name.
 type offer struct {
 	title, base, key string
 	list             []Listed
 	err              error
 }
 
-// configuredName honours model.name without model.base_url and model.api_key.
+// configuredName chooses for model.name without model.base_url and
+// model.api_key.
 func (o *ChooseOptions) configuredName(ctx context.Context) (Choice, error) {
 	if p := makerOf(o.Name); p != nil && !strings.Contains(o.Name, "/") && o.env(p.env) != "" {
 		return o.choice(SourceConfiguration, o.base(p), o.env(p.env), o.Name, p.env+" is set, and model.name is one of "+p.title), nil
@@ -269,8 +274,8 @@ func (o *ChooseOptions) configuredName(ctx context.Context) (Choice, error) {
 	return Choice{}, o.notFound(offers)
 }
 
-// offers asks everybody who may have the model, side by side: those with a key
-// in the environment, and an Ollama, which is the last.
+// offers asks, concurrently, all servers that may have the model: the providers
+// whose keys are in the environment, and last an Ollama.
 func (o *ChooseOptions) offers(ctx context.Context) []offer {
 	var all []offer
 	for i := range providers {
@@ -288,13 +293,13 @@ func (o *ChooseOptions) offers(ctx context.Context) []offer {
 	return all
 }
 
-// notFound says that nobody has the model that the configuration names.
+// notFound returns the error for a model that no server has.
 func (o *ChooseOptions) notFound(offers []offer) error {
 	text := fmt.Sprintf("model.name is %s, model.base_url is not set, and ", o.Name)
 	if p := makerOf(o.Name); p != nil && p.env != "" {
 		return fmt.Errorf("%s%s, whose model it is, needs a key: set model.api_key, for example to \"${%s}\"", text, p.title, p.env)
 	}
-	var said []string
+	var found []string
 	for _, of := range offers {
 		var names []string
 		for _, m := range of.list {
@@ -302,14 +307,14 @@ func (o *ChooseOptions) notFound(offers []offer) error {
 		}
 		switch {
 		case of.err != nil && of.title == ServerOllama && unreachable(of.err):
-			said = append(said, "no Ollama answers at "+Host(of.base))
+			found = append(found, "no Ollama answers at "+Host(of.base))
 		case of.err != nil:
-			said = append(said, of.title+" could not be asked")
+			found = append(found, of.title+" did not list its models")
 		case len(names) == 0:
-			said = append(said, of.title+" has no models yet")
+			found = append(found, of.title+" has no models yet")
 		default:
-			said = append(said, of.title+" has "+strings.Join(Nearest(o.Name, names, 8), ", "))
+			found = append(found, of.title+" has "+strings.Join(Nearest(o.Name, names, 8), ", "))
 		}
 	}
-	return errors.New(text + "no server here has that model: " + strings.Join(said, "; ") + ". Set model.base_url to the server that has it, model.api_key to a key, or model.name to a model that exists")
+	return errors.New(text + "no server here has that model: " + strings.Join(found, "; ") + ". Set model.base_url to the server that has it, model.api_key to a key, or model.name to a model that exists")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxProbed bounds how many models are asked what they can do.
+// maxProbed bounds how many models Ollama is asked to describe.
 const maxProbed = 16
 
 type ollamaModel struct {
@@ -17,7 +17,7 @@ type ollamaModel struct {
 	} `json:"details"`
 }
 
-// ollama chooses a model of the Ollama that OLLAMA_HOST names, or the demo.
+// ollama chooses a model of the Ollama at OLLAMA_HOST, or the demo.
 func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 	const connect = " Set OPENAI_API_KEY or another provider's, or OPENAI_BASE_URL for a server of your own, or start Ollama (https://ollama.com), to connect a real one."
 	base := OllamaURL(o.env("OLLAMA_HOST"))
@@ -47,8 +47,8 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 }
 
 // pickOllama chooses the wanted model if it is there, else the first that can
-// call tools, else the first that can chat. Models that run on this machine
-// come before those that Ollama only passes on.
+// call tools, else the first that can chat. Local models come before remote
+// ones that Ollama only relays.
 func (s *Server) pickOllama(ctx context.Context, models []ollamaModel, wanted string) (name string, f Found) {
 	ctx, cancel := context.WithTimeout(ctx, 3*s.Timeout)
 	defer cancel()
@@ -70,10 +70,10 @@ func (s *Server) pickOllama(ctx context.Context, models []ollamaModel, wanted st
 			break
 		}
 		var found Found
-		said, err := s.show(ctx, candidate)
-		found.addOllama(said, 0)
+		info, err := s.show(ctx, candidate)
+		found.addOllama(info, 0)
 		switch {
-		case err == nil && len(said.Capabilities) > 0 && !said.can("completion"):
+		case err == nil && len(info.Capabilities) > 0 && !info.can("completion"):
 		case found.Tools == Yes:
 			return candidate, found
 		case name == "":

@@ -15,8 +15,8 @@ import (
 
 const key = "sk-secret-of-the-test"
 
-// ollama serves /api/tags with tags and /api/show with shows by name; /v1/models
-// lists the same names.
+// ollama serves tags at /api/tags and shows, by model name, at /api/show.
+// /v1/models lists the same names.
 func ollama(t *testing.T, tags string, shows map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func tags(names ...string) string {
 	return `{"models":[` + strings.Join(list, ",") + `]}`
 }
 
-// lister serves a list of models to who shows the key.
+// lister serves a list of models to requests with the key.
 func lister(t *testing.T, want string, ids ...string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,33 +97,33 @@ func TestChoose(t *testing.T) {
 	type env = map[string]string
 	for name, tc := range map[string]struct {
 		env       env
-		key, name string // of the configuration
+		key, name string // from the configuration
 		want      models.Choice
-		why       string // a part of it
+		why       string // a part of the reason
 	}{
-		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "of the models that it lists, this is the small current one (1 more will be shut down soon)"},
+		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "this is the small current model of its list (1 more will be shut down soon)"},
 		"key and name":    {env{"OPENAI_API_KEY": key, "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "m"}, "OPENAI_MODEL names"},
 		"all three":       {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://me:pw@127.0.0.1:1/v1", "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: "http://me:pw@127.0.0.1:1/v1", Key: key, Name: "m"}, "m at 127.0.0.1:1,"},
-		"base, listed":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": own}, "", "", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "llama-chat"}, "first model that it lists"},
+		"base, listed":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": own}, "", "", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "llama-chat"}, "first model of its list"},
 		"all end soon":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": old}, "", "", models.Choice{Source: "environment", BaseURL: old, Key: key, Name: "gpt-4o"}, "only models that will be shut down soon, this one on 2027-01-14"},
 		"base, not asked": {env{"OPENAI_BASE_URL": nobody + "/v1"}, "", "", models.Choice{Source: "environment", BaseURL: nobody + "/v1", Name: "default"}, "set model.name"},
 		"base, broken":    {env{"OPENAI_BASE_URL": "::"}, "", "", models.Choice{Source: "environment", BaseURL: "::", Name: "default"}, "the given address"},
 		"anthropic":       {env{"ANTHROPIC_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: anthropic, Key: key, Name: "claude-haiku-5-5"}, "ANTHROPIC_API_KEY is set"},
 		"openai first":    {env{"ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "OPENAI_API_KEY is set"},
 
-		"configured key":           {nil, key, "", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "model.api_key is set and looks like no other provider's"},
-		"configured key and name":  {nil, key, "mine", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "mine"}, "model.name names the model"},
-		"the name tells whose key": {nil, key, "claude-opus-5-5", models.Choice{Source: "configuration", BaseURL: anthropic, Key: key, Name: "claude-opus-5-5"}, "model.api_key"},
-		"the key tells":            {nil, "sk-ant-x", "x", models.Choice{Source: "configuration", BaseURL: anthropic, Key: "sk-ant-x", Name: "x"}, "model.api_key"},
-		"key, base of the env":     {env{"OPENAI_BASE_URL": own, "OPENAI_API_KEY": "other"}, key, "", models.Choice{Source: "configuration", BaseURL: own, Key: key, Name: "llama-chat"}, "OPENAI_BASE_URL says where"},
-		"name, base of the env":    {env{"OPENAI_BASE_URL": own, "OPENAI_API_KEY": key}, "", "mine", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "mine"}, "model.name names"},
-		"name, key of its maker":   {env{"OPENAI_API_KEY": "other", "ANTHROPIC_API_KEY": key}, "", "claude-sonnet-5-5", models.Choice{Source: "configuration", BaseURL: anthropic, Key: key, Name: "claude-sonnet-5-5"}, "ANTHROPIC_API_KEY is set, and model.name is one of Anthropic"},
-		"name, of the Ollama":      {env{"OLLAMA_HOST": both}, "", "plain:1b", models.Choice{Source: "configuration", BaseURL: both + "/v1", Name: "plain:1b"}, "Ollama has it"},
-		"name, some key has it":    {env{"OLLAMA_HOST": both, "OPENAI_API_KEY": key}, "", "whisper-1", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "whisper-1"}, "OpenAI has it"},
+		"configured key":          {nil, key, "", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "model.api_key is set and looks like no other provider's"},
+		"configured key and name": {nil, key, "mine", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "mine"}, "model.name names the model"},
+		"key, provider by name":   {nil, key, "claude-opus-5-5", models.Choice{Source: "configuration", BaseURL: anthropic, Key: key, Name: "claude-opus-5-5"}, "model.api_key"},
+		"key of a known form":     {nil, "sk-ant-x", "x", models.Choice{Source: "configuration", BaseURL: anthropic, Key: "sk-ant-x", Name: "x"}, "model.api_key"},
+		"key, base from env":      {env{"OPENAI_BASE_URL": own, "OPENAI_API_KEY": "other"}, key, "", models.Choice{Source: "configuration", BaseURL: own, Key: key, Name: "llama-chat"}, "OPENAI_BASE_URL says where"},
+		"name, base from env":     {env{"OPENAI_BASE_URL": own, "OPENAI_API_KEY": key}, "", "mine", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "mine"}, "model.name names"},
+		"name, key of its maker":  {env{"OPENAI_API_KEY": "other", "ANTHROPIC_API_KEY": key}, "", "claude-sonnet-5-5", models.Choice{Source: "configuration", BaseURL: anthropic, Key: key, Name: "claude-sonnet-5-5"}, "ANTHROPIC_API_KEY is set, and model.name is one of Anthropic"},
+		"name, of the Ollama":     {env{"OLLAMA_HOST": both}, "", "plain:1b", models.Choice{Source: "configuration", BaseURL: both + "/v1", Name: "plain:1b"}, "Ollama has it"},
+		"name, a provider has it": {env{"OLLAMA_HOST": both, "OPENAI_API_KEY": key}, "", "whisper-1", models.Choice{Source: "configuration", BaseURL: official, Key: key, Name: "whisper-1"}, "OpenAI has it"},
 
 		"tools preferred": {env{"OLLAMA_HOST": both}, "", "", models.Choice{Source: "ollama", BaseURL: both + "/v1", Name: "able:8b"}, "it can call tools"},
 		"wanted":          {env{"OLLAMA_HOST": both, "OPENAI_MODEL": "plain:1b"}, "", "", models.Choice{Source: "ollama", BaseURL: both + "/v1", Name: "plain:1b"}, "so it only chats"},
-		"nobody there":    {env{"OLLAMA_HOST": nobody}, "", "", models.Choice{Source: "demo"}, "no Ollama answers"},
+		"no server":       {env{"OLLAMA_HOST": nobody}, "", "", models.Choice{Source: "demo"}, "no Ollama answers"},
 		"silent":          {env{"OLLAMA_HOST": silent.URL}, "", "", models.Choice{Source: "demo"}, "no Ollama answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Of an Ollama: which of its models, and none.
-func TestChooseOfAnOllama(t *testing.T) {
+// TestChooseOfAnOllama checks which model of an Ollama is chosen, if any.
+func TestChooseFromOllama(t *testing.T) {
 	for name, tc := range map[string]struct{ url, want, why string }{
 		"no tools":       {ollama(t, tags("plain:1b"), map[string]string{"plain:1b": chats}), "plain:1b", "so it only chats"},
 		"old":            {ollama(t, tags("plain:1b"), nil), "plain:1b", "plain:1b"},
@@ -170,8 +170,8 @@ func TestChooseOfAnOllama(t *testing.T) {
 	}
 }
 
-// A model that nobody has is an error that lists what there is.
-func TestChooseNobodyHasIt(t *testing.T) {
+// If no server has the model, the error lists the models that they have.
+func TestChooseMissingModel(t *testing.T) {
 	both := ollama(t, tags("qwen3:8b", "llama3.2:3b"), nil)
 	for name, tc := range map[string]struct {
 		env  map[string]string
@@ -184,7 +184,7 @@ func TestChooseNobodyHasIt(t *testing.T) {
 	} {
 		_, err := models.Choose(t.Context(), models.ChooseOptions{Name: tc.name, Getenv: func(k string) string { return tc.env[k] }})
 		if err == nil {
-			t.Errorf("%s: Choose found something", name)
+			t.Errorf("%s: Choose = nil, want an error", name)
 			continue
 		}
 		t.Log(err)

@@ -16,28 +16,26 @@ import (
 	"dragoman/agent/wire"
 )
 
-// Diagnosis is what one look at a server came to.
+// Diagnosis is the result of one look at a server.
 type Diagnosis struct {
-	// Cause is what is wrong; "": nothing that a look can see.
+	// Cause is what is wrong; "" if the look found nothing.
 	Cause agent.Cause
-	// Sentence says it, with the cure; it holds no secret.
+	// Sentence describes the problem and the cure. It holds no secret.
 	Sentence string
-	// Status is the HTTP status that shows it, 0 if none.
+	// Status is the HTTP status of the failure, 0 if none.
 	Status int
-	// Unsure: the server does not list its models, so that the name and the key
-	// were not put to the test.
+	// Unsure: the server lists no models, so the name and the key are untested.
 	Unsure bool
 }
 
-// unreachable says whether err is one of the way to the server.
+// unreachable reports whether err means that the server did not answer.
 func unreachable(err error) bool {
 	var status *statusError
 	return err != nil && !errors.As(err, &status) && !errors.Is(err, errNoAPI)
 }
 
-// Diagnose says what stands between us and the model called name at s, by what
-// [Look] found of it. Where the address is wrong it tries those that are probably
-// meant.
+// Diagnose says what is wrong between us and the model called name at s, from
+// what [Look] found. If the URL is wrong, it tries the likely ones.
 func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	where := Host(s.BaseURL)
 	var status *statusError
@@ -47,33 +45,33 @@ func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	case unreachable(f.Err):
 		return Diagnosis{Cause: agent.CauseUnreachable, Sentence: fmt.Sprintf("The model's server at %s cannot be reached: %s. %s", where, whyUnreachable(f.Err), cureUnreachable(s.BaseURL))}
 	case f.Server == ServerOllama && strings.HasSuffix(strings.TrimRight(s.BaseURL, "/"), "/v1"):
-		return Diagnosis{} // an old one, without a list of OpenAI's form
+		return Diagnosis{} // an old version, without OpenAI's list of models
 	case !errors.As(f.Err, &status):
 		return s.diagnoseAddress(ctx, where, 0)
 	}
-	said := ""
+	reply := ""
 	if status.message != "" {
-		said = fmt.Sprintf(" (it says: %q)", status.message)
+		reply = fmt.Sprintf(" (it says: %q)", status.message)
 	}
 	d := Diagnosis{Status: status.status, Cause: status.cause}
 	switch {
 	case d.Cause == agent.CauseQuota:
-		d.Sentence = fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, said)
+		d.Sentence = fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, reply)
 	case d.Cause == agent.CauseKey && d.Status == http.StatusForbidden:
-		d.Sentence = fmt.Sprintf("The API key may not be used at %s%s. Check what this key is allowed to do there.", where, said)
+		d.Sentence = fmt.Sprintf("The API key may not be used at %s%s. Check there what this key is allowed to do.", where, reply)
 	case d.Cause == agent.CauseKey:
-		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, said, s.cureKey())
+		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, reply, s.cureKey())
 	case d.Status == http.StatusTooManyRequests:
-		d.Sentence = fmt.Sprintf("The server at %s takes no more requests just now%s. Wait a little.", where, said)
+		d.Sentence = fmt.Sprintf("The server at %s takes no more requests at the moment%s. Wait a little.", where, reply)
 	case d.Status >= 500:
-		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, d.Status, said)
+		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, d.Status, reply)
 	default:
 		return s.diagnoseAddress(ctx, where, d.Status)
 	}
 	return d
 }
 
-// cureKey is what to do about a key that is refused.
+// cureKey says what to do about a refused key.
 func (s *Server) cureKey() string {
 	p := providerAt(s.BaseURL)
 	switch {
@@ -88,7 +86,7 @@ func (s *Server) cureKey() string {
 	return "Check model.api_key for a missing or surplus character, or make a new key."
 }
 
-// diagnoseModel judges a server that lists its models.
+// diagnoseModel diagnoses a server that lists its models.
 func (s *Server) diagnoseModel(f Found, name string) Diagnosis {
 	if !f.Missing {
 		if now := time.Now(); EndsSoon(f.Shutdown, now) {
@@ -105,17 +103,17 @@ func (s *Server) diagnoseModel(f Found, name string) Diagnosis {
 	d.Sentence = fmt.Sprintf("The server at %s has no model called %s.", Host(s.BaseURL), name)
 	switch {
 	case len(near) > 0:
-		d.Sentence += " The nearest that it has: " + strings.Join(near, ", ") + ". Set model.name to one."
+		d.Sentence += " The closest ones that it has: " + strings.Join(near, ", ") + ". Set model.name to one."
 	case f.Server == ServerOllama:
 		d.Sentence += fmt.Sprintf(" Get it with \"ollama pull %s\".", name)
 	}
 	return d
 }
 
-// diagnoseAddress looks for the diagnoseAddress that is meant where the one given has no models.
+// diagnoseAddress looks for the right URL if the given one has no models.
 func (s *Server) diagnoseAddress(ctx context.Context, where string, status int) Diagnosis {
 	d := Diagnosis{Cause: agent.CauseURL, Status: status}
-	what := "what answers there is not a model API"
+	what := "it is not a model API"
 	if status != 0 {
 		what = fmt.Sprintf("there is no list of models at this path (HTTP %d)", status)
 	}
@@ -137,7 +135,7 @@ func (s *Server) diagnoseAddress(ctx context.Context, where string, status int) 
 	return d
 }
 
-// candidateURLs are the addresses that may be meant by base.
+// candidateURLs returns the base URLs that base may have meant.
 func candidateURLs(base string) []string {
 	u, _, err := wire.ParseBase(base)
 	if err != nil {
@@ -159,7 +157,7 @@ func candidateURLs(base string) []string {
 	return tries
 }
 
-// describeDifference names what is wrong with an address, given the right one.
+// describeDifference says what is wrong with a URL, given the right one.
 func describeDifference(wrong, right string) string {
 	w, _ := url.Parse(wrong)
 	r, _ := url.Parse(right)
@@ -170,11 +168,11 @@ func describeDifference(wrong, right string) string {
 	case strings.HasPrefix(a, b) && a != b:
 		return strings.TrimPrefix(a, b) + " does not belong at its end"
 	}
-	return "its path is another one"
+	return "its path is wrong"
 }
 
-// RedactURL is an address as people may see it: without a query, which may hold
-// a key.
+// RedactURL returns a URL that is fit to be shown: without user and query,
+// which may hold a key.
 func RedactURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -184,7 +182,7 @@ func RedactURL(address string) string {
 	return u.String()
 }
 
-// whyUnreachable is a cause of the network in words.
+// whyUnreachable describes a network error for people.
 func whyUnreachable(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -197,16 +195,16 @@ func whyUnreachable(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it does not answer in time"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return "there is no way to that network"
+		return "this machine has no route to that network"
 	case strings.Contains(err.Error(), "certificate"):
 		return "its certificate is not valid for this name or not trusted here"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return "it speaks http, not https"
+		return "it uses http, not https"
 	}
 	return strings.TrimSuffix(err.Error(), ".")
 }
 
-// cureUnreachable is what to do about it.
+// cureUnreachable says what to do about a server that cannot be reached.
 func cureUnreachable(base string) string {
 	u, err := url.Parse(base)
 	switch {

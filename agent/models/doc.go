@@ -1,9 +1,10 @@
-// Package models knows model servers: which models they have, what those can
-// do, and how they want to be asked. It makes no completions.
+// Package models knows model servers: which models they have, what those models
+// can do, and what their requests must look like. It makes no completions.
 //
-// Three sources, the nearest to the model first: what its server says
-// ([Look], [List]), what this server refused before ([Learnt]), and one dated
-// table ([Lookup]). Nothing here is fatal: an answer that does not come is an
-// unknown, and every question has a time limit. No error and no sentence holds
-// a key. The package starts goroutines only within a call and waits for them.
+// It has two sources: the server's own answers ([Look], [List]), and a dated
+// table ([Lookup]). The server counts more. A failed question is not an error:
+// the answer is then unknown. Every question has a timeout. No error and no
+// sentence holds a key.
+//
+// Goroutines: only during a call, which waits for them.
 package models

@@ -2,19 +2,19 @@ package models
 
 import "context"
 
-// ChooseAt is Choose with other addresses of providers, by their ids.
+// ChooseAt is Choose with other base URLs for providers, by provider id.
 func ChooseAt(ctx context.Context, o ChooseOptions, bases map[string]string) (Choice, error) {
 	o.bases = bases
 	return Choose(ctx, o)
 }
 
-// TableRow is one row for tests that look at all of them.
+// TableRow is a row of the table.
 type TableRow struct {
 	Names, Maker, Shutdown string
 	Window, Rank           int
 }
 
-// Rows are all rows.
+// Rows returns all rows.
 func Rows() (rows []TableRow) {
 	for _, r := range table {
 		rows = append(rows, TableRow{r.names, r.maker, r.shutdown, r.window, r.rank})
@@ -22,7 +22,7 @@ func Rows() (rows []TableRow) {
 	return rows
 }
 
-// BaseOf is the address of a provider.
+// BaseOf returns the base URL of a provider.
 func BaseOf(id string) string {
 	if p := providerByID(id); p != nil {
 		return p.base

@@ -9,41 +9,42 @@ import (
 	"dragoman/agent/wire"
 )
 
-// Prices are of a million tokens, in US dollars. 0: unknown.
+// Prices are in US dollars per million tokens. 0: unknown.
 type Prices struct {
 	Input  float64 `json:"input,omitempty"`
 	Output float64 `json:"output,omitempty"`
 	Cached float64 `json:"cached,omitempty"`
 }
 
-// Known is what the table says of one model on one server.
+// Known is what the table says about a model on a server.
 type Known struct {
-	// Traits are how the server wants to be asked for it.
+	// Traits say what the server accepts in requests to the model.
 	Traits wire.Traits
-	// Listed: the table has a row for the model. The fields below are of that
-	// row; without it they are zero.
+	// Listed: the table has a row for the model. The fields below come from that
+	// row; without one they are zero.
 	Listed        bool
 	Window        int
 	Tools, Vision Answer
 	Prices        Prices
-	// Shutdown is the day on which its maker ends it, YYYY-MM-DD, or "".
+	// Shutdown is the day on which its maker ends the model, YYYY-MM-DD, or "".
 	Shutdown string
-	// SeparatesThoughts: the server never leaves thoughts in the text of an answer.
+	// SeparatesThoughts: the server never leaves thoughts in the text of an
+	// answer.
 	SeparatesThoughts bool
 }
 
-// Lookup finds what the table knows of the model called name at the base URL.
-// api is what the configuration says about it, "" or "auto" if nothing.
+// Lookup returns what the table knows of the model called name at the base URL.
+// api is model.api; "" and "auto" leave the choice to the table.
 func Lookup(base, name, api string) Known {
 	p, r := providerAt(base), rowOf(name)
 	var k Known
 	if r != nil {
 		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, answerOf(!r.noTools), answerOf(!r.noVision)
-		if p != nil && p.id == r.maker { // others have prices of their own, and keep it as long as they like
+		if p != nil && p.id == r.maker { // other hosts have other prices, and may keep the model longer
 			k.Prices, k.Shutdown = r.prices, r.shutdown
 		}
 	}
-	// Who passes on other people's models has some whose thoughts are in the text.
+	// Hosts of other makers' models have some that leave thoughts in the text.
 	k.SeparatesThoughts = p != nil && (p.base != "" && p.id != openRouter || r != nil && servesAsMaker(p, r))
 	k.Traits = traitsOf(base, p, r)
 	if api != "" && api != "auto" {
@@ -58,12 +59,13 @@ func Lookup(base, name, api string) Known {
 	return k
 }
 
-// servesAsMaker says whether p serves the models of r by the rules of their maker.
+// servesAsMaker reports whether p serves the models of r by the rules of their
+// maker.
 func servesAsMaker(p *provider, r *row) bool {
 	return p.id == r.maker || p.id == azure && r.maker == openAI
 }
 
-// traitsOf puts together what the server and the model want.
+// traitsOf combines the traits of the server and of the model.
 func traitsOf(base string, p *provider, r *row) wire.Traits {
 	switch {
 	case p == nil && r == nil:
@@ -72,8 +74,8 @@ func traitsOf(base string, p *provider, r *row) wire.Traits {
 		if r == nil {
 			return p.traits
 		}
-		// Somebody else serves it. The names of parameters are the server's
-		// matter, their values the model's; what it refuses is learnt.
+		// Another host decides about the names of parameters, but the model about
+		// their values. Refusals teach the rest.
 		t := wire.Traits{Efforts: r.traits.Efforts}
 		t.NoTemperature = r.traits.NoTemperature && p == nil
 		t.CompletionTokens = r.traits.CompletionTokens && p == nil
@@ -82,14 +84,14 @@ func traitsOf(base string, p *provider, r *row) wire.Traits {
 		return p.traits
 	}
 	t := r.traits
-	// A deployment of Azure's older API has chat completions only.
+	// Azure's older API, with a deployment in the path, has only chat completions.
 	if u, err := url.Parse(base); p.id == azure && (err != nil || !strings.Contains(u.Path, "/openai/v1")) {
 		t.API = ""
 	}
 	return t
 }
 
-// providerAt is who serves at base, or nil.
+// providerAt returns the provider at base, or nil.
 func providerAt(base string) *provider {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -106,7 +108,7 @@ func providerAt(base string) *provider {
 	return nil
 }
 
-// providerByID is the provider with that id.
+// providerByID returns the provider with that id, or nil.
 func providerByID(id string) *provider {
 	for i := range providers {
 		if providers[i].id == id {
@@ -116,9 +118,7 @@ func providerByID(id string) *provider {
 	return nil
 }
 
-// rowOf is the first row with a pattern for the model's name, or nil. Routers
-// put a maker before it ("openai/gpt-6-luna"), Gemini "models/"; a variant may
-// stand after a colon, as in Ollama and OpenRouter.
+// rowOf returns the first row whose patterns match the model's name, or nil.
 func rowOf(name string) *row {
 	name = baseName(name)
 	for i := range table {
@@ -131,7 +131,9 @@ func rowOf(name string) *row {
 	return nil
 }
 
-// baseName is a model's name without who made it and what variant it is.
+// baseName returns a model's name without its maker and its variant: routers
+// write "openai/gpt-6-luna" and Gemini "models/…"; a variant follows a colon,
+// as in Ollama and OpenRouter.
 func baseName(name string) string {
 	name = strings.ToLower(name)
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -141,11 +143,11 @@ func baseName(name string) string {
 	return name
 }
 
-// endWarning is how near the end of a model must be for a warning.
+// endWarning is how long before a model's end EndsSoon reports it.
 const endWarning = 90 * 24 * time.Hour
 
-// EndsSoon reports whether a model is gone on the day shutdown, or will be
-// within 90 days of now. "" is never.
+// EndsSoon reports whether a model with that day of shutdown has ended or will
+// end within 90 days of now. "" is never.
 func EndsSoon(shutdown string, now time.Time) bool {
 	day, err := time.Parse(time.DateOnly, shutdown)
 	return err == nil && day.Sub(now) <= endWarning

@@ -21,7 +21,7 @@ const (
 	local      = "http://127.0.0.1:8080/v1"
 )
 
-// The rules that providers publish, as they come to traits.
+// TestTraits checks the providers' published rules.
 func TestTraits(t *testing.T) {
 	all := []string{"none", "low", "medium", "high", "xhigh", "max"}
 	for name, tc := range map[string]struct {
@@ -54,7 +54,7 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// Only who serves models of its own never has thoughts in their text.
+// Only hosts that serve just their own models never leave thoughts in the text.
 func TestApart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base, model string
@@ -70,7 +70,7 @@ func TestApart(t *testing.T) {
 		"a proxy":          {local, "gpt-6-luna", false},
 	} {
 		if got := models.Lookup(tc.base, tc.model, "").SeparatesThoughts; got != tc.want {
-			t.Errorf("%s: Apart = %v, want %v", name, got, tc.want)
+			t.Errorf("%s: SeparatesThoughts = %v, want %v", name, got, tc.want)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestLookup(t *testing.T) {
 		t.Errorf("gpt-4.1-mini at Azure = %+v", at)
 	}
 	if at := models.Lookup(openAI, "gpt-4.1", ""); at.Prices.Input != 2 {
-		t.Errorf("gpt-4.1 costs what its mini does: %+v", at)
+		t.Errorf("gpt-4.1 has the price of gpt-4.1-mini: %+v", at)
 	}
 }
 
@@ -101,13 +101,13 @@ func TestTable(t *testing.T) {
 		sample = strings.TrimSuffix(sample, "-x")
 		got := models.Lookup(models.BaseOf(r.Maker), sample, "")
 		if !got.Listed || got.Window != r.Window || r.Window < 2048 {
-			t.Errorf("the row %q is found by %q as %+v", r.Names, sample, got)
+			t.Errorf("row %q: Lookup(%q) = %+v", r.Names, sample, got)
 		}
 		if _, err := time.Parse(time.DateOnly, r.Shutdown); err != nil && r.Shutdown != "" {
 			t.Error(err)
 		}
 		if r.Maker != "" && models.BaseOf(r.Maker) == "" {
-			t.Errorf("the row %q is of %q, which is no provider", r.Names, r.Maker)
+			t.Errorf("row %q: unknown provider %q", r.Names, r.Maker)
 		}
 	}
 }

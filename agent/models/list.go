@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Answer is what is known about something that a model can do.
+// Answer says whether a model has an ability.
 type Answer string
 
 // The answers.
@@ -27,23 +27,22 @@ func answerOf(yes bool) Answer {
 	return No
 }
 
-// Listed is a model as its server lists it. What the server does not say is
-// zero.
+// Listed is a model in a server's list. Unknown fields are zero.
 type Listed struct {
 	Name string
 	Facts
 	Prices Prices
-	// Shutdown is the day on which it ends, YYYY-MM-DD.
+	// Shutdown is the day on which the model ends, YYYY-MM-DD, or "".
 	Shutdown string
-	// NoChat: it is made for other things than answering.
+	// NoChat: the model is not made for chatting.
 	NoChat bool
-	// OwnedBy is what the server calls the model's owner; local servers name
-	// themselves there.
+	// OwnedBy is the model's owner as the server writes it. Local servers put
+	// their own name there.
 	OwnedBy string
 }
 
-// listEntry is all that servers say of a model in their lists: OpenAI, Anthropic,
-// OpenRouter, Mistral, Groq, vLLM, llama.cpp and Ollama have a part each.
+// listEntry has all fields that servers use in their lists: OpenAI, Anthropic,
+// OpenRouter, Mistral, Groq, vLLM, llama.cpp and Ollama have some of them each.
 type listEntry struct {
 	ID      string `json:"id"`
 	OwnedBy string `json:"owned_by"`
@@ -54,7 +53,7 @@ type listEntry struct {
 	MaxContextLength int `json:"max_context_length"` // Mistral
 	MaxInputTokens   int `json:"max_input_tokens"`   // Anthropic
 	Meta             struct {
-		Window int `json:"n_ctx"` // llama.cpp; n_ctx_train is what it could have
+		Window int `json:"n_ctx"` // llama.cpp; n_ctx_train is the model's maximum
 	} `json:"meta"`
 
 	Capabilities        json.RawMessage `json:"capabilities"` // an object or a list
@@ -64,7 +63,7 @@ type listEntry struct {
 		Output []string `json:"output_modalities"`
 	} `json:"architecture"`
 	Pricing struct {
-		Prompt     string `json:"prompt"` // dollars a token
+		Prompt     string `json:"prompt"` // dollars per token
 		Completion string `json:"completion"`
 		CacheRead  string `json:"input_cache_read"`
 	} `json:"pricing"`
@@ -74,11 +73,10 @@ type listEntry struct {
 	ExpirationDate string `json:"expiration_date"` // OpenRouter
 }
 
-// List asks the server for its models. An error says why it could not be asked;
-// [Diagnose] makes a sentence of it.
+// List asks the server for its models. [Diagnose] explains an error.
 func List(ctx context.Context, s Server) ([]Listed, error) {
 	var raw struct {
-		Data json.RawMessage `json:"data"` // llama.cpp has models beside it
+		Data json.RawMessage `json:"data"` // llama.cpp also has a field "models"
 	}
 	if err := s.fetch(ctx, listPath, nil, &raw); err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 	return models, nil
 }
 
-// model is what e comes to.
+// model converts an entry.
 func (e *listEntry) model() Listed {
 	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), OwnedBy: e.OwnedBy, NoChat: notForChat(e.ID)}
 	m.Window = max(cmp.Or(e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens), 0)
@@ -117,7 +115,7 @@ func (e *listEntry) model() Listed {
 	return m
 }
 
-// flag is an ability: true or false, or an object that says whether it is supported.
+// flag is an ability: true or false, or an object with the field "supported".
 type flag Answer
 
 // UnmarshalJSON accepts any value.
@@ -136,26 +134,26 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 
 // abilities reads the field capabilities of Mistral and Anthropic.
 func (e *listEntry) abilities(m *Listed) {
-	var said struct {
+	var caps struct {
 		Calls  flag            `json:"function_calling"`
 		Vision flag            `json:"vision"`
 		Images flag            `json:"image_input"`
 		Chat   flag            `json:"completion_chat"`
 		Effort map[string]flag `json:"effort"`
 	}
-	if json.Unmarshal(e.Capabilities, &said) != nil {
+	if json.Unmarshal(e.Capabilities, &caps) != nil {
 		return
 	}
-	m.Tools, m.Vision = Answer(said.Calls), Answer(cmp.Or(said.Images, said.Vision))
-	m.NoChat = m.NoChat || Answer(said.Chat) == No
+	m.Tools, m.Vision = Answer(caps.Calls), Answer(cmp.Or(caps.Images, caps.Vision))
+	m.NoChat = m.NoChat || Answer(caps.Chat) == No
 	for _, level := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
-		if Answer(said.Effort[level]) == Yes {
+		if Answer(caps.Effort[level]) == Yes {
 			m.Efforts = append(m.Efforts, level)
 		}
 	}
 }
 
-// perMillion is the price of a perMillion tokens where text is that of one.
+// perMillion converts the price of a token, as text, to the price of a million.
 func perMillion(text string) float64 {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f < 0 {
@@ -171,7 +169,7 @@ var notForChatParts = []string{
 	"ocr", "voxtral", "turbo-instruct", "-live", "translate",
 }
 
-// notForChat says whether a model's name tells that it is not for chatting.
+// notForChat reports whether a model's name shows that it does not chat.
 func notForChat(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(notForChatParts, func(part string) bool { return strings.Contains(name, part) })

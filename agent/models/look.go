@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Facts are what matters most of one model. What is unknown is zero.
+// Facts are the main properties of a model. Unknown ones are zero.
 type Facts struct {
 	Window        int // in tokens
 	Tools, Vision Answer
 	Efforts       []string // from least to most; nil: unknown
 }
 
-// merge takes over what is new in facts, which come from there.
+// merge fills in what f does not know yet. from names the source, for people.
 func (f *Found) merge(facts Facts, from string) {
 	if f.Window == 0 && facts.Window > 0 {
 		f.Window, f.WindowFrom = facts.Window, from
@@ -30,37 +30,37 @@ func (f *Found) merge(facts Facts, from string) {
 	}
 }
 
-// Found is what is known of one model.
+// Found is what is known of a model.
 type Found struct {
-	// Server is the program or the company that answers, for people, or "".
+	// Server is the name of the server program or company for people, or "".
 	Server string
 	Facts
-	// Tentative: Ollama has not loaded the model yet and says nothing of the
-	// window; Window is the smallest that it may have then.
+	// Tentative: Ollama has not loaded the model yet, so its window is not known.
+	// Window is the smallest that it may have.
 	Tentative bool
-	// Who said so, in a few words for people.
+	// WindowFrom and ToolsFrom name the sources, in a few words for people.
 	WindowFrom, ToolsFrom string
 	// JSONSchema: the server obeys response_format with a JSON schema.
 	JSONSchema bool
 	Prices     Prices
 	// Shutdown is the day on which the model ends, YYYY-MM-DD, or "".
 	Shutdown string
-	// Names are the models that the server lists; nil: it listed none.
+	// Names are the models that the server lists; nil if it lists none.
 	Names []string
-	// Missing: the server lists its models, and this one is not among them.
+	// Missing: the server lists its models, but not this one.
 	Missing bool
-	// Err is why the server could not be asked; nil: it answered.
+	// Err says why the server did not list its models; nil if it did.
 	Err error
 }
 
-// Programs that serve models, as Found.Server has them.
+// Names of server programs in Found.Server.
 const (
 	ServerOllama   = "Ollama"
 	ServerLlamaCpp = "llama.cpp"
 	ServerVLLM     = "vLLM"
 )
 
-// ownerLlamaCpp is what llama.cpp lists as the owner of its model.
+// ownerLlamaCpp is the owner of models in llama.cpp's list.
 const ownerLlamaCpp = "llamacpp"
 
 const (
@@ -68,9 +68,10 @@ const (
 	fromTable = "the table of " + TableDate
 )
 
-// Look finds out about the model called name at s, from the server first, then
-// from the table. It takes at most twice s.Patience and never fails: what
-// could not be found out is unknown, and Err says if the server is why.
+// Look finds out about the model called name: from the server at s, then from
+// the table. It never fails: properties that it cannot find out are unknown,
+// and Err says whether the server is the reason. Each question to the server
+// may take s.Timeout.
 func Look(ctx context.Context, s Server, name string) Found {
 	var f Found
 	list, err := List(ctx, s)
@@ -85,28 +86,29 @@ func Look(ctx context.Context, s Server, name string) Found {
 	return f
 }
 
-// Assume is what the table and the name tell of a model before its server was
-// asked.
+// Assume returns what the table and the name say about a model, without asking
+// the server.
 func Assume(s Server, name string) (f Found) {
 	f.addTable(s, name)
 	return f
 }
 
-// IsLocal reports whether base is on this machine, where an answer takes no time.
+// IsLocal reports whether base is on this machine, so that a question takes
+// almost no time.
 func IsLocal(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// addList is what the list of models says.
+// addList adds what the list of models says.
 func (f *Found) addList(list []Listed, name string) {
 	i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) })
 	for _, m := range list {
 		f.Names = append(f.Names, m.Name)
 	}
 	if i < 0 {
-		// An Ollama that knows the model has other names for it; llama.cpp has one
-		// model, whatever the request calls it.
+		// Ollama may know the model by another name, and llama.cpp answers with its
+		// only model to any name.
 		f.Missing = len(list) > 0 && f.Server != ServerOllama && f.Server != ServerLlamaCpp && list[0].OwnedBy != ownerLlamaCpp
 		return
 	}
@@ -114,15 +116,15 @@ func (f *Found) addList(list []Listed, name string) {
 	f.Prices, f.Shutdown = list[i].Prices, list[i].Shutdown
 }
 
-// sameModel compares a listed name with one that was asked for. Gemini lists
+// sameModel compares a listed name with a requested one. Gemini lists
 // models/NAME, Ollama NAME:latest.
 func sameModel(listed, name string) bool {
 	listed, name = strings.TrimPrefix(listed, "models/"), strings.TrimPrefix(name, "models/")
 	return listed == name || listed == name+":latest"
 }
 
-// askLocal asks the interfaces that programs for one's own models have beside
-// OpenAI's.
+// askLocal asks a local server through the interfaces that Ollama and llama.cpp
+// have in addition to OpenAI's.
 func (s *Server) askLocal(ctx context.Context, f *Found, list []Listed, name string) {
 	by := ""
 	if i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) }); i >= 0 {
@@ -146,7 +148,7 @@ func (s *Server) askLocal(ctx context.Context, f *Found, list []Listed, name str
 func (s *Server) askLlamaCpp(ctx context.Context, f *Found) {
 	var props struct {
 		Settings *struct {
-			Window int `json:"n_ctx"` // of one slot, which is what a request gets
+			Window int `json:"n_ctx"` // of one slot, which serves one request
 		} `json:"default_generation_settings"`
 		Modalities map[string]bool `json:"modalities"`
 		Template   map[string]bool `json:"chat_template_caps"`
@@ -156,21 +158,21 @@ func (s *Server) askLlamaCpp(ctx context.Context, f *Found) {
 	}
 	f.Server, f.JSONSchema = ServerLlamaCpp, true
 	facts := Facts{Window: props.Settings.Window}
-	if sees, said := props.Modalities["vision"]; said {
+	if sees, known := props.Modalities["vision"]; known {
 		facts.Vision = answerOf(sees)
 	}
-	offers, said := props.Template["supports_tools"]
+	offers, known := props.Template["supports_tools"]
 	switch {
 	case offers:
 		facts.Tools = Yes
-	case said && !props.Template["supports_tool_calls"]:
-		// The server takes tools all the same, and the model never reads of them.
+	case known && !props.Template["supports_tool_calls"]:
+		// The server accepts tools nevertheless, but the model never sees them.
 		facts.Tools = No
 	}
 	f.merge(facts, "its server's /props")
 }
 
-// addTable adds what the table and the name tell, where the server is silent.
+// addTable adds what the table and the name say, where the server says nothing.
 func (f *Found) addTable(s Server, name string) {
 	k := Lookup(s.BaseURL, name, s.API)
 	facts := Facts{Vision: k.Vision, Efforts: k.Traits.Efforts}
@@ -186,8 +188,8 @@ func (f *Found) addTable(s Server, name string) {
 	f.JSONSchema = f.JSONSchema || k.Traits.JSONSchema
 }
 
-// trusts says whether the table's numbers hold at this server: those of models
-// whose weights anybody can run hold only where their maker runs them.
+// trusts reports whether the table's numbers are valid at this server. For open
+// weights they are valid only at their maker.
 func (f *Found) trusts(base, name string) bool {
 	p, r := providerAt(base), rowOf(name)
 	if p != nil {
@@ -200,22 +202,21 @@ func (f *Found) trusts(base, name string) bool {
 	return false
 }
 
-// visionNames are parts of the names of models that are known to see. A name that
-// is not among them may be a model that refuses every request with a picture
-// in it, so that the answer is no.
+// visionNames are parts of the names of vision models. A name without any of
+// them counts as blind, because a blind model may refuse every request with a
+// picture.
 var visionNames = []string{
 	"llava", "vision", "-vl", "vl-", "gemma3", "gemma-3", "gemma4", "gemma-4", "llama4", "llama-4", "qwen2.5vl", "qwen3vl",
 	"minicpm-v", "moondream", "internvl", "mistral-small3", "gpt-4.5", "qwen3.5",
 }
 
-// looksLikeVision guesses by a model's name whether it can be shown pictures.
+// looksLikeVision guesses from a model's name whether it can see pictures.
 func looksLikeVision(name string) bool {
 	name = baseName(name)
 	return slices.ContainsFunc(visionNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// Nearest are at most n of the names that are most like name, the nearest
-// first.
+// Nearest returns at most n of names, the most similar to name first.
 func Nearest(name string, names []string, n int) []string {
 	want, far := strings.ToLower(name), make(map[string]int)
 	near := slices.DeleteFunc(slices.Clone(names), notForChat)
@@ -233,8 +234,7 @@ func Nearest(name string, names []string, n int) []string {
 	return near[:min(n, len(near))]
 }
 
-// distance is how many letters have to be put in, taken out or changed to make
-// b of a.
+// distance is the Levenshtein distance between a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -14,7 +14,8 @@ import (
 	"dragoman/agent/models"
 )
 
-// pages serves fixed answers by path; what begins with a number is a status.
+// pages serves fixed answers by path. A number at the beginning of an answer is
+// its status.
 func pages(t *testing.T, answers map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,7 @@ func pages(t *testing.T, answers map[string]string) string {
 	return s.URL
 }
 
-// What each kind of server says of its models, in the words that it uses.
+// TestLook has the answers of each kind of server, in its own form.
 func TestLook(t *testing.T) {
 	list := func(entry string) string { return `{"object":"list","data":[` + entry + `]}` }
 	for name, tc := range map[string]struct {
@@ -66,7 +67,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{}}`,
 			},
 			"old:1b",
-			models.Found{Facts: models.Facts{Window: 4096, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, JSONSchema: true, Names: []string{"old:1b"}},
+			models.Found{Facts: models.Facts{Window: 4096, Vision: "no"}, Server: "Ollama", WindowFrom: "Ollama's smallest default", Tentative: true, JSONSchema: true, Names: []string{"old:1b"}},
 		},
 		"ollama, small model": {
 			map[string]string{
@@ -74,7 +75,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{},"model_info":{"llama.context_length":2048}}`,
 			},
 			"tiny",
-			models.Found{Facts: models.Facts{Window: 2048, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, JSONSchema: true, Names: []string{"tiny"}},
+			models.Found{Facts: models.Facts{Window: 2048, Vision: "no"}, Server: "Ollama", WindowFrom: "Ollama's smallest default", Tentative: true, JSONSchema: true, Names: []string{"tiny"}},
 		},
 		"llama.cpp": {
 			map[string]string{
@@ -137,12 +138,12 @@ func TestLook(t *testing.T) {
 			t.Errorf("%s: Look differs (-want +got):\n%s", name, diff)
 		}
 		if (got.Tools != "") != (got.ToolsFrom != "") || got.Vision == "" {
-			t.Errorf("%s: an answer without its source: %+v", name, got)
+			t.Errorf("%s: a property without its source: %+v", name, got)
 		}
 	}
 }
 
-// A cause has a sentence, and the sentence has the cure.
+// Each problem has a sentence, with its cure.
 func TestDiagnose(t *testing.T) {
 	const good = `{"data":[{"id":"gpt-6-luna"},{"id":"gpt-6-sol"},{"id":"gpt-5.6-luna"},{"id":"whisper-1"},{"id":"old","shutdown_date":"2020-01-01"}]}`
 	well := pages(t, map[string]string{"/v1/models": good})
@@ -157,7 +158,7 @@ func TestDiagnose(t *testing.T) {
 		"wrong key":          {refusing(`401 {"error":{"message":"Incorrect API key provided: ` + key + `"}}`), "m", agent.CauseKey, []string{"refused by 127.0.0.1", "Incorrect API key provided: [key]", "Check model.api_key"}},
 		"no such model":      {well + "/v1", "gpt-6-lunar", agent.CauseModel, []string{"has no model called gpt-6-lunar", "gpt-6-luna, gpt-5.6-luna"}},
 		"quota":              {refusing(`429 {"error":{"message":"You exceeded your current quota"}}`), "m", agent.CauseQuota, []string{"no credit left", "Add credit"}},
-		"busy":               {refusing(`429 {}`), "m", agent.CauseBusy, []string{"no more requests just now"}},
+		"busy":               {refusing(`429 {}`), "m", agent.CauseBusy, []string{"no more requests at the moment"}},
 		"payment":            {refusing(`402 {"error":"Insufficient Balance"}`), "m", agent.CauseQuota, []string{"Insufficient Balance"}},
 		"fails":              {refusing(`503 <html>`), "m", agent.CauseBusy, []string{"HTTP 503"}},
 		"/v1 missing":        {well, "gpt-6-luna", agent.CauseURL, []string{"/v1 is missing at its end", "Set it to " + well + "/v1"}},
@@ -174,7 +175,7 @@ func TestDiagnose(t *testing.T) {
 		got := models.Diagnose(t.Context(), s, models.Look(t.Context(), s, tc.model), tc.model)
 		t.Log(name, "→", got.Sentence)
 		if got.Cause != tc.cause || tc.says == nil && got.Sentence != "" {
-			t.Errorf("%s: Judge = %+v, want the cause %q", name, got, tc.cause)
+			t.Errorf("%s: Diagnose = %+v, want the cause %q", name, got, tc.cause)
 		}
 		for _, part := range tc.says {
 			if !strings.Contains(got.Sentence, part) {
@@ -187,9 +188,8 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// A key goes where it belongs: in the header that the server reads, and to no
-// host that a redirect names.
-func TestKeyIsCarriedNowhere(t *testing.T) {
+// A redirect does not carry the key to another host.
+func TestRedirectDoesNotCarryTheKey(t *testing.T) {
 	stolen := make(chan string, 1)
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		stolen <- r.Header.Get("Authorization")
@@ -199,11 +199,11 @@ func TestKeyIsCarriedNowhere(t *testing.T) {
 	t.Cleanup(s.Close)
 	asked := models.Server{BaseURL: s.URL + "/v1", Key: key}
 	if got := models.Diagnose(t.Context(), asked, models.Look(t.Context(), asked, "m"), "m"); got.Cause == "" {
-		t.Errorf("Judge = %+v, want a cause", got)
+		t.Errorf("Diagnose = %+v, want a cause", got)
 	}
 	select {
 	case k := <-stolen:
-		t.Errorf("the request was repeated elsewhere, with %q", k)
+		t.Errorf("the request was repeated at another host, with %q", k)
 	default:
 	}
 }

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// ollamaPort is where Ollama listens by default.
+	// ollamaPort is Ollama's default port.
 	ollamaPort = "11434"
-	// ollamaWindow is the smallest window that Ollama loads a model with by
-	// default. It cuts longer requests off silently.
+	// ollamaWindow is the smallest default window of Ollama, in tokens. It
+	// silently cuts longer requests.
 	ollamaWindow = 4096
 )
 
-// OllamaURL is where an Ollama's own clients look for it: at the variable
-// OLLAMA_HOST, in all forms that those take: host, host:port, :port, a URL with
-// or without a port, and 0.0.0.0, which is where a server listens.
+// OllamaURL returns the URL of an Ollama for a value of OLLAMA_HOST, in all
+// forms that Ollama's own clients accept: host, host:port, :port, a URL with or
+// without a port, and 0.0.0.0, which is where a server listens.
 func OllamaURL(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, found := strings.Cut(host, "://")
@@ -48,18 +48,20 @@ func OllamaURL(host string) string {
 	return u.String()
 }
 
-// ollamaInfo is what Ollama says of a model. Old versions name no capabilities.
+// ollamaInfo is Ollama's description of a model. Old versions list no
+// capabilities.
 type ollamaInfo struct {
 	Capabilities []string       `json:"capabilities"`
 	Parameters   string         `json:"parameters"`
 	Info         map[string]any `json:"model_info"`
-	RemoteHost   string         `json:"remote_host"` // where it runs, if elsewhere
+	RemoteHost   string         `json:"remote_host"` // where the model runs, if not here
 	Details      map[string]any `json:"details"`
 }
 
 func (s *ollamaInfo) can(what string) bool { return slices.Contains(s.Capabilities, what) }
 
-// windows are the model's own num_ctx, and what it could have; 0: not said.
+// windows returns the configured num_ctx and the model's maximum, in tokens; 0
+// if not given.
 func (s *ollamaInfo) windows() (own, most int) {
 	for line := range strings.Lines(s.Parameters) {
 		f := strings.Fields(line)
@@ -77,17 +79,17 @@ func (s *ollamaInfo) windows() (own, most int) {
 	return own, most
 }
 
-// show asks an Ollama about one of its models.
-func (s *Server) show(ctx context.Context, name string) (said ollamaInfo, err error) {
-	err = s.fetch(ctx, "/api/show", map[string]string{"model": name}, &said)
-	if err == nil && said.Details == nil && said.Info == nil && said.Capabilities == nil {
+// show asks an Ollama to describe one of its models.
+func (s *Server) show(ctx context.Context, name string) (info ollamaInfo, err error) {
+	err = s.fetch(ctx, "/api/show", map[string]string{"model": name}, &info)
+	if err == nil && info.Details == nil && info.Info == nil && info.Capabilities == nil {
 		err = errNoAPI
 	}
-	return said, err
+	return info, err
 }
 
-// loadedWindow is the window that an Ollama has loadedWindow the model with, 0 if it has
-// not.
+// loadedWindow returns the window with which an Ollama has loaded the model, in
+// tokens, or 0 if it is not loaded.
 func (s *Server) loadedWindow(ctx context.Context, name string) int {
 	var running struct {
 		Models []struct {
@@ -107,19 +109,20 @@ func (s *Server) loadedWindow(ctx context.Context, name string) int {
 	return 0
 }
 
-// askOllama asks an Ollama about the model called name. It reports false if the
-// server is none.
+// askOllama asks an Ollama about the model called name. It returns false if the
+// server is not an Ollama.
 func (s *Server) askOllama(ctx context.Context, f *Found, name string) bool {
-	said, err := s.show(ctx, name)
+	info, err := s.show(ctx, name)
 	if err != nil {
 		return false
 	}
 	f.Server, f.JSONSchema = ServerOllama, true
-	f.addOllama(said, s.loadedWindow(ctx, name))
+	f.addOllama(info, s.loadedWindow(ctx, name))
 	return true
 }
 
-// addOllama is what an Ollama says of a model and of how it has loaded it.
+// addOllama adds Ollama's description of a model, and the window with which it
+// is loaded (0: not loaded).
 func (f *Found) addOllama(s ollamaInfo, loaded int) {
 	const from = "Ollama's /api/show"
 	var facts Facts
@@ -146,6 +149,6 @@ func (f *Found) addOllama(s ollamaInfo, loaded int) {
 		window(most, from)
 	default:
 		f.Tentative = true
-		window(ollamaWindow, "the least that Ollama loads a model with")
+		window(ollamaWindow, "Ollama's smallest default")
 	}
 }

@@ -18,30 +18,31 @@ import (
 	"dragoman/agent/wire"
 )
 
-// Server is where models are. BaseURL is required.
+// Server is a model server to ask. BaseURL is required.
 type Server struct {
-	// BaseURL is an API up to and without /chat/completions. It may have a
-	// query, which each request gets.
+	// BaseURL is the URL of an API, without /chat/completions. Its query is added
+	// to each request.
 	BaseURL string
 	// Key may be empty; local servers need none.
 	Key string
-	// Headers go out with each request, also over those of ours.
+	// Headers are set on each request. They replace Dragoman's own.
 	Headers map[string]string
-	// API is model.api of the configuration: it says how the key is sent.
+	// API is model.api of the configuration. It decides how the key is sent.
 	API string
-	// HTTP makes the requests; nil is a client of our own.
+	// HTTP makes the requests; if nil, each request uses a new client.
 	HTTP *http.Client
-	// Timeout is how long a question may take; 0 is 10 seconds.
+	// Timeout bounds each question; 0 is 10 seconds.
 	Timeout time.Duration
 }
 
-// maxAnswer bounds what is read of an answer. OpenRouter's list has 1 MB.
+// maxAnswer is how many bytes of an answer are read. OpenRouter's list has 1
+// MB.
 const maxAnswer = 8 << 20
 
-// statusError is an answer other than 200.
+// statusError is a response other than 200.
 type statusError struct {
 	status  int
-	message string // without secrets; "" if nothing that is worth showing
+	message string // the server's words without secrets, or ""
 	cause   agent.Cause
 }
 
@@ -49,31 +50,30 @@ func (e *statusError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", e.status, e.message), ": ")
 }
 
-// errNoAPI is an answer of something that is no API of models.
-var errNoAPI = errors.New("the answer is not one of a model server")
+// errNoAPI is returned for an answer that is not from a model API.
+var errNoAPI = errors.New("the answer is not from a model server")
 
-// client makes one request.
+// client returns a client for one request.
 func (s *Server) client() *http.Client {
 	c := new(http.Client)
 	if s.HTTP != nil {
 		*c = *s.HTTP
 	} else {
 		t := wire.NewTransport()
-		t.DisableCompression = false // a list is long, and comes at once
+		t.DisableCompression = false // a list is long and does not stream
 		t.DisableKeepAlives = true
 		c.Transport = t
 	}
-	// The key must not be carried elsewhere.
+	// A redirect could carry the key to another host.
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c
 }
 
-// listPath is OpenAI's list of models. All other paths here are those of
-// interfaces that llama.cpp and Ollama have beside that API.
+// listPath is OpenAI's list of models. The other paths here belong to the
+// additional interfaces of llama.cpp and Ollama.
 const listPath = "/models"
 
-// address is the address of path, with the query of the base URL. A base that ends
-// with the path of one call is understood.
+// address returns the URL of path, with the query of the base URL.
 func (s *Server) address(path string) (string, error) {
 	u, _, err := wire.ParseBase(s.BaseURL)
 	if err != nil {
@@ -82,13 +82,14 @@ func (s *Server) address(path string) (string, error) {
 	if path != listPath {
 		u.Path = strings.TrimSuffix(u.Path, "/v1")
 	} else if p := providerAt(s.BaseURL); p != nil && p.id == anthropic {
-		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&limit=1000", "&") // else it lists a few
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&limit=1000", "&") // without a limit it lists only a few
 	}
 	u.Path, u.RawPath = u.Path+path, ""
 	return u.String(), nil
 }
 
-// fetch makes one request and decodes the JSON of a 200. body nil: a GET.
+// fetch makes one request and decodes the JSON of a 200. With a nil body it is
+// a GET.
 func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
 	address, err := s.address(path)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
 	s.authorise(req.Header)
 	resp, err := s.client().Do(req)
 	if err != nil {
-		return wire.StripURL(err) // the address has what is secret
+		return wire.StripURL(err) // the URL may hold a key
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -128,7 +129,7 @@ func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
 	return nil
 }
 
-// authorise sets what the server wants to see of the key.
+// authorise sets the headers that hold the key.
 func (s *Server) authorise(h http.Header) {
 	h.Set("User-Agent", "dragoman")
 	switch p := providerAt(s.BaseURL); {
@@ -144,7 +145,7 @@ func (s *Server) authorise(h http.Header) {
 	}
 }
 
-// Host is the part of a base URL that is fit to be shown.
+// Host returns the host of a base URL, for people.
 func Host(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

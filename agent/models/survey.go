@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxSurveyed bounds how many models an Ollama is asked about one by one.
+// maxSurveyed bounds how many models Ollama is asked to describe.
 const maxSurveyed = 64
 
-// Survey lists the models of s that chat, in the server's order, with what is
-// known of each. Only an Ollama is asked about each of them.
+// Survey lists the chat models of s in the server's order, with what is known
+// of each. Only Ollama is asked about each model.
 func Survey(ctx context.Context, s Server) ([]Row, error) {
 	list, err := List(ctx, s)
 	if err != nil {
@@ -38,8 +38,8 @@ type Row struct {
 	Found
 }
 
-// surveyLocal asks a server of one's own about each model: the first one's
-// answer tells which kind of server it is.
+// surveyLocal asks a local server about its models. The answer about the first
+// one shows which program it is.
 func (s *Server) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 	first := &rows[0]
 	s.askLocal(ctx, &first.Found, list, first.Name)
@@ -57,5 +57,5 @@ func (s *Server) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
 			return nil
 		})
 	}
-	_ = some.Wait() // what is not known of one is unknown
+	_ = some.Wait() // a failure only leaves a model unknown
 }

@@ -5,7 +5,7 @@ import "dragoman/agent/wire"
 // TableDate is when the table was last compared with its sources.
 const TableDate = "2026-11-22"
 
-// The providers that the table knows, by the hosts that they serve at.
+// The ids of the providers in the table.
 const (
 	openAI     = "openai"
 	azure      = "azure"
@@ -18,16 +18,17 @@ const (
 	moonshot   = "moonshot"
 )
 
-// provider is a company that serves models at a host of its own.
+// provider is a company that serves models.
 type provider struct {
 	id, title string
-	hosts     string // suffixes of its hosts, with blanks between
-	base      string // its API; "": each customer has another one
-	env       string // the usual name of the variable with its key
+	hosts     string // suffixes of its hosts, separated by blanks
+	base      string // the base URL of its API; "" if each customer has another one
+	env       string // the usual environment variable of its key
 	traits    wire.Traits
 }
 
-// providers are in the order in which a key of theirs chooses the model.
+// providers are in order of preference: the first whose key is in the
+// environment is used.
 var providers = []provider{
 	// Responses is what OpenAI recommends for all new projects (developers.openai.com, "Migrate to Responses").
 	{openAI, "OpenAI", "openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, JSONSchema: true}},
@@ -51,25 +52,27 @@ var providers = []provider{
 
 // row is what is known of some models.
 type row struct {
-	names string // patterns of [path.Match], with blanks between; the first row that matches counts
-	maker string // the provider that serves them itself
-	// window is in tokens, answer included.
+	names string // patterns for [path.Match], separated by blanks; the first row that matches counts
+	maker string // the provider that made and serves them
+	// window is in tokens, including the answer.
 	window   int
 	noTools  bool
 	noVision bool // it takes no pictures
 	prices   Prices
-	// shutdown is the day on which its maker ends it, YYYY-MM-DD; "": none was published.
+	// shutdown is the day on which its maker ends the model, YYYY-MM-DD; "" if
+	// none was published.
 	shutdown string
-	// rank says which model is chosen where none is named: the highest. It
-	// favours the small current model of a family, because whoever names none
-	// has not chosen a price either. 0: never chosen before one with a rank.
+	// rank decides which model is chosen if none is named: the one with the
+	// highest rank. It favours the small current model of a family, because
+	// whoever names no model has not chosen a price either. A model of rank 0 is
+	// chosen only if there is no other.
 	rank   int
-	traits wire.Traits // at its maker's
-	// chat is what chat completions at its maker's need beside that.
+	traits wire.Traits // at its maker
+	// chat adds the traits that hold only for chat completions at its maker.
 	chat wire.Traits
 }
 
-// Efforts, from least to most.
+// Lists of efforts, from least to most.
 var (
 	noneToMax   = []string{"none", "low", "medium", "high", "xhigh", "max"}
 	noneToXhigh = []string{"none", "low", "medium", "high", "xhigh"}
@@ -78,20 +81,20 @@ var (
 	minToHigh   = []string{"minimal", "low", "medium", "high"}
 )
 
-// reasons makes the traits of an OpenAI model that reasons.
+// reasons returns the traits of an OpenAI model that reasons.
 func reasons(efforts []string) wire.Traits {
 	return wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, JSONSchema: true, Efforts: efforts}
 }
 
-// claude makes the traits of a Claude model.
+// claude returns the traits of a Claude model.
 func claude(noTemperature bool, efforts []string) wire.Traits {
 	return wire.Traits{API: wire.APIMessages, NoTemperature: noTemperature, Efforts: efforts, NeedsMaxTokens: 32000}
 }
 
-// table is looked through from its beginning: the particular is before the
-// general. The source of a row's window and prices is above it, or above the
-// first of its group. A row without prices says why: unlisted means that the
-// maker publishes them and that nobody has compared them yet.
+// table is searched from the beginning, so specific rows precede general ones.
+// The source of a row's window and prices is above the row, or above the first
+// row of its group. A row without prices says why: "unlisted" means that the
+// maker publishes them and nobody has compared them yet.
 var table = []row{
 	// OpenAI. Windows and prices: developers.openai.com/api/docs/models, a page for each, and /deprecations; efforts of GPT-6 Sol and Luna: docs.litellm.ai/blog/gpt_6_sol_luna.
 	// Function tools on chat completions only with effort none: openai-openapi #541, litellm #34569.

@@ -18,7 +18,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A start does not wait long for a list where the table has a good guess.
+// A start waits only briefly for a list if the table has a good guess.
 func TestChooseDoesNotWaitLong(t *testing.T) {
 	for base, want := range map[string]time.Duration{"": time.Second, "https://models.example/v1": 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestChooseDoesNotWaitLong(t *testing.T) {
 			if took := time.Since(began); err != nil || took != want {
 				t.Errorf("Choose at %q = %v after %s, want nil after %s", base, err, took, want)
 			}
-			if c.Name == "" || !strings.Contains(c.Why, "could not be asked") || !strings.Contains(c.Why, "set model.name") {
-				t.Errorf("Choose at %q chose %q because %q, want that it says it guessed", base, c.Name, c.Why)
+			if c.Name == "" || !strings.Contains(c.Why, "did not list its models") || !strings.Contains(c.Why, "set model.name") {
+				t.Errorf("Choose at %q chose %q because %q, want it to say that it is a guess", base, c.Name, c.Why)
 			}
 		})
 	}

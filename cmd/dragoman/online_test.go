@@ -11,11 +11,11 @@ import (
 func TestModels(t *testing.T) {
 	w := newWorld(t)
 	w.daemon.model = llm.Report{
-		Why: "The model is a at h, as the configuration says.", Host: "h", Model: "a", API: "chat", Abilities: "Its window is 8192 tokens, says it.",
+		Why: "The model is a at h, as the configuration says.", Host: "h", Model: "a", API: "chat", Abilities: "Its window is 8192 tokens (source: its list).",
 		Models:  []llm.ListedModel{{Name: "a", Configured: true, Window: 8192, Tools: "no"}, {Name: "b", Shutdown: "2026-04-01", EndsSoon: true}},
 		Learned: []llm.LearnedLine{{Model: "a", What: "tools=no", Said: "a does not support tools", At: clock}},
 	}
-	out := w.want([]string{"The model is a at h", "says it.", "answers and has the model", "   MODEL", "*  a        8192  no", "2026-04-01 (soon)", "  a: tools=no, "}, "models")
+	out := w.want([]string{"The model is a at h", "(source: its list)", "answers and has the model", "   MODEL", "*  a        8192  no", "2026-04-01 (soon)", "  a: tools=no, "}, "models")
 	if strings.Contains(out, "trouble") {
 		t.Errorf("models tells of trouble:\n%s", out)
 	}

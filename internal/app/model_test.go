@@ -34,17 +34,17 @@ func TestModelFromTheEnvironment(t *testing.T) {
 		{
 			"first listed", "model: {type: auto}",
 			map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
-			"qwen-test", "first model that it lists", true,
+			"qwen-test", "first model of its list", true,
 		},
 		{
 			"by the table", "model: {type: auto}",
 			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
-			"gpt-6-luna", "the small current one (1 more will be shut down soon)", false,
+			"gpt-6-luna", "the small current model of its list (1 more will be shut down soon)", false,
 		},
 		{
 			"a configured name", "model: {name: gpt-6-sol}",
 			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
-			"gpt-6-sol", "Its window is 1050000 tokens, says the table", false,
+			"gpt-6-sol", "Its window is 1050000 tokens (source: the table", false,
 		},
 		{
 			"a configured key", "model: {api_key: key-of-the-environment, context_window: 9000}",

@@ -8,77 +8,78 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// The window of llama-server is found without being told, so that a long
-// conversation is summarised and none of its requests is refused.
+// Dragoman finds llama-server's window by itself, so that a long conversation
+// is summarised and no request is refused.
 func TestLlamaWindowIsFound(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	server := serveLlama(t, "-c", "4096")
-	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
-	converse(h, nil)
-	h.allAnswered()
-	if strings.Contains(h.out.String(), "exceeds the available context size") {
-		t.Error("the server refused a request as too long; its window was not known")
+	d := startDaemon(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
+	converse(d, nil)
+	d.allAnswered()
+	if strings.Contains(d.out.String(), "exceeds the available context size") {
+		t.Error("the server refused a request as too long, so its window was not known")
 	}
 }
 
-// Told a window that is too large, Dragoman learns the true one from the first
-// refusal, and nobody notices.
-func TestLlamaWindowIsLearnt(t *testing.T) {
-	need(t)
+// If the configured window is too large, Dragoman learns the real one from the
+// first refusal, and every message is still answered.
+func TestLlamaWindowIsLearned(t *testing.T) {
+	needServers(t)
 	t.Parallel()
 	server := serveLlama(t, "-c", "4096")
-	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 32768}", server))
-	converse(h, nil)
-	h.allAnswered()
+	d := startDaemon(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 32768}", server))
+	converse(d, nil)
+	d.allAnswered()
 }
 
-// A window of 2048 tokens has no room for all tools, and is enough to talk.
+// A window of 2048 tokens has no room for all tools, but enough for a
+// conversation.
 func TestLlamaSmallWindow(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	server := serveLlama(t, "-c", "2048")
-	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
+	d := startDaemon(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
 	for n := range 8 {
-		h.ask(fmt.Sprintf("Message %d. %s", n, long))
+		d.ask(fmt.Sprintf("Message %d. %s", n, long))
 	}
-	h.allAnswered()
+	d.allAnswered()
 }
 
-// A call in the model's own words is run, and answered with its result.
+// A call in the model's own format is run and answered.
 func TestLlamaCallsTools(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	server := serveLlama(t, "-c", "8192")
-	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
-	h.ask("And what time is it?")
-	h.allAnswered()
-	if out := h.dragoman("sessions", "export", "telegram:71"); !strings.Contains(out, `"role":"tool"`) {
+	d := startDaemon(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
+	d.ask("And what time is it?")
+	d.allAnswered()
+	if out := d.dragoman("sessions", "export", "telegram:71"); !strings.Contains(out, `"role":"tool"`) {
 		t.Errorf("no tool was run:\n%s", out)
 	}
 }
 
-// A server that is killed in the middle of an answer is waited for, and its
-// answer is given once.
-func TestLlamaKilledInAnAnswer(t *testing.T) {
-	need(t)
+// If the server is killed during an answer, Dragoman waits for it and answers
+// once.
+func TestLlamaKilledDuringAnswer(t *testing.T) {
+	needServers(t)
 	t.Parallel()
 	address := freePort(t)
 	kill := serveLlamaAt(t, address, "-c", "131072")
-	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 16384}", address))
-	h.ask("Are you there?") // a model's first answer has no preview
-	h.tell("Please sail on.")
-	testkit.Eventually(t, "a preview", func() bool { return len(h.api.FromBot(ada.ID)) > 1 })
+	d := startDaemon(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 16384}", address))
+	d.ask("Are you there?") // a model's first answer has no preview
+	d.write("Please sail on.")
+	testkit.Eventually(t, "a preview", func() bool { return len(d.api.FromBot(ada.ID)) > 1 })
 	kill()
-	testkit.Eventually(t, "the loss to be noticed", func() bool { return strings.Contains(h.out.String(), "the turn is postponed") })
+	testkit.Eventually(t, "the loss to be noticed", func() bool { return strings.Contains(d.out.String(), "the turn is postponed") })
 	serveLlamaAt(t, address, "-c", "16384", "-n", "40")
-	if text := h.next(1); !strings.Contains(text, "ferry sails") {
-		t.Errorf("the bot says %q, want the model's answer", text)
+	if text := d.next(1); !strings.Contains(text, "ferry sails") {
+		t.Errorf("answer = %q, want the model's", text)
 	}
-	if got := h.ask("Are you back?"); !answered(got) {
-		t.Errorf("after that the bot says %q", got)
+	if got := d.ask("Are you back?"); !answered(got) {
+		t.Errorf("the next answer is %q, want the model's", got)
 	}
-	if n := len(h.api.FromBot(ada.ID)); n != 3 {
-		t.Errorf("the chat shows %d messages of the bot, want 3: %q", n, h.api.FromBot(ada.ID))
+	if n := len(d.api.FromBot(ada.ID)); n != 3 {
+		t.Errorf("the chat has %d messages of the bot, want 3: %q", n, d.api.FromBot(ada.ID))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Templates as Ollama's models bring them. Only the second can call tools.
+// Templates like those of Ollama's models. Only the second can call tools.
 const (
 	plainTemplate = `TEMPLATE """{{ range .Messages }}<|im_start|>{{ .Role }}
 {{ .Content }}<|im_end|>
@@ -31,44 +31,44 @@ func ollamaModel(address, name string) string {
 	return fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: %s}", address, name)
 }
 
-// A model that cannot call tools answers all the same: found by OLLAMA_HOST,
-// and named by the configuration.
+// A model that cannot call tools still answers, both found at OLLAMA_HOST and
+// named in the configuration.
 func TestOllamaWithoutTools(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	address := serveOllama(t)
 	createOllama(t, address, "plain", plainTemplate)
 	for name, config := range map[string]string{"found": "", "configured": ollamaModel(address, "plain")} {
 		t.Run(name, func(t *testing.T) {
-			h := startHouse(t, config, "OLLAMA_HOST="+address)
+			d := startDaemon(t, config, "OLLAMA_HOST="+address)
 			for n := range 4 {
-				h.ask(fmt.Sprintf("Message %d. %s", n, long))
+				d.ask(fmt.Sprintf("Message %d. %s", n, long))
 			}
-			h.allAnswered()
+			d.allAnswered()
 		})
 	}
 }
 
-// A model with tools has its calls run.
+// The calls of a model with tools are run.
 func TestOllamaWithTools(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	address := serveOllama(t)
 	createOllama(t, address, "plain", plainTemplate)
 	createOllama(t, address, "able", toolTemplate)
-	// Of two models it is the one with tools that is chosen.
-	h := startHouse(t, "", "OLLAMA_HOST="+address)
-	h.ask("And what time is it?")
-	h.allAnswered()
-	if out := h.dragoman("sessions", "export", "telegram:71"); !strings.Contains(out, `"role":"tool"`) {
+	// Of two models, Dragoman chooses the one with tools.
+	d := startDaemon(t, "", "OLLAMA_HOST="+address)
+	d.ask("And what time is it?")
+	d.allAnswered()
+	if out := d.dragoman("sessions", "export", "telegram:71"); !strings.Contains(out, `"role":"tool"`) {
 		t.Errorf("no tool was run:\n%s", out)
 	}
 }
 
-// Ollama cuts what is longer than its window without a word. The window is
-// found in whatever place has it, or noticed, and the conversation summarised.
+// Ollama silently cuts requests that exceed its window. Dragoman finds the
+// window wherever it is set, or notices the cut, and summarises in time.
 func TestOllamaWindow(t *testing.T) {
-	need(t)
+	needServers(t)
 	t.Parallel()
 	for _, c := range []struct{ name, modelfile, serve string }{
 		{"default", plainTemplate, "OLLAMA_CONTEXT_LENGTH=4096"},
@@ -79,10 +79,10 @@ func TestOllamaWindow(t *testing.T) {
 			t.Parallel()
 			address := serveOllama(t, c.serve)
 			createOllama(t, address, "plain", c.modelfile)
-			// Tools would fill the window, and are not what this is about.
-			h := startHouse(t, ollamaModel(address, "plain")+"\nagent: {tools: []}")
-			converse(h, nil)
-			h.allAnswered()
+			// Tools would fill the window, and this test does not need them.
+			d := startDaemon(t, ollamaModel(address, "plain")+"\nagent: {tools: []}")
+			converse(d, nil)
+			d.allAnswered()
 		})
 	}
 }

@@ -21,19 +21,19 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// binary is the program under test; servers is the folder with the model
-// servers; model is the tiny model's file. TestMain sets them.
+// binary is the program under test, servers the folder with the model servers,
+// and model the tiny model's file. TestMain sets them.
 var binary, servers, model string
 
-// figures are what the last line says.
+// figures are printed in the last line.
 var figures struct {
 	sync.Mutex
-	templates, presets, bodies, passed, learnt, refused int
+	templates, presets, bodies, passed, learned, refused int
 }
 
-func TestMain(m *testing.M) { os.Exit(prepared(m)) }
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
-func prepared(m *testing.M) int {
+func runTests(m *testing.M) int {
 	began := time.Now()
 	if servers = os.Getenv("DRAGOMAN_MODELS"); servers == "" {
 		return m.Run() // each test skips
@@ -57,8 +57,8 @@ func prepared(m *testing.M) int {
 	}
 	code := m.Run()
 	f := &figures
-	line := fmt.Sprintf("test-models: %d templates x %d presets, %d requests: %d of %d pairs passed (%d by a rule that was learnt), %d refusals, %.0f s\n",
-		f.templates, f.presets, f.bodies, f.passed, f.templates*f.presets, f.learnt, f.refused, time.Since(began).Seconds())
+	line := fmt.Sprintf("test-models: %d templates x %d presets, %d requests: %d of %d pairs passed (%d after a lesson), %d refusals, %.0f s\n",
+		f.templates, f.presets, f.bodies, f.passed, f.templates*f.presets, f.learned, f.refused, time.Since(began).Seconds())
 	if err := os.WriteFile(filepath.Join(servers, "figures"), []byte(line), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -66,18 +66,18 @@ func prepared(m *testing.M) int {
 	return code
 }
 
-// need skips the test without model servers.
-func need(t *testing.T) {
+// needServers skips the test if there are no model servers.
+func needServers(t *testing.T) {
 	t.Helper()
 	if servers == "" {
-		t.Skip("it needs llama-server and Ollama: make test-models")
+		t.Skip("needs llama-server and Ollama: make test-models")
 	}
 	testkit.Sources(t)
 }
 
-// The tiny model's words. It says the answer to whatever it is asked, a
-// summary included, a call after a prompt that ends with [callToken], and the
-// same sentence again and again after [endlessToken].
+// The tiny model's texts. It gives the same answer to every request, also for a
+// summary. After a prompt that ends with [callToken] it calls a tool, and after
+// [endlessToken] it repeats one sentence without end.
 const (
 	callToken    = "<|call|>"
 	endlessToken = "<|endless|>"
@@ -87,10 +87,10 @@ const (
 	toolCall = "<tool_call>\n{\"name\": \"time\", \"arguments\": {}}\n</tool_call>"
 )
 
-// driven is a template of our own. It makes the model call a tool when it was
+// toolTemplateJinja is our own chat template. It makes the model call a tool if
 // asked for the time, and answer after the result. Asked to sail on, the model
-// finds no end.
-const driven = `{%- if tools %}{{- '<|im_start|>system\n' }}{%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{%- endif %}
+// writes without end.
+const toolTemplateJinja = `{%- if tools %}{{- '<|im_start|>system\n' }}{%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{%- endif %}
 {{- '# Tools\n<tools>' }}{%- for tool in tools %}{{- '\n' }}{{- tool | tojson }}{%- endfor %}{{- '\n</tools>\nFor each call, return a json object within <tool_call></tool_call>:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call><|im_end|>\n' }}
 {%- elif messages[0].role == 'system' %}{{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}{%- endif %}
 {%- for message in messages %}
@@ -111,13 +111,13 @@ func writeModel(path string) error {
 		corpus.Write(b)
 	}
 	m := tinymodel.Model{
-		Name: "tiny", Corpus: corpus.String(), Context: 131072, Template: driven,
+		Name: "tiny", Corpus: corpus.String(), Context: 131072, Template: toolTemplateJinja,
 		Control: []string{"<|im_start|>", "<|im_end|>"},
 		Lines: []tinymodel.Line{
 			{After: tinymodel.Any, Say: answer},
 			{After: callToken, Say: toolCall},
 			{After: endlessToken, Say: "The ferry sails on and on, past every island there is. ", Then: endlessToken},
-			// Templates of models that reason begin the thoughts themselves.
+			// The templates of reasoning models write the start of the thoughts.
 			{After: "<think>\n", Say: "The person wants to hear about the journey.\n</think>\n\n", Then: tinymodel.Any},
 		},
 	}
@@ -128,8 +128,8 @@ func writeModel(path string) error {
 	return os.WriteFile(path, b, 0o644)
 }
 
-// serveLlama starts llama-server with the tiny model and more arguments, and
-// returns its address.
+// serveLlama starts llama-server with the tiny model and args, and returns its
+// address.
 func serveLlama(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	address = freePort(t)
@@ -137,12 +137,12 @@ func serveLlama(t *testing.T, args ...string) (address string) {
 	return address
 }
 
-// serveLlamaAt is serveLlama at a given address. It returns a way to kill it at
-// once.
+// serveLlamaAt starts llama-server at address, and returns a function that
+// kills it.
 func serveLlamaAt(t *testing.T, address string, args ...string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(address)
-	// One thread: two wait for each other on a busy machine.
+	// On a busy machine, two threads would wait for each other.
 	all := append([]string{"-m", model, "--host", "127.0.0.1", "--port", port, "--jinja", "--parallel", "1", "-t", "1", "--no-webui", "--cache-ram", "0"}, args...)
 	cmd := run(t, &testkit.Output{}, os.Environ(), filepath.Join(servers, "llama", "llama-server"), all...)
 	testkit.Eventually(t, "llama-server to be ready", func() bool {
@@ -165,7 +165,8 @@ func serveOllama(t *testing.T, env ...string) (address string) {
 	return address
 }
 
-// createOllama adds the tiny model under a name, with more lines of a Modelfile.
+// createOllama adds the tiny model under a name, with more lines of its
+// Modelfile.
 func createOllama(t *testing.T, address, name, more string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -190,9 +191,10 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-var client = &http.Client{Timeout: most, Transport: &http.Transport{DisableKeepAlives: true}}
+var client = &http.Client{Timeout: answerTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// get returns the status and body of a page; 0 if there is no answer.
+// get returns the status and body of a page; the status is 0 if there is no
+// answer.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	return send(t, http.MethodGet, url, nil)
@@ -220,9 +222,9 @@ func send(t *testing.T, method, url string, body []byte) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// message is what an error's body says: of a template's error the last line,
-// which names its cause.
-func message(body string) string {
+// errorMessage returns the message in an error's body. Of a template's error it
+// returns the last line, which names the cause.
+func errorMessage(body string) string {
 	var e struct {
 		Error struct{ Message string }
 	}

@@ -6,11 +6,11 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// TroublesAfter is what status tells of other models a while after each call
-// of model has ended like this.
-func TroublesAfter(while time.Duration, model string, ends ...error) []httpapi.OtherTrouble {
+// TroublesAfter returns OtherTroubles a while after calls of model with these
+// results.
+func TroublesAfter(while time.Duration, model string, results ...error) []httpapi.OtherTrouble {
 	m := &Models{others: map[string]*metered{model: {health: &health{}}}}
-	for _, err := range ends {
+	for _, err := range results {
 		m.others[model].health.record(err)
 	}
 	time.Sleep(while)

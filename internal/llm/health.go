@@ -13,17 +13,16 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// health remembers how the calls of a model have ended since the
-// last one that went well. It is memory only: after a start the first call
-// tells.
+// health remembers how a model's calls have failed since the last success. It
+// is not stored: after a start nothing is known until the first call.
 type health struct {
 	mu      sync.Mutex
 	trouble httpapi.Trouble
-	lasting bool // trying again is no use
+	lasting bool // another try is useless
 }
 
-// record takes the end of one call. What was cancelled, and a request that is
-// too long, say nothing about the server.
+// record takes the result of one call. A cancelled call and a request that is
+// too long say nothing about the server.
 func (h *health) record(err error) {
 	var failed *agent.ModelError
 	if err != nil && (!errors.As(err, &failed) || failed.Kind == agent.ErrorContext) {
@@ -39,16 +38,16 @@ func (h *health) record(err error) {
 	h.trouble = httpapi.Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
 }
 
-// lastingCauses are those that a person has to mend.
+// lastingCauses are causes that a person must fix.
 var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
 
-// failuresUntilDown is after how many failed calls in a row the model counts as away.
-// One alone may have been a moment's trouble, which is tried again.
+// failuresUntilDown is how many calls in a row must fail before the model
+// counts as down. A single failure may pass by itself.
 const failuresUntilDown = 3
 
-// current is what status shows, and whether it keeps people from getting answers;
-// nil: nothing is wrong.
-func (h *health) current() (t *httpapi.Trouble, away bool) {
+// current returns the trouble for the status page, or nil, and whether the
+// model is down, so that people get no answers.
+func (h *health) current() (t *httpapi.Trouble, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.trouble.InARow == 0 {
@@ -58,7 +57,7 @@ func (h *health) current() (t *httpapi.Trouble, away bool) {
 	return &copied, copied.InARow >= failuresUntilDown || h.lasting
 }
 
-// whyFailed is the cause without the names of packages. A model's error holds
+// whyFailed returns the cause without our package names. A model's error holds
 // no secret and no URL.
 func whyFailed(e *agent.ModelError) string {
 	why := strings.TrimPrefix(e.Err.Error(), "wire: complete: ")

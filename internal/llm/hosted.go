@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// localWait is how long a start waits for a server on this machine to say
-	// what its model can do. Others are asked beside the start.
+	// localWait is how long a start waits for a server on this machine to
+	// describe its model. Other servers are asked during the start.
 	localWait = 25 * time.Millisecond
-	// lookAgain is how often an Ollama is asked what window it has loaded the
-	// model with: that changes with what else it has to do.
+	// lookAgain is how often Ollama is asked for the loaded window, which depends
+	// on its other work.
 	lookAgain = 30 * time.Second
 )
 
-// hosted is a model and what its server says about it. That is a guess by the
-// table at first, and may change while it is used.
+// hosted is a model and what is known about it. At first that comes from the
+// table; answers of the server replace it while the model is in use.
 type hosted struct {
-	agent.Model       // the provider's, by which it is called
+	agent.Model       // makes the calls; it is provider
 	provider          *provider.Model
 	models            *Models
 	server            models.Server
 	found             atomic.Pointer[models.Found]
-	problem           atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
+	problem           atomic.Pointer[models.Diagnosis] // nil: none, or not looked yet
 	looking           atomic.Bool
-	savedAt           atomic.Int64  // how much is kept of what was learnt: when the newest of it was
-	lastLook          atomic.Int64  // when the newest look began, in nanoseconds
+	savedAt           atomic.Int64  // the time of the newest lesson that was saved
+	lastLook          atomic.Int64  // the start of the newest look, in Unix nanoseconds
 	looked            chan struct{} // closed after the first look
-	configured        int           // the window that the configuration gives the model; 0: none
+	configured        int           // the window in the configuration; 0: none
 	separatesThoughts bool          // see [agent.Abilities]
 }
 
-// start looks at the model's server for the first time.
+// start begins the first look at the model's server.
 func (v *hosted) start() {
 	f := models.Assume(v.server, v.Name())
 	v.found.Store(&f)
@@ -53,8 +53,8 @@ func (v *hosted) start() {
 // Unwrap returns the model that makes the calls.
 func (v *hosted) Unwrap() agent.Model { return v.Model }
 
-// Abilities are those that the model has learnt by its calls, and those that
-// were looked up. What the configuration says wins.
+// Abilities combines what calls have taught and what was looked up. The
+// configuration overrides both.
 func (v *hosted) Abilities() agent.Abilities {
 	f, a := v.found.Load(), agent.AbilitiesOf(v.Model)
 	a.NoTools = a.NoTools || f.Tools == models.No
@@ -69,7 +69,8 @@ func (v *hosted) Abilities() agent.Abilities {
 	return a
 }
 
-// look asks the server in the background, unless that goes on already.
+// look asks the server in the background, unless a look is running. It calls
+// done, which may be nil, at the end.
 func (v *hosted) look(done func()) {
 	if v.models.background.Err() != nil || !v.looking.CompareAndSwap(false, true) {
 		return
@@ -92,7 +93,7 @@ func (v *hosted) look(done func()) {
 	})
 }
 
-// logLook logs what a look found that was not known before.
+// logLook logs what a look has found that is new.
 func (v *hosted) logLook(before, now *models.Found, first bool) {
 	log := v.models.log.With("model", v.Name())
 	if first {
@@ -121,8 +122,9 @@ func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(age
 	return res, err
 }
 
-// succeeded is called after a call that succeeded well: what was wrong is over, and an
-// Ollama may have loaded the model anew for it.
+// succeeded is called after a successful call. It saves new lessons and forgets
+// the problem of the first look. It looks again at Ollama, which may have
+// loaded the model with another window.
 func (v *hosted) succeeded() {
 	if all := v.provider.Learned(); len(all) > 0 {
 		if newest := all[len(all)-1].At.UnixNano(); v.savedAt.Swap(newest) != newest {
@@ -138,38 +140,38 @@ func (v *hosted) succeeded() {
 	}
 }
 
-// awaitFirstLook gives a server on this machine a moment to answer the first look.
+// awaitFirstLook gives a server on this machine a moment to answer the first
+// look.
 func (v *hosted) awaitFirstLook() {
 	if !models.IsLocal(v.server.BaseURL) {
 		return
 	}
-	late := time.NewTimer(localWait)
-	defer late.Stop()
+	timeout := time.NewTimer(localWait)
+	defer timeout.Stop()
 	select {
 	case <-v.looked:
-	case <-late.C:
+	case <-timeout.C:
 	}
 }
 
-// window is the model's context window as it is known now, in tokens.
+// window returns the model's context window as known now, in tokens.
 func (v *hosted) window() int {
 	return cmp.Or(v.configured, v.found.Load().Window, config.UnknownWindow)
 }
 
-// windowText says how large a model's window is, and who says so: the
-// configuration, if it does, or what was found.
+// windowText says how large the window is, and by which source.
 func windowText(configured int, f models.Found) string {
 	switch {
 	case configured > 0:
 		return fmt.Sprintf("Its window is %d tokens, as model.context_window says.", configured)
 	case f.Window > 0:
-		return fmt.Sprintf("Its window is %d tokens, says %s.", f.Window, f.WindowFrom)
+		return fmt.Sprintf("Its window is %d tokens (source: %s).", f.Window, f.WindowFrom)
 	}
 	return fmt.Sprintf("Its window is unknown; Dragoman assumes %d tokens, unless you set model.context_window.", config.UnknownWindow)
 }
 
-// Open opens a file of a message if the model can see pictures, which may turn out
-// while it is used.
+// Open opens an attachment if the model can see pictures. It becomes known
+// while the model is in use.
 func (v *hosted) Open(file string) (io.ReadCloser, error) {
 	if f := v.found.Load(); f == nil || f.Vision != models.Yes {
 		return nil, errors.New("llm: the model takes no pictures")

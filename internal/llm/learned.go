@@ -17,17 +17,17 @@ import (
 	"dragoman/internal/config"
 )
 
-// NotesName is the file with what refusals and answers of model servers have taught,
-// in the state directory.
+// NotesName is the file in the state directory that keeps the lessons about
+// model servers.
 const NotesName = "models.json"
 
-// notesFile is that file. What was learnt under another configuration of the
-// model is forgotten: it may have been the configuration's fault.
+// notesFile is the content of that file. Lessons from another configuration of
+// the model are dropped, because that configuration may have caused them.
 type notesFile struct {
 	Configuration string       `json:"configuration"` // a hash
 	Models        []modelNotes `json:"models"`
-	// ThoughtsFirst says of models whether their answers begin with thoughts that only
-	// their end marks. Models that it does not name have not answered yet.
+	// ThoughtsFirst says, by model name, whether answers begin with thoughts that
+	// only have an end mark. A missing model has not answered yet.
 	ThoughtsFirst map[string]bool `json:"thoughts_first,omitempty"`
 }
 
@@ -37,9 +37,9 @@ type modelNotes struct {
 	Learned []provider.Learned `json:"learned"`
 }
 
-// notes keeps what refusals have taught over restarts. A file that cannot be
-// read or written costs one refused request a start, so it is only logged.
-// It is safe for concurrent use.
+// notes keep lessons across restarts. If the file cannot be read or written,
+// each start costs one refused request for each lesson, so that is only logged.
+// notes are safe for concurrent use.
 type notes struct {
 	path string
 	log  *slog.Logger
@@ -47,7 +47,8 @@ type notes struct {
 	file notesFile
 }
 
-// openNotes reads the file at path, if it belongs to this configuration.
+// openNotes reads the file at path. It begins anew if the file belongs to
+// another configuration.
 func openNotes(path string, c config.Model, log *slog.Logger) *notes {
 	l := &notes{path: path, log: log}
 	hash := configurationHash(c)
@@ -61,21 +62,21 @@ func openNotes(path string, c config.Model, log *slog.Logger) *notes {
 	return l
 }
 
-// configurationHash tells one configuration of the model from another. It holds
-// a hash of the key only.
+// configurationHash identifies a configuration of the model. It includes the
+// key.
 func configurationHash(c config.Model) string {
 	b, err := json.Marshal(struct {
 		C   config.Model
 		Key string
 	}{c, c.APIKey.Reveal()})
 	if err != nil {
-		b = nil // plain data can always be written
+		b = nil // cannot happen: plain data always encodes
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// readNotes reads the file; an absent one is empty.
+// readNotes reads the file. A missing file is empty.
 func readNotes(path string) (file notesFile, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +91,7 @@ func readNotes(path string) (file notesFile, err error) {
 	return file, nil
 }
 
-// learned is what is known learned one model.
+// learned returns the lessons about one model.
 func (l *notes) learned(s models.Server, name string) []provider.Learned {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,14 +102,15 @@ func (l *notes) learned(s models.Server, name string) []provider.Learned {
 }
 
 func (l *notes) index(s models.Server, name string) int {
-	place := models.RedactURL(s.BaseURL)
-	return slices.IndexFunc(l.file.Models, func(m modelNotes) bool { return m.Server == place && m.Model == name })
+	base := models.RedactURL(s.BaseURL)
+	return slices.IndexFunc(l.file.Models, func(m modelNotes) bool { return m.Server == base && m.Model == name })
 }
 
-// maxNotes bounds the models that the file has; conversations name them.
+// maxNotes bounds the number of models in the file, because conversations can
+// name any.
 const maxNotes = 256
 
-// setLearned remembers what is known of one model.
+// setLearned saves the lessons about one model.
 func (l *notes) setLearned(s models.Server, name string, what []provider.Learned) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +125,8 @@ func (l *notes) setLearned(s models.Server, name string, what []provider.Learned
 	l.save(name)
 }
 
-// thoughtsFirst is what is known of how the model of that name thoughtsFirst its answers.
+// thoughtsFirst returns whether the model's answers begin with unmarked
+// thoughts, and whether that is known.
 func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +134,7 @@ func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	return thinks, known
 }
 
-// setThoughtsFirst remembers it.
+// setThoughtsFirst saves that.
 func (l *notes) setThoughtsFirst(name string, thinks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,9 +148,9 @@ func (l *notes) setThoughtsFirst(name string, thinks bool) {
 	l.save(name)
 }
 
-// save replaces the file after something was learnt of the model of that name. It
-// is not synced: a crash may cost what was learnt last, and then one refused
-// request.
+// save replaces the file after a lesson about the model of that name. It does
+// not sync: after a crash the newest lessons may be lost and cost a refused
+// request each.
 func (l *notes) save(name string) {
 	fresh := l.path + ".new"
 	b, err := json.MarshalIndent(l.file, "", "  ")

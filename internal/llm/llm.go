@@ -1,12 +1,11 @@
-// Package llm holds the models that a configuration names: the one that answers,
-// those that step in for it, the one for summaries, and those that conversations
-// choose.
+// Package llm opens the models that a configuration names: the main one, its
+// fallbacks, the one for summaries, and those that conversations choose.
 //
-// The promise: [Models.Open] returns a model that can be asked, or says in a
-// sentence why there is none. Each model's calls are counted and priced, and how
-// they end is remembered until one goes well. What a server says about a model,
-// and what its refusals have taught, is looked up beside everything else and
-// used as soon as it is known; what the configuration says wins.
+// [Models.Open] opens a model that can be asked, or returns an error that says
+// in a sentence why there is none. Each model's calls are counted and priced,
+// and failures are remembered until a call succeeds. What a server says about a
+// model, and what its refusals teach, is used as soon as it is known. The
+// configuration overrides it.
 //
 // Goroutines: the search for a model and the looks at servers. [Models.Close]
 // ends them and waits for them.
@@ -34,14 +33,15 @@ import (
 	"dragoman/internal/metrics"
 )
 
-// Models are those of one daemon. Between Begin and Open only Close may be called.
+// Models are the models of one daemon. Between Begin and Open only Close may be
+// called.
 type Models struct {
-	// Main answers where nobody chose another one.
+	// Main answers unless a conversation has chosen another model.
 	Main agent.Model
-	// Why says how it came to be chosen, in a sentence or two.
+	// Why says in a sentence or two why Main was chosen.
 	Why string
-	// Other finds a further model of its server by name. Nil: the built-in demo
-	// answers, which has no others.
+	// Other opens another model of the same server. It is nil if the built-in
+	// demo answers, which has no others.
 	Other func(name string) (agent.Model, error)
 
 	cfg     *config.Config
@@ -50,26 +50,26 @@ type Models struct {
 	label   func(model string) string
 	files   *media.Store
 	notes   *notes
-	search  *search // nil: the configuration says which model answers
-	hosted  *hosted // Main; nil: it is on no server
+	search  *search // nil: the configuration names the model
+	hosted  *hosted // Main; nil if it is the demo
 	health  health  // of Main
 
-	background context.Context // of what runs beside everything else
+	background context.Context // of the search and the looks
 	cancel     context.CancelFunc
 	wg         sync.WaitGroup
 
 	mu     sync.Mutex
-	others map[string]*metered // by the name that status calls it
+	others map[string]*metered // by the name in status
 }
 
-// search is a model that is looked for while the rest starts.
+// search is a search for a model, during the start.
 type search struct {
 	done   chan struct{}
 	choice models.Choice
 	err    error
 }
 
-// Begin looks for a model where the configuration names no server.
+// Begin starts the search for a model if the configuration names no server.
 func Begin(cfg *config.Config, getenv func(string) string, log *slog.Logger) *Models {
 	m := &Models{cfg: cfg, log: log, others: map[string]*metered{}}
 	m.background, m.cancel = context.WithCancel(context.Background())
@@ -85,31 +85,32 @@ func Begin(cfg *config.Config, getenv func(string) string, log *slog.Logger) *Mo
 	return m
 }
 
-// Close ends what runs beside everything else.
+// Close ends the goroutines and waits for them.
 func (m *Models) Close() error {
 	m.cancel()
 	m.wg.Wait()
 	return nil
 }
 
-// chooseOptions are the configuration as the search for a model takes it.
+// chooseOptions returns the options of the search for a model.
 func chooseOptions(c config.Model, getenv func(string) string) models.ChooseOptions {
 	s := modelServer(c, "", "")
 	return models.ChooseOptions{Getenv: getenv, Key: c.APIKey.Reveal(), Name: c.Name, API: s.API, Headers: s.Headers}
 }
 
-// Options are what models need beside the configuration.
+// Options are what models need besides the configuration.
 type Options struct {
-	// Notes is the file for what is learnt of servers: see [NotesName].
+	// Notes is the path of the file for lessons: see [NotesName].
 	Notes string
-	// Files are those of messages.
+	// Files opens attachments.
 	Files   *media.Store
 	Metrics *metrics.Set
-	// Label is the name for a model in the metrics.
+	// Label returns a model's name in the metrics.
 	Label func(model string) string
 }
 
-// Open takes the configured model, or waits for the one that is looked for.
+// Open opens the configured model, or waits for the search and opens the model
+// that it found.
 func (m *Models) Open(ctx context.Context, o Options) error {
 	m.files, m.metrics, m.label = o.Files, o.Metrics, o.Label
 	c := m.cfg.Model
@@ -159,13 +160,13 @@ func (m *Models) setServer(base, key, name, why string) (err error) {
 	return m.addFallbacks()
 }
 
-// addFallbacks lets the models of model.fallback answer while the configured one
-// cannot. Each is metered by itself.
+// addFallbacks adds the models of model.fallback. The calls of each model are
+// counted separately.
 func (m *Models) addFallbacks() error {
 	var all []agent.Model
 	for _, name := range m.cfg.Model.Fallback {
 		if name == m.Main.Name() {
-			continue // a model that was chosen may be one of them
+			continue // the search may have chosen one of them
 		}
 		other, err := m.Other(name)
 		if err != nil {
@@ -179,7 +180,7 @@ func (m *Models) addFallbacks() error {
 	return nil
 }
 
-// Summarizer is the model for summaries: nil if it is the one that answers.
+// Summarizer returns the model for summaries, or nil if Main writes them.
 func (m *Models) Summarizer() (agent.Model, error) {
 	c := m.cfg.Summary.Model
 	switch {
@@ -195,11 +196,11 @@ func (m *Models) Summarizer() (agent.Model, error) {
 	}
 }
 
-// maxModels bounds the models that conversations name beside the configured one.
+// maxModels bounds the models that conversations name.
 const maxModels = 256
 
-// openOnce makes each model openOnce, because it holds connections, and counts its calls
-// at its own prices. Status calls it name.
+// openOnce opens each model once, because a model holds connections. Its calls
+// are counted at its own prices. name is its name in status.
 func (m *Models) openOnce(name string, open func() (*hosted, error)) (agent.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,7 +219,7 @@ func (m *Models) openOnce(name string, open func() (*hosted, error)) (agent.Mode
 	return made, nil
 }
 
-// settings are what the configuration says about another model.
+// settings returns the configuration of another model.
 func (m *Models) settings(name string) config.Other {
 	for _, o := range m.cfg.Model.Others {
 		if o.Name == name {
@@ -228,8 +229,9 @@ func (m *Models) settings(name string) config.Other {
 	return config.Other{}
 }
 
-// modelServer is the server at base as the configuration says to ask it. What is
-// said of model.base_url's, a server for summaries gets only if it is the same.
+// modelServer returns the server at base with the configured API and headers.
+// Those belong to model.base_url: another server, for summaries, does not get
+// them.
 func modelServer(c config.Model, base, key string) models.Server {
 	s := models.Server{BaseURL: base, Key: key}
 	if c.BaseURL != "" && c.BaseURL != base {
@@ -245,7 +247,7 @@ func modelServer(c config.Model, base, key string) models.Server {
 	return s
 }
 
-// extraBody is what requests to s get beside Dragoman's own.
+// extraBody returns the configured fields for requests to s.
 func extraBody(c config.Model, s models.Server) config.Body {
 	if c.BaseURL != "" && c.BaseURL != s.BaseURL {
 		return nil
@@ -253,8 +255,8 @@ func extraBody(c config.Model, s models.Server) config.Body {
 	return c.ExtraBody
 }
 
-// newHosted is a model that the configuration's timeouts hold for. window is what
-// the configuration says of it, or 0.
+// newHosted opens a model with the configured timeouts. window is the
+// configured window in tokens, or 0.
 func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) {
 	c := m.cfg.Model
 	s := modelServer(c, base, key)
@@ -281,7 +283,7 @@ func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) 
 	return h, nil
 }
 
-// Window is the context window of Main as it is known now, in tokens.
+// Window returns the context window of Main as known now, in tokens.
 func (m *Models) Window() int {
 	if m.hosted == nil {
 		return cmp.Or(m.cfg.Model.ContextWindow, config.UnknownWindow)
@@ -289,7 +291,7 @@ func (m *Models) Window() int {
 	return m.hosted.window()
 }
 
-// Windows are the context windows that the configuration gives other models.
+// Windows returns the configured context windows of other models, in tokens.
 func (m *Models) Windows() map[string]int {
 	sizes := make(map[string]int)
 	for _, o := range m.cfg.Model.Others {
@@ -303,9 +305,10 @@ func (m *Models) Windows() map[string]int {
 // IsLocal reports whether Main is on a server of this machine.
 func (m *Models) IsLocal() bool { return m.hosted != nil && models.IsLocal(m.hosted.server.BaseURL) }
 
-// UnmarkedThoughts is what is known of how the answers of models begin, and keeps what is
-// learnt of that: see [agent.Options]. Nil where nothing is to be learnt.
-func (m *Models) UnmarkedThoughts() (known func(model string) (thinks, known bool), keep func(model string, thinks bool)) {
+// UnmarkedThoughts returns two functions for [agent.Options]: one says whether
+// a model's answers begin with unmarked thoughts, the other saves that. Both
+// are nil for the demo.
+func (m *Models) UnmarkedThoughts() (known func(model string) (thinks, known bool), save func(model string, thinks bool)) {
 	if m.hosted == nil {
 		return nil, nil
 	}
@@ -320,8 +323,8 @@ func (m *Models) Text() string {
 	return m.Why + " " + windowText(m.hosted.configured, *m.hosted.found.Load())
 }
 
-// Warnings are what the look at the model's server found, as far as it is known
-// by now.
+// Warnings returns the problems that the look at the model's server has found
+// so far.
 func (m *Models) Warnings() []string {
 	if m.hosted == nil {
 		return nil
@@ -332,15 +335,15 @@ func (m *Models) Warnings() []string {
 	return nil
 }
 
-// Trouble is what is wrong with Main, if its last call failed, and away whether
-// that keeps people from getting answers. Nil: nothing is wrong.
-func (m *Models) Trouble() (t *httpapi.Trouble, away bool) { return m.health.current() }
+// Trouble returns the failure of Main's last call, or nil, and whether Main is
+// down, so that people get no answers.
+func (m *Models) Trouble() (t *httpapi.Trouble, down bool) { return m.health.current() }
 
-// troubleShown is how long a failure is told of a model that nobody asks again:
-// the conversation that named it may have another one by now.
+// troubleShown is how long the failure of another model is shown if nothing
+// asks that model again: its conversation may use another one by now.
 const troubleShown = 24 * time.Hour
 
-// OtherTroubles lists what is wrong with other models, by name.
+// OtherTroubles returns the failures of other models, sorted by name.
 func (m *Models) OtherTroubles() (list []httpapi.OtherTrouble) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

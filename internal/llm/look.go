@@ -11,42 +11,42 @@ import (
 	"dragoman/internal/config"
 )
 
-// Report is what a configuration says of its model, and what one look at
-// the server says about that.
+// Report is a configured model, and what one look at its server found.
 type Report struct {
 	// Why says which model answers and why, in a sentence or two.
 	Why  string `json:"why"`
 	Demo bool   `json:"demo,omitempty"`
-	// Host and Model are where the model is and how it is called there.
+	// Host is the model's server, and Model its name there.
 	Host  string `json:"host,omitempty"`
 	Model string `json:"model,omitempty"`
-	// API is the one that is spoken first.
+	// API is the API that is tried first.
 	API string `json:"api,omitempty"`
 	// Cause and Trouble say what is wrong; "" if nothing is.
 	Cause   string `json:"cause,omitempty"`
 	Trouble string `json:"trouble,omitempty"`
-	// Unsure: the server lists no models, so that only it was put to the test.
+	// Unsure: the server lists no models, so the model's name and the key are
+	// untested.
 	Unsure bool `json:"unsure,omitempty"`
 	// Abilities say in a sentence what is known of the model.
 	Abilities string        `json:"abilities,omitempty"`
 	Models    []ListedModel `json:"models,omitempty"`
-	// Learned is what refusals have taught.
+	// Learned are the lessons from refusals.
 	Learned []LearnedLine `json:"learnt,omitempty"`
 }
 
-// ListedModel is one model that the server has. Zero fields are unknown.
+// ListedModel is a model in the server's list. Zero fields are unknown.
 type ListedModel struct {
 	Name       string        `json:"name"`
 	Configured bool          `json:"configured,omitempty"`
 	Window     int           `json:"window,omitempty"`
 	Tools      string        `json:"tools,omitempty"`    // yes or no
 	Pictures   string        `json:"pictures,omitempty"` // yes or no
-	Prices     models.Prices `json:"prices"`             // US dollars a million tokens
+	Prices     models.Prices `json:"prices"`             // US dollars per million tokens
 	Shutdown   string        `json:"shutdown,omitempty"`
 	EndsSoon   bool          `json:"ends_soon,omitempty"`
 }
 
-// LearnedLine is something that a refusal taught.
+// LearnedLine is a lesson from a refusal.
 type LearnedLine struct {
 	Model string    `json:"model"`
 	What  string    `json:"what"`
@@ -54,9 +54,9 @@ type LearnedLine struct {
 	At    time.Time `json:"at"`
 }
 
-// Look looks at the configured model's server once, without a daemon; list
-// asks for its models too. An error says that the configuration names a model
-// that cannot be found; trouble with the server is no error.
+// Look looks once at the configured model's server, without a daemon; with list
+// it also lists the server's models. It returns an error if the configured
+// model cannot be found. A problem with the server is in the Report.
 func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (Report, error) {
 	c := cfg.Model
 	s, name := modelServer(c, c.BaseURL, c.APIKey.Reveal()), c.Name
@@ -97,7 +97,7 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 	return out, nil
 }
 
-// listedModels are the models of s. A second look that fails lists none.
+// listedModels returns the models of s, or nil if that second question fails.
 func listedModels(ctx context.Context, s models.Server, configured string) (list []ListedModel) {
 	rows, err := models.Survey(ctx, s)
 	if err != nil {

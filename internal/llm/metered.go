@@ -12,9 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
-// metered counts the calls of a model and what they cost. Its methods are those
-// of a pointer, because that is what the agent holds: a call through a wrapper
-// that copies it would lie on the stack of every turn that waits.
+// metered counts and prices the calls of a model. Its methods have a pointer
+// receiver: a copy of it would be on the stack of every waiting turn.
 type metered struct {
 	agent.Model
 	label   string // its name in the metrics
@@ -23,10 +22,11 @@ type metered struct {
 	health  *health
 }
 
-// Unwrap returns the model that is metered.
+// Unwrap returns the metered model.
 func (m *metered) Unwrap() agent.Model { return m.Model }
 
-// cost is what u comes to. Cached tokens are part of the input.
+// cost returns the price of u in US dollars. Cached tokens are part of the
+// input.
 func (m *metered) cost(u sessions.Usage) float64 {
 	const million = 1e6
 	cached := min(max(u.Cached, 0), max(u.Input, 0))
@@ -43,7 +43,7 @@ func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(ag
 	return res, err
 }
 
-// meter counts a call that has ended and prices it.
+// meter counts and prices a finished call.
 func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	outcome := "ok"
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	if res.Usage != nil {
 		u = *res.Usage
 		if m.prices != (config.Prices{}) {
-			u.Cost = m.cost(u) // else it is what the provider says, if it says it
+			u.Cost = m.cost(u) // otherwise the provider's own price counts
 		}
 		priced := u
 		res.Usage = &priced

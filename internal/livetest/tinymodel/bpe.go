@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// words cuts a text about where GPT-2's tokenizer does: no token reaches over
-// such an edge.
+// words splits a text roughly as GPT-2's tokenizer does: no token spans two
+// words.
 var words = regexp.MustCompile(` ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+`)
 
-// visible are the characters that GPT-2's vocabulary writes for bytes: a byte
-// that no editor shows gets a letter from further up.
-var visible = func() (table [256]string) {
+// byteChars are the characters for the 256 bytes in GPT-2's vocabulary. A byte
+// without a printable character gets a letter above 255.
+var byteChars = func() (table [256]string) {
 	next := rune(256)
 	for b := range 256 {
 		r := rune(b)
@@ -26,25 +26,24 @@ var visible = func() (table [256]string) {
 	return table
 }()
 
-// spell writes text in the characters of the vocabulary.
-func spell(text string) string {
+// toChars writes text in those characters.
+func toChars(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
-		b.WriteString(visible[text[i]])
+		b.WriteString(byteChars[text[i]])
 	}
 	return b.String()
 }
 
 type pair struct{ left, right string }
 
-// word is a distinct word of the corpus, and how often it is there.
+// word is a distinct word of the corpus, and how often it occurs.
 type word struct {
 	parts []string
 	n     int
 }
 
-// train finds the n pairs that are most worth being a token, best first. The
-// same corpus gives the same pairs.
+// train returns the n most useful merges, best first. It is deterministic.
 func train(corpus string, n int) []pair {
 	list := distinct(corpus)
 	var merges []pair
@@ -70,14 +69,14 @@ func distinct(corpus string) []word {
 	for text, n := range counts {
 		w := word{n: n}
 		for i := range len(text) {
-			w.parts = append(w.parts, visible[text[i]])
+			w.parts = append(w.parts, byteChars[text[i]])
 		}
 		list = append(list, w)
 	}
 	return list
 }
 
-// mostFrequent reports false if no pair is there twice.
+// mostFrequent returns false if no pair occurs twice.
 func mostFrequent(list []word) (pair, bool) {
 	counts := make(map[pair]int)
 	for _, w := range list {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// The types of values in a GGUF file.
+// The value types of a GGUF file.
 const (
 	typeUint32  = 4
 	typeInt32   = 5
@@ -16,85 +16,85 @@ const (
 	typeArray   = 9
 )
 
-// alignment is where each tensor begins.
+// alignment is the alignment of each tensor in bytes.
 const alignment = 32
 
-// file gathers a GGUF file of version 3. Its tensors are of 32-bit floats.
+// file builds a GGUF file of version 3, with tensors of 32-bit floats.
 type file struct {
-	facts   bytes.Buffer
-	nFacts  uint64
-	infos   bytes.Buffer
-	data    bytes.Buffer
-	tensors uint64
+	metadata bytes.Buffer
+	keys     uint64
+	infos    bytes.Buffer
+	data     bytes.Buffer
+	tensors  uint64
 }
 
-func number(b *bytes.Buffer, n any) {
-	_ = binary.Write(b, binary.LittleEndian, n) // a buffer takes every number
+func putNumber(b *bytes.Buffer, n any) {
+	_ = binary.Write(b, binary.LittleEndian, n) // writing a number to a buffer cannot fail
 }
 
-func text(b *bytes.Buffer, s string) {
-	number(b, uint64(len(s)))
+func putText(b *bytes.Buffer, s string) {
+	putNumber(b, uint64(len(s)))
 	b.WriteString(s)
 }
 
 func (f *file) key(name string, kind uint32) {
-	f.nFacts++
-	text(&f.facts, name)
-	number(&f.facts, kind)
+	f.keys++
+	putText(&f.metadata, name)
+	putNumber(&f.metadata, kind)
 }
 
 func (f *file) uint32(name string, n int) {
 	f.key(name, typeUint32)
-	number(&f.facts, uint32(n))
+	putNumber(&f.metadata, uint32(n))
 }
 
 func (f *file) float32(name string, x float32) {
 	f.key(name, typeFloat32)
-	number(&f.facts, x)
+	putNumber(&f.metadata, x)
 }
 
 func (f *file) bool(name string, yes bool) {
 	f.key(name, typeBool)
-	number(&f.facts, yes)
+	putNumber(&f.metadata, yes)
 }
 
 func (f *file) string(name, s string) {
 	f.key(name, typeString)
-	text(&f.facts, s)
+	putText(&f.metadata, s)
 }
 
 func (f *file) array(name string, kind uint32, n int) {
 	f.key(name, typeArray)
-	number(&f.facts, kind)
-	number(&f.facts, uint64(n))
+	putNumber(&f.metadata, kind)
+	putNumber(&f.metadata, uint64(n))
 }
 
 func (f *file) strings(name string, list []string) {
 	f.array(name, typeString, len(list))
 	for _, s := range list {
-		text(&f.facts, s)
+		putText(&f.metadata, s)
 	}
 }
 
 func (f *file) int32s(name string, list []int32) {
 	f.array(name, typeInt32, len(list))
-	number(&f.facts, list)
+	putNumber(&f.metadata, list)
 }
 
-// tensor adds a matrix of rows of equal length, or a vector if there is one row
-// and flat is set.
+// tensor adds a matrix of rows × columns, or a vector if flat is set and there
+// is one row. values may be nil for zeros.
 func (f *file) tensor(name string, rows, columns int, flat bool, values []float32) {
 	f.tensors++
-	text(&f.infos, name)
+	putText(&f.infos, name)
 	if flat {
-		number(&f.infos, uint32(1))
-		number(&f.infos, uint64(columns))
+		putNumber(&f.infos, uint32(1))
+		putNumber(&f.infos, uint64(columns))
 	} else {
-		number(&f.infos, uint32(2))
-		number(&f.infos, []uint64{uint64(columns), uint64(rows)})
+		putNumber(&f.infos, uint32(2))
+		putNumber(&f.infos, []uint64{uint64(columns), uint64(rows)})
 	}
-	number(&f.infos, uint32(0)) // 32-bit floats
-	number(&f.infos, uint64(f.data.Len()))
+	putNumber(&f.infos, uint32(0)) // 32-bit floats
+	putNumber(&f.infos, uint64(f.data.Len()))
 	raw := make([]byte, 4*rows*columns)
 	for i, x := range values {
 		binary.LittleEndian.PutUint32(raw[4*i:], math.Float32bits(x))
@@ -112,10 +112,10 @@ func pad(b *bytes.Buffer) {
 func (f *file) bytes() []byte {
 	var out bytes.Buffer
 	out.WriteString("GGUF")
-	number(&out, uint32(3))
-	number(&out, f.tensors)
-	number(&out, f.nFacts)
-	out.Write(f.facts.Bytes())
+	putNumber(&out, uint32(3))
+	putNumber(&out, f.tensors)
+	putNumber(&out, f.keys)
+	out.Write(f.metadata.Bytes())
 	out.Write(f.infos.Bytes())
 	pad(&out)
 	out.Write(f.data.Bytes())

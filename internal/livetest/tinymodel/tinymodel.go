@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// merges is how many tokens the tokenizer learns beside the 256 bytes. With
-	// them a token is about three and a half letters of English.
+	// merges is how many tokens the tokenizer learns besides the 256 bytes. A
+	// token then has about three and a half letters of English.
 	merges = 2000
-	// width is how many states a model can have, one for each dimension of its
+	// width is the number of possible states: each has one dimension of the
 	// embeddings.
 	width = 256
 	heads = 4
-	// sure is the weight of a state's next token. The norm before it multiplies
-	// by 16, so that the next token is 48 ahead of all others, whatever the
+	// nextWeight is the weight of a state's next token. The norm before it
+	// multiplies by 16, so the next token is 48 ahead of all others, whatever the
 	// temperature.
-	sure = 3
+	nextWeight = 3
 )
 
 // The kinds of tokens in a GGUF vocabulary.
@@ -27,43 +27,43 @@ const (
 	kindUser    = 4
 )
 
-// End is the token that ends an answer, and Begin the one before a prompt.
+// Begin is the token before a prompt, and End the one that ends an answer.
 const (
 	Begin = "<s>"
 	End   = "</s>"
 )
 
-// Any is the After of the line for every token that no other line has.
+// Any as Line.After matches every token without its own line.
 const Any = "*"
 
-// Line is what a model says after a token.
+// Line is what a model writes after a token.
 type Line struct {
-	// After is the token, matched in the prompt's text, like "<|call|>", or Any.
+	// After is a token in the prompt's text, like "<|call|>", or Any.
 	After string
-	// Say is the text. It is said in pieces of two words or more.
+	// Say is the text. The model writes it in pieces of two or more words.
 	Say string
-	// Then is the After of the line to go on with. "": the answer ends.
+	// Then is the After of the line to continue with; "" ends the answer.
 	Then string
 }
 
-// Model is a model to be written. Corpus, Context and a line after Any are
+// Model describes a model to write. Corpus, Context and a line after Any are
 // required.
 type Model struct {
 	Name    string
-	Corpus  string // English that its tokenizer is trained on
-	Context int    // tokens that it says it was trained for
+	Corpus  string // English text to train the tokenizer on
+	Context int    // the context length in tokens
 	// Template is the chat template, in Jinja.
 	Template string
-	// Control are tokens that templates write, like "<|im_start|>".
+	// Control are tokens that the template writes, like "<|im_start|>".
 	Control []string
 	Lines   []Line
 }
 
-// Bytes is the model as a GGUF file. It fails if the lines need more states
-// than there are.
+// Bytes returns the model as a GGUF file. It fails if the lines need too many
+// states.
 func (m *Model) Bytes() ([]byte, error) {
 	v := m.vocabulary()
-	next, state, err := m.machine(v)
+	next, state, err := m.stateMachine(v)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		embeddings[token*width+s] = 1
 	}
 	for s, token := range next {
-		output[token*width+s] = sure
+		output[token*width+s] = nextWeight
 	}
 	ones := slices.Repeat([]float32{1}, width)
 	f.tensor("token_embd.weight", n, width, false, embeddings)
@@ -125,7 +125,7 @@ type vocabulary struct {
 	ids    map[string]int
 }
 
-// add returns the token's id; one that is there already keeps its own.
+// add returns the token's id, and adds the token if it is new.
 func (v *vocabulary) add(token string, kind int32) int {
 	if id, ok := v.ids[token]; ok {
 		return id
@@ -141,7 +141,7 @@ func (m *Model) vocabulary() *vocabulary {
 		v.add(token, kindControl)
 	}
 	for b := range 256 {
-		v.add(visible[b], kindNormal)
+		v.add(byteChars[b], kindNormal)
 	}
 	for _, p := range train(m.Corpus, merges) {
 		v.add(p.left+p.right, kindNormal)
@@ -150,9 +150,10 @@ func (m *Model) vocabulary() *vocabulary {
 	return v
 }
 
-// machine gives each token of v a state, and each state the token that comes
-// next. It adds the pieces of the lines to v: tokens that no text is cut into.
-func (m *Model) machine(v *vocabulary) (next []int, state map[int]int, err error) {
+// stateMachine gives each token a state, and each state its next token. It adds
+// the pieces of the lines to v as tokens, which the tokenizer never produces
+// from a prompt.
+func (m *Model) stateMachine(v *vocabulary) (next []int, state map[int]int, err error) {
 	end := v.ids[End]
 	next, state = []int{end}, make(map[int]int)
 	after := func(token int) (s int) {
@@ -168,7 +169,7 @@ func (m *Model) machine(v *vocabulary) (next []int, state map[int]int, err error
 		}
 		begin[l.After] = s
 		for _, p := range v.pieces(l.Say) {
-			next[s] = v.add(spell(p), kindNormal)
+			next[s] = v.add(toChars(p), kindNormal)
 			s = after(next[s])
 		}
 		last[i] = s
@@ -179,7 +180,7 @@ func (m *Model) machine(v *vocabulary) (next []int, state map[int]int, err error
 		}
 	}
 	if len(next) > width {
-		return nil, nil, fmt.Errorf("tinymodel: the lines need %d states, and there are %d", len(next), width)
+		return nil, nil, fmt.Errorf("tinymodel: the lines need %d states, but there are only %d", len(next), width)
 	}
 	for token := range v.tokens {
 		if _, ok := state[token]; !ok {
@@ -189,8 +190,8 @@ func (m *Model) machine(v *vocabulary) (next []int, state map[int]int, err error
 	return next, state, nil
 }
 
-// pieces cuts text into pieces of two words or more, each of which is no token
-// yet: a token has one state only.
+// pieces splits text into pieces of two or more words that are not tokens yet,
+// because a token has only one state.
 func (v *vocabulary) pieces(text string) []string {
 	var all []string
 	seen := make(map[string]bool)
@@ -198,13 +199,13 @@ func (v *vocabulary) pieces(text string) []string {
 	for _, w := range strings.SplitAfter(text, " ") {
 		piece += w
 		n++
-		if _, taken := v.ids[spell(piece)]; n >= 2 && !taken && !seen[piece] {
+		if _, taken := v.ids[toChars(piece)]; n >= 2 && !taken && !seen[piece] {
 			all, seen[piece] = append(all, piece), true
 			piece, n = "", 0
 		}
 	}
 	if last := len(all) - 1; piece != "" && last >= 0 {
-		all[last] += piece // longer than a piece that was free, so free itself
+		all[last] += piece // no such token: the shorter piece was not one either
 	} else if piece != "" {
 		all = append(all, piece)
 	}

@@ -26,7 +26,7 @@ func model(t *testing.T) *tinymodel.Model {
 	}
 }
 
-// The same model is the same file, which begins as GGUF says.
+// The same model gives the same file, with a valid GGUF header.
 func TestBytes(t *testing.T) {
 	first, err := model(t).Bytes()
 	if err != nil {
@@ -49,13 +49,13 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A model whose lines need more states than there are is refused.
+// A model whose lines need too many states is refused.
 func TestTooManyLines(t *testing.T) {
 	m := model(t)
 	for n := range 300 {
 		m.Lines[0].Say += fmt.Sprintf("word %d, ", n)
 	}
 	if _, err := m.Bytes(); err == nil {
-		t.Error("Bytes() of a model with too many states gives no error")
+		t.Error("Bytes() of a model with too many states = nil error")
 	}
 }

@@ -11,19 +11,20 @@ import (
 	"dragoman/sessions"
 )
 
-// scene is what a request asks for, as far as the rules see it.
-type scene struct {
-	asks  []*wish
-	calls []sessions.ToolCall // made already, in order
-	// results are the tools' answers by the id of their call.
+// dialog is a request as the rules see it.
+type dialog struct {
+	intents []*intent
+	calls   []sessions.ToolCall // already made, in order
+	// results are the tools' results by the id of their call.
 	results map[string]string
 	tools   map[string]bool
-	summary string // of what came before the messages, or ""
-	job     bool   // nobody wrote: this is a scheduled check
-	earlier int    // messages before those that are asked now
+	summary string // the summary of earlier messages, or ""
+	job     bool   // this is a scheduled check, not a person's message
+	earlier int    // the number of messages that are already answered
 }
 
-// summaryIn is the summary in r, wherever it was rendered.
+// summaryIn returns the summary in r, which may be in the prompt or in a
+// message.
 func summaryIn(r agent.Request) string {
 	text := r.System
 	if len(r.Messages) > 1 && r.Messages[1].Summary {
@@ -32,15 +33,15 @@ func summaryIn(r agent.Request) string {
 	return cmp.Or(between(text, "<conversation_summary>", "</conversation_summary>"), between(r.System, "<content>", "</content>"))
 }
 
-// readScene finds what is to be answered: all messages since the assistant
-// last spoke. What it called since then is done already.
-func readScene(r agent.Request) *scene {
-	s := &scene{results: make(map[string]string), tools: make(map[string]bool)}
+// readDialog finds what to answer: all messages since the assistant last
+// answered. The calls that it made since then are done.
+func readDialog(r agent.Request) *dialog {
+	s := &dialog{results: make(map[string]string), tools: make(map[string]bool)}
 	for _, t := range r.Tools {
 		s.tools[t.Name] = true
 	}
 	s.summary = summaryIn(r)
-	s.job = strings.Contains(r.System, silence)
+	s.job = strings.Contains(r.System, heartbeatOK)
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Role == sessions.RoleAssistant && len(m.ToolCalls) == 0 {
 			s.earlier = i + 1
@@ -54,15 +55,15 @@ func readScene(r agent.Request) *scene {
 		case m.Role == sessions.RoleAssistant:
 			s.calls = append(s.calls, m.ToolCalls...)
 		case m.Role == sessions.RoleUser && !m.Synthetic:
-			s.asks = append(s.asks, read(said(m), display(m.Name)))
+			s.intents = append(s.intents, matchRule(messageText(m), cleanName(m.Name)))
 		}
 	}
 	return s
 }
 
-// said is what the person wrote, without the quote of the message that it
-// answers and without the name before it in a shared chat.
-func said(m *sessions.Message) string {
+// messageText returns what the person wrote, without the quote of the answered
+// message and without the sender's name in a shared chat.
+func messageText(m *sessions.Message) string {
 	text := window.Unstamped(m.Content)
 	for strings.HasPrefix(text, ">") {
 		_, rest, found := strings.Cut(text, "\n")
@@ -77,8 +78,8 @@ func said(m *sessions.Message) string {
 	return strings.TrimSpace(text)
 }
 
-// display makes a name, which may be anything, fit for a sentence.
-func display(name string) string {
+// cleanName makes a name, which may be any text, fit for a sentence.
+func cleanName(name string) string {
 	const most = 30
 	n := 0
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -89,10 +90,11 @@ func display(name string) string {
 	}, name))
 }
 
-// nextCalls are the wishes whose tools were not called yet and can be.
-func (s *scene) nextCalls() []*wish {
-	var all []*wish
-	for _, w := range s.asks {
+// nextCalls returns the intents whose tools can be called and were not called
+// yet.
+func (s *dialog) nextCalls() []*intent {
+	var all []*intent
+	for _, w := range s.intents {
 		if s.tools[w.tool] {
 			all = append(all, w)
 		}
@@ -100,31 +102,32 @@ func (s *scene) nextCalls() []*wish {
 	return all[min(len(s.calls), len(all)):]
 }
 
-// reply answers everything that was asked.
-func (s *scene) reply() string {
-	if len(s.asks) == 0 {
+// replyToAll answers all messages.
+func (s *dialog) replyToAll() string {
+	if len(s.intents) == 0 {
 		return sayNothingAsked
 	}
-	if len(s.asks) == 1 {
-		return s.answerTo(s.asks[0])
+	if len(s.intents) == 1 {
+		return s.replyTo(s.intents[0])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d messages came at once, so here are %d answers in one.\n", len(s.asks), len(s.asks))
-	for i, w := range s.asks {
-		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.answerTo(w))
+	fmt.Fprintf(&b, "%d messages came at once, so here are %d answers in one.\n", len(s.intents), len(s.intents))
+	for i, w := range s.intents {
+		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.replyTo(w))
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// answerTo answers one wish. Its call is the next one: they were made in order.
-func (s *scene) answerTo(w *wish) string {
+// replyTo answers one message. Its call is the next one, because calls were
+// made in order.
+func (s *dialog) replyTo(w *intent) string {
 	switch {
 	case w.tool == "" && s.job:
 		return s.jobReply(w)
-	case w.tell != nil:
-		return w.tell(s, w)
+	case w.replyFunc != nil:
+		return w.replyFunc(s, w)
 	case w.tool == "":
-		return w.say
+		return w.reply
 	case len(s.calls) == 0 || s.calls[0].Name != w.tool:
 		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", w.tool)
 	}
@@ -137,10 +140,10 @@ func (s *scene) answerTo(w *wish) string {
 			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", w.tool, clip(strings.TrimSpace(why), 400))
 		}
 	}
-	return w.answer(strings.TrimSpace(result))
+	return w.replyFor(strings.TrimSpace(result))
 }
 
-// between is the text between two marks, or "".
+// between returns the text between two marks, or "".
 func between(s, begin, end string) string {
 	_, s, found := strings.Cut(s, begin)
 	if !found {
@@ -160,7 +163,8 @@ func clip(s string, most int) string {
 	return strings.TrimSpace(strings.ToValidUTF8(s[:most], "")) + " …"
 }
 
-// fenced shows text as it is. The fence is longer than any in the text.
+// fenced returns text as a code block. The fence is longer than any in the
+// text.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -8,8 +8,8 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// silence is what a scheduled check answers if there is nothing to tell.
-const silence = "HEARTBEAT_OK"
+// heartbeatOK is the answer of a scheduled check that has nothing to report.
+const heartbeatOK = "HEARTBEAT_OK"
 
 const sayWho = "I am Dragoman's built-in **demo**: a handful of rules, not a language model. I need no network and no key, " +
 	"so that you can see the gateway work before you connect a real model."
@@ -39,8 +39,8 @@ const sayMarkdown = "This is how answers are written:\n\n" +
 
 const sayNothingAsked = "I am here, but nobody has asked anything. " + sayWho
 
-// echo answers a message that no rule is for.
-func (s *scene) echo(w *wish) string {
+// echo answers a message that matches no rule.
+func (s *dialog) echo(w *intent) string {
 	if w.text == "" {
 		return "That message has no text that I can read. " + sayWho
 	}
@@ -48,7 +48,7 @@ func (s *scene) echo(w *wish) string {
 		clip(strings.Join(strings.Fields(w.text), " "), 200), sayWho)
 }
 
-func (s *scene) greeting(w *wish) string {
+func (s *dialog) greeting(w *intent) string {
 	hello, again := "Hello", ""
 	if s.earlier > 0 || s.summary != "" {
 		again = " again"
@@ -63,8 +63,8 @@ func (s *scene) greeting(w *wish) string {
 	return hello + sayWho + "\n\nTry “what time is it?” or “remember that my bicycle is green”, say “help” for more, or “connect” for how to get a real model."
 }
 
-// recap tells what is in front of the model: the summary and the messages.
-func (s *scene) recap(*wish) string {
+// recap says what the model sees: the summary and the messages.
+func (s *dialog) recap(*intent) string {
 	var b strings.Builder
 	if s.summary != "" {
 		b.WriteString("The older part of our conversation was summarised. The summary that I see says:\n\n")
@@ -83,10 +83,10 @@ func (s *scene) recap(*wish) string {
 	return b.String()
 }
 
-func (s *scene) count(w *wish) string {
+func (s *dialog) count(w *intent) string {
 	const most = 300
 	to, _ := w.args["to"].(string)
-	n, _ := strconv.Atoi(to) // a few digits
+	n, _ := strconv.Atoi(to) // at most 6 digits
 	var b strings.Builder
 	for i := range min(n, most) {
 		b.WriteString(strconv.Itoa(i+1) + " ")
@@ -103,12 +103,12 @@ func (s *scene) count(w *wish) string {
 var reminder = lazily.Compile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us|them)(?: to| of| that)?)\b\s*:?\s*(.+)$`)
 
 // jobReply answers a scheduled check that needs no tool.
-func (s *scene) jobReply(w *wish) string {
+func (s *dialog) jobReply(w *intent) string {
 	if found := reminder.Regexp().FindStringSubmatch(w.text); found != nil {
 		return "Reminder: " + unquote(found[1])
 	}
 	if w.text == "" || strings.Contains(strings.ToUpper(w.text), "HEARTBEAT") {
-		return silence
+		return heartbeatOK
 	}
 	return fmt.Sprintf("The scheduled check ran: “%s”. %s", clip(strings.Join(strings.Fields(w.text), " "), 300), sayWho)
 }
