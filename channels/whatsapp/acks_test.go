@@ -15,7 +15,7 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// sending sends beside the test and returns the error when it has ended.
+// sending calls Send on a goroutine and returns a channel with its error.
 func sending(t *testing.T, c *whatsapp.Channel, id string, to *wasim.Contact) <-chan error {
 	t.Helper()
 	ctx, ended := within(t), make(chan error, 1)
@@ -26,8 +26,8 @@ func sending(t *testing.T, c *whatsapp.Channel, id string, to *wasim.Contact) <-
 	return ended
 }
 
-// A chat without acknowledgements costs one new connection and delays another
-// chat by one attempt; from then on it comes last.
+// A chat without acknowledgements causes one reconnect and delays another chat by one
+// attempt. After that its messages go last.
 func TestOneChatWithoutAcks(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	bob, carl := n.Contact("+15550000003", "Bob"), n.Contact("+15550000004", "Carl")
@@ -44,7 +44,7 @@ func TestOneChatWithoutAcks(t *testing.T) {
 			t.Errorf("Send without an acknowledgement = %v, want an error that leaves it open", err)
 		}
 		if took := time.Since(began); took < time.Second/2 || took > 8*time.Second {
-			t.Errorf("Send gave up after %s, want a second", took)
+			t.Errorf("Send gave up after %s, want about a second", took)
 		}
 		if err := n.Wait(within(t), func() bool { return n.Logins() == logins+1+i }); err != nil {
 			t.Errorf("%d logins after a missed acknowledgement, want one more", n.Logins()-logins)
@@ -66,7 +66,7 @@ func TestOneChatWithoutAcks(t *testing.T) {
 		t.Error("Send to Carl = nil, want an error")
 	}
 	if err := <-healthy; err != nil {
-		t.Errorf("Send to Bob = %v", err)
+		t.Errorf("Send to Bob = %v, want nil", err)
 	}
 	select {
 	case err := <-last:
@@ -83,7 +83,8 @@ func TestOneChatWithoutAcks(t *testing.T) {
 	send(t, c, channels.Outbound{ID: "3", Key: n.Key(), Text: "x"})
 }
 
-// A chat whose devices WhatsApp does not tell delays others no longer.
+// If WhatsApp does not list the devices of one chat, others are not delayed longer than by
+// a missing acknowledgement.
 func TestOneChatWithoutDevices(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, _ := connected(t, n, whatsapp.Options{})
@@ -110,8 +111,8 @@ func TestOneChatWithoutDevices(t *testing.T) {
 	}
 }
 
-// A question about a group that WhatsApp does not answer delays others no longer
-// than a missing acknowledgement does.
+// If WhatsApp does not answer a query about a group, others are not delayed longer than by
+// a missing acknowledgement.
 func TestOneGroupWithoutAnswers(t *testing.T) {
 	for about, space := range map[string]string{"its members": "w:g2", "their devices": "usync", "their keys": "encrypt"} {
 		t.Run(about, func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestOneGroupWithoutAnswers(t *testing.T) {
 	}
 }
 
-// storing takes a second for each key.
+// storing takes a second to store a key.
 type storing struct{ store.IdentityStore }
 
 func (storing) PutIdentity(context.Context, string, [32]byte) error {
@@ -159,10 +160,10 @@ func (storing) PutIdentity(context.Context, string, [32]byte) error {
 	return nil
 }
 
-// The first message to a large group has its time where the disk is slow.
+// The first message to a large group gets enough time even if the disk is slow.
 func TestManyNewKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := whatsapp.WhileMoving(t.Context(), 10*time.Second)
+		ctx, cancel := whatsapp.StallTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		keys := whatsapp.Identities(storing{})
 		for range 1000 {
@@ -178,7 +179,7 @@ func TestManyNewKeys(t *testing.T) {
 	})
 }
 
-// A link that is dead is seen to be at once, also while a message waits for its
+// A dead connection is noticed at once, also while a message waits for its
 // acknowledgement.
 func TestDeadWhileSending(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
@@ -196,6 +197,6 @@ func TestDeadWhileSending(t *testing.T) {
 	reach(t, c, channels.StateDown, "the connection to WhatsApp was lost")
 	<-sent
 	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %s to see that the link is dead, want less than the library waits for another one", took)
+		t.Errorf("it took %s to notice the dead connection, want less than the library's own wait", took)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// gated takes what a gateway takes that answers in groups when it is addressed.
+// gated is an intake like that of a gateway that answers in groups only when addressed.
 type gated struct{ *channeltest.Inbox }
 
 func (g gated) Accept(ctx context.Context, m channels.Inbound) error {
@@ -26,14 +26,14 @@ func (g gated) Accept(ctx context.Context, m channels.Inbound) error {
 	return g.Inbox.Accept(ctx, m)
 }
 
-// photo is one that somebody sends to a group, in an album or alone.
+// photo sends a picture to a group, in an album or alone.
 func photo(g *wasim.Group, album, caption string) wasim.Note {
 	return wasim.Note{In: g, Album: album, Text: caption, Media: &wasim.Media{Kind: wasim.Image, Mime: "image/jpeg", Data: noise(20)}}
 }
 
-// WhatsApp makes a message of each picture of an album, and one of them says for
-// whom they are. All of it is for us then, in its order: what came before, what
-// comes after, also after a restart; and nothing of anybody else.
+// Each picture of an album is a message. If one of them addresses us, the whole album is
+// for us, in order: the earlier parts and the later ones, also after a restart. Other
+// people's pictures are not.
 func TestAlbumInGroup(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	bob := n.Contact("+15550000003", "Bob")
@@ -74,12 +74,12 @@ func TestAlbumInGroup(t *testing.T) {
 		got = append(got, [3]string{m.MessageID, m.Album, m.Text})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of the albums came (-want +got):\n%s", diff)
+		t.Errorf("stored parts (-want +got):\n%s", diff)
 	}
 }
 
-// Pictures that wait for their words are forgotten with the person who sent
-// them, or with the group; those of others are not.
+// Erasing a person or a group also erases album parts that wait for their caption, and no
+// others.
 func TestErasedAlbumParts(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	bob := n.Contact("+15550000003", "Bob")
@@ -104,11 +104,11 @@ func TestErasedAlbumParts(t *testing.T) {
 	bob.SayIn(g, "dragoman: done")
 	inbox.Until(t, "the last message", func() bool { return slices.Contains(inbox.Texts(), "done") })
 	if diff := cmp.Diff([]string{"one", "of another", "two", "three", "done"}, inbox.Texts()); diff != "" {
-		t.Errorf("after it came (-want +got):\n%s", diff)
+		t.Errorf("stored after the erasure (-want +got):\n%s", diff)
 	}
 }
 
-// An album is handed in whole when the inbox takes nothing for a while.
+// An album is stored completely even if the inbox was full for a while.
 func TestAlbumWhileTheInboxIsFull(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
@@ -128,6 +128,6 @@ func TestAlbumWhileTheInboxIsFull(t *testing.T) {
 	}
 	inbox.Refuse(false)
 	if m := inbox.Wait(t, 3); m[1].Text != "" || m[2].Text != "look" || m[1].Album != m[2].Album || m[1].Album == "" {
-		t.Errorf("came %+v", m)
+		t.Errorf("stored %+v", m)
 	}
 }

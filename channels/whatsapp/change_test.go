@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// restarted ends a channel and returns another one, which knows only what the
-// device file does.
+// restarted stops a channel and starts another one, which knows only the device file.
 func restarted(t *testing.T, n *network, stop func()) (c *whatsapp.Channel, inbox *channeltest.Inbox, again func()) {
 	t.Helper()
 	if stop != nil {
@@ -24,9 +23,8 @@ func restarted(t *testing.T, n *network, stop func()) (c *whatsapp.Channel, inbo
 	return c, inbox, again
 }
 
-// A change names the message that it changes and its author, in private and in
-// a group, also after a restart; whether it was for us, or ever came, is known
-// where messages are kept.
+// A change has the id and the author of the message that it changes, in private chats and
+// groups, also after a restart. The intake knows whether that message was for us.
 func TestChangesOfEarlierMessages(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	bob, eve := n.Contact("+15550000003", "Bob"), n.Contact("+15550000004", "Eve")
@@ -73,10 +71,10 @@ func TestChangesOfEarlierMessages(t *testing.T) {
 	for _, m := range inbox.Wait(t, len(want)) {
 		got = append(got, change{m.Text, m.Edits, m.Private, m.Addressed, m.Deletes, m.Sender.ID()})
 		if m.MessageID != m.Edits {
-			t.Errorf("%q names %s, want the message that it changes, %s", m.Text, m.MessageID, m.Edits)
+			t.Errorf("%q has the id %s, want that of the message that it changes, %s", m.Text, m.MessageID, m.Edits)
 		}
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(change{})); diff != "" {
-		t.Errorf("after the restart came (-want +got):\n%s", diff)
+		t.Errorf("stored after the restart (-want +got):\n%s", diff)
 	}
 }

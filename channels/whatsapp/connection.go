@@ -24,41 +24,41 @@ type connection struct {
 	c      *Channel
 	in     channels.Intake
 	file   *deviceFile
-	late   *late
+	buffer *eventBuffer
 	client *whatsmeow.Client
 	wire   *wire
 	reader func(ctx context.Context) *reader
 
-	over     chan ending   // capacity 1; the first ending
-	loggedIn chan struct{} // closed after the login
-	once     sync.Once     // closes loggedIn
-	turn     chan struct{} // capacity 1; its token lets one message at a time go to the intake
-	gone     atomic.Bool   // the phone has removed this device
-	used     atomic.Bool   // a message was stored, or sent and acknowledged
-	// unreadCame has capacity 1. It tells watch that a message could not be decrypted.
-	unreadCame chan struct{}
-	letInAt    time.Time // watch's own
+	ended     chan ending   // capacity 1; the first ending
+	loggedIn  chan struct{} // closed after the login
+	loginOnce sync.Once     // closes loggedIn
+	handing   chan struct{} // capacity 1; its token lets one message at a time go to the intake
+	unlinked  atomic.Bool   // the phone has removed this device
+	used      atomic.Bool   // a message was stored, or sent and acknowledged
+	// undecryptedSaved has capacity 1. It tells watch that a message could not be decrypted.
+	undecryptedSaved chan struct{}
+	loggedInAt       time.Time // set and read only by watch
 
 	skipped skipped // watches the message that is being sent
 
-	mu    sync.Mutex
-	life  context.Context //nolint:containedctx // ends when the connection is closed, and with it that of everybody who uses it
-	die   context.CancelFunc
-	using sync.WaitGroup
+	mu     sync.Mutex
+	ctx    context.Context //nolint:containedctx // ends when the connection is closed; see enter
+	cancel context.CancelFunc
+	using  sync.WaitGroup
 
 	online   bool // people see us online
 	lastSign time.Time
 }
 
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
-	w, buffer := c.newWire(), &late{EventBuffer: device.EventBuffer, db: file.wrapped}
+	w, buffer := c.newWire(), &eventBuffer{EventBuffer: device.EventBuffer, db: file.wrapped}
 	device.EventBuffer, device.Identities = buffer, identities{device.Identities}
 	k := &connection{
-		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
-		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1),
+		c: c, in: in, file: file, buffer: buffer, undecryptedSaved: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
+		ended: make(chan ending, 1), loggedIn: make(chan struct{}), handing: make(chan struct{}, 1),
 	}
 	k.client.Log = logger{c.log, &k.skipped}
-	k.life, k.die = context.WithCancel(context.Background())
+	k.ctx, k.cancel = context.WithCancel(context.Background())
 	buffer.failed = func(err error) {
 		c.log.Warn("the keys of the linked device cannot be used; connecting again", "err", err)
 		k.end(dropped("the keys of the linked device cannot be read or written"))
@@ -134,7 +134,7 @@ func (k *connection) serve(ctx context.Context, tries *channels.Backoff) ending 
 
 // watch waits until the connection ends, and does the periodic work.
 func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending {
-	login, look := time.NewTimer(k.c.loginLimit), time.NewTicker(k.c.lookEvery)
+	login, look := time.NewTimer(k.c.loginTimeout), time.NewTicker(k.c.checkEvery)
 	defer login.Stop()
 	defer look.Stop()
 	alive := time.NewTimer(time.Hour) // set after the login
@@ -145,26 +145,26 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 	pending.Stop()
 	defer pending.Stop()
 	defer func() {
-		if k.used.Load() || !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
+		if k.used.Load() || !k.loggedInAt.IsZero() && time.Since(k.loggedInAt) >= k.c.steadyAfter {
 			tries.Failed = 0
 		}
 	}()
-	var unreadCame <-chan struct{} // nil until the login
+	var undecryptedSaved <-chan struct{} // nil until the login
 	for {
 		select {
 		case <-ctx.Done():
 			return ending{}
-		case end := <-k.over:
+		case end := <-k.ended:
 			return end
 		case <-loggedIn:
-			loggedIn, unreadCame = nil, k.unreadCame
+			loggedIn, undecryptedSaved = nil, k.undecryptedSaved
 			login.Stop()
-			k.letInAt = time.Now()
+			k.loggedInAt = time.Now()
 			alive.Reset(survivalTime)
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
 			pending.Reset(0) // for messages of the last connection
-		case <-unreadCame:
+		case <-undecryptedSaved:
 			pending.Reset(0)
 		case <-pending.C:
 			if next := k.handleUndecrypted(ctx); next >= 0 {
@@ -188,7 +188,7 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 
 // flush removes the plaintexts of stored messages from the device file.
 func (k *connection) flush(ctx context.Context) {
-	if err := k.late.flush(ctx); err != nil && ctx.Err() == nil {
+	if err := k.buffer.flush(ctx); err != nil && ctx.Err() == nil {
 		k.c.log.Warn("could not remove stored messages from the device file yet", "err", err)
 	}
 }
@@ -196,7 +196,7 @@ func (k *connection) flush(ctx context.Context) {
 // end ends the connection with e, unless it has ended already.
 func (k *connection) end(e ending) {
 	select {
-	case k.over <- e:
+	case k.ended <- e:
 	default:
 	}
 }
@@ -207,11 +207,11 @@ func (k *connection) end(e ending) {
 func (k *connection) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.life.Err() != nil {
+	if k.ctx.Err() != nil {
 		return ctx, func() {}, false
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(k.life, cancel)
+	stop := context.AfterFunc(k.ctx, cancel)
 	k.using.Add(1)
 	return ctx, func() {
 		stop()
@@ -223,7 +223,7 @@ func (k *connection) enter(ctx context.Context) (_ context.Context, leave func()
 // close cancels all users of the connection and waits until they have left.
 func (k *connection) close() {
 	k.mu.Lock()
-	k.die()
+	k.cancel()
 	k.mu.Unlock()
 	k.using.Wait()
 }
@@ -247,15 +247,15 @@ func (k *connection) handle(ctx context.Context, evt any) (stored bool) {
 	case *events.GroupInfo:
 		k.onGroupInfo(ctx, e)
 	case *events.Connected:
-		k.once.Do(func() { close(k.loggedIn) })
+		k.loginOnce.Do(func() { close(k.loggedIn) })
 	case *events.KeepAliveTimeout:
-		if time.Since(e.LastSuccess) > silenceLimit {
+		if time.Since(e.LastSuccess) > pingTimeout {
 			k.end(dropped("WhatsApp no longer answers"))
 		}
 	default:
 		if end, ends := k.c.endOf(evt); ends {
 			if _, out := evt.(*events.LoggedOut); out {
-				k.gone.Store(true)
+				k.unlinked.Store(true)
 			}
 			k.end(end)
 		}
@@ -263,8 +263,8 @@ func (k *connection) handle(ctx context.Context, evt any) (stored bool) {
 	return true
 }
 
-// silenceLimit is how long pings may stay unanswered. They are sent about twice a minute.
-const silenceLimit = 90 * time.Second
+// pingTimeout is how long pings may stay unanswered. They are sent about twice a minute.
+const pingTimeout = 90 * time.Second
 
 // endOf returns the ending for an event that ends the connection.
 func (c *Channel) endOf(evt any) (ending, bool) {

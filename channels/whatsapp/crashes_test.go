@@ -46,13 +46,13 @@ func TestCrashes(t *testing.T) {
 			}
 			reach(t, c, channels.StateFailed, "crashing: ")
 			if got := n.Count("dial"); got != 0 {
-				t.Errorf("WhatsApp was dialled %d times, want never", got)
+				t.Errorf("%d dials, want none", got)
 			}
 		})
 	}
 }
 
-// crashed writes the report of crashes.
+// crashed writes crash reports of that age.
 func (n *network) crashed(t *testing.T, report string, age time.Duration) {
 	t.Helper()
 	file := n.file + ".crashes"
@@ -99,7 +99,7 @@ func TestCrashOfOneOfTwoChannels(t *testing.T) {
 	reach(t, work, channels.StateConnected, "")
 }
 
-// What was kept off begins again when somebody says so.
+// A person can make a channel that is off try again.
 func TestCrashesForgotten(t *testing.T) {
 	for name, mend := range map[string]func(t *testing.T, c *whatsapp.Channel){
 		"revive": func(_ *testing.T, c *whatsapp.Channel) { c.Revive() },
@@ -136,18 +136,18 @@ func TestRevive(t *testing.T) {
 		{channels.StateDown, "", true},
 		{channels.StateDown, "refused", true},
 		{channels.StateDown, "outdated", true},
-		{channels.StateDown, "banned", false}, // that would not shorten it
+		{channels.StateDown, "banned", false}, // An attempt would not shorten it.
 		{channels.StateFailed, "replaced", true},
 		{channels.StateFailed, "needs_pairing", false},
 	} {
 		if got := whatsapp.Revived(c, test.state, test.reason); got != test.want {
-			t.Errorf("Revive of a channel that is %s %q wakes it: %t", test.state, test.reason, got)
+			t.Errorf("Revive in state %s, reason %q wakes Run: %t, want %t", test.state, test.reason, got, test.want)
 		}
 	}
 }
 
-// The panics of docs/whatsapp.md. When the library has mended them all, so that
-// this fails, the docs are to be mended too.
+// These are the panics in docs/whatsapp.md. If a new version of the library has fixed one,
+// this test fails, and the docs must change.
 func TestPanicsOfTheLibrary(t *testing.T) {
 	for name, frame := range map[string][]byte{
 		"Unpack of nothing":    {},
@@ -158,7 +158,7 @@ func TestPanicsOfTheLibrary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("decoding %x does not panic any more", frame)
+					t.Errorf("decoding %x no longer panics", frame)
 				}
 			}()
 			if plain, err := waBinary.Unpack(frame); err == nil {

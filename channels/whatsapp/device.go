@@ -33,8 +33,8 @@ type deviceFile struct {
 	container *sqlstore.Container
 }
 
-// own opens the device as its only user, and creates missing tables.
-func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
+// openOwned opens the device as its only user, and creates missing tables.
+func (c *Channel) openOwned(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
 		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{log: c.log})
 	}
@@ -42,12 +42,12 @@ func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the linked device: %w", err)
 	}
-	return prepared(ctx, newDeviceFile(db, true, logger{log: c.log}), "in the database")
+	return createTables(ctx, newDeviceFile(db, true, logger{log: c.log}), "in the database")
 }
 
-// peek opens the device while others may be using it. It returns [fs.ErrNotExist] if no
+// openShared opens the device while others may be using it. It returns [fs.ErrNotExist] if no
 // device was ever linked.
-func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
+func (c *Channel) openShared(ctx context.Context) (*deviceFile, error) {
 	if c.o.Database == nil {
 		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{log: c.log})
 	}
@@ -56,7 +56,7 @@ func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
 		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
 	}
 	var there bool
-	// own creates this table last.
+	// createTables creates this table last.
 	if err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_albums') IS NOT NULL`).Scan(&there); err == nil && !there {
 		err = fs.ErrNotExist
 	}
@@ -84,7 +84,7 @@ func openDevice(ctx context.Context, path string, flag int, log logger) (*device
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)
 	}
-	return prepared(ctx, newDeviceFile(db, false, log), path)
+	return createTables(ctx, newDeviceFile(db, false, log), path)
 }
 
 // newDeviceFile takes ownership of db. It uses one connection, because two would block
@@ -103,8 +103,8 @@ func newDeviceFile(db *sql.DB, shared bool, log logger) *deviceFile {
 	return &deviceFile{db: db, shared: shared, wrapped: wrapped, container: sqlstore.NewWithWrappedDB(wrapped, log)}
 }
 
-// prepared returns d after it has created missing tables.
-func prepared(ctx context.Context, d *deviceFile, place string) (*deviceFile, error) {
+// createTables creates missing tables and returns d. After an error d is closed.
+func createTables(ctx context.Context, d *deviceFile, place string) (*deviceFile, error) {
 	err := d.container.Upgrade(ctx)
 	for _, table := range []string{
 		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL)`,

@@ -9,8 +9,8 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// A file comes whole, with its words beside it; sent twice it shows once, and
-// where messages disappear so does it.
+// A file arrives complete, with its caption. If it is sent twice, it is shown once. In a
+// chat with disappearing messages it disappears too.
 func TestSendFile(t *testing.T) {
 	v := newVanishing(t)
 	v.says(t, wasim.Note{Text: "gone in a day", Ephemeral: day})
@@ -23,14 +23,14 @@ func TestSendFile(t *testing.T) {
 	last := all[len(all)-1]
 	if last.Text != "All of it *is* here." || last.Media == nil || last.Media.Kind != wasim.Document || last.Media.Name != "answer.md" ||
 		last.Media.Mime != "text/markdown" || string(last.Media.Data) != content {
-		t.Errorf("Ann is shown %q with %.80v, want the file", last.Text, last.Media)
+		t.Errorf("Ann sees %q with %.80v, want the file", last.Text, last.Media)
 	}
 	if last.Expires != day || last.Copies != 2 || len(all) != 1 {
-		t.Errorf("of %d messages the last came %d times and disappears after %s, want one, twice, a day", len(all), last.Copies, last.Expires)
+		t.Errorf("%d messages; the last came %d times and disappears after %s, want 1, 2 and a day", len(all), last.Copies, last.Expires)
 	}
 }
 
-// In a group a file quotes what it answers.
+// In a group a file quotes the message that it answers.
 func TestSendFileInGroup(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -40,6 +40,6 @@ func TestSendFileInGroup(t *testing.T) {
 	send(t, c, channels.Outbound{ID: "f", Key: asked.Key, Text: "here", ReplyTo: asked.MessageID, File: &channels.File{Name: "answer.md", Content: "all"}})
 	all := n.ann.ReceivedIn(g)
 	if last := all[len(all)-1]; last.Quote != asked.MessageID || last.Media == nil || string(last.Media.Data) != "all" {
-		t.Errorf("the group is shown %+v, want the file in answer to %s", last, asked.MessageID)
+		t.Errorf("the group sees %+v, want the file as a reply to %s", last, asked.MessageID)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// erasable is a network on which Ann and Bob have talked, in private and in a
-// group, and were answered.
+// erasable is a network in which Ann and Bob have written, in private and in a group, and
+// got answers.
 type erasable struct {
 	*network
 	bob   *wasim.Contact
@@ -30,7 +30,7 @@ type erasable struct {
 	c     *whatsapp.Channel
 	inbox *channeltest.Inbox
 	stop  func()
-	ids   map[string]string // of the messages, by what they say
+	ids   map[string]string // the ids of the messages, by text
 }
 
 func newErasable(t *testing.T) *erasable {
@@ -39,7 +39,7 @@ func newErasable(t *testing.T) *erasable {
 	x.bob = x.Contact("+15550000003", "Bobby")
 	x.group = x.Group("friends", x.ann, x.bob)
 	x.c, x.inbox, x.stop = restarted(t, x.network, nil)
-	secret := func(text string) *waE2E.Message { // as phones send them
+	secret := func(text string) *waE2E.Message { // a message with a secret, as phones send it
 		return &waE2E.Message{
 			Conversation:       proto.String(text),
 			MessageContextInfo: &waE2E.MessageContextInfo{MessageSecret: bytes.Repeat([]byte("s"), 32)},
@@ -67,14 +67,13 @@ func newErasable(t *testing.T) *erasable {
 	}
 	for _, table := range []string{"dragoman_expiry", "dragoman_albums", "dragoman_chats", "dragoman_unread"} {
 		if x.tables(t, table) == "" {
-			t.Fatalf("nothing is in %s", table)
+			t.Fatalf("%s is empty", table)
 		}
 	}
 	return x
 }
 
-// holds reports which of the words stand anywhere in the device file and its
-// log.
+// holds returns those of the words that are in the device file or its log.
 func (x *erasable) holds(t *testing.T, words ...string) (found []string) {
 	t.Helper()
 	var all []byte
@@ -93,7 +92,7 @@ func (x *erasable) holds(t *testing.T, words ...string) (found []string) {
 	return found
 }
 
-// tables are all rows of the tables whose names begin with prefix, as text.
+// tables returns all rows of the tables whose names begin with prefix, as text.
 func (x *erasable) tables(t *testing.T, prefix string) (text string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+x.file+"?mode=ro")
@@ -130,8 +129,8 @@ func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) 
 	return all
 }
 
-// litter leaves the words of something that was deleted long ago in a page that
-// is free, and a reader who keeps the log from being removed.
+// litter leaves the text of a deleted row in a free page, and a reader that keeps the log
+// from being removed.
 func (x *erasable) litter(t *testing.T) (words string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+x.file+"?_pragma=busy_timeout(20000)&_pragma=secure_delete(0)")
@@ -152,9 +151,9 @@ func (x *erasable) litter(t *testing.T) (words string) {
 	return words[:100]
 }
 
-// What is erased stands nowhere in the device file any more, whether the
-// channel runs or not, except for what the encryption needs; what others said
-// stays; and the talk goes on.
+// Erase leaves none of the data in the device file, except what the encryption needs,
+// whether the channel runs or not. Other people's data is kept, and the person can write
+// again.
 func TestErase(t *testing.T) {
 	ann := func(x *erasable) []string { return []string{x.ann.Number()} }
 	nobody := func(*erasable) []string { return nil }
@@ -165,7 +164,7 @@ func TestErase(t *testing.T) {
 		keys    func(*erasable) []channels.Key
 		people  func(*erasable) []string
 		entries int
-		gone    []string // of what was said, and the answers to it
+		gone    []string // the texts, and the answers to them, that are erased
 	}{
 		{"a person, running", true, alone, ann, 6, []string{"ann alone", "ann asks"}},
 		{"a person by the other name", false, func(*erasable) []channels.Key { return nil }, func(x *erasable) []string {
@@ -191,7 +190,7 @@ func TestErase(t *testing.T) {
 				}
 			}
 			if all := slices.Concat(gone, stays); len(x.holds(t, all...)) != len(all) {
-				t.Fatalf("the file has only %q of %q", x.holds(t, all...), all)
+				t.Fatalf("before Erase the file has only %q of %q", x.holds(t, all...), all)
 			}
 			if !test.running {
 				x.stop()
@@ -199,12 +198,12 @@ func TestErase(t *testing.T) {
 			called := 0
 			n, err := x.c.Erase(t.Context(), test.keys(x), test.people(x), func() error {
 				if called++; x.c.Status().State == channels.StateConnected {
-					t.Error("messages can come and go before all is erased")
+					t.Error("the channel can send before everything is erased")
 				}
 				return nil
 			})
 			if n != test.entries || err != nil || called != 1 {
-				t.Fatalf("Erase = %d, %v, and went on %d times, want %d entries", n, err, called, test.entries)
+				t.Fatalf("Erase = %d, %v, and called then %d times, want %d entries and one call", n, err, called, test.entries)
 			}
 			if left := x.holds(t, gone...); left != nil {
 				t.Errorf("the file still has %q", left)
@@ -215,7 +214,7 @@ func TestErase(t *testing.T) {
 			if len(test.people(x)) == 1 {
 				for _, name := range []string{x.ann.PN().User, x.ann.LID().User, x.ann.Name()} {
 					if rows := x.tables(t, "dragoman"); strings.Contains(rows, name) {
-						t.Errorf("%s stands in:\n%s", name, rows)
+						t.Errorf("%s is still in:\n%s", name, rows)
 					}
 				}
 			}
@@ -226,15 +225,15 @@ func TestErase(t *testing.T) {
 			if all := x.inbox.Wait(t, 1); all[len(all)-1].Text != "again" {
 				all = x.inbox.Wait(t, 5)
 				if all[4].Text != "again" {
-					t.Errorf("after it came %q", all[4].Text)
+					t.Errorf("the next message is %q", all[4].Text)
 				}
 			}
 		})
 	}
 }
 
-// Where nothing was ever linked nothing is made, and what follows is done. Its
-// error is handed on. A file that cannot be read is no file without entries.
+// If no device was ever linked, Erase creates no file, and calls then and returns its
+// error. A file that cannot be read is an error.
 func TestEraseWithoutDevice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "whatsapp.device.db")
 	c, err := whatsapp.New("whatsapp", whatsapp.Options{Device: path})
@@ -246,15 +245,15 @@ func TestEraseWithoutDevice(t *testing.T) {
 	then := func() error { called++; return trouble }
 	keys := []channels.Key{channels.MustKey("whatsapp:+15550000002")}
 	if n, err := c.Erase(t.Context(), keys, nil, then); n != 0 || !errors.Is(err, trouble) || called != 1 {
-		t.Errorf("Erase = %d, %v, and went on %d times, want what followed to fail", n, err, called)
+		t.Errorf("Erase = %d, %v, and called then %d times, want its error and one call", n, err, called)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Lstat of the file = %v, want that there is none", err)
+		t.Errorf("Lstat of the file = %v, want that it does not exist", err)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Erase(t.Context(), keys, nil, then); err == nil || errors.Is(err, trouble) || called != 1 {
-		t.Errorf("Erase in a file that is none = %v, and went on %d times", err, called-1)
+		t.Errorf("Erase with a broken file = %v, and called then %d times, want an error and no call", err, called-1)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// late is the library's buffer of decrypted messages, but saves one commit per message. It
-// removes the plaintext of a stored message late, in the commit that decrypts the next
+// eventBuffer is the library's buffer of decrypted messages, but saves one commit per
+// message: it removes the plaintext of a stored message later, in the commit that decrypts the next
 // one, or in flush. After a crash in between, the plaintext stays in the device file
 // until it is too old. The inbox knows the message, so it is not answered twice.
 //
-// If the device file fails, late returns a cancellation. For any other error the library
+// If the device file fails, eventBuffer returns a cancellation. For any other error the library
 // would assume that the message cannot be decrypted, and acknowledge it. After a
 // cancellation it leaves the message to the next connection.
-type late struct {
+type eventBuffer struct {
 	store.EventBuffer
 	db     *dbutil.Database
 	failed func(error)
@@ -29,7 +29,7 @@ type late struct {
 }
 
 // ClearBufferedEventPlaintext records that a plaintext can be removed.
-func (l *late) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) error {
+func (l *eventBuffer) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken = append(l.taken, hash)
@@ -38,7 +38,7 @@ func (l *late) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) err
 
 // GetBufferedEvent finds a message. If a stored message still has its plaintext, it goes
 // to the intake again, and the inbox recognizes it.
-func (l *late) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.BufferedEvent, error) {
+func (l *eventBuffer) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.BufferedEvent, error) {
 	e, err := l.EventBuffer.GetBufferedEvent(ctx, hash)
 	if err != nil {
 		return nil, l.cancelled(err)
@@ -47,7 +47,7 @@ func (l *late) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.Buff
 }
 
 // DoDecryptionTxn runs do and removes the plaintexts of stored messages in one commit.
-func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) error) error {
+func (l *eventBuffer) DoDecryptionTxn(ctx context.Context, do func(context.Context) error) error {
 	l.mu.Lock()
 	taken := slices.Clone(l.taken)
 	l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) err
 }
 
 // cancelled wraps a failure of the device file as a cancellation.
-func (l *late) cancelled(err error) error {
+func (l *eventBuffer) cancelled(err error) error {
 	l.failed(err)
 	return fmt.Errorf("%w (%w)", err, context.Canceled)
 }
@@ -88,7 +88,7 @@ func (l *late) cancelled(err error) error {
 const flushTimeout = 5 * time.Second
 
 // flush removes the plaintexts of stored messages.
-func (l *late) flush(ctx context.Context) error {
+func (l *eventBuffer) flush(ctx context.Context) error {
 	l.mu.Lock()
 	nothing := len(l.taken) == 0
 	l.mu.Unlock()

@@ -17,15 +17,14 @@ import (
 
 const day = 24 * time.Hour
 
-// timer is the word by which people tell each other how long messages live from
-// now on.
+// timer is the message by which a phone changes how long messages live.
 func timer(d time.Duration) *waE2E.Message {
 	return &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
 		Type: waE2E.ProtocolMessage_EPHEMERAL_SETTING.Enum(), EphemeralExpiration: proto.Uint32(uint32(d.Seconds())),
 	}}
 }
 
-// vanishing is a channel whose answers to Ann are looked at.
+// vanishing is a channel, and the network on which Ann gets its answers.
 type vanishing struct {
 	*network
 	c     *whatsapp.Channel
@@ -46,7 +45,7 @@ func (v *vanishing) restart(t *testing.T) {
 	v.said = 0
 }
 
-// says has Ann send something that reaches the intake, and waits for it.
+// says makes Ann send a message, and waits until the intake has it.
 func (v *vanishing) says(t *testing.T, n wasim.Note) (id string) {
 	t.Helper()
 	id = v.ann.Send(n)
@@ -55,8 +54,7 @@ func (v *vanishing) says(t *testing.T, n wasim.Note) (id string) {
 	return id
 }
 
-// tells has somebody send what is for nobody to answer, and waits until it was
-// taken.
+// tells sends a message that never reaches the intake, and waits until it was handled.
 func (v *vanishing) tells(t *testing.T, who *wasim.Contact, n wasim.Note) {
 	t.Helper()
 	who.Send(n)
@@ -79,8 +77,8 @@ func (v *vanishing) answerTo(t *testing.T, k channels.Key, when string, want tim
 	}
 }
 
-// Where messages disappear, so do answers, until somebody says that they stay:
-// also after a change of a message, one that says nothing of it, and a restart.
+// Answers disappear if messages do, until somebody turns that off: also after an edit,
+// after a message without the setting, and after a restart.
 func TestAnswersDisappear(t *testing.T) {
 	v := newVanishing(t)
 	v.answer(t, "before anything", 0)
@@ -117,7 +115,7 @@ func TestAnswersDisappear(t *testing.T) {
 	v.answer(t, "to one that says that it stays", 0)
 }
 
-// In a group it is what the server says, and what the messages there do.
+// In a group the setting comes from the server and from messages.
 func TestAnswersDisappearInGroup(t *testing.T) {
 	v := newVanishing(t)
 	g := v.Group("friends", v.ann)
@@ -136,7 +134,7 @@ func TestAnswersDisappearInGroup(t *testing.T) {
 		if err := v.WaitDrained(within(t)); err != nil {
 			t.Fatal(err)
 		}
-		v.says(t, wasim.Note{In: g, Text: "dragoman: " + d.String()}) // comes after it
+		v.says(t, wasim.Note{In: g, Text: "dragoman: " + d.String()}) // It arrives after the change.
 	}
 	set(day)
 	answer("after a day was set", day)
@@ -148,7 +146,7 @@ func TestAnswersDisappearInGroup(t *testing.T) {
 	answer("to a message", 7*day)
 }
 
-// What is known of a conversation without a number is known of the one with it.
+// The setting of a conversation under a LID moves to the one under the number.
 func TestAnswersDisappearAfterJoin(t *testing.T) {
 	v := newVanishing(t)
 	v.stop()
@@ -158,19 +156,19 @@ func TestAnswersDisappearAfterJoin(t *testing.T) {
 	v.ann.HideOther(true)
 	v.ann.Send(wasim.Note{Text: "one", Ephemeral: day})
 	if got := in.Wait(t, 1)[0].Key.Chat(); got != v.ann.LID().String() {
-		t.Fatalf("the conversation is %s", got)
+		t.Fatalf("key = %s, want the LID", got)
 	}
 	v.ann.HideOther(false)
 	v.ann.Say("two")
 	if got := in.Wait(t, 2)[1].Key; got != v.Key() {
-		t.Fatalf("the conversation is %s now", got)
+		t.Fatalf("key = %s, want the number", got)
 	}
 	v.answer(t, "in the joined conversation", day)
 	v.restart(t)
 	v.answer(t, "after a restart", day)
 }
 
-// A file of an older version knew more; it is taken over without that.
+// The file of an older version had another table, which is removed.
 func TestDeviceFileOfOlderVersion(t *testing.T) {
 	v := newVanishing(t)
 	v.stop()

@@ -17,9 +17,9 @@ import (
 var (
 	Render    = render
 	MessageID = messageID
-	Outcome   = outcome
+	Classify  = classify
 
-	WhileMoving = whileMoving
+	StallTimeout = stallTimeout
 )
 
 // Reading is the result of Read.
@@ -81,13 +81,13 @@ func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
 
 // SetOnlineFor sets how long c stays online after a typing indicator, and how often it
 // checks.
-func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.lookEvery = d, every }
+func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.checkEvery = d, every }
 
 // SetLimits sets how long c waits for a login, and for the intake to store one message.
-func SetLimits(c *Channel, login, hand time.Duration) { c.loginLimit, c.handLimit = login, hand }
+func SetLimits(c *Channel, login, hand time.Duration) { c.loginTimeout, c.handInTimeout = login, hand }
 
 // SetSendLimit sets how long c waits for an acknowledgement.
-func SetSendLimit(c *Channel, d time.Duration) { c.sendLimit = d }
+func SetSendLimit(c *Channel, d time.Duration) { c.sendTimeout = d }
 
 // Identities wraps i.
 func Identities(i store.IdentityStore) store.IdentityStore { return identities{i} }
@@ -125,9 +125,9 @@ func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 
 // Silent reports whether c gives up a connection whose last answer to a ping was d ago.
 func Silent(c *Channel, d time.Duration) bool {
-	k := &connection{c: c, over: make(chan ending, 1)}
+	k := &connection{c: c, ended: make(chan ending, 1)}
 	k.handle(context.Background(), &events.KeepAliveTimeout{ErrorCount: 3, LastSuccess: time.Now().Add(-d)})
-	return len(k.over) == 1
+	return len(k.ended) == 1
 }
 
 // DeviceSettings are settings of the device file and the library that no scenario shows.

@@ -18,8 +18,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// WhatsApp takes the same message twice and shows it once, also when the first
-// acknowledgement was lost.
+// A message that is sent twice is shown once, also if the first acknowledgement was lost.
 func TestSentTwice(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, _ := connected(t, n, whatsapp.Options{})
@@ -28,7 +27,7 @@ func TestSentTwice(t *testing.T) {
 	if _, err := c.Send(within(t), m); err == nil {
 		t.Error("Send whose acknowledgement was lost = nil, want an error")
 	} else if notSent := (*channels.NotSent)(nil); errors.As(err, &notSent) {
-		t.Errorf("Send = %v, but it was sent", err)
+		t.Errorf("Send = %v, want no NotSent: it was sent", err)
 	}
 	reach(t, c, channels.StateConnected, "")
 	m.Attempt, m.Uncertain = 2, true
@@ -39,7 +38,7 @@ func TestSentTwice(t *testing.T) {
 	}
 }
 
-// sendSoon sends until there is a connection.
+// sendSoon calls Send until there is a connection.
 func sendSoon(t *testing.T, c *whatsapp.Channel, m channels.Outbound) {
 	t.Helper()
 	ctx := within(t)
@@ -55,8 +54,7 @@ func sendSoon(t *testing.T, c *whatsapp.Channel, m channels.Outbound) {
 	}
 }
 
-// A phone that lost its keys asks for a message again; a restart in between
-// must not matter.
+// A phone that lost its keys asks for a message again, and gets it also after a restart.
 func TestAskedForAgainAfterRestart(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
@@ -96,15 +94,15 @@ func TestSendErrors(t *testing.T) {
 	}
 }
 
-// What the server has against us, in which state that ends, and whether it
-// goes away by itself.
+// Each refusal of the server leads to the right state, and to a retry or a wait for a
+// person.
 func TestFailures(t *testing.T) {
 	tests := []struct {
 		name   string
 		fail   func(n *network)
 		state  channels.State
 		reason string
-		detail string // why, and what to do
+		detail string // in the status
 		next   string
 		back   bool
 	}{
@@ -131,28 +129,28 @@ func TestFailures(t *testing.T) {
 			tt.fail(n)
 			if !tt.back {
 				if got := reach(t, c, tt.state, tt.detail); got.Reason != tt.reason || !strings.Contains(got.Detail, tt.next) {
-					t.Errorf("Status = %+v, want reason %q and what to do: %q", got, tt.reason, tt.next)
+					t.Errorf("Status = %+v, want reason %q and the advice %q", got, tt.reason, tt.next)
 				}
 				if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x"}); err == nil {
 					t.Error("Send = nil, want an error")
 				}
 				if got := n.Count("dial") - dials; got > 1 {
-					t.Errorf("WhatsApp was dialled %d times, want that it is left alone", got)
+					t.Errorf("%d further dials, want none", got)
 				}
 				return
 			}
 			n.ann.Say("are you back?")
 			if err := n.Wait(within(t), func() bool { return n.Logins() > before }); err != nil {
-				t.Fatal("it did not log in again:", err)
+				t.Fatal("the channel did not log in again:", err)
 			}
-			inbox.Wait(t, 1) // whichever of the connections brought it
+			inbox.Wait(t, 1) // over any of the connections
 			reach(t, c, channels.StateConnected, "")
 		})
 	}
 }
 
-// Where several nodes share the device, another connection has it.
-func TestReplacedWhereNodesShare(t *testing.T) {
+// If several nodes share the device, a connection that replaces ours ends Run.
+func TestReplacedOnASharedDevice(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{Shared: true})
 	ended := make(chan error, 1)
@@ -164,8 +162,8 @@ func TestReplacedWhereNodesShare(t *testing.T) {
 	}
 }
 
-// What was said does not stay in the device file: the plaintext of the last
-// messages goes at the latest when the connection ends.
+// The device file does not keep the text of messages: the last plaintexts are removed when
+// the connection ends.
 func TestPlaintextIsRemoved(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
@@ -189,7 +187,7 @@ func TestPlaintextIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all < 5 || kept != 0 {
-		t.Errorf("of %d messages %d still have their plaintext", all, kept)
+		t.Errorf("%d of %d messages still have their plaintext, want 0 of some", kept, all)
 	}
 }
 
@@ -206,8 +204,8 @@ func (p *panicky) Accept(ctx context.Context, m channels.Inbound) error {
 	return p.Inbox.Accept(ctx, m)
 }
 
-// The library takes a handler that panics for one that succeeded, and would
-// acknowledge the message.
+// A message whose handler panics is not acknowledged. The library itself would treat the
+// panic as success.
 func TestPanicLosesNothing(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, in := n.open(t, whatsapp.Options{}), &panicky{Inbox: channeltest.NewInbox()}
@@ -217,11 +215,11 @@ func TestPanicLosesNothing(t *testing.T) {
 	n.ann.Say("two")
 	in.Wait(t, 2)
 	if got := in.Texts(); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("accepted %q, want both in order", got)
+		t.Errorf("stored %q, want both in order", got)
 	}
 }
 
-// Every message is acknowledged after it was accepted, and not before.
+// A message is acknowledged only after the intake has accepted it.
 func TestAcknowledgedAfter(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
@@ -234,17 +232,17 @@ func TestAcknowledgedAfter(t *testing.T) {
 	n.ann.Say("hold on")
 	testkit.Poll(soon, func() bool { r := len(inbox.Refused()); return r > 1 || r > 0 && n.Pending() == 0 })
 	if n.Pending() == 0 {
-		t.Fatal("a message that was refused is acknowledged")
+		t.Fatal("a refused message was acknowledged")
 	}
 	inbox.WaitRefused(t, 2)
 	inbox.Refuse(false)
 	if err := n.WaitDrained(within(t)); err != nil {
-		t.Error("a message that was accepted is not acknowledged")
+		t.Error("an accepted message was not acknowledged")
 	}
 }
 
-// With "auto" a version that is refused is not the end: it asks again later. That
-// no version can be found out, as here, keeps nobody from connecting.
+// With "auto" the channel tries again later if WhatsApp refuses its version. It also
+// connects if it cannot get the current version, as in this test.
 func TestOutdatedWithAuto(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.FailLogins(405, 1)
@@ -255,7 +253,7 @@ func TestOutdatedWithAuto(t *testing.T) {
 	reach(t, c, channels.StateConnected, "")
 }
 
-// The device file is for its owner only.
+// Only the owner of the device file can read it.
 func TestDeviceFileIsPrivate(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	if err := os.WriteFile(n.file, nil, 0o644); err != nil {
@@ -267,7 +265,7 @@ func TestDeviceFileIsPrivate(t *testing.T) {
 	for _, name := range []string{n.file, n.file + "-wal", n.file + "-shm"} {
 		info, err := os.Stat(name)
 		if err == nil && info.Mode().Perm() != 0o600 {
-			t.Errorf("%s has mode %v", name, info.Mode())
+			t.Errorf("%s has mode %v, want 0600", name, info.Mode())
 		}
 	}
 }

@@ -31,7 +31,7 @@ func about(s string, c *waE2E.ContextInfo) *waE2E.Message {
 	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(s), ContextInfo: c}}
 }
 
-// from is a message of Ann's device 5 in chat.
+// from returns a message from Ann's device 5 in chat.
 func from(chat types.JID, m *waE2E.Message) *events.Message {
 	sender := annLID
 	sender.Device = 5
@@ -61,8 +61,8 @@ func TestReadText(t *testing.T) {
 	tests := []struct {
 		name string
 		m    *waE2E.Message
-		want string // "" for: says nothing
-		file string // what came with it
+		want string // "" if it is ignored
+		file string // the kind of its file
 	}{
 		{"text", words("plain"), "plain", ""},
 		{"extended", about("with a link", nil), "with a link", ""},
@@ -95,7 +95,7 @@ func TestReadText(t *testing.T) {
 			for _, a := range got.In.Attachments {
 				file += string(a.Kind) + " " + a.Name + " " + a.Type
 				if a.Missing == "" || a.Ref != "" {
-					t.Errorf("a file without a place = %+v", a)
+					t.Errorf("a file without a path = %+v, want it missing", a)
 				}
 			}
 			if got.OK != (tt.want != "" || tt.file != "") || got.In.Text != tt.want || file != tt.file {
@@ -105,7 +105,7 @@ func TestReadText(t *testing.T) {
 	}
 }
 
-// Who may be listened to at all.
+// Messages from some sources are ignored.
 func TestReadSource(t *testing.T) {
 	with := func(change func(*events.Message)) *events.Message {
 		evt := ann(words("hi"))
@@ -121,7 +121,7 @@ func TestReadSource(t *testing.T) {
 	tests := []struct {
 		name string
 		evt  *events.Message
-		key  string // "" for: not listened to
+		key  string // "" if it is ignored
 	}{
 		{"by LID", ann(words("hi")), "whatsapp:+15550000002"},
 		{"by phone", with(func(e *events.Message) { e.Info.Chat, e.Info.Sender, e.Info.SenderAlt = annPN, annPN, annLID }), "whatsapp:+15550000002"},
@@ -193,7 +193,7 @@ func TestReadGroup(t *testing.T) {
 	}
 }
 
-// Whom a message mentions is named; what only looks like it stays.
+// A mention becomes a name. Text that only looks like a mention is kept.
 func TestReadMentions(t *testing.T) {
 	mentions := &waE2E.ContextInfo{MentionedJID: []string{"777@lid", "15550000009@s.whatsapp.net", "@lid", "1@g.us"}}
 	for text, want := range map[string]string{
@@ -208,12 +208,12 @@ func TestReadMentions(t *testing.T) {
 	}
 }
 
-// A name that looks like speech is not put before speech.
+// A name with a colon and a line break becomes one line without a colon.
 func TestReadNames(t *testing.T) {
 	evt := ann(words("hello"))
 	evt.Info.PushName = "Bob: hi"
 	if got := whatsapp.Read(evt).In.Sender.Name; got != "Bob hi" {
-		t.Errorf("the name of a sender called %q = %q", evt.Info.PushName, got)
+		t.Errorf("sender %q is named %q", evt.Info.PushName, got)
 	}
 }
 
@@ -264,14 +264,14 @@ func TestReadChanges(t *testing.T) {
 	if got := whatsapp.Read(ann(revoke)).In; got.Deletes != channels.DeletedBySender || got.Edits != "M0" || got.MessageID != "M0" {
 		t.Errorf("a deleted message = %+v", got)
 	}
-	// A person may write what stands for a deleted message, as text.
+	// A person may write the same text as that of a deleted message.
 	if got := whatsapp.Read(ann(words("[this message was deleted by its sender]"))); !got.OK || got.In.Edits != "" {
-		t.Errorf("the words themselves = %+v", got)
+		t.Errorf("a message with the same text = %+v, want no deletion", got)
 	}
 }
 
-// A change is its author's, or of the author of what an admin deleted; whether
-// it is for the assistant it says only where the words do.
+// The sender of a change is the author of the changed message, also if an admin deleted it.
+// Only its text can address the assistant.
 func TestReadChangesInGroup(t *testing.T) {
 	bobLID := types.NewJID("700", types.HiddenUserServer)
 	revoke := protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil)
@@ -288,7 +288,7 @@ func TestReadChangesInGroup(t *testing.T) {
 		sender types.JID
 		kind   types.EditAttribute
 		author string
-		text   string // "" for: says nothing
+		text   string // "" if it is ignored
 		to     bool
 		prefix string
 	}{
@@ -316,13 +316,13 @@ func TestReadChangesInGroup(t *testing.T) {
 				t.Errorf("Read = %v %+v, want %q, addressed %v, prefix %q", got.OK, in, tt.text, tt.to, tt.prefix)
 			}
 			if got.OK && !slices.Contains(in.Sender.IDs, tt.author) {
-				t.Errorf("the change is %v's, want %s", in.Sender.IDs, tt.author)
+				t.Errorf("the sender of the change is %v, want %s", in.Sender.IDs, tt.author)
 			}
 		})
 	}
 }
 
-// A picture of an album names the album, and one of anything else none.
+// Only the pictures of an album have the id of the album.
 func TestReadAlbum(t *testing.T) {
 	for want, kind := range map[string]waE2E.MessageAssociation_AssociationType{
 		"ALBUM": waE2E.MessageAssociation_MEDIA_ALBUM, "": waE2E.MessageAssociation_HD_IMAGE_DUAL_UPLOAD,
@@ -354,7 +354,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, chat := range []types.JID{annLID, group} {
 			if got := whatsapp.Read(from(chat, m)); got.Strange {
-				t.Fatalf("set aside: %v", m)
+				t.Fatalf("quarantined: %v", m)
 			}
 		}
 	})

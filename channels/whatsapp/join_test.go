@@ -13,8 +13,7 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// joining is an intake that joins conversations, and records what it was asked
-// in which order.
+// joining is an intake that joins conversations, and records all calls in order.
 type joining struct {
 	*channeltest.Inbox
 	mu    sync.Mutex
@@ -47,9 +46,9 @@ func (j *joining) refuse(err error) {
 	j.err = err
 }
 
-// A conversation that began without the number is joined to the one with it
-// before the first message that goes there, once while the program runs. Until
-// that works it stays one.
+// A conversation under a LID is joined with the one under the number before the first
+// message there, once while the program runs. Until that works, it continues under the
+// LID.
 func TestJoin(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	lid := "whatsapp:" + n.ann.LID().String()
@@ -67,7 +66,7 @@ func TestJoin(t *testing.T) {
 	in.refuse(nil)
 	n.ann.Say("three")
 	in.Wait(t, 3)
-	n.ann.HideOther(true) // the number is known from here on
+	n.ann.HideOther(true) // The number is known from here on.
 	n.ann.Say("four")
 	in.Wait(t, 4)
 	stop()
@@ -82,7 +81,7 @@ func TestJoin(t *testing.T) {
 		defer in.mu.Unlock()
 		return slices.Clone(in.calls)
 	}
-	if err := n.WaitDrained(within(t)); err != nil { // Accept has returned
+	if err := n.WaitDrained(within(t)); err != nil { // until Accept has returned
 		t.Fatal(err)
 	}
 	if got := settle(); !slices.Equal(got, want) {
@@ -90,8 +89,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Another process asks once more, which is cheap, as the device file may be
-// younger than the conversations.
+// After a restart the conversations are joined once more, because the device file may be
+// newer than they are.
 func TestJoinAfterRestart(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	in := &joining{Inbox: channeltest.NewInbox()}

@@ -11,9 +11,9 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// A message that is not taken for too long ends its connection, and comes again
-// with the next one.
-func TestNotTakenForTooLong(t *testing.T) {
+// A message that cannot be stored for too long ends the connection, and comes again on the
+// next one.
+func TestNotStoredForTooLong(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
 	whatsapp.SetLimits(c, time.Minute, 10*time.Millisecond)
@@ -23,16 +23,16 @@ func TestNotTakenForTooLong(t *testing.T) {
 	n.ann.Say("one")
 	testkit.Poll(soon, func() bool { r := len(inbox.Refused()); return n.Logins() > 1 || r > 4 || r > 0 && n.Pending() == 0 })
 	if n.Logins() < 2 {
-		t.Fatalf("the connection stays with a message that is not taken after %d attempts", len(inbox.Refused()))
+		t.Fatalf("the connection still exists after %d attempts to store a message", len(inbox.Refused()))
 	}
 	inbox.Refuse(false)
 	if got := inbox.Wait(t, 1)[0].Text; got != "one" {
-		t.Errorf("then came %q", got)
+		t.Errorf("stored %q after the reconnect", got)
 	}
 }
 
-// A connection that is not let in for too long is made anew.
-func TestNotLetInForTooLong(t *testing.T) {
+// If the login takes too long, the channel connects again.
+func TestLoginTakesTooLong(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.IgnoreLogins(true)
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()

@@ -59,7 +59,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 		}
 		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w; %s", ErrLinked, c.logoutHint())
 	}
-	file, err := c.own(ctx)
+	file, err := c.openOwned(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 
 // linkedDevice is the linked device, or nil if there is none.
 func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
-	file, err := c.peek(ctx)
+	file, err := c.openShared(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -192,7 +192,7 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 	}
 	defer p.stop()
 	var codes []string
-	next := time.NewTimer(loginLimit)
+	next := time.NewTimer(loginTimeout)
 	defer next.Stop()
 	for {
 		select {

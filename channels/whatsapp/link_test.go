@@ -15,8 +15,8 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// Being unlinked is no crash loop: the device is gone, nothing dials any more,
-// and a new one is taken up without a restart.
+// After the phone has unlinked the device, the channel no longer dials. It continues with a
+// new device without a restart.
 func TestUnlinkedAndLinkedAgain(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -28,7 +28,7 @@ func TestUnlinkedAndLinkedAgain(t *testing.T) {
 		t.Fatalf("Link = %q, %v, want %s", account, err, n.Owner().Number())
 	}
 	reach(t, c, channels.StateConnected, "")
-	if got := n.Logins() - logins; got != 2 { // one to settle, one by Run
+	if got := n.Logins() - logins; got != 2 { // one by Link, one by Run
 		t.Errorf("%d logins, want 2", got)
 	}
 	n.ann.Say("welcome back")
@@ -37,7 +37,7 @@ func TestUnlinkedAndLinkedAgain(t *testing.T) {
 	}
 }
 
-// scan is a phone that scans the first code it is shown.
+// scan returns a function that scans the first code with the owner's phone.
 func scan(t *testing.T, n *network) func(channels.Invitation) {
 	scanned := false
 	return func(i channels.Invitation) {
@@ -87,11 +87,11 @@ func TestLinkFails(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{})
 	if _, err := c.Link(within(t), "12", func(channels.Invitation) {}); err == nil {
-		t.Error("Link with a number that is none = nil, want an error")
+		t.Error("Link with an invalid number = nil, want an error")
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	if _, err := c.Link(ctx, "", func(channels.Invitation) { cancel() }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Link that was given up = %v, want its context's error", err)
+		t.Errorf("cancelled Link = %v, want the context's error", err)
 	}
 	n.Faults.RefuseDials(-1)
 	if _, err := c.Link(within(t), "", func(channels.Invitation) {}); err == nil {
@@ -99,7 +99,7 @@ func TestLinkFails(t *testing.T) {
 	}
 }
 
-// A server that ends every connection at once is not dialled without a pause.
+// Link pauses between connections if the server ends each one at once.
 func TestLinkPauses(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{})
@@ -107,34 +107,34 @@ func TestLinkPauses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(within(t), time.Second)
 	defer cancel()
 	if _, err := c.Link(ctx, "", func(channels.Invitation) {}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Link = %v, want that it tries until its context ends", err)
+		t.Errorf("Link = %v, want attempts until the context ends", err)
 	}
 	if got := n.Count("dial"); got > 6 { // 100 ms before the second, 200 before the third
-		t.Errorf("dialled %d times in a second", got)
+		t.Errorf("%d dials in a second, want at most 6", got)
 	}
 }
 
-// Unlinking works beside a Run: WhatsApp is told, the device is forgotten,
-// nothing dials any more, and a new device is taken up without a restart.
+// Unlink works while Run is connected: WhatsApp is told, the device is deleted, the channel
+// no longer dials, and it continues with a new device without a restart.
 func TestUnlinkWhileConnected(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
 	logins := n.Logins()
 	if told, err := c.Unlink(within(t)); err != nil || !told {
-		t.Fatalf("Unlink = %v, %v, want that WhatsApp was told", told, err)
+		t.Fatalf("Unlink = %v, %v, want true, nil", told, err)
 	}
 	n.ann.Say("anybody there?")
 	if got := n.Pending(); got != 0 {
-		t.Errorf("WhatsApp keeps %d messages for the device, want that it knows none", got)
+		t.Errorf("WhatsApp keeps %d messages for the device, want none", got)
 	}
 	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
 	if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x", Attempt: 1}); err == nil {
 		t.Error("Send without a device = nil, want an error")
 	}
 	if told, err := c.Unlink(within(t)); err != nil || !told {
-		t.Errorf("Unlink of nothing = %v, %v, want true, nil", told, err)
+		t.Errorf("Unlink without a device = %v, %v, want true, nil", told, err)
 	}
-	if got := n.Logins() - logins; got != 1 { // to say goodbye
+	if got := n.Logins() - logins; got != 1 { // to tell WhatsApp
 		t.Errorf("%d logins, want 1", got)
 	}
 	if _, err := c.Link(within(t), "", scan(t, n)); err != nil {
@@ -145,7 +145,7 @@ func TestUnlinkWhileConnected(t *testing.T) {
 	inbox.Wait(t, 1)
 }
 
-// What cannot be told to WhatsApp is forgotten here, and said.
+// If WhatsApp cannot be reached, Unlink deletes the device and returns false.
 func TestUnlinkUnreachable(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, _ := connected(t, n, whatsapp.Options{})
@@ -158,19 +158,19 @@ func TestUnlinkUnreachable(t *testing.T) {
 	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
 }
 
-// Somebody who gives up keeps the device.
-func TestUnlinkGivenUp(t *testing.T) {
+// If its context ends first, Unlink keeps the device.
+func TestUnlinkCancelled(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, _ := connected(t, n, whatsapp.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Unlink(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Unlink that was given up = %v, want its context's error", err)
+		t.Errorf("cancelled Unlink = %v, want the context's error", err)
 	}
 	reach(t, c, channels.StateConnected, "")
 }
 
-// Without a Run; and of a device that the phone has removed already.
+// Unlink works without Run, also if the phone has already removed the device.
 func TestUnlink(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		n := newNetwork(t, wasim.Options{})
@@ -179,14 +179,15 @@ func TestUnlink(t *testing.T) {
 		}
 		c := n.open(t, whatsapp.Options{})
 		if told, err := c.Unlink(within(t)); err != nil || !told {
-			t.Fatalf("Unlink = %v, %v, want that WhatsApp knows", told, err)
+			t.Fatalf("Unlink without Run = %v, %v, want true, nil", told, err)
 		}
 		channeltest.Start(t, c, channeltest.NewInbox())
 		reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
 	}
 }
 
-// Without a network people read one sentence, not every step of the library's.
+// Without a network the error is one sentence, and does not list every step of the
+// library.
 func TestLinkUnreachable(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,9 +10,9 @@ import (
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
-// logger takes in what the library says. Its debug lines hold whole stanzas
-// and are dropped; the rest can name people, so it is for debugging only. What
-// an operator needs to know is said by this package in its own words.
+// logger receives the library's log. It drops the debug lines, which contain whole
+// stanzas. It logs the others at the level debug, because they can name people. This
+// package itself logs everything that an operator needs to know.
 type logger struct {
 	log     *slog.Logger
 	skipped *skipped // nil: the logger of the device file, which sends nothing

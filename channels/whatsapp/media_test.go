@@ -18,16 +18,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// noise is a file of n bytes that no padding looks like.
+// noise returns n bytes that do not look like padding.
 func noise(n int) []byte {
 	data, source := make([]byte, n), rand.NewChaCha8([32]byte{byte(n)})
 	_, _ = source.Read(data)
 	return data
 }
 
-// Every kind of file is named with the message, which holds only what the
-// person wrote, and is fetched whole, also by a channel that was made after it
-// came and is not connected.
+// A message with a file of any kind has the person's text and the attachment. Fetch returns
+// the whole file, also from a new channel that is not connected.
 func TestAttachments(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{})
@@ -50,7 +49,7 @@ func TestAttachments(t *testing.T) {
 		n.ann.Send(tt.note)
 		m := inbox.Wait(t, i+1)[i]
 		if m.Text != tt.note.Text || len(m.Attachments) != 1 {
-			t.Fatalf("%s came as %q with %d files", tt.want.Kind, m.Text, len(m.Attachments))
+			t.Fatalf("%s: message %q with %d files", tt.want.Kind, m.Text, len(m.Attachments))
 		}
 		if diff := cmp.Diff(tt.want, m.Attachments[0], cmpopts.IgnoreFields(channels.Attachment{}, "Ref")); diff != "" {
 			t.Errorf("attachment (-want +got):\n%s", diff)
@@ -62,7 +61,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// sent is a file that came with a message of Ann's.
+// sent returns the attachment of a message from Ann.
 func sent(t *testing.T, n *network, media *wasim.Media) (*whatsapp.Channel, channels.Attachment) {
 	t.Helper()
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -95,30 +94,30 @@ func TestFetchFails(t *testing.T) {
 			defer n.Faults.SpoilMedia(wasim.Intact)
 			err := c.Fetch(within(t), a, io.Discard)
 			if err == nil || errors.Is(err, channels.ErrPermanent) != tt.permanent {
-				t.Fatalf("Fetch = %v, want an error that is permanent: %v", err, tt.permanent)
+				t.Fatalf("Fetch = %v, want an error with permanent = %v", err, tt.permanent)
 			}
 			if strings.Contains(err.Error(), "://") || strings.Contains(err.Error(), "/v/") {
-				t.Errorf("Fetch = %v, which says where the file is", err)
+				t.Errorf("Fetch = %v, want no address in the error", err)
 			}
 		})
 	}
 	if err := c.Fetch(within(t), a, io.Discard); err != nil {
-		t.Errorf("Fetch after all that = %v", err)
+		t.Errorf("Fetch after all faults = %v, want nil", err)
 	}
 	n.Close()
 	err := c.Fetch(within(t), a, io.Discard)
 	if err == nil || errors.Is(err, channels.ErrPermanent) || strings.Contains(err.Error(), "/v/") {
-		t.Errorf("Fetch without a network = %v, want a temporary error that says nothing of the place", err)
+		t.Errorf("Fetch without a network = %v, want a temporary error without the address", err)
 	}
 }
 
-// A message can name the hash of another file, or no place that can be one.
+// A message can have the hash of another file, or an invalid path.
 func TestFetchForged(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, a := sent(t, n, &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: noise(100), Forged: true})
 	var gone *channels.Gone
 	if err := c.Fetch(within(t), a, io.Discard); !errors.As(err, &gone) || gone.Why != "the file is damaged" {
-		t.Errorf("Fetch of a forged file = %v, want that it is damaged", err)
+		t.Errorf("Fetch of a forged file = %v, want damaged", err)
 	}
 	for _, ref := range []string{
 		"", "{}", "null", `{"p":"@evil.example/","k":"","h":"","s":"","t":"WhatsApp Image Keys"}`,
@@ -133,7 +132,7 @@ func TestFetchForged(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full takes so many bytes and no more.
+// full is a writer with room for a limited number of bytes.
 type full struct{ room int }
 
 func (f *full) Write(p []byte) (int, error) {
@@ -143,20 +142,20 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The writer bounds the size, whatever the message claims.
+// The writer limits the size, whatever the message says.
 func TestFetchBound(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, a := sent(t, n, &wasim.Media{Kind: wasim.Document, Name: "big", Mime: "x/y", Data: noise(8 << 20), Claim: 10})
 	w := &full{room: 1 << 20}
-	if err := c.Fetch(within(t), a, w); err != errFull { //nolint:errorlint // as it is
-		t.Errorf("Fetch into too little room = %v, want the writer's own error", err)
+	if err := c.Fetch(within(t), a, w); err != errFull { //nolint:errorlint // It must be unchanged.
+		t.Errorf("Fetch into a full writer = %v, want the writer's error", err)
 	}
 	if w.room < -128<<10 {
-		t.Errorf("it went on for %d bytes", -w.room)
+		t.Errorf("Fetch wrote %d bytes after the error", -w.room)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Fetch(ctx, a, io.Discard); !errors.Is(err, context.Canceled) {
-		t.Errorf("Fetch with an ended context = %v", err)
+		t.Errorf("Fetch with an ended context = %v, want its error", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// Typing makes us online, which keeps the owner's phone silent; some time after
-// the last sign we are not any more, and are again with the next one.
+// Typing makes us online, which silences the owner's phone. Some time after the last call
+// we go offline, and the next call makes us online again.
 func TestGoesOffline(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
@@ -26,14 +26,14 @@ func TestGoesOffline(t *testing.T) {
 		}
 		err := n.Wait(within(t), func() bool { return n.Count("presence:unavailable") == times })
 		if err != nil || n.Count("presence:available") != times {
-			t.Fatalf("after sign %d we were online %d times and offline %d times: %v",
+			t.Fatalf("after call %d we were online %d times and offline %d times: %v",
 				times, n.Count("presence:available"), n.Count("presence:unavailable"), err)
 		}
 	}
 }
 
-// Two grey ticks are for every message that was taken, also while nobody is
-// online: phones do not show those of a device in the background.
+// Every stored message gets two grey ticks, also while we are offline. Phones do not show
+// the receipts of an inactive device.
 func TestDeliveredIsShown(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	_, inbox := connected(t, n, whatsapp.Options{})
@@ -43,11 +43,11 @@ func TestDeliveredIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if shown, hidden := n.Count("receipt:"), n.Count("receipt:inactive"); shown != 1 || hidden != 0 {
-		t.Errorf("%d receipts that phones show and %d that they do not, want one that they do", shown, hidden)
+		t.Errorf("%d visible and %d hidden receipts, want 1 and 0", shown, hidden)
 	}
 }
 
-// While signs go on we stay online.
+// While Typing is called again and again, we stay online.
 func TestStaysOnline(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Reactions to what we wrote are handed in with what they are about; all other
-// reactions, and those that are taken away, concern nobody.
+// A reaction to our message quotes that message. Other reactions, and removed ones, are
+// ignored.
 func TestReadReaction(t *testing.T) {
 	react := func(emoji, id string, fromMe bool, author types.JID) *waE2E.Message {
 		key := &waCommon.MessageKey{ID: proto.String(id), FromMe: proto.Bool(fromMe)}
@@ -28,7 +28,7 @@ func TestReadReaction(t *testing.T) {
 		name  string
 		chat  types.JID
 		m     *waE2E.Message
-		text  string // "" for: ignored
+		text  string // "" if it is ignored
 		quote string
 	}{
 		{"to an answer", annLID, react("👍", "OURS", false, types.JID{}), "[reacted with 👍]", "It is sunny."},
@@ -54,8 +54,7 @@ func TestReadReaction(t *testing.T) {
 	}
 }
 
-// A reaction names the answer that it is about, also after a restart and under
-// the other name of its sender.
+// A reaction quotes the answer, also after a restart and under the sender's other name.
 func TestReactions(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	bob := n.Contact("+15550000003", "Bob")

@@ -9,7 +9,7 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// reads waits until all those messages are marked as read.
+// reads waits until all these messages are marked as read.
 func (n *network) reads(t *testing.T, ids ...string) {
 	t.Helper()
 	err := n.Wait(within(t), func() bool {
@@ -21,12 +21,12 @@ func (n *network) reads(t *testing.T, ids ...string) {
 		return true
 	})
 	if err != nil {
-		t.Fatalf("not all of %v are marked as read: %v", ids, err)
+		t.Fatalf("waiting until %v are marked as read: %v", ids, err)
 	}
 }
 
-// An answer that was not announced marks what it answers, and what came before
-// that; what comes after it waits for its own.
+// An answer without a call of Typing marks its message and those before it as read. Later
+// messages wait for their own answer.
 func TestAnswerMarksRead(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
@@ -34,11 +34,11 @@ func TestAnswerMarksRead(t *testing.T) {
 	first, second, third := n.ann.Say("one"), n.ann.Say("two"), n.ann.Say("three")
 	asked := n.ann.SayIn(g, "and here?")
 	inbox.Wait(t, 4)
-	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "good morning"}) // answers nothing
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "good morning"}) // It answers no message.
 	send(t, c, channels.Outbound{ID: "2", Key: n.Key(), Text: "answer", ReplyTo: second})
 	n.reads(t, first, second)
 	if n.HasRead(third) || n.HasRead(asked) {
-		t.Error("a message is marked as read that nobody has answered")
+		t.Error("a message without an answer is marked as read")
 	}
 	send(t, c, channels.Outbound{ID: "3", Key: n.Key(), Text: "answer", ReplyTo: third})
 	send(t, c, channels.Outbound{ID: "4", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "answer", ReplyTo: asked})
@@ -50,8 +50,7 @@ func TestAnswerMarksRead(t *testing.T) {
 	}
 }
 
-// After a restart people see that an answer is written, however WhatsApp has
-// addressed them.
+// After a restart people see the typing indicator, whichever name WhatsApp uses for them.
 func TestTypingAfterRestart(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	in := channeltest.NewInbox()
@@ -69,11 +68,11 @@ func TestTypingAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := n.Wait(within(t), func() bool { _, times := n.ann.Typing(); return times == 1 }); err != nil {
-		t.Error("after a restart Ann does not see that an answer is written:", err)
+		t.Error("after a restart Ann sees no typing indicator:", err)
 	}
 }
 
-// Signs are shown in a chat that is addressed by number, too.
+// The typing indicator also works in a chat that is addressed by number.
 func TestTypingByPhone(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -85,7 +84,7 @@ func TestTypingByPhone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := n.Wait(within(t), func() bool { _, times := n.ann.Typing(); return times == i+1 }); err != nil {
-			t.Errorf("by phone %v: Ann does not see that an answer is written: %v", byPhone, err)
+			t.Errorf("by phone %v: Ann sees no typing indicator: %v", byPhone, err)
 		}
 		n.reads(t, id)
 	}

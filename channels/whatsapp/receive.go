@@ -12,10 +12,10 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// handLimit is how long one message may wait for the intake before we reconnect. After
+// handInTimeout is how long one message may wait for the intake before we reconnect. After
 // five minutes the library would stop waiting, and deliver the next message while this
 // one still waits.
-const handLimit = 2 * time.Minute
+const handInTimeout = 2 * time.Minute
 
 // receive hands a message to the intake until that stores it. It returns false, which
 // leaves the message unacknowledged, only if the connection ends. WhatsApp then repeats
@@ -27,8 +27,8 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 	}
 	defer leave()
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case k.handing <- struct{}{}:
+		defer func() { <-k.handing }()
 	case <-ctx.Done():
 		return false
 	}
@@ -41,7 +41,7 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 			return true
 		case ctx.Err() != nil:
 			return false
-		case time.Since(began) > k.c.handLimit:
+		case time.Since(began) > k.c.handInTimeout:
 			k.end(dropped("messages cannot be stored"))
 			return false
 		}

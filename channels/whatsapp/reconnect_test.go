@@ -17,7 +17,7 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 )
 
-// pauses is a log that keeps how long the channel said it would pause.
+// pauses is a log handler that records the announced pauses.
 type pauses struct {
 	slog.Handler
 	mu   sync.Mutex
@@ -46,13 +46,12 @@ func (p *pauses) all() []time.Duration {
 	return append([]time.Duration(nil), p.seen...)
 }
 
-// A server that lets us in and then ends the stream is dialled less and less
-// often; only a connection that has held for a while, or was of use, makes the
-// pauses small.
+// If a server accepts each login and then ends the stream, the pauses grow. They are short
+// again only after a connection that lasted for a while, or carried a message.
 func TestPausesGrowWhileNothingHolds(t *testing.T) {
 	const times = 4
 	for name, test := range map[string]struct {
-		steady time.Duration // 0: as it is in use
+		steady time.Duration // 0 for the default
 		talk   bool          // a message comes on each connection
 		grows  bool
 	}{"cut at once": {0, false, true}, "held": {time.Nanosecond, false, false}, "used": {0, true, false}} {
@@ -76,7 +75,7 @@ func TestPausesGrowWhileNothingHolds(t *testing.T) {
 				before := n.Logins()
 				n.Faults.StreamError(500)
 				if err := n.Wait(within(t), func() bool { return n.Logins() > before }); err != nil {
-					t.Fatal("it did not log in again:", err)
+					t.Fatal("the channel did not log in again:", err)
 				}
 				reach(t, c, channels.StateConnected, "")
 			}
@@ -97,8 +96,8 @@ func TestPausesGrowWhileNothingHolds(t *testing.T) {
 	}
 }
 
-// A ban is told with its end, and waited for: one login finds out about it and
-// one is made when it is over.
+// The status says when a ban ends, and the channel waits until then: one login learns of
+// the ban, and the next comes after its end.
 func TestBan(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -110,7 +109,7 @@ func TestBan(t *testing.T) {
 	inbox.Wait(t, 1)
 	reach(t, c, channels.StateConnected, "")
 	if got := n.Count("dial") - dials; got != 2 {
-		t.Errorf("WhatsApp was dialled %d times, want once to learn of the ban and once after it", got)
+		t.Errorf("%d dials, want one before the ban and one after it", got)
 	}
 }
 
@@ -132,20 +131,20 @@ func TestBannedUntil(t *testing.T) {
 	})
 }
 
-// A line that carries nothing any more is given up, one that stumbles is not.
+// A connection without answers is given up, but not after a short silence.
 func TestSilentConnection(t *testing.T) {
 	c := newNetwork(t, wasim.Options{}).open(t, whatsapp.Options{})
 	if whatsapp.Silent(c, 30*time.Second) {
-		t.Error("a connection is given up 30 seconds after the last answer")
+		t.Error("a connection was given up 30 seconds after the last answer")
 	}
 	if !whatsapp.Silent(c, 2*time.Minute) {
-		t.Error("a connection is kept 2 minutes after the last answer")
+		t.Error("a connection was kept 2 minutes after the last answer")
 	}
 }
 
-// What no scenario shows: two connections to the file could meet in the middle
-// of a decryption, without foreign keys a removed device would leave its keys
-// behind, and without these switches a crash could lose what it interrupts.
+// These settings matter, but no scenario shows it: two connections to the file could
+// conflict during a decryption, without foreign keys a removed device would leave its
+// keys, and without the other settings a crash could lose a message.
 func TestSettings(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	got, err := whatsapp.Settings(t.Context(), n.open(t, whatsapp.Options{}), n.file)

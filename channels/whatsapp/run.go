@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// loginLimit is how long a connection and its login may take.
-	loginLimit = time.Minute
-	// lookEvery is how often we check that a connection still exists.
-	lookEvery = 5 * time.Second
+	// loginTimeout is how long a connection and its login may take.
+	loginTimeout = time.Minute
+	// checkEvery is how often we check that a connection still exists.
+	checkEvery = 5 * time.Second
 	// takenPause is how long we leave the device to another node, which may use it only
 	// to log out.
 	takenPause = 30 * time.Second
@@ -124,7 +124,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels
 			return c.notLinked()
 		}
 	}
-	file, err := c.own(ctx)
+	file, err := c.openOwned(ctx)
 	if err != nil {
 		c.log.Warn("cannot use the device file", "err", err)
 		return dropped("the device file cannot be used: " + err.Error())
@@ -159,7 +159,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels
 	if c.o.Database != nil && errors.Is(file.db.PingContext(context.WithoutCancel(ctx)), ErrTaken) {
 		return ending{state: channels.StateDown, after: takenPause, detail: ErrTaken.Error()}
 	}
-	if k.gone.Load() {
+	if k.unlinked.Load() {
 		// The library removes the device too, but perhaps later than this.
 		if err := file.forget(context.WithoutCancel(ctx)); err != nil {
 			c.log.Warn("could not remove the unlinked device from its file", "err", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// soon is how long a test waits for what should happen at once.
+// soon is how long a test waits for something that should happen at once.
 const soon = time.Minute
 
 func within(t *testing.T) context.Context {
@@ -27,7 +27,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// reach waits until the channel is in a state and says want about it.
+// reach waits until the channel is in that state and its detail contains want.
 func reach(t *testing.T, c *whatsapp.Channel, state channels.State, want string) channels.Status {
 	t.Helper()
 	var got channels.Status
@@ -64,7 +64,7 @@ func send(t *testing.T, c *whatsapp.Channel, m channels.Outbound) string {
 	return r.MessageID
 }
 
-// A person is one conversation, however WhatsApp addresses them.
+// A person has one conversation, whichever name WhatsApp uses.
 func TestOnePersonOneKey(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -86,7 +86,7 @@ func TestOnePersonOneKey(t *testing.T) {
 	}
 }
 
-// A conversation that began before the number was known stays one.
+// A conversation that began before the number was known is not split.
 func TestUnknownNumber(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -186,8 +186,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// The owner may talk to the assistant in the chat with themselves, and is not
-// listened to anywhere else.
+// The owner can talk to the assistant in the chat with themselves. Everything else that the
+// owner writes is ignored.
 func TestOwner(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := connected(t, n, whatsapp.Options{})
@@ -195,7 +195,7 @@ func TestOwner(t *testing.T) {
 	n.Owner().Say("note to self")
 	m := inbox.Wait(t, 1)[0]
 	if m.Text != "note to self" || m.Key != keyOf(n.Owner()) || !m.Private {
-		t.Errorf("got %q in %s", m.Text, m.Key)
+		t.Errorf("stored %q in %s, want the note in the owner's chat", m.Text, m.Key)
 	}
 	send(t, c, channels.Outbound{ID: "1", Key: m.Key, Text: "noted", ReplyTo: m.MessageID})
 	if got := n.Owner().Texts(); !slices.Equal(got, []string{"noted"}) {
@@ -203,7 +203,7 @@ func TestOwner(t *testing.T) {
 	}
 	n.ann.Say("hello")
 	if got := inbox.Wait(t, 2)[1].Text; got != "hello" {
-		t.Errorf("then came %q", got)
+		t.Errorf("the second message is %q, want hello", got)
 	}
 }
 
@@ -213,13 +213,13 @@ func TestNoSelfChat(t *testing.T) {
 	n.Owner().Say("note to self")
 	n.ann.Say("hello")
 	if got := inbox.Wait(t, 1)[0].Text; got != "hello" {
-		t.Errorf("first came %q", got)
+		t.Errorf("the first message is %q, want hello", got)
 	}
 }
 
-// What is read is marked when an answer begins, so that strangers, who get
-// none, see nothing.
-func TestSigns(t *testing.T) {
+// Messages are marked as read when their answer begins. Strangers get no answer, so they
+// see no marks.
+func TestTypingAndReadMarks(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		t.Run(fmt.Sprintf("off %v", off), func(t *testing.T) {
 			n := newNetwork(t, wasim.Options{})
@@ -227,14 +227,13 @@ func TestSigns(t *testing.T) {
 			first, second := n.ann.Say("one"), n.ann.Say("two")
 			inbox.Wait(t, 2)
 			if n.HasRead(first) || n.HasRead(second) {
-				t.Error("a message is marked as read before an answer was begun")
+				t.Error("a message is marked as read before its answer began")
 			}
 			if err := c.Typing(within(t), n.Key()); err != nil {
 				t.Fatal(err)
 			}
-			// The server takes what comes over one connection in its order, so
-			// once it has the answer it has had the signs before it, or there
-			// were none.
+			// The server handles one connection in order. When it has the answer, it
+			// has had the typing indicator and the read marks before it.
 			send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "answer"})
 			_, times := n.ann.Typing()
 			for i, id := range []string{first, second} {
@@ -243,7 +242,7 @@ func TestSigns(t *testing.T) {
 				}
 			}
 			if (times > 0) == off || n.Count("receipt:read") > 0 == off {
-				t.Errorf("%d signs of typing and %d of reading, want some: %v", times, n.Count("receipt:read"), !off)
+				t.Errorf("%d typing indicators and %d read marks, want some: %v", times, n.Count("receipt:read"), !off)
 			}
 		})
 	}
@@ -260,7 +259,7 @@ func (b *begins) Accept(ctx context.Context, m channels.Inbound) error {
 	return b.Inbox.Accept(ctx, m)
 }
 
-// An answer can begin, and be sent, while its message is still being taken.
+// An answer can begin, and be sent, before Accept has returned for its message.
 func TestAnswerBeginsAtOnce(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
@@ -279,11 +278,11 @@ func TestAnswerBeginsAtOnce(t *testing.T) {
 	in.Wait(t, 1)
 	seen, err := g.WaitReceived(within(t), 1)
 	if err != nil || seen[0].Quote != id || !n.HasRead(id) || !slices.Equal(answered, []string{id}) {
-		t.Errorf("the group sees %+v, %v, read %v; want an answer that quotes %s, and that read", seen, err, n.HasRead(id), id)
+		t.Errorf("the group sees %+v, %v, read %v; want an answer that quotes %s, and a read mark", seen, err, n.HasRead(id), id)
 	}
 }
 
-// What was said in one chat is never quoted into another.
+// A message is never quoted in another chat.
 func TestQuoteStaysInItsChat(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	one, two := n.Group("one", n.ann), n.Group("two", n.ann)

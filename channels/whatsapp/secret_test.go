@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// secretEdit is an edit under the second layer that some phones put around
-// them: its key follows from a secret that came with the message.
+// secretEdit is an edit in a second layer of encryption, as some phones send it. Its key is
+// derived from a secret in the original message.
 func secretEdit(t *testing.T, who *wasim.Contact, id string, secret []byte, inner *waE2E.Message) *waE2E.Message {
 	t.Helper()
 	plain, err := proto.Marshal(inner)
@@ -36,8 +36,8 @@ func secretEdit(t *testing.T, who *wasim.Contact, id string, secret []byte, inne
 	}}
 }
 
-// An edit in a second layer is an edit, whichever form it has inside, in private
-// and in a group. One that cannot be opened is set aside and holds nothing up.
+// An edit in a second layer counts as an edit, whatever form it has inside, in private chats
+// and groups. If it cannot be decrypted, it is quarantined and blocks nothing.
 func TestSecretEdit(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
@@ -74,6 +74,6 @@ func TestSecretEdit(t *testing.T) {
 		}
 	}
 	if a := inbox.Quarantined(); len(a) != 1 {
-		t.Errorf("set aside: %+v, want the one that cannot be opened", a)
+		t.Errorf("quarantined %+v, want the edit that cannot be decrypted", a)
 	}
 }

@@ -20,10 +20,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sendLimit is how long the server may take to acknowledge one message, while all others
+// sendTimeout is how long the server may take to acknowledge one message, while all others
 // wait. It includes a few queries before that: the members of the group, their devices,
-// and the keys. See [whileMoving].
-const sendLimit = 10 * time.Second
+// and the keys. See [stallTimeout].
+const sendTimeout = 10 * time.Second
 
 // Send delivers m and returns when WhatsApp's server has it. Its errors:
 //
@@ -60,10 +60,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	}
 	k.markAnswered(inside, m)
 	id := messageID(m)
-	limited, cancel := whileMoving(inside, c.sendLimit)
+	limited, cancel := stallTimeout(inside, c.sendTimeout)
 	defer cancel()
 	k.skipped.watch(id, to, identify(k.client.Store.GetJID(), k.client.Store.GetLID()))
-	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
+	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendTimeout})
 	notEncrypted := k.skipped.end()
 	switch {
 	case err == nil && notEncrypted != nil:
@@ -80,7 +80,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		err = errors.New("the connection was lost")
 	}
 	if err != nil {
-		return channels.Receipt{}, outcome(fmt.Errorf("whatsapp: send: %w", err))
+		return channels.Receipt{}, classify(fmt.Errorf("whatsapp: send: %w", err))
 	}
 	return channels.Receipt{MessageID: id}, nil
 }
@@ -148,7 +148,7 @@ var refusals = map[int]string{
 }
 
 // outcome converts an error of the library to the classes that Send documents.
-func outcome(err error) error {
+func classify(err error) error {
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
 		return &channels.NotSent{Err: err}

@@ -8,11 +8,11 @@ import (
 	"go.mau.fi/whatsmeow/types"
 )
 
-// skipped finds out whether the message that is being sent was encrypted for the
-// people it is for. The library leaves out a device whose keys it cannot read or
-// fetch, logs that, and reports success when WhatsApp has the rest: the person
-// would never see the message, and could not ask for it. Messages are sent one at
-// a time (see sendQueue), so there is one id to watch.
+// skipped finds out whether the message that is being sent was encrypted for all its
+// recipients. If the library cannot read or fetch the keys of a device, it leaves that
+// device out, logs that, and reports success when WhatsApp has the rest. The person would
+// never see the message, and could not ask for it. Messages are sent one at a time (see
+// sendQueue), so there is only one id to watch.
 type skipped struct {
 	mu  sync.Mutex
 	id  types.MessageID
@@ -20,28 +20,28 @@ type skipped struct {
 	err error
 }
 
-// skippedForm is how the library says that it left a device out of a message. Its
-// arguments are the message's id, the device and the error.
-// TestNoKeysForThePerson fails if a new version says it differently.
+// skippedForm is the library's log line about a device that it left out. Its arguments are
+// the message's id, the device and the error. TestNoKeysForThePerson fails if a new
+// version has another line.
 const skippedForm = "Failed to encrypt %s for %s: %v"
 
-// watch begins with a message. In a group nothing is watched, because a phone
-// that was left out there gets the message without its key and asks again.
+// watch starts to watch a message. It ignores groups: a phone that was left out there gets
+// the message without its key, and asks again.
 func (s *skipped) watch(id types.MessageID, to types.JID, self identity) {
 	if to.Server == types.GroupServer {
 		id = ""
 	}
 	if self.is(to) {
-		self = identity{} // a note to oneself is for our own phone
+		self = identity{} // A note to oneself is for our own phone.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id, s.own, s.err = id, self, nil
 }
 
-// log looks at a warning of the library. Our own other devices only show what we
-// wrote. A person's linked device without keys is left alone, since it may never
-// have any; the phone has them as soon as WhatsApp gives them out again.
+// log checks a warning of the library. It ignores our own other devices, which only show
+// what we wrote, and a person's linked device without keys, which may never have any. A
+// phone has keys again as soon as WhatsApp hands them out.
 func (s *skipped) log(form string, args []any) {
 	if form != skippedForm || len(args) != 3 {
 		return
@@ -57,7 +57,7 @@ func (s *skipped) log(form string, args []any) {
 	s.err = errors.Join(s.err, err)
 }
 
-// end ends the watch, and returns why a device was left out; nil if none was.
+// end stops watching, and returns why a device was left out, or nil.
 func (s *skipped) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,32 +7,32 @@ import (
 	"go.mau.fi/whatsmeow/store"
 )
 
-// whileMoving returns a context that ends when limit has passed since the call, and since
+// stallTimeout returns a context that ends when limit has passed since the call, and since
 // the library last stored a key with that context ([identities]).
 //
 // A group may have a thousand new members, and on a slow disk it takes longer than limit
 // to store their keys. That work ends; a query that WhatsApp never answers does not.
-func whileMoving(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func stallTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
-	moved := func() { timer.Reset(limit) }
-	return context.WithValue(ctx, movedKey{}, moved), func() {
+	progress := func() { timer.Reset(limit) }
+	return context.WithValue(ctx, progressKey{}, progress), func() {
 		timer.Stop()
 		cancel(nil)
 	}
 }
 
-// movedKey is the context key of the func() that records progress.
-type movedKey struct{}
+// progressKey is the context key of the func() that records progress.
+type progressKey struct{}
 
-// identities records progress for [whileMoving] when a key is stored.
+// identities records progress for [stallTimeout] when a key is stored.
 type identities struct{ store.IdentityStore }
 
 // PutIdentity stores the key of a device.
 func (i identities) PutIdentity(ctx context.Context, address string, key [32]byte) error {
 	err := i.IdentityStore.PutIdentity(ctx, address, key)
-	if moved, ok := ctx.Value(movedKey{}).(func()); ok && err == nil {
-		moved()
+	if progress, ok := ctx.Value(progressKey{}).(func()); ok && err == nil {
+		progress()
 	}
 	return err
 }

@@ -20,8 +20,7 @@ func TestConformance(t *testing.T) {
 	channeltest.Run(t, func(t *testing.T) channeltest.Network { return newNetwork(t, wasim.Options{}) })
 }
 
-// network is the simulated WhatsApp with Ann, and the owner's linked device in
-// a file.
+// network is the simulated WhatsApp with Ann, and a file with the owner's linked device.
 type network struct {
 	*wasim.Server
 	ann  *wasim.Contact
@@ -35,7 +34,7 @@ func newNetwork(t *testing.T, o wasim.Options) *network {
 	return n
 }
 
-// unlinked has no device yet.
+// unlinked returns a network without a linked device.
 func unlinked(t *testing.T, o wasim.Options) *network {
 	t.Helper()
 	o.Logf = t.Logf
@@ -44,7 +43,7 @@ func unlinked(t *testing.T, o wasim.Options) *network {
 	return &network{Server: s, ann: s.Contact("+15550000002", "Ann"), file: filepath.Join(t.TempDir(), "whatsapp.db")}
 }
 
-// link puts a linked device into the file, as if it had been paired.
+// link writes a linked device into the file.
 func (n *network) link(t *testing.T) {
 	t.Helper()
 	container, err := sqlstore.New(t.Context(), "sqlite", "file:"+n.file+"?_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)", nil)
@@ -57,7 +56,7 @@ func (n *network) link(t *testing.T) {
 	}
 }
 
-// open makes a channel on the network.
+// open returns a channel on the network.
 func (n *network) open(t *testing.T, o whatsapp.Options) *whatsapp.Channel {
 	t.Helper()
 	return n.openAs(t, "whatsapp", o)

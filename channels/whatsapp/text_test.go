@@ -81,11 +81,11 @@ func TestMessageID(t *testing.T) {
 	other, elsewhere := m, m
 	other.ID, elsewhere.Key = "out-x-1-8", channels.MustKey("business:+1")
 	if whatsapp.MessageID(other) == id || whatsapp.MessageID(elsewhere) == id {
-		t.Error("two messages have one id")
+		t.Error("two messages have the same id")
 	}
 }
 
-func TestOutcome(t *testing.T) {
+func TestClassify(t *testing.T) {
 	refused := func(code int) error { return fmt.Errorf("%w %d", whatsmeow.ErrServerReturnedError, code) }
 	tests := []struct {
 		name                     string
@@ -105,7 +105,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := whatsapp.Outcome(fmt.Errorf("whatsapp: send: %w", tt.err))
+			err := whatsapp.Classify(fmt.Errorf("whatsapp: send: %w", tt.err))
 			var retry *channels.Retry
 			var notSent *channels.NotSent
 			if got := errors.Is(err, channels.ErrPermanent); got != tt.permanent {
@@ -124,7 +124,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// A person's two names lead to one conversation, whatever was known first.
+// Both names of a person lead to the same conversation, whichever was known first.
 func TestChatOf(t *testing.T) {
 	both := []types.JID{annPN, annLID}
 	pn, lid := []types.JID{annPN}, []types.JID{annLID}

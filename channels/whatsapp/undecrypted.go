@@ -40,7 +40,7 @@ func (k *connection) onUndecryptable(ctx context.Context, evt *events.Undecrypta
 		end()
 		inside = ended
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handInTimeout)
 	defer cancel()
 	if !k.reader(ctx).isForUs(&events.Message{Info: evt.Info}) {
 		return
@@ -51,7 +51,7 @@ func (k *connection) onUndecryptable(ctx context.Context, evt *events.Undecrypta
 		return
 	}
 	select {
-	case k.unreadCame <- struct{}{}: // watch does the rest
+	case k.undecryptedSaved <- struct{}{}: // watch does the rest
 	default: // watch knows already
 	}
 }
@@ -92,8 +92,8 @@ func (k *connection) handleUndecrypted(ctx context.Context) time.Duration {
 	}
 	defer leave()
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case k.handing <- struct{}{}:
+		defer func() { <-k.handing }()
 	default:
 		return handleRetry / 10 // The intake is busy with a message.
 	}
@@ -107,7 +107,8 @@ func (k *connection) handleUndecrypted(ctx context.Context) time.Duration {
 	return next
 }
 
-// handlePending is handleUndecrypted with its token and deadline.
+// handlePending does the work of handleUndecrypted, which holds the token and sets the
+// deadline.
 func (k *connection) handlePending(ctx context.Context) (next time.Duration, err error) {
 	next = -1
 	waiting, err := k.file.pendingUndecrypted(ctx)
@@ -138,7 +139,7 @@ func (k *connection) handlePending(ctx context.Context) (next time.Duration, err
 // more time, in which WhatsApp delivers the messages that it kept for us.
 func (k *connection) reportAt(u *undecrypted) time.Time {
 	wait := cmp.Or(k.c.o.Patience, patience)
-	due, least := u.Since.Add(wait), k.letInAt.Add(wait/4)
+	due, least := u.Since.Add(wait), k.loggedInAt.Add(wait/4)
 	switch {
 	case u.ViewOnce:
 		return u.Since

@@ -15,8 +15,8 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// A message that cannot be decrypted is set aside with what is known about it,
-// asked for again, and resolved when it comes.
+// A message that cannot be decrypted is quarantined with its id, chat and sender, requested
+// again, and resolved when it arrives.
 func TestUndecryptable(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	_, inbox := connected(t, n, whatsapp.Options{})
@@ -24,7 +24,7 @@ func TestUndecryptable(t *testing.T) {
 	id := n.ann.Say("garbled at first")
 	m := inbox.Wait(t, 1)[0]
 	if m.Text != "garbled at first" || m.MessageID != id || m.Key != n.Key() {
-		t.Errorf("accepted %+v", m)
+		t.Errorf("stored %+v", m)
 	}
 	inbox.Until(t, "what came again to be resolved", func() bool { return len(inbox.Resolved()) == 1 })
 	quarantined := inbox.Quarantined()
@@ -39,17 +39,17 @@ func TestUndecryptable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lid := n.ann.LID().String(); known.ID != id || known.Chat != lid || known.Sender != lid || known.Time.IsZero() {
-		t.Errorf("known is %+v, want message %s of %s", known, id, lid)
+		t.Errorf("quarantined %+v, want message %s of %s", known, id, lid)
 	}
 	if why := quarantined[0].Why.Error(); strings.Contains(why, n.ann.Number()[1:]) || !strings.Contains(why, "send it again") {
 		t.Errorf("why = %q", why)
 	}
 	if n.Count("receipt:retry") == 0 {
-		t.Error("it was not asked for again")
+		t.Error("the message was not requested again")
 	}
 }
 
-// Nobody fills the operator's list: of one sender it has twenty an hour.
+// The operator's list gets at most twenty messages an hour from one sender.
 func TestUndecryptableFlood(t *testing.T) {
 	const most = 20
 	n := newNetwork(t, wasim.Options{})
@@ -65,17 +65,17 @@ func TestUndecryptableFlood(t *testing.T) {
 	}
 	n.Faults.Garble(1)
 	bob.Say("and another")
-	inbox.Until(t, "what another sender wrote to be set aside", func() bool { return len(inbox.Quarantined()) > most })
+	inbox.Until(t, "the message of another sender to be quarantined", func() bool { return len(inbox.Quarantined()) > most })
 	if got := len(inbox.Quarantined()); got != most+1 {
-		t.Errorf("set aside %d messages, want %d of Ann's and Bob's one", got, most)
+		t.Errorf("quarantined %d messages, want %d of Ann and one of Bob", got, most)
 	}
 }
 
 const lost = "[a message came that could not be decrypted; it was asked for again and has not come. Please ask for it to be sent once more]"
 
-// Nobody waits for ever: what does not come again is told. When it comes after
-// all, also after a restart, it is taken as any other.
-func TestUndecryptableForLong(t *testing.T) {
+// A message that does not arrive in time is reported to its conversation. If it arrives
+// later, also after a restart, it is stored like any other.
+func TestUndecryptableIsReported(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.IgnoreRetries(true)
 	c, inbox := n.open(t, whatsapp.Options{Patience: 20 * time.Millisecond}), channeltest.NewInbox()
@@ -85,7 +85,7 @@ func TestUndecryptableForLong(t *testing.T) {
 	id := n.ann.Say("late")
 	m := inbox.Wait(t, 1)[0]
 	if m.Text != lost || m.MessageID != id || m.Key != n.Key() || !m.Private || !slices.Equal(m.Sender.IDs, n.SenderIDs()) {
-		t.Errorf("told %+v, want that message %s was lost", m, id)
+		t.Errorf("reported %+v, want that message %s was lost", m, id)
 	}
 	n.ann.Say("another")
 	inbox.Wait(t, 2)
@@ -93,7 +93,7 @@ func TestUndecryptableForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := inbox.Resolved(); len(got) != 0 {
-		t.Errorf("resolved %q, and it has not come", got)
+		t.Errorf("resolved %q before the message arrived", got)
 	}
 	stop()
 	connectedTo(t, n, whatsapp.Options{Patience: 20 * time.Millisecond}, inbox)
@@ -101,34 +101,34 @@ func TestUndecryptableForLong(t *testing.T) {
 	inbox.Wait(t, 3)
 	inbox.Until(t, "what came again to be resolved", func() bool { return len(inbox.Resolved()) == 1 })
 	if got := inbox.Texts(); !slices.Equal(got, []string{lost, "another", "late"}) {
-		t.Errorf("accepted %q", got)
+		t.Errorf("stored %q", got)
 	}
 	if again := inbox.Repeated(); len(again) != 0 {
-		t.Errorf("handed in again: %+v", again)
+		t.Errorf("repeated: %+v", again)
 	}
 	if got := inbox.Messages()[2]; got.MessageID != id || got.Edits != "" || got.ID != inbox.Quarantined()[0].ID {
-		t.Errorf("what came late is %+v", got)
+		t.Errorf("the late message is %+v", got)
 	}
 }
 
-// noShelf cannot set anything aside.
-type noShelf struct {
+// noQuarantine is an intake that cannot quarantine.
+type noQuarantine struct {
 	*channeltest.Inbox
 	tried chan string
 }
 
-func (n *noShelf) Quarantine(_ context.Context, _, id string, _ []byte, _ error) error {
+func (n *noQuarantine) Quarantine(_ context.Context, _, id string, _ []byte, _ error) error {
 	n.tried <- id
 	return errors.New("no room")
 }
 
-// A store that is not there when the message comes costs nothing: what is known
-// lies in the device file until it can be set aside, by the next process too.
+// If the store fails when the message comes, nothing is lost: the device file keeps it until
+// it can be quarantined, also after a restart.
 func TestUndecryptableIsKept(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.IgnoreRetries(true)
 	c, inbox := n.open(t, whatsapp.Options{Patience: time.Hour}), channeltest.NewInbox()
-	broken := &noShelf{inbox, make(chan string, 100)}
+	broken := &noQuarantine{inbox, make(chan string, 100)}
 	stop := channeltest.Start(t, c, broken)
 	reach(t, c, channels.StateConnected, "")
 	n.Faults.Garble(2)
@@ -137,7 +137,7 @@ func TestUndecryptableIsKept(t *testing.T) {
 		select {
 		case <-broken.tried:
 		case <-within(t).Done():
-			t.Fatalf("tried to set aside %d times, want it again for %s and %s", tried, first, second)
+			t.Fatalf("%d attempts to quarantine, want several for %s and %s", tried, first, second)
 		}
 	}
 	if err := n.WaitDrained(within(t)); err != nil {
@@ -147,12 +147,12 @@ func TestUndecryptableIsKept(t *testing.T) {
 	connectedTo(t, n, whatsapp.Options{Patience: time.Millisecond}, inbox)
 	told := inbox.Wait(t, 2)
 	if len(inbox.Quarantined()) != 2 || !slices.Equal(inbox.Texts(), []string{lost, lost}) || told[0].Album == "" || told[0].Album != told[1].Album {
-		t.Errorf("set aside %+v, told %+v; want both of them at once", inbox.Quarantined(), told)
+		t.Errorf("quarantined %+v, reported %+v, want both messages at once", inbox.Quarantined(), told)
 	}
 }
 
-// In a group nobody knows whom it was meant for, so it is not for us, and a
-// reaction or an edit that is lost is nothing to be told.
+// A report in a group does not count as addressed to us, because we do not know whom the
+// message addressed. A lost reaction or edit is not reported.
 func TestUndecryptableInGroup(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.IgnoreRetries(true)
@@ -165,7 +165,7 @@ func TestUndecryptableInGroup(t *testing.T) {
 	n.ann.SayIn(g, "hello all")
 	m := inbox.Wait(t, 2)[1]
 	if m.Addressed || m.Private || m.Prefix != "Ann: " || m.Text != lost || m.Key.Chat() != g.JID().String() {
-		t.Errorf("told %+v", m)
+		t.Errorf("reported %+v, want it not addressed", m)
 	}
 	n.Faults.IgnoreRetries(false)
 	inbox.Until(t, "all three to be resolved", func() bool { return len(inbox.Resolved()) == 3 })
@@ -174,8 +174,7 @@ func TestUndecryptableInGroup(t *testing.T) {
 	}
 }
 
-// What is to be viewed once never comes to a linked device: its sender is told
-// at once.
+// A view-once message never comes to a linked device, so it is reported at once.
 func TestViewOnceThatPhonesKeep(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	_, inbox := connected(t, n, whatsapp.Options{})
@@ -183,6 +182,6 @@ func TestViewOnceThatPhonesKeep(t *testing.T) {
 	id := n.ann.Send(wasim.Note{ViewOnce: true, Media: &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: noise(9)}})
 	m := inbox.Wait(t, 1)[0]
 	if !strings.HasPrefix(m.Text, "[something to be viewed once was sent;") || m.MessageID != id || len(inbox.Quarantined()) != 0 {
-		t.Errorf("told %+v, set aside %+v", m, inbox.Quarantined())
+		t.Errorf("reported %+v, quarantined %+v, want a report only", m, inbox.Quarantined())
 	}
 }

@@ -26,7 +26,7 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 		return false, err
 	}
 	defer func() { <-c.slot }()
-	file, err := c.own(ctx)
+	file, err := c.openOwned(ctx)
 	if err != nil {
 		return false, err
 	}

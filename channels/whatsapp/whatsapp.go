@@ -133,7 +133,7 @@ type Channel struct {
 	// saidJoin says that a warning about joining conversations was logged.
 	saidJoin atomic.Bool
 	// These are the constants with the same names. Tests shorten them.
-	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
+	steadyAfter, onlineFor, checkEvery, loginTimeout, handInTimeout, sendTimeout time.Duration
 
 	status channels.StatusTracker
 
@@ -173,7 +173,7 @@ func New(name string, o Options) (*Channel, error) {
 	c := &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
 		crashes: crashes{cmp.Or(o.Crashes, o.Device+".crashes"), name}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
-		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit, sendLimit: sendLimit,
+		steadyAfter: steadyAfter, onlineFor: onlineFor, checkEvery: checkEvery, loginTimeout: loginTimeout, handInTimeout: handInTimeout, sendTimeout: sendTimeout,
 	}
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	return c, nil

@@ -9,8 +9,7 @@ import (
 	"dragoman/channels/whatsapp"
 )
 
-// TestNothingIsDropped: whatever the Markdown, every word of an answer arrives,
-// and in order.
+// TestNothingIsDropped: for any Markdown, every word of an answer arrives, in order.
 func TestNothingIsDropped(t *testing.T) {
 	for _, a := range channeltest.NastyAnswers(400) {
 		var shown []string
