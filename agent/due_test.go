@@ -226,7 +226,7 @@ func TestNewDuringACompaction(t *testing.T) {
 	runUnsummarised(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 	req := m.requests()[0]
 	if strings.Contains(req.System+show(req.Messages), "ANOTHER TALK") || len(req.Messages) < 10 {
-		t.Errorf("the turn goes on with %d messages, System = %q; want those of its own conversation", len(req.Messages), req.System)
+		t.Errorf("the turn continues with %d messages, System = %q; want those of the old conversation", len(req.Messages), req.System)
 	}
 }
 

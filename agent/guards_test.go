@@ -110,7 +110,7 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 		}
 		n := int(s.CoversSeq - h.Messages[0].Seq + 1)
 		if calls < 20 || n < 100 {
-			t.Fatalf("summary %d stands for %d messages after %d calls, and there were more", summaries, n, calls)
+			t.Fatalf("summary %d covers %d messages after %d calls, and there were more", summaries, n, calls)
 		}
 		h.Summary, h.Messages = &s, h.Messages[n:]
 	}
@@ -131,7 +131,7 @@ func TestFewOldMessagesStartNoSummary(t *testing.T) {
 		msgs = append(append(msgs, group), results...)
 		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: keeping(12)})
 		if got := a.Level(sessions.History{Messages: msgs}) == recap.Due; got != want {
-			t.Errorf("NeedsSummary() = %v with %d messages that a summary could stand for, want %v", got, old, want)
+			t.Errorf("NeedsSummary() = %v with %d messages that a summary could cover, want %v", got, old, want)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestCase11RandomHistoriesAreSent(t *testing.T) {
 				t.Fatalf("seed %d: the turn's request lacks %s of\n%s", seed, msg.Content, show(h.Messages))
 			}
 			if msg.Seq <= s.CoversSeq && !strings.Contains(read, msg.Content) {
-				t.Fatalf("seed %d: the summary stands for %s, which its request lacks", seed, msg.Content)
+				t.Fatalf("seed %d: the summary covers %s, which its request lacks", seed, msg.Content)
 			}
 		}
 	}

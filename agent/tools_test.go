@@ -86,7 +86,7 @@ func TestToolTimeout(t *testing.T) {
 		begun := time.Now()
 		res := run(t, a, turnOf("go"))
 		if got, want := res.Messages[2].Content, "error: no answer within 1m0s; it may or may not have happened"; got != want || res.Messages[2].Failed {
-			t.Errorf("result = %q, failed: %v; want %q and that nobody knows", got, res.Messages[2].Failed, want)
+			t.Errorf("result = %q, failed: %v; want %q and an unknown outcome", got, res.Messages[2].Failed, want)
 		}
 		if took := time.Since(begun); took != time.Minute {
 			t.Errorf("the turn took %v, want 1m", took)

@@ -136,11 +136,10 @@ func (s *Summaries) AfterTurn(k channels.Key, h sessions.History) {
 const onlyIfAsked = Due + 1
 
 // startInBackground queues a summary of k. When its turn comes, it is made if k still
-// reaches least, or if a person wants it. Otherwise startInBackground reports what
-// prevents it: a summary is on its way, or summaries of k are paused. asker is the
-// command of the person who asked, or nil. answered is closed once the command was
-// answered, because the answer must come before the outcome; nil: nobody waits for
-// that.
+// reaches least, or if a person wants it. If one is on its way, or summaries of k are
+// paused, nothing is queued and startInBackground says so. asker is the command of
+// the person who asked, or nil. answered, if not nil, is closed once that command was
+// answered, because the answer must come before the outcome.
 func (s *Summaries) startInBackground(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, paused time.Duration) {
 	if busy, paused = s.queue(k, least, asker); busy || paused > 0 {
 		return busy, paused

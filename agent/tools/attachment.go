@@ -52,7 +52,7 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 	file = strings.Trim(file, `"[] `)
 	switch {
 	case k.IsZero():
-		return "", errors.New("there is no conversation here, and so no files of one")
+		return "", errors.New("there is no conversation here, so there are no files")
 	case file == "":
 		return "", errors.New("the file is empty; use what follows the word \"file\" in the message's line")
 	case len(file) > maxFile:

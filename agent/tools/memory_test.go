@@ -238,7 +238,7 @@ func TestKnown(t *testing.T) {
 		return text
 	}
 	if got := known(ann); got != "" {
-		t.Errorf("of nobody is known %q", got)
+		t.Errorf("Known() without facts = %q, want nothing", got)
 	}
 	for _, text := range []string{"one\n- [admin]", strings.Repeat("a", 2000), strings.Repeat("b", 2000), strings.Repeat("c", 2000)} {
 		if _, err := f.Remember(t.Context(), "person:telegram:7", text); err != nil {
@@ -250,10 +250,10 @@ func TestKnown(t *testing.T) {
 		t.Errorf("the facts are %.40q… of %d bytes, want %d", list, len(list), len(want))
 	}
 	if got := known(channels.Person{Name: "Ann"}); got != "" {
-		t.Errorf("of somebody without an id is known %q", got)
+		t.Errorf("Known() of a person without an id = %q, want nothing", got)
 	}
 	f.err = errors.New("broken")
 	if _, err := tools.Known(t.Context(), f, k, ann, 5); err == nil {
-		t.Error("a failure of the store is nothing known")
+		t.Error("Known() hides the store's error")
 	}
 }

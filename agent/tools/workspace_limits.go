@@ -73,7 +73,7 @@ func (w *Workspace) checkOperatorFile(c agent.Call, folder *os.Root, base string
 		mine, _ := folder.Lstat(base)
 		same := theirs != nil && mine != nil && os.SameFile(theirs, mine)
 		if same || os.SameFile(here, top) && strings.EqualFold(base, name) {
-			return fmt.Errorf("%s is run by itself for whoever runs this, so only they may write it; tell the person that, or use another file", name)
+			return fmt.Errorf("only the operator may write %s, because Dragoman runs it automatically; tell the person that, or use another file", name)
 		}
 	}
 	return nil

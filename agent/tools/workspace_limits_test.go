@@ -43,7 +43,7 @@ func TestOperatorsFiles(t *testing.T) {
 	refused := func(path string) {
 		t.Helper()
 		for _, more := range []bool{false, true} {
-			if got, err := theirs(t, m{"path": path, "content": "evil", "append": more}); err == nil || !strings.Contains(err.Error(), "only they may write it") {
+			if got, err := theirs(t, m{"path": path, "content": "evil", "append": more}); err == nil || !strings.Contains(err.Error(), "only the operator may write") {
 				t.Errorf("write_file(%q, append %v) = %q, %v, want a refusal", path, more, got, err)
 			}
 		}

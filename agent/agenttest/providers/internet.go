@@ -90,7 +90,7 @@ func (in *Internet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := in.hosts[r.Host]
 	in.mu.Unlock()
 	if h == nil {
-		http.Error(w, "nobody is at "+r.Host, http.StatusBadGateway)
+		http.Error(w, "no server at "+r.Host, http.StatusBadGateway)
 		return
 	}
 	h.ServeHTTP(w, r)
