@@ -41,7 +41,8 @@ func Missing(all, view []sessions.Message) int {
 	pairs := pair(all)
 	for i := range all {
 		m := &all[i]
-		if m.Role == sessions.RoleUser || m.Role == sessions.RoleAssistant && (!blank(m.Content) || len(m.ToolCalls) > 0) || pairs.owner[i] >= 0 {
+		_, answers := pairs.owner[i]
+		if m.Role == sessions.RoleUser || m.Role == sessions.RoleAssistant && (!blank(m.Content) || len(m.ToolCalls) > 0) || answers {
 			missing[identify(m)]++
 		}
 	}

@@ -13,8 +13,8 @@ func Cut(msgs []sessions.Message, keep int) int {
 	first := len(msgs) - min(max(keep, 0), len(msgs))
 	pairs := pair(msgs)
 	for i := len(msgs) - 1; i >= first; i-- {
-		if g := pairs.owner[i]; g >= 0 && g < first {
-			first = g
+		if g, ok := pairs.owner[i]; ok {
+			first = min(first, g)
 		}
 	}
 	return first

@@ -145,12 +145,12 @@ func freshID(turn, id string, n int) string {
 
 // pairing says which tool message answers which call.
 type pairing struct {
-	// owner holds for each tool message the index of the assistant message whose call
-	// it answers, and -1 for all others.
-	owner []int
-	// results holds for each call of each assistant message the index of the tool
-	// message that answers it, or -1.
-	results [][]int
+	// owner holds for each tool message that answers a call the index of the
+	// assistant message with that call.
+	owner map[int]int
+	// results holds for each assistant message with calls, and each of its calls, the
+	// index of the tool message that answers it, or -1.
+	results map[int][]int
 }
 
 type callKey struct{ turn, id string }
@@ -160,11 +160,11 @@ type callKey struct{ turn, id string }
 // alone. The first result of a call counts. A result before its call is an orphan:
 // since ids repeat from turn to turn, it might answer the wrong call.
 func pair(msgs []sessions.Message) pairing {
-	p := pairing{owner: make([]int, len(msgs)), results: make([][]int, len(msgs))}
+	p := pairing{owner: make(map[int]int), results: make(map[int][]int)}
 	inTurn := make(map[callKey]int)
 	anywhere := make(map[string]int)
-	for i, m := range msgs {
-		p.owner[i] = -1
+	for i := range msgs {
+		m := &msgs[i]
 		switch m.Role {
 		case sessions.RoleAssistant:
 			if len(m.ToolCalls) == 0 {
