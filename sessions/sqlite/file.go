@@ -29,6 +29,7 @@ var (
 		busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)",
 		"secure_delete(1)",             // deleted content is overwritten
 		"journal_size_limit(33554432)", // the WAL shrinks again after a burst
+		"wal_autocheckpoint(4000)",     // a page that many commits change is copied to the file once
 	}
 	// Each commit makes a reader's page cache invalid, so that SQLite's default of 2 MB for
 	// each reader would be wasted.

@@ -22,6 +22,7 @@ func TestSettings(t *testing.T) {
 	want := map[string]string{
 		"synchronous":  "2", // FULL: each commit is on the disk before it returns
 		"journal_mode": "wal", "foreign_keys": "1", "trusted_schema": "0", "busy_timeout": "5000", "journal_size_limit": "33554432", "query_only": "0",
+		"wal_autocheckpoint": "4000",
 	}
 	names := slices.Sorted(maps.Keys(want))
 	for _, writer := range []bool{true, false} {
