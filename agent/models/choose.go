@@ -264,10 +264,10 @@ func (o *ChooseOptions) configuredName(ctx context.Context) (Choice, error) {
 		return o.choice(SourceConfiguration, o.base(p), o.env(p.env), o.Name, p.env+" is set, and model.name is one of "+p.title), nil
 	}
 	offers := o.offers(ctx)
-	for _, of := range offers {
-		for _, m := range of.list {
+	for _, offer := range offers {
+		for _, m := range offer.list {
 			if sameModel(m.Name, o.Name) {
-				return o.choice(SourceConfiguration, of.base, of.key, m.Name, "model.name names it, and "+of.title+" has it"), nil
+				return o.choice(SourceConfiguration, offer.base, offer.key, m.Name, "model.name names it, and "+offer.title+" has it"), nil
 			}
 		}
 	}

@@ -210,7 +210,7 @@ func cureUnreachable(base string) string {
 	switch {
 	case err == nil && u.Port() == ollamaPort:
 		return "Start Ollama (\"ollama serve\"), or correct model.base_url."
-	case err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
+	case IsLocal(base):
 		return "Start the server, or correct the port in model.base_url."
 	}
 	return "Check model.base_url and this machine's network."

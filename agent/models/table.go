@@ -141,7 +141,7 @@ var table = []row{
 	{names: "gpt-4-turbo*", maker: openAI, window: 128000, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
 	{names: "gpt-4 gpt-4-0613", maker: openAI, window: 8192, noVision: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
 	{names: "gpt-3.5-turbo*", maker: openAI, window: 16385, noVision: true, shutdown: "2026-10-23", rank: 1, traits: wire.Traits{CompletionTokens: true}},
-	// Weights for everybody: the window is that of their card (huggingface.co/openai/gpt-oss-120b); each host has a price of its own. Served by Ollama, vLLM and many hosts, not by OpenAI.
+	// Open weights: the window is that of their card (huggingface.co/openai/gpt-oss-120b); each host has a price of its own. Served by Ollama, vLLM and many hosts, not by OpenAI.
 	{names: "gpt-oss*", window: 131072, noVision: true, rank: 8, traits: wire.Traits{Efforts: lowToHigh}},
 
 	// Anthropic. Windows and prices: platform.claude.com/docs/en/models, and the page of each model below it; Sonnet 5 and later refuse temperature and a thinking budget, and think by themselves.
@@ -165,7 +165,7 @@ var table = []row{
 	{names: "gemini-3* gemini-4*", maker: google, window: 1048576, rank: 50, traits: wire.Traits{Efforts: lowToHigh, JSONSchema: true}},
 	{names: "gemini-2.5*", maker: google, window: 1048576, rank: 20, traits: wire.Traits{Efforts: []string{"none", "low", "medium", "high"}, JSONSchema: true}},
 	{names: "gemini-*", maker: google, window: 1048576, rank: 5, traits: wire.Traits{JSONSchema: true}},
-	// Weights for everybody: the window is that of their card (huggingface.co/google/gemma-3-27b-it); each host has a price of its own.
+	// Open weights: the window is that of their card (huggingface.co/google/gemma-3-27b-it); each host has a price of its own.
 	{names: "gemma-3* gemma3*", window: 131072, rank: 6},
 
 	// DeepSeek. api-docs.deepseek.com: V4 has 1M tokens and efforts high and max, thoughts go back with tool calls (models.md row 2);
@@ -200,5 +200,5 @@ var table = []row{
 	{names: "kimi-k2.5* kimi-k2.6* kimi-k2.7*", maker: moonshot, window: 262144, rank: 60, traits: wire.Traits{NoTemperature: true}},
 	{names: "kimi-*", maker: moonshot, window: 131072, noVision: true, rank: 10},
 
-	// Models that people run at home have no row: their server says what they can do.
+	// Other models with open weights have no row: their server says what they can do.
 }

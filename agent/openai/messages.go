@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/base64"
 	"encoding/json"
 
 	"github.com/sashabaranov/go-openai"
@@ -73,8 +72,7 @@ func pictureParts(text string, shown []wire.Picture) []openai.ChatMessagePart {
 	out := make([]openai.ChatMessagePart, 0, 1+len(shown))
 	out = append(out, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
 	for _, p := range shown {
-		url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-		out = append(out, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: url}})
+		out = append(out, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: p.DataURL()}})
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"net"
 	"slices"
@@ -138,8 +137,7 @@ func (l *itemList) user(in *wire.Input, m *sessions.Message) {
 	content := []any{openai.ResponseInputText{Type: "input_text", Text: m.Content}}
 	if in.Pictures != nil {
 		for _, p := range in.Pictures(m) {
-			url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-			content = append(content, openai.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: url})
+			content = append(content, openai.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: p.DataURL()})
 		}
 	}
 	l.add(openai.ResponseInputMessage{Type: "message", Role: "user", Content: content})

@@ -50,9 +50,9 @@ func (m *memory) load(t wire.Traits, learned []Learned) {
 // apply applies a lesson to k. It reports whether the lesson is known.
 func (k *knowledge) apply(what string) bool {
 	name, value, _ := strings.Cut(what, "=")
-	set, known := lessons[name]
+	apply, known := lessons[name]
 	if known {
-		set(k, value)
+		apply(k, value)
 	}
 	return known
 }
@@ -117,7 +117,7 @@ func (m *Model) remember(learned []Learned) {
 // learn applies a lesson to the next request of t. It returns false if the
 // lesson is not new, so that a server which contradicts itself is not asked
 // forever.
-func (t *try) learn(what string, said *wire.ServerError) bool {
+func (t *try) learn(what string, refusal *wire.ServerError) bool {
 	known := t.known
 	if !known.apply(what) {
 		panic(fmt.Sprintf("provider: %q is not a lesson", what))
@@ -126,6 +126,6 @@ func (t *try) learn(what string, said *wire.ServerError) bool {
 		return false
 	}
 	t.known = known
-	t.learned = append(t.learned, Learned{Name: t.m.o.Name, What: what, Said: said.Quote(t.r), At: time.Now().UTC()})
+	t.learned = append(t.learned, Learned{Name: t.m.o.Name, What: what, Said: refusal.Quote(t.r), At: time.Now().UTC()})
 	return true
 }

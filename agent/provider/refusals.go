@@ -18,20 +18,20 @@ import (
 // lesson. All words are in lower case.
 func (t *try) adapt(err error) bool {
 	var me *agent.ModelError
-	var said *wire.ServerError
-	if t.started || t.tries >= maxAdaptations || !errors.As(err, &me) || !errors.As(me.Err, &said) {
+	var refusal *wire.ServerError
+	if t.started || t.tries >= maxAdaptations || !errors.As(err, &me) || !errors.As(me.Err, &refusal) {
 		return false
 	}
-	switch said.Status {
+	switch refusal.Status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusTooManyRequests, http.StatusForbidden:
 		return false
 	}
-	if me.Kind == agent.ErrorContext && said.Status != http.StatusRequestEntityTooLarge || me.Limit > 0 {
+	if me.Kind == agent.ErrorContext && refusal.Status != http.StatusRequestEntityTooLarge || me.Limit > 0 {
 		return false
 	}
 	t.tries++
 	for _, refused := range refusals {
-		if refused(t, said) {
+		if refused(t, refusal) {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func (t *try) adapt(err error) bool {
 
 // refusals are tried in order: an error that names two things is about the
 // first.
-var refusals = []func(t *try, said *wire.ServerError) bool{
+var refusals = []func(t *try, refusal *wire.ServerError) bool{
 	(*try).otherAPI, (*try).noSuchAPI, (*try).picturesRefused,
 	teaches("tools=no", (*try).hasTools, (*wire.ServerError).RefusesTools),
 	// The templates of Llama 3.1 to 3.3 take one call per message. The history may
@@ -61,7 +61,9 @@ var refusals = []func(t *try, said *wire.ServerError) bool{
 // teaches returns a refusal that matches if the request has the thing in
 // question (about) and the server's words match.
 func teaches(lesson string, about func(*try) bool, words func(*wire.ServerError) bool) func(*try, *wire.ServerError) bool {
-	return func(t *try, said *wire.ServerError) bool { return about(t) && words(said) && t.learn(lesson, said) }
+	return func(t *try, refusal *wire.ServerError) bool {
+		return about(t) && words(refusal) && t.learn(lesson, refusal)
+	}
 }
 
 func always(*try) bool { return true }
@@ -77,7 +79,7 @@ func (t *try) hasToolResults() bool {
 // matches returns a function that matches a server's words with a pattern.
 func matches(form string) func(*wire.ServerError) bool {
 	words := lazily.Compile(form)
-	return func(said *wire.ServerError) bool { return words.Regexp().MatchString(said.Words) }
+	return func(refusal *wire.ServerError) bool { return words.Regexp().MatchString(refusal.Words) }
 }
 
 // unsupported matches the words of a server that does not know or accept a
@@ -87,9 +89,9 @@ var unsupported = lazily.Compile(`not (?:be )?(?:currently )?(?:support|allow|pe
 // refuses returns a function that reports whether an error is about one of
 // these fields of the body.
 func refuses(fields ...string) func(*wire.ServerError) bool {
-	return func(said *wire.ServerError) bool {
+	return func(refusal *wire.ServerError) bool {
 		return slices.ContainsFunc(fields, func(field string) bool {
-			return said.Param == field || strings.Contains(said.Words, field) && unsupported.Regexp().MatchString(said.Words)
+			return refusal.Param == field || strings.Contains(refusal.Words, field) && unsupported.Regexp().MatchString(refusal.Words)
 		})
 	}
 }
@@ -102,49 +104,49 @@ var (
 
 // otherAPI handles models that have only one API, and OpenAI's refusal of tools
 // on chat completions.
-func (t *try) otherAPI(said *wire.ServerError) bool {
+func (t *try) otherAPI(refusal *wire.ServerError) bool {
 	k := &t.known.traits
-	if wantsResponses.Regexp().MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
+	if wantsResponses.Regexp().MatchString(refusal.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, refusal) {
 		return true
 	}
-	if k.API == wire.APIResponses && wantsChat.Regexp().MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
+	if k.API == wire.APIResponses && wantsChat.Regexp().MatchString(refusal.Words) && t.switchTo(wire.APIChat, refusal) {
 		return true
 	}
-	if t.hasTools() && k.ToolsNeedEffort == "" && wantsNone.Regexp().MatchString(said.Words) {
-		return t.learn("tools_need=none", said)
+	if t.hasTools() && k.ToolsNeedEffort == "" && wantsNone.Regexp().MatchString(refusal.Words) {
+		return t.learn("tools_need=none", refusal)
 	}
 	return false
 }
 
 // switchTo switches to another API, unless the configuration sets one.
-func (t *try) switchTo(api string, said *wire.ServerError) bool {
-	return t.m.auto && t.m.codecs[api] != nil && t.learn("api="+api, said)
+func (t *try) switchTo(api string, refusal *wire.ServerError) bool {
+	return t.m.auto && t.m.codecs[api] != nil && t.learn("api="+api, refusal)
 }
 
 // noSuchAPI handles a server that has only chat completions, like most.
-func (t *try) noSuchAPI(said *wire.ServerError) bool {
-	switch said.Status {
+func (t *try) noSuchAPI(refusal *wire.ServerError) bool {
+	switch refusal.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 	default:
 		return false
 	}
-	if t.known.traits.API == wire.APIChat || strings.Contains(said.Words, "model") {
+	if t.known.traits.API == wire.APIChat || strings.Contains(refusal.Words, "model") {
 		return false
 	}
-	return t.switchTo(wire.APIChat, said)
+	return t.switchTo(wire.APIChat, refusal)
 }
 
 // tokensField handles the two names of the token limit.
-func (t *try) tokensField(said *wire.ServerError) bool {
+func (t *try) tokensField(refusal *wire.ServerError) bool {
 	const old, current = "max_tokens", "max_completion_tokens"
 	k := &t.known.traits
 	if t.r.MaxTokens <= 0 || k.API != wire.APIChat && k.API != "" {
 		return false
 	}
 	if !k.CompletionTokens {
-		return strings.Contains(said.Words, current) && refuses(old)(said) && t.learn("max_tokens="+current, said)
+		return strings.Contains(refusal.Words, current) && refuses(old)(refusal) && t.learn("max_tokens="+current, refusal)
 	}
-	return refuses(current)(said) && t.learn("max_tokens="+old, said)
+	return refuses(current)(refusal) && t.learn("max_tokens="+old, refusal)
 }
 
 var (
@@ -155,27 +157,27 @@ var (
 
 // effortRefused handles a reasoning effort that the model does not know. The
 // error may name the efforts that it knows.
-func (t *try) effortRefused(said *wire.ServerError) bool {
+func (t *try) effortRefused(refusal *wire.ServerError) bool {
 	k := &t.known.traits
 	needed := t.hasTools() && k.ToolsNeedEffort != ""
-	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.Regexp().MatchString(said.Words) || !unsupported.Regexp().MatchString(said.Words) {
+	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.Regexp().MatchString(refusal.Words) || !unsupported.Regexp().MatchString(refusal.Words) {
 		return false
 	}
 	var known []string
-	if at := choices.Regexp().FindStringIndex(said.Words); at != nil {
-		for _, found := range quoted.Regexp().FindAllStringSubmatch(said.Words[at[0]:], -1) {
+	if at := choices.Regexp().FindStringIndex(refusal.Words); at != nil {
+		for _, found := range quoted.Regexp().FindAllStringSubmatch(refusal.Words[at[0]:], -1) {
 			if !slices.Contains(known, found[1]) {
 				known = append(known, found[1])
 			}
 		}
 	}
 	if needed {
-		return t.learn("tools_need=", said) || t.learn("tools=no", said)
+		return t.learn("tools_need=", refusal) || t.learn("tools=no", refusal)
 	}
 	if slices.Contains(known, k.Effort(t.r.Effort)) {
 		known = nil // the list has the effort that was sent, so it is about something else
 	}
-	return t.learn("efforts="+strings.Join(known, " "), said)
+	return t.learn("efforts="+strings.Join(known, " "), refusal)
 }
 
 var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
@@ -184,8 +186,8 @@ var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expire
 // attachedRefused handles attached data that its provider no longer accepts.
 // The request is repeated without it. There is no lesson, because the next
 // message has its own data.
-func (t *try) attachedRefused(said *wire.ServerError) bool {
-	if t.omitAttached || !signatureBad.Regexp().MatchString(said.Words) {
+func (t *try) attachedRefused(refusal *wire.ServerError) bool {
+	if t.omitAttached || !signatureBad.Regexp().MatchString(refusal.Words) {
 		return false
 	}
 	t.omitAttached = true
@@ -218,20 +220,20 @@ var pictureLimit = lazily.Compile(`at most (\d{1,4}) image|maximum (?:number )?o
 // or fewer than the request has, or refuses one of them. The request is
 // repeated with fewer pictures or none, so that the person gets an answer; the
 // text names each picture. Only a limit for all requests becomes a lesson.
-func (t *try) picturesRefused(said *wire.ServerError) bool {
+func (t *try) picturesRefused(refusal *wire.ServerError) bool {
 	if t.pictureCount == 0 {
 		return false
 	}
 	most, lasting := 0, true
-	found := pictureLimit.Regexp().FindStringSubmatch(said.Words)
+	found := pictureLimit.Regexp().FindStringSubmatch(refusal.Words)
 	switch {
 	case found != nil:
 		most = 1
 		if n, bad := strconv.Atoi(found[1] + found[2]); bad == nil {
 			most = n
 		}
-	case said.Mentions(noVisionPhrases):
-	case said.Mentions(pictureWords), said.Status == http.StatusRequestEntityTooLarge:
+	case refusal.Mentions(noVisionPhrases):
+	case refusal.Mentions(pictureWords), refusal.Status == http.StatusRequestEntityTooLarge:
 		lasting = false
 	default:
 		return false
@@ -240,7 +242,7 @@ func (t *try) picturesRefused(said *wire.ServerError) bool {
 		most, lasting = 0, false // the limit that it names is not the reason
 	}
 	if lasting {
-		return t.learn("pictures="+strconv.Itoa(most), said)
+		return t.learn("pictures="+strconv.Itoa(most), refusal)
 	}
 	t.known.maxPictures = most
 	t.learned = slices.DeleteFunc(t.learned, func(l Learned) bool { return strings.HasPrefix(l.What, "pictures=") })

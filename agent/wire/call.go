@@ -122,11 +122,11 @@ func (c *call) readAnswer(a Answer) error {
 		event, frame, err := c.frames.next()
 		switch {
 		case err == nil:
-			moved, err := a.Add(event, frame)
+			some, err := a.Add(event, frame)
 			if err != nil {
 				return err
 			}
-			c.progress = !finished && (c.progress || moved)
+			c.progress = !finished && (c.progress || some)
 			if !finished && a.Finished() {
 				finished, c.progress = true, false
 				c.allowSilence(min(finishGrace, c.s.o.IdleTimeout)) // only the usage may follow

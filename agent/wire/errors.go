@@ -93,18 +93,18 @@ func (f *errorFields) addUpstream(e *errorBody) {
 		Raw json.RawMessage `json:"raw"`
 	}
 	_ = json.Unmarshal(f.Metadata, &metadata) // metadata of another form has no reason
-	said := strings.TrimSpace(LooseString(metadata.Raw))
-	if said == "" {
+	reason := strings.TrimSpace(LooseString(metadata.Raw))
+	if reason == "" {
 		return
 	}
 	// The recursion is bounded: each level escapes the next one, so maxErrorBody
 	// holds only a few.
-	if inner, known := readError([]byte(said)); known {
+	if inner, known := readError([]byte(reason)); known {
 		e.Type += " " + inner.Type + " " + inner.Code
 		e.Param = cmp.Or(e.Param, inner.Param)
-		said = inner.text()
+		reason = inner.text()
 	}
-	e.Message = strings.TrimPrefix(e.Message+": "+said, ": ")
+	e.Message = strings.TrimPrefix(e.Message+": "+reason, ": ")
 }
 
 // LooseString returns the text of a JSON string, or any other value as it is

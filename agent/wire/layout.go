@@ -72,7 +72,7 @@ type Visitor struct {
 // the next request. Visit passes on each call once and all of the content, even
 // if m has changed since l was made: changed text comes at the place of the
 // last text, and calls without a place come at the end.
-func (l *Layout) Visit(m *sessions.Message, p *Visitor) {
+func (l *Layout) Visit(m *sessions.Message, v *Visitor) {
 	if l == nil {
 		l = new(Layout)
 	}
@@ -85,7 +85,7 @@ func (l *Layout) Visit(m *sessions.Message, p *Visitor) {
 	content, calls := m.Content, m.ToolCalls
 	write := func(n int, phase string) {
 		if n > 0 {
-			p.Text(content[:n], phase)
+			v.Text(content[:n], phase)
 			content = content[n:]
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Layout) Visit(m *sessions.Message, p *Visitor) {
 		part := &l.Parts[i]
 		switch {
 		case part.Raw != "":
-			p.Raw(part.Raw)
+			v.Raw(part.Raw)
 		case part.Text > 0 && text == len(m.Content):
 			write(part.Text, part.Phase)
 		case i == last:
@@ -102,13 +102,13 @@ func (l *Layout) Visit(m *sessions.Message, p *Visitor) {
 			if last < 0 {
 				write(len(content), "") // text without a place precedes the calls
 			}
-			p.Call(&calls[0])
+			v.Call(&calls[0])
 			calls = calls[1:]
 		}
 	}
 	write(len(content), "")
 	for i := range calls {
-		p.Call(&calls[i])
+		v.Call(&calls[i])
 	}
 }
 
@@ -129,28 +129,4 @@ func Object(fields map[string]json.RawMessage) net.Buffers {
 		return net.Buffers{[]byte("{}")}
 	}
 	return append(out, []byte("}"))
-}
-
-// effortLevels are the known reasoning efforts, from least to most.
-var effortLevels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-
-// Effort returns the reasoning effort to send when asked was requested: the
-// nearest that the model knows, preferably a lower one. It returns "none" only
-// if that was requested, and "" for a model that takes no effort.
-func (t *Traits) Effort(asked string) string {
-	at := slices.Index(effortLevels, asked)
-	if at < 0 || t.Efforts == nil || slices.Contains(t.Efforts, asked) {
-		return asked
-	}
-	for i := at; i >= 0; i-- {
-		if e := effortLevels[i]; slices.Contains(t.Efforts, e) && (e != "none" || asked == "none") {
-			return e
-		}
-	}
-	for _, e := range effortLevels[at:] {
-		if slices.Contains(t.Efforts, e) {
-			return e
-		}
-	}
-	return ""
 }

@@ -43,19 +43,19 @@ const (
 // validators quote what they refuse, and no error may hold chat text.
 func Redact(err error, r *agent.Request) error {
 	var me *agent.ModelError
-	var said *ServerError
-	if !errors.As(err, &me) || !errors.As(me.Err, &said) {
+	var server *ServerError
+	if !errors.As(err, &me) || !errors.As(me.Err, &server) {
 		return err
 	}
 	clean := *me
-	clean.Err = errors.New((&ServerError{prefix: said.prefix, message: redact(said.message, r)}).Error())
+	clean.Err = errors.New((&ServerError{prefix: server.prefix, message: redact(server.message, r)}).Error())
 	return &clean
 }
 
 // redact returns message without pieces of r.
-func redact(says string, r *agent.Request) string {
+func redact(message string, r *agent.Request) string {
 	cut := func(text string, piece int) {
-		says = replacePieces(says, strings.Join(strings.Fields(text), " "), piece, "[…]")
+		message = replacePieces(message, strings.Join(strings.Fields(text), " "), piece, "[…]")
 	}
 	cut(r.System, promptQuote)
 	for i := range r.Messages {
@@ -66,7 +66,7 @@ func redact(says string, r *agent.Request) string {
 			cut(call.Arguments, chatQuote)
 		}
 	}
-	return says
+	return message
 }
 
 // Quote returns the server's message without pieces of r, so that it can be

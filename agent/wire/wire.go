@@ -9,8 +9,10 @@
 package wire
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net"
+	"slices"
 
 	"dragoman/agent"
 	"dragoman/sessions"
@@ -58,6 +60,30 @@ type Traits struct {
 	NeedsMaxTokens int
 }
 
+// effortLevels are the known reasoning efforts, from least to most.
+var effortLevels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// Effort returns the reasoning effort to send when asked was requested: the
+// nearest that the model knows, preferably a lower one. It returns "none" only
+// if that was requested, and "" for a model that takes no effort.
+func (t *Traits) Effort(asked string) string {
+	at := slices.Index(effortLevels, asked)
+	if at < 0 || t.Efforts == nil || slices.Contains(t.Efforts, asked) {
+		return asked
+	}
+	for i := at; i >= 0; i-- {
+		if e := effortLevels[i]; slices.Contains(t.Efforts, e) && (e != "none" || asked == "none") {
+			return e
+		}
+	}
+	for _, e := range effortLevels[at:] {
+		if slices.Contains(t.Efforts, e) {
+			return e
+		}
+	}
+	return ""
+}
+
 // Codec knows the JSON of one API. It is safe for concurrent use. It may keep
 // the encoded tools, which are usually those of the previous request.
 type Codec interface {
@@ -93,6 +119,11 @@ type Input struct {
 type Picture struct {
 	MediaType string // like image/png
 	Data      []byte
+}
+
+// DataURL returns p as a data: URL.
+func (p Picture) DataURL() string {
+	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
 // Answer collects the events of one stream.

@@ -170,8 +170,8 @@ func windowText(configured int, f models.Found) string {
 	return fmt.Sprintf("Its window is unknown; Dragoman assumes %d tokens, unless you set model.context_window.", config.UnknownWindow)
 }
 
-// Open opens an attachment if the model can see pictures. It becomes known
-// while the model is in use.
+// Open opens an attachment if the model can see pictures. The first look may
+// find that out only after the start.
 func (v *hosted) Open(file string) (io.ReadCloser, error) {
 	if f := v.found.Load(); f == nil || f.Vision != models.Yes {
 		return nil, errors.New("llm: the model takes no pictures")

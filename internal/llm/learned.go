@@ -62,7 +62,7 @@ func openNotes(path string, c config.Model, log *slog.Logger) *notes {
 	return l
 }
 
-// configurationHash identifies a configuration of the model. It includes the
+// configurationHash identifies a configuration of the model without showing its
 // key.
 func configurationHash(c config.Model) string {
 	b, err := json.Marshal(struct {

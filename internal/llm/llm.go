@@ -329,8 +329,8 @@ func (m *Models) Warnings() []string {
 	if m.hosted == nil {
 		return nil
 	}
-	if wrong := m.hosted.problem.Load(); wrong != nil {
-		return []string{wrong.Sentence}
+	if p := m.hosted.problem.Load(); p != nil {
+		return []string{p.Sentence}
 	}
 	return nil
 }
