@@ -71,12 +71,12 @@ func (m *Model) call(r agent.Request, intents []*intent) agent.Response {
 		Finish:  "tool_calls",
 	}
 	size := 0
-	for i, w := range intents {
-		args, _ := json.Marshal(w.args) // strings and numbers always encode
+	for i, it := range intents {
+		args, _ := json.Marshal(it.args) // strings and numbers always encode
 		size += len(args)
 		// The same request gets the same ids; each later one gets others.
 		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
-			ID: fmt.Sprintf("demo_%d_%d", len(r.Messages), i), Name: w.tool, Arguments: string(args),
+			ID: fmt.Sprintf("demo_%d_%d", len(r.Messages), i), Name: it.tool, Arguments: string(args),
 		})
 	}
 	out.Usage = usage(r, size)

@@ -94,9 +94,9 @@ func cleanName(name string) string {
 // yet.
 func (s *dialog) nextCalls() []*intent {
 	var all []*intent
-	for _, w := range s.intents {
-		if s.tools[w.tool] {
-			all = append(all, w)
+	for _, it := range s.intents {
+		if s.tools[it.tool] {
+			all = append(all, it)
 		}
 	}
 	return all[min(len(s.calls), len(all)):]
@@ -112,24 +112,24 @@ func (s *dialog) replyToAll() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages came at once, so here are %d answers in one.\n", len(s.intents), len(s.intents))
-	for i, w := range s.intents {
-		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.replyTo(w))
+	for i, it := range s.intents {
+		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.replyTo(it))
 	}
 	return strings.TrimSpace(b.String())
 }
 
 // replyTo answers one message. Its call is the next one, because calls were
 // made in order.
-func (s *dialog) replyTo(w *intent) string {
+func (s *dialog) replyTo(it *intent) string {
 	switch {
-	case w.tool == "" && s.job:
-		return s.jobReply(w)
-	case w.replyFunc != nil:
-		return w.replyFunc(s, w)
-	case w.tool == "":
-		return w.reply
-	case len(s.calls) == 0 || s.calls[0].Name != w.tool:
-		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", w.tool)
+	case it.tool == "" && s.job:
+		return s.jobReply(it)
+	case it.replyFunc != nil:
+		return it.replyFunc(s, it)
+	case it.tool == "":
+		return it.reply
+	case len(s.calls) == 0 || s.calls[0].Name != it.tool:
+		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", it.tool)
 	}
 	result, found := s.results[s.calls[0].ID]
 	if s.calls = s.calls[1:]; !found {
@@ -137,10 +137,10 @@ func (s *dialog) replyTo(w *intent) string {
 	}
 	for _, sign := range []string{"error:", "interrupted:"} {
 		if why, bad := strings.CutPrefix(result, sign); bad {
-			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", w.tool, clip(strings.TrimSpace(why), 400))
+			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", it.tool, clip(strings.TrimSpace(why), 400))
 		}
 	}
-	return w.replyFor(strings.TrimSpace(result))
+	return it.replyFor(strings.TrimSpace(result))
 }
 
 // between returns the text between two marks, or "".

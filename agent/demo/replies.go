@@ -40,21 +40,21 @@ const sayMarkdown = "This is how answers are written:\n\n" +
 const sayNothingAsked = "I am here, but nobody has asked anything. " + sayWho
 
 // echo answers a message that matches no rule.
-func (s *dialog) echo(w *intent) string {
-	if w.text == "" {
+func (s *dialog) echo(it *intent) string {
+	if it.text == "" {
 		return "That message has no text that I can read. " + sayWho
 	}
 	return fmt.Sprintf("You wrote: “%s”. %s\n\nSay “help” for what I can do, or “connect” for how to get a real model.",
-		clip(strings.Join(strings.Fields(w.text), " "), 200), sayWho)
+		clip(strings.Join(strings.Fields(it.text), " "), 200), sayWho)
 }
 
-func (s *dialog) greeting(w *intent) string {
+func (s *dialog) greeting(it *intent) string {
 	hello, again := "Hello", ""
 	if s.earlier > 0 || s.summary != "" {
 		again = " again"
 	}
-	if w.person != "" {
-		again += ", " + w.person
+	if it.person != "" {
+		again += ", " + it.person
 	}
 	hello += again + "! "
 	if s.earlier > 0 {
@@ -83,9 +83,9 @@ func (s *dialog) recap(*intent) string {
 	return b.String()
 }
 
-func (s *dialog) count(w *intent) string {
+func (s *dialog) count(it *intent) string {
 	const most = 300
-	to, _ := w.args["to"].(string)
+	to, _ := it.args["to"].(string)
 	n, _ := strconv.Atoi(to) // at most 6 digits
 	var b strings.Builder
 	for i := range min(n, most) {
@@ -103,12 +103,12 @@ func (s *dialog) count(w *intent) string {
 var reminder = lazily.Compile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us|them)(?: to| of| that)?)\b\s*:?\s*(.+)$`)
 
 // jobReply answers a scheduled check that needs no tool.
-func (s *dialog) jobReply(w *intent) string {
-	if found := reminder.Regexp().FindStringSubmatch(w.text); found != nil {
+func (s *dialog) jobReply(it *intent) string {
+	if found := reminder.Regexp().FindStringSubmatch(it.text); found != nil {
 		return "Reminder: " + unquote(found[1])
 	}
-	if w.text == "" || strings.Contains(strings.ToUpper(w.text), "HEARTBEAT") {
+	if it.text == "" || strings.Contains(strings.ToUpper(it.text), "HEARTBEAT") {
 		return heartbeatOK
 	}
-	return fmt.Sprintf("The scheduled check ran: “%s”. %s", clip(strings.Join(strings.Fields(w.text), " "), 300), sayWho)
+	return fmt.Sprintf("The scheduled check ran: “%s”. %s", clip(strings.Join(strings.Fields(it.text), " "), 300), sayWho)
 }

@@ -19,17 +19,17 @@ type rule struct {
 	// [intent.fill] fills in their placeholders.
 	reply, emptyReply string
 	// replyFunc, if not nil, returns the answer instead.
-	replyFunc func(s *dialog, w *intent) string
+	replyFunc func(s *dialog, it *intent) string
 }
 
 const file = "[\"'`“]?(?P<path>[\\pL\\pN_][\\pL\\pN_./-]*\\.[\\pL\\pN]{1,8})[\"'`”]?"
 
 const (
-	sayFetched = "I fetched {url}. It begins like this:\n\n{beginning}\n\nA real model would read it and answer your question about it; I can only show it."
-	sayWritten = "I wrote that to {path} in the workspace. Say “read {path}” to see it.\n\n{result}"
-	sayList    = "This is in {path}:\n\n{result}"
-	sayFound   = "This was said{query}:\n\n{result}"
-	sayUnsaid  = "Nothing was said{query} in this conversation."
+	sayFetched  = "I fetched {url}. It begins like this:\n\n{beginning}\n\nA real model would read it and answer your question about it; I can only show it."
+	sayWritten  = "I wrote that to {path} in the workspace. Say “read {path}” to see it.\n\n{result}"
+	sayList     = "This is in {path}:\n\n{result}"
+	sayFound    = "This was said{query}:\n\n{result}"
+	sayNotFound = "Nothing was said{query} in this conversation."
 )
 
 // rules are tried in order, and the first match wins. Narrow patterns come
@@ -52,9 +52,9 @@ var rules = []rule{
 		tool: "remember", pattern: `(?is)^(?:please\s+|can you\s+|could you\s+)?remember\b\s*(?:that\b|this\b|:)?\s*:?\s*(?P<text>.+)$`,
 		reply: "{sentence} I will know that “{text}” after a restart, too. Ask “what do you remember?” to see it.",
 	},
-	{tool: "search_history", pattern: `(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
-	{tool: "search_history", pattern: `(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
-	{tool: "search_history", pattern: `(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayUnsaid},
+	{tool: "search_history", pattern: `(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
+	{tool: "search_history", pattern: `(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
+	{tool: "search_history", pattern: `(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
 	{tool: "time", pattern: `(?is)(?:\bwhat(?:'s|’s| is)? (?:the |today's )?(?:current )?(?:time|date|weekday)\b|\bwhat day is\b|\btime is it\b|\btell me the (?:time|date)\b|^(?:time|date|the time)\??$)(?:.*?\bin\s+(?P<zone>[A-Z][a-zA-Z_]+/[A-Z][a-zA-Z_/]+|UTC))?`, reply: "It is {sentence}"},
 
 	{pattern: `(?i)^\W*count (?:up )?to (?P<to>\d{1,6})\b`, replyFunc: (*dialog).count},
@@ -89,10 +89,10 @@ type intent struct {
 
 // matchRule finds the rule for a message.
 func matchRule(text, person string) *intent {
-	w := &intent{rule: &rule{replyFunc: (*dialog).echo}, text: text, person: person}
+	it := &intent{rule: &rule{replyFunc: (*dialog).echo}, text: text, person: person}
 	const most = 4000 // a longer message is not a command
 	if len(text) > most {
-		return w
+		return it
 	}
 	for i, p := range patterns() {
 		found := p.FindStringSubmatch(text)
@@ -106,11 +106,11 @@ func matchRule(text, person string) *intent {
 			}
 		}
 		if needs := rules[i].needs; needs == "" || args[needs] != nil {
-			w.rule, w.args = &rules[i], args
+			it.rule, it.args = &rules[i], args
 			break
 		}
 	}
-	return w
+	return it
 }
 
 // argument converts the text of a group into a tool's argument; "" leaves it
@@ -148,17 +148,17 @@ func argument(name, given string) any {
 var notFolders = []string{"the", "this", "my", "your", "a", "here", "there", "workspace"}
 
 // replyFor returns the answer for a tool's result.
-func (w *intent) replyFor(result string) string {
-	if w.emptyReply != "" && (result == "" || strings.HasPrefix(result, "[nothing")) {
-		return w.fill(w.emptyReply, result)
+func (it *intent) replyFor(result string) string {
+	if it.emptyReply != "" && (result == "" || strings.HasPrefix(result, "[nothing")) {
+		return it.fill(it.emptyReply, result)
 	}
-	return w.fill(w.reply, result)
+	return it.fill(it.reply, result)
 }
 
 // fill replaces the placeholders in text with the arguments and the result.
-func (w *intent) fill(text, result string) string {
+func (it *intent) fill(text, result string) string {
 	shown := func(name string) string {
-		s, _ := w.args[name].(string)
+		s, _ := it.args[name].(string)
 		return clip(s, 200)
 	}
 	path, query := "the workspace", ""
