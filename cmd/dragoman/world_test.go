@@ -99,8 +99,11 @@ func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to storage
 
 func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*httpapi.Client, func(), error) {
 	f.asked++
+	s, now := f.store, func() time.Time { return clock }
+	audit := erasure.Log{Path: f.audit, Now: now}
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: f.store, Jobs: f.jobs, Phones: f, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },
+		Store: httpapi.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Jobs:  f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, Log: audit, Now: now}), Now: now,
 		Info: func() httpapi.Info {
 			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},

@@ -95,7 +95,10 @@ func (d *Daemon) openAdmin() error {
 func (d *Daemon) verbs() http.Handler {
 	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
 	o := httpapi.AdminOptions{
-		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links,
+		Store: httpapi.Store{
+			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
+		},
+		Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links,
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes

@@ -78,9 +78,9 @@ type Status struct {
 	*sessions.Stats
 }
 
-// AdminOptions are what the verbs work with. Store and Info must be set.
+// AdminOptions are what the verbs work with. Store, Eraser and Info must be set.
 type AdminOptions struct {
-	Store sessions.Store
+	Store Store
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
@@ -97,8 +97,7 @@ type AdminOptions struct {
 	// are dropped.
 	Events func(event.Event)
 	// Audit gets two lines for everything that ends or renames something.
-	Audit erasure.Log
-	// Eraser erases. Nil: one that only knows Store and Audit.
+	Audit  erasure.Log
 	Eraser *erasure.Eraser
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -117,9 +116,6 @@ type admin struct{ AdminOptions }
 func Admin(o AdminOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Eraser == nil {
-		o.Eraser = erasure.New(erasure.Options{Store: o.Store, Log: o.Audit, Now: o.Now})
 	}
 	if o.Approve == nil {
 		o.Approve = o.Store.ApprovePairing

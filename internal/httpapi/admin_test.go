@@ -18,6 +18,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +58,14 @@ func filled(t *testing.T) *sqlitetest.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// optionsOf are options for the verbs on s.
+func optionsOf(s *sqlitetest.Store) httpapi.AdminOptions {
+	return httpapi.AdminOptions{
+		Store:  httpapi.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Eraser: erasure.New(erasure.Options{Store: s, Now: now}), Now: now, Info: func() httpapi.Info { return httpapi.Info{} },
+	}
 }
 
 type scheduler struct{ ran []string }
@@ -126,10 +135,9 @@ func serve(t *testing.T, path string, h http.Handler) (stop func()) {
 func TestVerbs(t *testing.T) {
 	jobs := &scheduler{}
 	options := func() httpapi.AdminOptions {
-		return httpapi.AdminOptions{
-			Store: filled(t), Jobs: jobs, Now: now,
-			Info: func() httpapi.Info { return httpapi.Info{Version: "v1", Running: true} },
-		}
+		o := optionsOf(filled(t))
+		o.Jobs, o.Info = jobs, func() httpapi.Info { return httpapi.Info{Version: "v1", Running: true} }
+		return o
 	}
 	clients(t, options, func(t *testing.T, c *httpapi.Client) {
 		t.Run("status", func(t *testing.T) { testStatus(t, c) })
@@ -259,7 +267,7 @@ func testPairings(t *testing.T, c *httpapi.Client) {
 }
 
 func TestBadRequests(t *testing.T) {
-	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+	h := httpapi.Admin(optionsOf(filled(t)))
 	tests := []struct {
 		name, method, target, body string
 		want                       int
@@ -298,7 +306,7 @@ func TestBadRequests(t *testing.T) {
 
 // Scripts send arguments in the query, as docs/sessions.md says.
 func TestAskedInAnAddress(t *testing.T) {
-	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+	h := httpapi.Admin(optionsOf(filled(t)))
 	for target, want := range map[string]int{
 		"/v1/search?query=hello&key=telegram:1&limit=5":               1,
 		"/v1/search?query=hello&from=2125-01-01T00:00:00Z":            0,
@@ -331,19 +339,21 @@ func TestDaemonOfAnotherVersion(t *testing.T) {
 
 // asked notes how many items its queue was asked for.
 type asked struct {
-	*sqlitetest.Store
+	httpapi.Queue
 	items int
 }
 
 func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
 	a.items = limit
-	return a.Store.ListQueue(ctx, limit)
+	return a.Queue.ListQueue(ctx, limit)
 }
 
 // A page has as many items as the request names, up to a thousand.
 func TestPages(t *testing.T) {
-	s := &asked{Store: filled(t)}
-	h := httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }})
+	o := optionsOf(filled(t))
+	s := &asked{Queue: o.Store.Queue}
+	o.Store.Queue = s
+	h := httpapi.Admin(o)
 	for query, want := range map[string]int{"": 100, `{"limit":-1}`: 1, `{"limit":7}`: 7, `{"limit":1000}`: 1000, `{"limit":1001}`: 1000, `{"limit":999999999}`: 1000} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue", strings.NewReader(query)))
@@ -354,7 +364,7 @@ func TestPages(t *testing.T) {
 }
 
 // broken is a store that cannot be read; status answers all the same.
-type broken struct{ *sqlitetest.Store }
+type broken struct{}
 
 func (broken) Check(context.Context) error { return fmt.Errorf("sqlite: check: %w", syscall.ENOSPC) }
 
@@ -363,9 +373,9 @@ func (broken) Stats(context.Context) (sessions.Stats, error) {
 }
 
 func TestStatusOfABrokenStore(t *testing.T) {
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: broken{filled(t)}, Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
-	}))
+	o := optionsOf(filled(t))
+	o.Store.Health, o.Info = broken{}, func() httpapi.Info { return httpapi.Info{Version: "v1"} }
+	c := httpapi.InProcess(httpapi.Admin(o))
 	s, err := c.Status(t.Context())
 	if err != nil || s.Version != "v1" || !strings.Contains(s.Problem, "disk is full") {
 		t.Errorf("Status = %+v, %v", s, err)
@@ -375,7 +385,7 @@ func TestStatusOfABrokenStore(t *testing.T) {
 func TestSocketIsPrivateAndReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dragoman.sock")
-	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+	h := httpapi.Admin(optionsOf(filled(t)))
 
 	// A daemon that was killed leaves its socket behind.
 	dead, err := httpapi.Listen(path)

@@ -52,7 +52,7 @@ func TestAttachedIsNotShown(t *testing.T) {
 	if err := <-journaled; err != nil {
 		t.Fatal(err)
 	}
-	clients(t, func() httpapi.AdminOptions { return httpapi.AdminOptions{Store: s, Now: now} }, func(t *testing.T, c *httpapi.Client) {
+	clients(t, func() httpapi.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *httpapi.Client) {
 		all, err := c.Messages(t.Context(), k, 0, 9)
 		if err != nil {
 			t.Fatal(err)

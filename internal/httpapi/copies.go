@@ -115,7 +115,7 @@ func (c *copyReader) next() (sessions.Record, error) {
 	return sessions.Record{}, io.EOF
 }
 
-// Dump is the Dump of [sessions.Copies].
+// Dump is the Dump of engine.Store.
 func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
 	resp, err := send(ctx, c.copies, http.MethodGet, dumpPath, keys)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	}
 }
 
-// Restore is the Restore of [sessions.Copies].
+// Restore is the Restore of engine.Store.
 func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 	from, to := io.Pipe()
 	var sender sync.WaitGroup

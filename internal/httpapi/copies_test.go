@@ -11,14 +11,12 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
-	"dragoman/sessions/sqlite/sqlitetest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // shelf keeps whole records and nothing else.
 type shelf struct {
-	*sqlitetest.Store
 	records []sessions.Record
 	fails   error // Dump ends with it
 }
@@ -77,8 +75,10 @@ func source(err error, records ...sessions.Record) func() (sessions.Record, erro
 func TestCopies(t *testing.T) {
 	var s *shelf
 	clients(t, func() httpapi.AdminOptions {
-		s = &shelf{Store: filled(t)}
-		return httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }}
+		s = &shelf{}
+		o := optionsOf(filled(t))
+		o.Store.Copies = s
+		return o
 	}, func(t *testing.T, c *httpapi.Client) {
 		ctx := t.Context()
 		want := []sessions.Record{stretch("web:a", 1), stretch("web:b", 2), stretch("web:b", 3)}
@@ -137,8 +137,9 @@ func TestRestoreOfACutCopy(t *testing.T) {
 		"wrong number": `{"messages":{"key":"web:a","messages":[]}}` + "\n" + `{"done":2}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &shelf{Store: filled(t)}
-			h := httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }})
+			s, o := &shelf{}, optionsOf(filled(t))
+			o.Store.Copies = s
+			h := httpapi.Admin(o)
 			if code := post(h, "/v1/sessions/restore", body); code == 200 || len(s.records) != 0 {
 				t.Errorf("status %d, %d records, want a refusal and none", code, len(s.records))
 			}

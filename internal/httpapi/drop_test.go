@@ -47,9 +47,9 @@ func TestDropIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []event.Event
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: s, Now: now, Info: func() httpapi.Info { return httpapi.Info{} }, Events: func(e event.Event) { told = append(told, e) },
-	}))
+	o := optionsOf(s)
+	o.Events = func(e event.Event) { told = append(told, e) }
+	c := httpapi.InProcess(httpapi.Admin(o))
 	defer c.Close()
 	items, err := c.Queue(ctx, 10)
 	if err != nil || len(items) != 3 {

@@ -18,7 +18,10 @@ import (
 func TestErase(t *testing.T) {
 	audit := filepath.Join(t.TempDir(), "audit.log")
 	clients(t, func() httpapi.AdminOptions {
-		return httpapi.AdminOptions{Store: filled(t), Audit: erasure.Log{Path: audit}, Info: func() httpapi.Info { return httpapi.Info{} }, Now: now}
+		s := filled(t)
+		o := optionsOf(s)
+		o.Eraser = erasure.New(erasure.Options{Store: s, Log: erasure.Log{Path: audit}, Now: now})
+		return o
 	}, func(t *testing.T, c *httpapi.Client) {
 		plan, err := c.PlanErase(t.Context(), "telegram:1", true)
 		if err != nil || len(plan.Conversations) != 1 || len(plan.Erasure.Senders) != 0 {
@@ -48,9 +51,9 @@ func TestErase(t *testing.T) {
 func TestStatusWarnsOfAnErasure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "erasing.json")
 	s := filled(t)
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: s, Eraser: erasure.New(erasure.Options{Store: s, File: file}), Info: func() httpapi.Info { return httpapi.Info{} },
-	}))
+	o := optionsOf(s)
+	o.Eraser = erasure.New(erasure.Options{Store: s, File: file})
+	c := httpapi.InProcess(httpapi.Admin(o))
 	defer c.Close()
 	for cut, want := range map[bool]int{false: 0, true: 1} {
 		if cut {
@@ -69,7 +72,7 @@ func TestStatusWarnsOfAnErasure(t *testing.T) {
 // be forgotten.
 func TestFacts(t *testing.T) {
 	s := filled(t)
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s}))
+	c := httpapi.InProcess(httpapi.Admin(optionsOf(s)))
 	defer c.Close()
 	m := channels.Inbound{Key: channels.MustKey("whatsapp:g@g.us"), ID: "1", Text: "hi", Sender: channels.Person{IDs: []string{"800@lid", "+1"}}}
 	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: m}); err != nil {

@@ -19,7 +19,7 @@ func TestPageSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }}))
+	c := httpapi.InProcess(httpapi.Admin(optionsOf(s)))
 	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
 		if list, err := c.Find(t.Context(), sessions.Query{Limit: limit}); err != nil || len(list) != want {
 			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
@@ -52,7 +52,7 @@ func TestTitleOfWhatIsLeft(t *testing.T) {
 		if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "x"}, Answered: true, Append: more}); err != nil {
 			t.Fatal(err)
 		}
-		c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s}))
+		c := httpapi.InProcess(httpapi.Admin(optionsOf(s)))
 		defer c.Close()
 		list, err := c.Find(t.Context(), sessions.Query{Limit: 1})
 		if err != nil || len(list) != 1 {

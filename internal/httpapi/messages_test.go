@@ -23,7 +23,7 @@ func TestPartsOfATranscript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clients(t, func() httpapi.AdminOptions { return httpapi.AdminOptions{Store: s, Now: now} }, func(t *testing.T, c *httpapi.Client) {
+	clients(t, func() httpapi.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *httpapi.Client) {
 		for _, tt := range []struct {
 			after, before string
 			limit         int

@@ -17,7 +17,7 @@ import (
 
 // PublicOptions configure Public. Check must be set.
 type PublicOptions struct {
-	// Check proves that the store can write now (sessions.Store.Check).
+	// Check proves that the store can write now (engine.Store.Check).
 	Check func(context.Context) error
 	// Ready returns why the daemon cannot serve yet, or no longer. nil: it always can.
 	Ready func() error

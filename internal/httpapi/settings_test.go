@@ -14,7 +14,7 @@ import (
 
 // A mistyped key makes no conversation; with New it does.
 func TestSettingsOfNobody(t *testing.T) {
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+	c := httpapi.InProcess(httpapi.Admin(optionsOf(filled(t))))
 	defer c.Close()
 	change := httpapi.Change{Key: channels.MustKey("telegram:typo"), Tag: []string{"a"}}
 	if _, err := c.Configure(t.Context(), change); !errors.Is(err, sessions.ErrNotFound) {
@@ -35,7 +35,7 @@ func TestSettingsOfNobody(t *testing.T) {
 
 // A refused change stores nothing, and so makes no conversation.
 func TestRefusedSettingsAreNotStored(t *testing.T) {
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+	c := httpapi.InProcess(httpapi.Admin(optionsOf(filled(t))))
 	defer c.Close()
 	change := httpapi.Change{Key: channels.MustKey("telegram:new"), New: true}
 	for i := range 60 {
@@ -61,7 +61,7 @@ func TestSettingsBeforeTheFirstTurn(t *testing.T) {
 			if _, err := store.Accept(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
-			c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: store}))
+			c := httpapi.InProcess(httpapi.Admin(optionsOf(store)))
 			defer c.Close()
 			now, err := c.Configure(t.Context(), httpapi.Change{Key: key, Tag: []string{"a"}})
 			if err != nil || len(now.Tags) != 1 {
@@ -107,7 +107,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"a prompt too long", httpapi.Change{System: &prompt}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+			c := httpapi.InProcess(httpapi.Admin(optionsOf(filled(t))))
 			defer c.Close()
 			tt.change.Key = channels.MustKey("telegram:1")
 			_, err := c.Configure(t.Context(), tt.change)
