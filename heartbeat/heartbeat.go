@@ -53,8 +53,8 @@ var never = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 // ErrUnknown is returned for a job that is not configured.
 var ErrUnknown = errors.New("no such job")
 
-// Ledger is the durable calendar of jobs. It is the writing half of
-// sessions.Jobs, whose comments are the contract.
+// Ledger is the durable calendar of jobs. It has no types of
+// package sessions, and yet the store is one.
 type Ledger interface {
 	// NextDue is when job is due next; false if it was never planned.
 	NextDue(ctx context.Context, job string) (time.Time, bool, error)

@@ -9,14 +9,10 @@ import (
 	"dragoman/channels"
 	"dragoman/heartbeat"
 	"dragoman/internal/testkit"
-	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
-var (
-	_ heartbeat.Ledger = sessions.Jobs(nil)
-	_ heartbeat.Ledger = (*sqlitetest.Store)(nil)
-)
+var _ heartbeat.Ledger = (*sqlitetest.Store)(nil)
 
 func cronJob(cron, zone string) heartbeat.Job {
 	return heartbeat.Job{Name: "j", Cron: cron, TimeZone: zone, Target: channels.MustKey("telegram:7"), Prompt: "p"}

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"time"
 
 	"dragoman/channels"
@@ -68,32 +67,6 @@ type DayCount struct {
 	Usage         Usage  `json:"usage"`
 }
 
-// Catalog finds conversations and keeps their settings.
-type Catalog interface {
-	// Find returns conversations, the most recently updated first, ties by key.
-	Find(ctx context.Context, q Query) ([]Conversation, error)
-	// Conversation returns one. Errors: ErrNotFound.
-	Conversation(ctx context.Context, k channels.Key) (Conversation, error)
-	// Configure calls change with the conversation's settings and stores the
-	// result, in one step. If change returns an error, nothing is stored. change must
-	// be quick, must not call a store, and may be called twice. Configure creates a
-	// missing conversation. It does not count as an update of the conversation.
-	Configure(ctx context.Context, k channels.Key, change func(*Settings) error) error
-	// Generations lists those of k, oldest first. Errors: ErrNotFound.
-	Generations(ctx context.Context, k channels.Key) ([]Generation, error)
-	// SearchAll finds messages by words in their content: those with the most words
-	// of the query first, ties by time, the latest first. It skips results of
-	// HistoryTool. If the different words of a message exceed one mebibyte together,
-	// only the first mebibyte is searched.
-	SearchAll(ctx context.Context, s Search) ([]Found, error)
-	// Days counts messages by day, oldest first, and omits days without any. from
-	// and to (exclusive) are truncated to UTC days.
-	Days(ctx context.Context, from, to time.Time) ([]DayCount, error)
-	// Top returns the conversations that have used the most tokens (input and
-	// output) since they began, most first.
-	Top(ctx context.Context, limit int) ([]Conversation, error)
-}
-
 // Erasure names what to erase for good.
 type Erasure struct {
 	// Keys lose everything: transcript, summaries, settings, inbox, outbox,
@@ -139,33 +112,4 @@ type Erased struct {
 // Empty reports whether the erasure removed nothing.
 func (e Erased) Empty() bool {
 	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
-}
-
-// Lifetime deletes conversations or joins two.
-type Lifetime interface {
-	// Expire deletes, as Archive.Delete does, at most limit conversations that were
-	// last updated before the given time, oldest first, and returns their keys. It
-	// keeps a conversation with a waiting message, an unfinished delivery or a live
-	// claim. If it finds fewer than limit, it also deletes the old, finished rows of
-	// keys without a conversation, limit keys a step, and does not return those keys.
-	// So a call that returns fewer than limit keys has left nothing to expire. Keys
-	// returned with an error are deleted, too.
-	//
-	// An update before 2020 comes from a clock that had not been set, or from another
-	// program, so its age is unknown. If before is later than 2020, Expire treats such
-	// a conversation as updated now.
-	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
-	// Erase erases in one step. With a local store it returns when the bytes are
-	// gone from the store's files, free pages and logs included. Deduplication ids of
-	// erased messages are kept as hashes, because a network may deliver them again. If
-	// Erase returns counts with an error, the rows are gone, but traces may be left in
-	// the store's files. Then call it again, and delete Erased.Files: a second call
-	// cannot name them.
-	Erase(ctx context.Context, e Erasure) (Erased, error)
-	// Join puts everything of from before everything of to, with new seqs, as one
-	// generation: that of to. Waiting messages and unsent deliveries move too, in
-	// order. The summary of from is kept if to has none. A summary of to is dropped,
-	// because it does not cover the messages that are now before it. Running turns of
-	// both are fenced and run again. If from is empty, Join does nothing.
-	Join(ctx context.Context, from, to channels.Key) error
 }

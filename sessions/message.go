@@ -19,7 +19,7 @@ const (
 )
 
 // HistoryTool is the name of the tool that searches its own conversation. No
-// search finds its results: see [Catalog.SearchAll].
+// search finds its results: see engine.Store.SearchAll.
 const HistoryTool = "search_history"
 
 // AttachmentTool is the name of the tool that reads files sent in its own

@@ -63,7 +63,7 @@ type Entry struct {
 	Replies []Reply
 }
 
-// Outcome is what [Inbox.Accept] did with an entry.
+// Outcome is what Accept did with an entry.
 type Outcome string
 
 // The outcomes of Accept.
@@ -86,7 +86,7 @@ const (
 	Unknown Outcome = "unknown"
 )
 
-// Acceptance is the answer of [Inbox.Accept].
+// Acceptance is the answer of Accept.
 type Acceptance struct {
 	Outcome Outcome
 	// Seq is the message's number, or that of the waiting message it changed.

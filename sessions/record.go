@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"time"
 
 	"dragoman/channels"
@@ -102,22 +101,7 @@ type JobRecord struct {
 	Due time.Time `json:"due"`
 }
 
-// Copies moves whole stores and single conversations.
-type Copies interface {
-	// Dump passes every record of the store to emit, in an order that depends on the
-	// content alone, and stops at emit's first error, which it returns. With keys, it
-	// passes only the records of those conversations. It reads one snapshot of the
-	// store.
-	Dump(ctx context.Context, keys []channels.Key, emit func(Record) error) error
-	// Restore stores all records that next returns until io.EOF, or none of them.
-	// It does not merge: if the store already has one of the conversations or its
-	// queue, it returns ErrConflict, naming the key. Delivery ids, seqs and generation
-	// ids are kept; missing or taken generation ids are replaced by new ones. Waiting
-	// messages wait again. Restore returns how much was new.
-	Restore(ctx context.Context, next func() (Record, error)) (Restored, error)
-}
-
-// Restored counts what a [Copies.Restore] added to the store.
+// Restored counts what a restore added to the store.
 type Restored struct {
 	// Conversations counts keys, each with all that belongs to it.
 	Conversations int `json:"conversations"`

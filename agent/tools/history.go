@@ -11,8 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Searcher finds messages in the full transcript of one conversation.
-// [sessions.Store] is one.
+// Searcher finds messages in the full transcript of one conversation. The store is
+// one.
 type Searcher interface {
 	// Lookup finds messages of k by words in their content.
 	Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error)

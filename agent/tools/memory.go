@@ -12,7 +12,7 @@ import (
 	"dragoman/sessions"
 )
 
-// Facts stores what is remembered beyond any conversation. [sessions.Facts] is one.
+// Facts stores what is remembered beyond any conversation. The store is one.
 type Facts interface {
 	// Remember stores text in scope.
 	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)

@@ -14,11 +14,12 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 var (
-	_ tools.Facts    = sessions.Facts(nil)
-	_ tools.Searcher = sessions.Store(nil)
+	_ tools.Facts    = (*sqlitetest.Store)(nil)
+	_ tools.Searcher = (*sqlitetest.Store)(nil)
 )
 
 var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)

@@ -75,7 +75,7 @@ type Daemon struct {
 	log     *slog.Logger
 
 	state     *storage.Dir
-	store     sessions.Store
+	store     filing
 	peers     sessions.Peers // nil: the store has one node
 	files     *media.Store   // of messages
 	eraser    *erasure.Eraser
@@ -198,13 +198,13 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 		return err
 	}
 	d.onClose("the store", store.Close)
-	d.peers, _ = store.(sessions.Peers)
+	d.peers, _ = store.Backend().(sessions.Peers)
 	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
 	}
 	d.onClose("the files", d.files.Close)
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
-	d.store = filing{wrapStore(store), d.files, d.kept}
+	d.store = filing{crashStore{store}, d.files, d.kept}
 	return nil
 }
 
@@ -228,7 +228,7 @@ func (d *Daemon) openModel(ctx context.Context) error {
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
-	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.peers, d.log, d.opts.Only...); err != nil {
+	if d.channels, err = buildChannels(d.cfg, feedOf(d.store.Feed), d.files, d.peers, d.log, d.opts.Only...); err != nil {
 		return err
 	}
 	d.links = linking.New(d.findLinkable)
@@ -252,7 +252,9 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	messages, bytes := gateway.HistoryFor(window)
 	d.turns = maxTurns(d.cfg, d.models.IsLocal(), memoryLimit())
-	d.gateway, err = gateway.New(d.store, d.agent, d.channels.bindings, gateway.Options{
+	d.gateway, err = gateway.New(gateway.Store{
+		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: d.store,
+	}, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),

@@ -22,9 +22,15 @@ import (
 // mostHeartbeatFile bounds HEARTBEAT.md, in bytes.
 const mostHeartbeatFile = 64 << 10
 
+// calendar is the store, as far as jobs are concerned.
+type calendar interface {
+	heartbeat.Ledger
+	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
+}
+
 // beats are the jobs of the current configuration. A reload replaces them.
 type beats struct {
-	store     sessions.Jobs
+	store     calendar
 	workspace *tools.Workspace // nil if idle
 	log       *slog.Logger
 	count     func(job, outcome string, n int) // of occurrences, for the metrics
@@ -40,7 +46,7 @@ type plan struct {
 	replaced chan struct{} // closed when there is a newer plan
 }
 
-func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
+func newBeats(cfg *config.Config, store calendar, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
 	b := &beats{store: store, workspace: w, log: log}
 	if b.count = func(string, string, int) {}; count != nil {
 		b.count = count.Heartbeats

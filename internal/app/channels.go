@@ -34,7 +34,7 @@ type adapters struct {
 
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
-func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, peers sessions.Peers, log *slog.Logger, only ...string) (*adapters, error) {
+func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers sessions.Peers, log *slog.Logger, only ...string) (*adapters, error) {
 	a := &adapters{linked: map[string]channels.Linker{}, files: files, peers: peers}
 	var errs []error
 	for _, name := range cfg.Active() {
@@ -42,7 +42,7 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, p
 		if len(only) > 0 && !slices.Contains(only, c.Type) {
 			continue
 		}
-		ch, err := a.build(name, c, cfg, feeds, log)
+		ch, err := a.build(name, c, cfg, feed, log)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("app: channel %s: %w", name, err))
 			continue
@@ -57,7 +57,7 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, p
 	return a, errors.Join(errs...)
 }
 
-func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (channels.Channel, error) {
+func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed live.Feed, log *slog.Logger) (channels.Channel, error) {
 	switch c.Type {
 	case config.TypeTelegram:
 		return buildTelegram(name, c.Telegram, a.peers != nil, log)
@@ -73,19 +73,19 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	case config.TypeWeb:
 		hub, err := a.buildLive(name, live.Options{
 			Room: live.PageRoom, Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded",
-		}, cfg, feeds, log)
+		}, cfg, feed, log)
 		a.web = hub
 		return hub, err
 	case config.TypeCLI:
-		hub, err := a.buildLive(name, live.Options{Room: terminal.Room}, cfg, feeds, log)
+		hub, err := a.buildLive(name, live.Options{Room: terminal.Room}, cfg, feed, log)
 		a.terminal = hub
 		return hub, err
 	}
 	return nil, fmt.Errorf("unknown type %q", c.Type)
 }
 
-func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (*live.Hub, error) {
-	o.Name, o.Feed, o.MaxText, o.Broadcast, o.Logger = name, feedOf(feeds), int(cfg.Queue.MaxMessageBytes), a.others(name), log
+func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feed live.Feed, log *slog.Logger) (*live.Hub, error) {
+	o.Name, o.Feed, o.MaxText, o.Broadcast, o.Logger = name, feed, int(cfg.Queue.MaxMessageBytes), a.others(name), log
 	return live.New(o)
 }
 
@@ -156,9 +156,9 @@ func ircTLS(c *config.IRC) (*tls.Config, error) {
 
 // feedOf converts the store's feed for the live channels, which do not know the
 // store.
-func feedOf(feeds sessions.Feeds) live.Feed {
+func feedOf(read func(context.Context, channels.Key, int64, int) ([]sessions.FeedItem, error)) live.Feed {
 	return func(ctx context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
-		list, err := feeds.Feed(ctx, k, before, limit)
+		list, err := read(ctx, k, before, limit)
 		items := make([]live.Item, 0, len(list))
 		for _, it := range list {
 			item := live.Item{

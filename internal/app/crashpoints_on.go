@@ -13,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // crashPoint kills this process, as kill -9 would, when it is passed for the n-th
@@ -55,9 +56,8 @@ func around(step string, f func() error) error {
 
 func passPoint(name string) { crashPoint.pass(name) }
 
-func wrapStore(s sessions.Store) sessions.Store { return crashStore{s} }
-
-type crashStore struct{ sessions.Store }
+// crashStore is the store with points before and after its steps.
+type crashStore struct{ *engine.Store }
 
 func (s crashStore) Accept(ctx context.Context, e sessions.Entry) (got sessions.Acceptance, err error) {
 	err = around("accept", func() error { got, err = s.Store.Accept(ctx, e); return err })

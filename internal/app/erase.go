@@ -8,7 +8,6 @@ import (
 	"dragoman/internal/event"
 	"dragoman/internal/media"
 	"dragoman/internal/storage"
-	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
 
@@ -19,7 +18,7 @@ func auditLog(state *storage.Dir) erasure.Log {
 
 // newEraser makes the eraser of store, whose type is used. It emits an event for
 // each erased conversation.
-func newEraser(store sessions.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
+func newEraser(store erasure.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
 	return erasure.New(erasure.Options{
 		Store: store, Log: auditLog(state), File: state.File(storage.ErasingName), FileName: media.Name,
 		Leftovers: func() ([]string, error) { return storage.Leftovers(state.Path, used) },

@@ -7,17 +7,20 @@ import (
 
 	"dragoman/agent"
 	"dragoman/internal/media"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
-// Filing is a store that forgets the files of what it forgets.
-func Filing(s sessions.Store, files *media.Store) sessions.Store { return filing{s, files, nil} }
+// FilingStore is a store that forgets the files of what it forgets. The Store in it
+// forgets none, as if there was a crash.
+type FilingStore = filing
 
-// Unfiled is the store below: it forgets no files, as if there was a crash.
-func Unfiled(s sessions.Store) sessions.Store { return s.(filing).Store }
+// Filing makes one.
+func Filing(s *engine.Store, files *media.Store) FilingStore {
+	return filing{crashStore{s}, files, nil}
+}
 
 // Tidy removes files that nothing names, as once a day.
-func Tidy(ctx context.Context, s sessions.Store, files *media.Store, now time.Time) (int, error) {
+func Tidy(ctx context.Context, s FilingStore, files *media.Store, now time.Time) (int, error) {
 	return tidy(ctx, s, files, now.Add(-tidyAge))
 }
 

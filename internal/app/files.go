@@ -11,18 +11,18 @@ import (
 	"dragoman/sessions"
 )
 
-// filing wraps a Store and deletes the attachments of everything that the store
+// filing wraps the store and deletes the attachments of everything that the store
 // deletes. The store deletes first: a crash in between leaves files without
 // messages, which the repeated request removes, instead of messages without files.
 type filing struct {
-	sessions.Store
+	crashStore
 	files *media.Store
 	kept  *channelErasers // nil: no channel keeps data
 }
 
 // Delete also removes the conversation's files.
 func (f filing) Delete(ctx context.Context, k channels.Key) error {
-	err := f.Store.Delete(ctx, k)
+	err := f.crashStore.Delete(ctx, k)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return err
 	}
@@ -31,7 +31,7 @@ func (f filing) Delete(ctx context.Context, k channels.Key) error {
 
 // Expire also removes the files of the conversations that it deletes.
 func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error) {
-	keys, err := f.Store.Expire(ctx, before, limit)
+	keys, err := f.crashStore.Expire(ctx, before, limit)
 	errs := []error{err}
 	for _, k := range keys {
 		errs = append(errs, f.files.Remove(k))
@@ -43,11 +43,11 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 // conversations, so that a crash in between loses none.
 func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 	if from.Channel() != to.Channel() {
-		return f.Store.Join(ctx, from, to)
+		return f.crashStore.Join(ctx, from, to)
 	}
 	err := f.files.Share(from, to)
 	if err == nil {
-		err = f.Store.Join(ctx, from, to)
+		err = f.crashStore.Join(ctx, from, to)
 	}
 	if err == nil {
 		err = f.files.Join(from, to)
@@ -73,8 +73,8 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.
 // erase erases from the store, removes the files and returns their names.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	passPoint("erase.noted")
-	erased, err := f.Store.Erase(ctx, e)
-	if keeper, ok := f.Store.(interface{ Kept() []string }); ok && !erased.Empty() {
+	erased, err := f.crashStore.Erase(ctx, e)
+	if keeper, ok := f.Backend().(interface{ Kept() []string }); ok && !erased.Empty() {
 		erased.Left = keeper.Kept()
 	}
 	passPoint("erase.store")
@@ -126,12 +126,12 @@ func (d *Daemon) tidyFiles(ctx context.Context) {
 	}
 }
 
-func tidy(ctx context.Context, store sessions.Store, files *media.Store, before time.Time) (int, error) {
+func tidy(ctx context.Context, store filing, files *media.Store, before time.Time) (int, error) {
 	return files.Tidy(ctx, before, transcripts{store})
 }
 
 // transcripts say which files messages name.
-type transcripts struct{ store sessions.Store }
+type transcripts struct{ store filing }
 
 // Exists implements [media.Transcripts].
 func (t transcripts) Exists(ctx context.Context, k channels.Key) (bool, error) {

@@ -69,7 +69,7 @@ func TestDeleteRemovesFiles(t *testing.T) {
 // cabinet is a store with conversations that have a file each.
 type cabinet struct {
 	t     *testing.T
-	store sessions.Store
+	store app.FilingStore
 	files *media.Store
 	now   time.Time
 	all   []string
@@ -200,7 +200,7 @@ func TestFilesThatNothingNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.all = append(c.all, stray.File)
-	if err := app.Unfiled(c.store).Delete(t.Context(), channels.MustKey("net:1")); err != nil {
+	if err := c.store.Store.Delete(t.Context(), channels.MustKey("net:1")); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := app.Tidy(t.Context(), c.store, c.files, time.Now().Add(23*time.Hour)); n != 0 || err != nil {

@@ -13,23 +13,26 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/media"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/erasure"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
-// spoiled is a store whose Erase leaves traces or fails.
+// spoiled is a backend that changes nothing, or leaves traces of what is erased.
 type spoiled struct {
-	sessions.Store
+	rows.Backend
 	before, after error
 }
 
-func (s spoiled) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
+func (s spoiled) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
 	if s.before != nil {
-		return sessions.Erased{}, s.before
+		return s.before
 	}
-	got, err := s.Store.Erase(ctx, e)
-	return got, errors.Join(err, s.after)
+	return s.Backend.Update(ctx, keys, f)
 }
+
+func (s spoiled) Scrub(context.Context, []channels.Key) error { return s.after }
 
 // A person's picture goes with the person, also while the message waits, and
 // also if the store's own files could not be wiped at once: nothing else would
@@ -54,9 +57,7 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer files.Close()
-			test.spoil.Store = sqlitetest.Open(t, nil)
-			s := app.Filing(test.spoil, files)
-			defer s.Close()
+			s := app.Filing(sqlitetest.Open(t, nil), files)
 			in := channels.Inbound{
 				Key: channels.MustKey("telegram:-7"), ID: "1", Text: "see", Sender: channels.Person{IDs: []string{"71"}, Name: "ann"},
 				Attachments: []channels.Attachment{{Kind: channels.AttachmentImage, Ref: "r"}},
@@ -72,8 +73,10 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 				t.Fatalf("Keep = %+v, %v", a, err)
 			}
 			if test.answered {
-				answer(t, s, in, a)
+				answer(t, s.Store, in, a)
 			}
+			test.spoil.Backend = s.Backend()
+			s = app.Filing(engine.New(test.spoil, "spoiled", nil), files)
 			got, err := erasure.New(erasure.Options{Store: s, FileName: media.Name}).Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "71"}}})
 			if test.gone != slices.Equal(got.Files, []string{a.File}) {
 				t.Errorf("Erase names the files %v, and removed %s: %v", got.Files, a.File, test.gone)
@@ -89,7 +92,7 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 }
 
 // answer runs the turn of in.
-func answer(t *testing.T, s sessions.Store, in channels.Inbound, a channels.Attachment) {
+func answer(t *testing.T, s *engine.Store, in channels.Inbound, a channels.Attachment) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.Run(ctx, func(ctx context.Context, c sessions.Claim) error {
@@ -117,7 +120,6 @@ func TestJoinMovesFiles(t *testing.T) {
 	}
 	defer files.Close()
 	s := app.Filing(sqlitetest.Open(t, nil), files)
-	defer s.Close()
 	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
 	in := channels.Inbound{Key: from, ID: "1", Attachments: []channels.Attachment{{Ref: "r"}}}
 	if _, err := s.Accept(ctx, sessions.Entry{Inbound: in}); err != nil {
@@ -145,9 +147,9 @@ func TestJoinMovesFiles(t *testing.T) {
 }
 
 // dying is a store that never gets to join anything.
-type dying struct{ sessions.Store }
-
-func (dying) Join(context.Context, channels.Key, channels.Key) error { return errDied }
+func dying(s *engine.Store) *engine.Store {
+	return engine.New(spoiled{Backend: s.Backend(), before: errDied}, "dying", nil)
+}
 
 var errDied = errors.New("the process died")
 
@@ -171,13 +173,13 @@ func TestJoinCutOff(t *testing.T) {
 				}
 				c.kept(when, want...)
 			}
-			store := app.Unfiled(c.store)
+			store := c.store.Store
 			later("before")
-			if err := app.Filing(dying{store}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+			if err := app.Filing(dying(store), c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
 				t.Fatalf("Join = %v", err)
 			}
 			later("the store was not joined")
-			if err := app.Filing(dying{store}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+			if err := app.Filing(dying(store), c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
 				t.Fatalf("Join = %v", err)
 			}
 			if err := store.Join(t.Context(), from, to); err != nil {
@@ -201,7 +203,7 @@ func TestEraseInAJoin(t *testing.T) {
 	c := newCabinet(t)
 	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
 	c.file(from.String(), "800@lid", "1", false)
-	if err := app.Filing(dying{app.Unfiled(c.store)}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+	if err := app.Filing(dying(c.store.Store), c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
 		t.Fatalf("Join = %v", err)
 	}
 	if _, err := c.store.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "800@lid"}}}); err != nil {

@@ -15,6 +15,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 )
 
@@ -159,7 +160,7 @@ func TestCase48FieldsOfOthersInExports(t *testing.T) {
 }
 
 // written is an export of k.
-func written(t *testing.T, s sessions.Store, format exchange.Format, k channels.Key) string {
+func written(t *testing.T, s *engine.Store, format exchange.Format, k channels.Key) string {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := exchange.NewWriter(&b, format, exchange.WriterOptions{})

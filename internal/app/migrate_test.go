@@ -15,6 +15,7 @@ import (
 
 	"dragoman/internal/storage"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
@@ -22,9 +23,9 @@ import (
 )
 
 // at opens the store at a place of the tests' own.
-func at(t *testing.T, p storage.Location) sessions.Store {
+func at(t *testing.T, p storage.Location) *engine.Store {
 	t.Helper()
-	var s sessions.Store
+	var s *engine.Store
 	var err error
 	switch p.Type {
 	case "sqlite":
@@ -46,7 +47,7 @@ func lines(t *testing.T, p storage.Location) []string {
 	return dumpOf(t, s)
 }
 
-func dumpOf(t *testing.T, s sessions.Store) (all []string) {
+func dumpOf(t *testing.T, s *engine.Store) (all []string) {
 	t.Helper()
 	err := s.Dump(t.Context(), nil, func(r sessions.Record) error {
 		b, err := json.Marshal(r)

@@ -10,26 +10,27 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
 )
 
-// stuck is a store that does not answer.
-type stuck struct{ sessions.Store }
+// stuck is a backend that does not answer.
+type stuck struct{ rows.Backend }
 
 func (stuck) Check(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// well is a store that answers.
-type well struct{ sessions.Store }
+// well is a backend that answers.
+type well struct{ rows.Backend }
 
 func (well) Check(context.Context) error { return nil }
 
 // The watchdog is fed by a store that answers, and by no other: the service
 // manager restarts a daemon that makes no progress.
 func TestWatchdog(t *testing.T) {
-	for name, store := range map[string]sessions.Store{"well": well{}, "stuck": stuck{}} {
+	for name, backend := range map[string]rows.Backend{"well": well{}, "stuck": stuck{}} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unixgram"})
 			if err != nil {
@@ -40,7 +41,7 @@ func TestWatchdog(t *testing.T) {
 			t.Setenv("WATCHDOG_USEC", strconv.Itoa(int((150 * time.Millisecond).Microseconds())))
 			ctx, stop := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			defer stop()
-			(&Daemon{store: store, log: slog.New(slog.DiscardHandler)}).watch(ctx)
+			(&Daemon{store: filing{crashStore: crashStore{engine.New(backend, name, nil)}}, log: slog.New(slog.DiscardHandler)}).watch(ctx)
 			if err := conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}

@@ -50,9 +50,9 @@ var Table = []Rule{
 	{Package: "sessions/spool"},
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
-	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "internal/testkit"}},
+	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/engine", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
-	{Package: "sessions/sqlite/sqlitetest", ForTests: true, Imports: []string{"sessions/sqlite"}},
+	{Package: "sessions/sqlite/sqlitetest", ForTests: true, Imports: []string{"sessions/engine", "sessions/sqlite"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},

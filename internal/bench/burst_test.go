@@ -18,6 +18,7 @@ import (
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/gateway"
 	"dragoman/internal/metrics"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 
 	"go.mau.fi/whatsmeow/store/sqlstore"
@@ -33,7 +34,7 @@ type arrivals struct {
 	tb       testing.TB
 	server   *wasim.Server
 	ann      *wasim.Contact
-	store    *sqlite.Store
+	store    *engine.Store
 	accepted chan struct{} // one token for each message that the store has
 	wrong    atomic.Int64  // those that it refused, or had
 }
@@ -89,7 +90,7 @@ func newArrivals(tb testing.TB, dir string) *arrivals {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, err := gateway.New(a.store, silent{ag}, []gateway.Binding{{Channel: ch, Allow: []string{a.ann.Number()}}}, gateway.Options{
+	g, err := gateway.New(storeOf(a.store), silent{ag}, []gateway.Binding{{Channel: ch, Allow: []string{a.ann.Number()}}}, gateway.Options{
 		RatePerMinute: -1, MaxWaiting: 1 << 20, DrainLimit: time.Millisecond, Observer: counting{metrics.New("bench", ""), a},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
@@ -46,7 +47,7 @@ func TestBenchStoreFiles(t *testing.T) {
 	}
 }
 
-func openFiles(t *testing.T, state string) *file.Store {
+func openFiles(t *testing.T, state string) *engine.Store {
 	t.Helper()
 	store, err := file.Open(t.Context(), filepath.Join(state, "sessions"), file.Options{})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -70,7 +71,7 @@ func measureInside(t *testing.T, state string, pairs int) (long, young inside) {
 
 // insideTurn does what the gateway does with the store, as far as the length
 // of a conversation could matter to it.
-func insideTurn(ctx context.Context, store *sqlite.Store, c sessions.Claim, took *inside) error {
+func insideTurn(ctx context.Context, store *engine.Store, c sessions.Claim, took *inside) error {
 	p, err := store.Pending(ctx, c, 1)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -111,9 +112,14 @@ func measureStarts(t *testing.T, bin, big string, r *storeReport) {
 	}
 }
 
+// storeOf is all of s for a gateway.
+func storeOf(s *engine.Store) gateway.Store {
+	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s}
+}
+
 // measureStore times single operations, each on a conversation chosen at
 // random, one after the other. It closes the store.
-func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
+func measureStore(t *testing.T, store *engine.Store, r *storeReport) {
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -166,7 +172,7 @@ func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
 }
 
 // page lists fifty and returns the place where they end.
-func (r *storeReport) page(t *testing.T, store sessions.Store, after *sessions.Cursor) sessions.Cursor {
+func (r *storeReport) page(t *testing.T, store *engine.Store, after *sessions.Cursor) sessions.Cursor {
 	list, err := store.Find(t.Context(), sessions.Query{After: after, Limit: 50})
 	if err != nil || len(list) != 50 {
 		t.Fatalf("Find = %d conversations, %v", len(list), err)
@@ -210,7 +216,7 @@ func measureTurns(t *testing.T, state string, r *storeReport) {
 		t.Fatal(err)
 	}
 	net := &loop{intake: make(chan channels.Intake, 1), sent: make(chan time.Time, 1)}
-	g, err := gateway.New(store, ag, []gateway.Binding{{Channel: net, Allow: []string{"*"}}}, gateway.Options{RatePerMinute: -1, Partial: true})
+	g, err := gateway.New(storeOf(store), ag, []gateway.Binding{{Channel: net, Allow: []string{"*"}}}, gateway.Options{RatePerMinute: -1, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

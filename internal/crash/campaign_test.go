@@ -15,7 +15,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // steps are the named moments at which the daemon can be told to die.
@@ -49,7 +49,7 @@ type campaign struct {
 	store  string
 	// channel is the network's, as in keys.
 	channel string
-	open    func() sessions.Store
+	open    func() *engine.Store
 	people  people
 	talk    talk
 	unrest
@@ -111,7 +111,7 @@ func changed(api *botapi.Server, chat int64) (times []time.Time) {
 func (c *campaign) prepare(t *testing.T, store, channel string) {
 	t.Helper()
 	c.t, c.store, c.bin = t, store, build(t)
-	c.open = func() sessions.Store {
+	c.open = func() *engine.Store {
 		store, _ := openStore(t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
 		return store
 	}

@@ -20,7 +20,7 @@ import (
 	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 )
 
@@ -125,7 +125,7 @@ func (c *cluster) model(*agenttest.Request) agenttest.Reply {
 }
 
 // open opens the database for a look, while no node runs.
-func (c *cluster) open() sessions.Store {
+func (c *cluster) open() *engine.Store {
 	store, err := postgres.Open(c.t.Context(), c.primary.URL(database), postgres.Options{})
 	if err != nil {
 		c.t.Fatal(err)

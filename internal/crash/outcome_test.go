@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/rules"
 	"dragoman/sessions/sqlite"
@@ -36,7 +37,7 @@ type request struct {
 }
 
 // openStore opens the store of a state directory, which no daemon has.
-func openStore(t *testing.T, state, kind string) (store sessions.Store, path string) {
+func openStore(t *testing.T, state, kind string) (store *engine.Store, path string) {
 	t.Helper()
 	var err error
 	if kind == "file" {

@@ -67,7 +67,7 @@ func TestAskIsToldWhatTheChatIs(t *testing.T) {
 		if sent := strings.Join(w.net.texts("1"), "\n"); strings.Count(sent, want) != 1 {
 			t.Errorf("the chat was sent %q, want %q in it", sent, want)
 		}
-		again, err := gateway.New(w.mem, w.agent, []gateway.Binding{b}, o)
+		again, err := gateway.New(w.store, w.agent, []gateway.Binding{b}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

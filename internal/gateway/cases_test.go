@@ -90,7 +90,8 @@ func TestCase52DuplicateAfterRestart(t *testing.T) {
 		w.expect("1", "echo hello")
 		b := gateway.Binding{Channel: newNetwork("net"), Allow: []string{"1"}}
 		w.close()
-		again, err := gateway.New(&restarted{Store: w.store}, w.agent, []gateway.Binding{b}, gateway.Options{Observer: w.seen})
+		w.store.Work = restarted{w.store.Work}
+		again, err := gateway.New(w.store, w.agent, []gateway.Binding{b}, gateway.Options{Observer: w.seen})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,9 +120,9 @@ func TestCase52DuplicateAfterRestart(t *testing.T) {
 
 // restarted is a store whose dispatcher has ended once already; a store's Run
 // is called once in its life.
-type restarted struct{ gateway.Store }
+type restarted struct{ gateway.Work }
 
-func (*restarted) Run(ctx context.Context, _ sessions.Handler) error {
+func (restarted) Run(ctx context.Context, _ sessions.Handler) error {
 	<-ctx.Done()
 	return nil
 }

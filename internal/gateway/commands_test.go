@@ -209,20 +209,21 @@ func TestTitleRepeated(t *testing.T) {
 
 // slowly is a store that takes time over everything that ends a turn.
 type slowly struct {
-	gateway.Store
+	gateway.Work
+	gateway.Inbox
 	commit, stop time.Duration
 }
 
 func (s slowly) CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error {
 	time.Sleep(s.commit)
-	return s.Store.CommitTurn(ctx, c, t)
+	return s.Work.CommitTurn(ctx, c, t)
 }
 
 func (s slowly) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
 	if e.Control == sessions.ControlStop {
 		time.Sleep(s.stop)
 	}
-	return s.Store.Accept(ctx, e)
+	return s.Inbox.Accept(ctx, e)
 }
 
 // TestStopBesideTheCommit: an answer that is being stored is not stopped as
@@ -237,7 +238,10 @@ func TestStopBesideTheCommit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store = slowly{w.mem, tt.commit, tt.stop} })
+				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+					s := slowly{w.mem, w.mem, tt.commit, tt.stop}
+					w.store.Work, w.store.Inbox = s, s
+				})
 				w.agent.run = streaming("one", "two", "three")
 				w.say("1", "count")
 				time.Sleep(tt.after)

@@ -20,7 +20,6 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
-	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 // noting is a real agent whose Summarize can be watched and held up.
@@ -283,10 +282,10 @@ func TestCase21OneSummaryAtATime(t *testing.T) {
 }
 
 // forgetful is a store that silently loses messages after a summary.
-type forgetful struct{ *sqlitetest.Store }
+type forgetful struct{ gateway.Conversations }
 
 func (f forgetful) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
-	h, err := f.Store.History(ctx, k, limit)
+	h, err := f.Conversations.History(ctx, k, limit)
 	if h.Summary != nil && len(h.Messages) > 3 {
 		h.Messages = h.Messages[2:]
 	}
@@ -300,7 +299,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 		lie  change
 		want string
 	}{
-		"the store": {func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store = forgetful{w.mem} }, "2"},
+		"the store": {func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store.Conversations = forgetful{w.mem} }, "2"},
 		"the agent": {func(w *world, _ *gateway.Binding, _ *gateway.Options) {
 			w.real.(*noting).fail = fmt.Errorf("it is so: %w", recap.ErrUnseen)
 		}, "1"},

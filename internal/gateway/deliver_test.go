@@ -303,7 +303,7 @@ func TestCase19SummaryInTheBackground(t *testing.T) {
 
 // wholeReads counts how often a whole conversation is read.
 type wholeReads struct {
-	gateway.Store
+	gateway.Conversations
 	n atomic.Int32
 }
 
@@ -311,7 +311,7 @@ func (s *wholeReads) History(ctx context.Context, k channels.Key, limit sessions
 	if limit.Messages == 0 {
 		s.n.Add(1)
 	}
-	return s.Store.History(ctx, k, limit)
+	return s.Conversations.History(ctx, k, limit)
 }
 
 // TestSummaryCheckReadsNothing: the loaded history shows whether a summary is
@@ -320,8 +320,8 @@ func TestSummaryCheckReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads *wholeReads
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			reads = &wholeReads{Store: w.store}
-			w.store = reads
+			reads = &wholeReads{Conversations: w.mem}
+			w.store.Conversations = reads
 		})
 		var sizes []int
 		w.agent.needs = func(h sessions.History) bool {

@@ -25,7 +25,8 @@ var errDisk = errors.New("disk full")
 // shaky is a store that refuses the next outcomes of deliveries and the next
 // steps of journals.
 type shaky struct {
-	gateway.Store
+	gateway.Outbox
+	gateway.Work
 	sent, steps atomic.Int32
 }
 
@@ -33,28 +34,28 @@ func (s *shaky) MarkSent(ctx context.Context, c sessions.Claim, id string, r cha
 	if s.sent.Add(-1) >= 0 {
 		return errDisk
 	}
-	return s.Store.MarkSent(ctx, c, id, r)
+	return s.Outbox.MarkSent(ctx, c, id, r)
 }
 
 func (s *shaky) Reschedule(ctx context.Context, c sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
 	if s.sent.Add(-1) >= 0 {
 		return errDisk
 	}
-	return s.Store.Reschedule(ctx, c, id, until, uncertain, why)
+	return s.Outbox.Reschedule(ctx, c, id, until, uncertain, why)
 }
 
 func (s *shaky) AppendStep(ctx context.Context, c sessions.Claim, turn string, a []sessions.Answered, step sessions.Step) error {
 	if s.steps.Add(-1) >= 0 {
 		return errDisk
 	}
-	return s.Store.AppendStep(ctx, c, turn, a, step)
+	return s.Work.AppendStep(ctx, c, turn, a, step)
 }
 
 // onShaky runs a world on such a store.
 func onShaky(s *shaky) change {
 	return func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-		s.Store = w.store
-		w.store = s
+		s.Outbox, s.Work = w.mem, w.mem
+		w.store.Outbox, w.store.Work = s, s
 	}
 }
 
@@ -182,7 +183,7 @@ func TestAPanicTellsNoWords(t *testing.T) {
 
 // dead is a store whose dispatcher ends at once.
 type dead struct {
-	gateway.Store
+	gateway.Work
 	err error
 }
 
@@ -196,7 +197,9 @@ func TestRunEndsWithTheStore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mem := sqlitetest.Open(t, nil)
 				t.Cleanup(func() { _ = mem.Close() })
-				gw, err := gateway.New(dead{mem, broken}, &scripted{run: echo}, nil, gateway.Options{RetentionDays: 30})
+				store := storeOf(mem)
+				store.Work = dead{mem, broken}
+				gw, err := gateway.New(store, &scripted{run: echo}, nil, gateway.Options{RetentionDays: 30})
 				if err != nil {
 					t.Fatal(err)
 				}

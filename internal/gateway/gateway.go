@@ -16,7 +16,7 @@
 //     failures, outages, notices, summaries, events
 //   - deliver: split, deliver, interleave, underway, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
-//   - the gateway itself: gateway, options, drain, retention, retry
+//   - the gateway itself: gateway, store, options, drain, retention, retry
 //
 // Goroutines: [Gateway.Run] owns one per channel and one that retries its stranded
 // deliveries, the store's one per key that has work, one attendant per running turn
@@ -39,40 +39,12 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/recap"
 	"dragoman/channels"
-	"dragoman/sessions"
 )
 
 // Agent is the part of *agent.Agent that the gateway and its summaries call.
 type Agent interface {
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
 	recap.Writer
-}
-
-// Store is the part of sessions.Store that the gateway calls.
-type Store interface {
-	sessions.Inbox
-	sessions.Work
-	sessions.Outbox
-	sessions.Feeds
-	sessions.Transcript
-	sessions.People
-	sessions.Leases
-	sessions.Lifetime
-	queue
-	conversations
-}
-
-// queue lists inbox and outbox, and makes an item due now.
-type queue interface {
-	ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error)
-	RetryQueue(ctx context.Context, id string) error
-}
-
-// conversations finds and names them.
-type conversations interface {
-	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
-	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
-	Rename(ctx context.Context, k channels.Key, title string) error
 }
 
 // Gateway joins channels, store and agent. See the package comment.

@@ -42,7 +42,7 @@ func TestMessageIsAnsweredOnceAndInOrder(t *testing.T) {
 func TestMessageIsStoredThenAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := &fullStore{}
-		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { full.Store, w.store = w.store, full })
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { full.Inbox, w.store.Inbox = w.mem, full })
 		var stored []sessions.FeedItem
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
 			var err error
@@ -77,7 +77,7 @@ func TestMessageIsStoredThenAnswered(t *testing.T) {
 
 // fullStore accepts nothing while it refuses.
 type fullStore struct {
-	gateway.Store
+	gateway.Inbox
 	refuses bool
 }
 
@@ -85,7 +85,7 @@ func (s *fullStore) Accept(ctx context.Context, e sessions.Entry) (sessions.Acce
 	if s.refuses {
 		return sessions.Acceptance{}, errDisk
 	}
-	return s.Store.Accept(ctx, e)
+	return s.Inbox.Accept(ctx, e)
 }
 
 func TestOneSlowChatDelaysNoOther(t *testing.T) {
@@ -181,10 +181,10 @@ func TestInterruptStartsAgainWithTheNewMessage(t *testing.T) {
 
 // tardy returns from Accept a second after the message was stored and its turn
 // began.
-type tardy struct{ gateway.Store }
+type tardy struct{ gateway.Inbox }
 
 func (s tardy) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
-	got, err := s.Store.Accept(ctx, e)
+	got, err := s.Inbox.Accept(ctx, e)
 	time.Sleep(time.Second)
 	return got, err
 }
@@ -193,7 +193,7 @@ func TestNoTurnIsInterruptedByItsOwnMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 			o.Queue = gateway.Interrupt
-			w.store = tardy{w.store}
+			w.store.Inbox = tardy{w.mem}
 		})
 		w.agent.run = slowEcho(10 * time.Second)
 		w.say("1", "one")
@@ -387,7 +387,7 @@ func TestDrainLimitCutsALongTurn(t *testing.T) {
 
 // fickle is a store whose commits fail for a while, as on a full disk.
 type fickle struct {
-	gateway.Store
+	gateway.Work
 	until time.Time
 }
 
@@ -395,13 +395,13 @@ func (f *fickle) CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Tu
 	if time.Now().Before(f.until) {
 		return errors.New("disk full")
 	}
-	return f.Store.CommitTurn(ctx, c, t)
+	return f.Work.CommitTurn(ctx, c, t)
 }
 
 func TestAnswerSurvivesAStoreThatCannotWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			w.store = &fickle{w.store, time.Now().Add(3 * time.Minute)}
+			w.store.Work = &fickle{w.mem, time.Now().Add(3 * time.Minute)}
 		})
 		w.say("1", "hello")
 		time.Sleep(10 * time.Minute)

@@ -288,6 +288,11 @@ type world struct {
 	n     int
 }
 
+// storeOf is all of s for a gateway.
+func storeOf(s *sqlitetest.Store) gateway.Store {
+	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s}
+}
+
 type change func(*world, *gateway.Binding, *gateway.Options)
 
 // start builds and runs a world inside a synctest bubble; it ends with the test.
@@ -295,7 +300,7 @@ func start(t *testing.T, changes ...change) *world {
 	t.Helper()
 	mem := sqlitetest.Open(t, nil)
 	w := &world{
-		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, mem: mem, store: mem,
+		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, mem: mem, store: storeOf(mem),
 		seen: &counter{}, ended: make(chan error, 1),
 	}
 	w.agent.audit = w.accountedFor

@@ -48,14 +48,14 @@ func TestEachWaitingMessageIsShownOnce(t *testing.T) {
 // markings is a store that knows which deliveries were marked, and can pretend
 // that an earlier process died during one.
 type markings struct {
-	gateway.Store
+	gateway.Outbox
 	mu     sync.Mutex
 	marked map[string]bool
 	cutOff bool
 }
 
 func (s *markings) MarkSending(ctx context.Context, c sessions.Claim, id string) error {
-	err := s.Store.MarkSending(ctx, c, id)
+	err := s.Outbox.MarkSending(ctx, c, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marked[id] = err == nil
@@ -63,7 +63,7 @@ func (s *markings) MarkSending(ctx context.Context, c sessions.Claim, id string)
 }
 
 func (s *markings) Unsent(ctx context.Context, c sessions.Claim, most int) ([]sessions.Delivery, error) {
-	list, err := s.Store.Unsent(ctx, c, most)
+	list, err := s.Outbox.Unsent(ctx, c, most)
 	for i := range list {
 		if s.cutOff {
 			list[i].State = sessions.DeliverySending
@@ -80,8 +80,8 @@ func TestDeliveriesAreMarkedBeforeTheyAreSent(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var s *markings
 				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-					s = &markings{Store: w.mem, marked: map[string]bool{}, cutOff: cutOff}
-					w.store = s
+					s = &markings{Outbox: w.mem, marked: map[string]bool{}, cutOff: cutOff}
+					w.store.Outbox = s
 				})
 				w.net.failWith(func(m channels.Outbound) error {
 					s.mu.Lock()

@@ -21,7 +21,8 @@ import (
 // entries records the entries given to the store, and replaces the parts of it
 // that end conversations.
 type entries struct {
-	gateway.Store
+	gateway.Inbox
+	gateway.Conversations
 	mu      sync.Mutex
 	list    []sessions.Entry
 	old     [][]channels.Key // what Expire returns, call by call
@@ -30,11 +31,18 @@ type entries struct {
 	fail    error
 }
 
+// spyOn makes s part of the store of w.
+func (s *entries) spyOn(w *world) *entries {
+	s.Inbox, s.Conversations = w.mem, w.mem
+	w.store.Inbox, w.store.Conversations = s, s
+	return s
+}
+
 func (s *entries) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
 	s.mu.Lock()
 	s.list = append(s.list, e)
 	s.mu.Unlock()
-	return s.Store.Accept(ctx, e)
+	return s.Inbox.Accept(ctx, e)
 }
 
 func (s *entries) Expire(_ context.Context, before time.Time, limit int) ([]channels.Key, error) {
@@ -118,8 +126,8 @@ func TestResetBefore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var spy *entries
 				w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-					spy = &entries{Store: w.store}
-					w.store, o.Reset, o.Now = spy, c.reset, func() time.Time { return c.now }
+					spy = (&entries{}).spyOn(w)
+					o.Reset, o.Now = c.reset, func() time.Time { return c.now }
 				})
 				w.say("1", "hello")
 				if got := spy.last().ResetBefore; !got.Equal(c.want) {
@@ -147,8 +155,8 @@ func TestResetDailyHasOneBorderADay(t *testing.T) {
 			var spy *entries
 			now := time.Date(2026, 1, 1, 12, 0, 0, 0, z)
 			w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-				spy = &entries{Store: w.store}
-				w.store, o.Now = spy, func() time.Time { return now }
+				spy = (&entries{}).spyOn(w)
+				o.Now = func() time.Time { return now }
 				o.Reset = gateway.Reset{Mode: gateway.ResetDaily, At: c.at, Zone: z}
 			})
 			borders, last := 0, time.Time{}
@@ -176,8 +184,8 @@ func TestResetOfAChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spy *entries
 		w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
-			spy = &entries{Store: w.store}
-			w.store, b.Reset = spy, gateway.ResetIdle
+			spy = (&entries{}).spyOn(w)
+			b.Reset = gateway.ResetIdle
 			o.Reset = gateway.Reset{Mode: gateway.ResetNever, After: time.Hour}
 		})
 		m := w.say("1", "hello")
@@ -211,8 +219,8 @@ func TestRetention(t *testing.T) {
 		var spy *entries
 		var gone []channels.Key
 		start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-			spy = &entries{Store: w.store, old: [][]channels.Key{keys(100), keys(3)}}
-			w.store, o.RetentionDays = spy, 30
+			spy = (&entries{old: [][]channels.Key{keys(100), keys(3)}}).spyOn(w)
+			o.RetentionDays = 30
 			o.Events = func(e event.Event) {
 				if e.Event == event.SessionDelete && e.Why == "expired" {
 					gone = append(gone, e.Key)
@@ -243,8 +251,7 @@ func TestNoRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spy *entries
 		start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			spy = &entries{Store: w.store}
-			w.store = spy
+			spy = (&entries{}).spyOn(w)
 		})
 		time.Sleep(100 * 24 * time.Hour)
 		synctest.Wait()
@@ -258,8 +265,7 @@ func TestJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spy *entries
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			spy = &entries{Store: w.store}
-			w.store = spy
+			spy = (&entries{}).spyOn(w)
 		})
 		joiner := w.in.(channels.Joiner)
 		a, b := channels.MustKey("net:1"), channels.MustKey("net:2")

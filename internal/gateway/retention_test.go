@@ -61,7 +61,7 @@ func TestRetentionOfMany(t *testing.T) {
 
 // newest is a store with one conversation.
 type newest struct {
-	*entries
+	gateway.Conversations
 	updated time.Time
 }
 
@@ -94,8 +94,8 @@ func TestRetentionWithAWrongClock(t *testing.T) {
 				var spy *entries
 				start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 					off.Store(int64(test.off[0]))
-					spy = &entries{Store: w.store}
-					w.store, o.RetentionDays = newest{spy, began.Add(-test.quiet)}, 30
+					spy = (&entries{}).spyOn(w)
+					w.store.Conversations, o.RetentionDays = newest{spy, began.Add(-test.quiet)}, 30
 					o.Now = func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
 				})
 				var swept []int

@@ -18,7 +18,7 @@ import (
 
 // noRoom accepts no entries while it is full.
 type noRoom struct {
-	gateway.Store
+	gateway.Inbox
 	full atomic.Bool
 }
 
@@ -26,7 +26,7 @@ func (s *noRoom) Accept(ctx context.Context, e sessions.Entry) (sessions.Accepta
 	if s.full.Load() {
 		return sessions.Acceptance{}, errors.New("the disk is full")
 	}
-	return s.Store.Accept(ctx, e)
+	return s.Inbox.Accept(ctx, e)
 }
 
 // A text for Tell waits in the outbox for its network, which may fail, and
@@ -64,9 +64,9 @@ func TestTellOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store *noRoom
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			store = &noRoom{Store: w.store}
+			store = &noRoom{Inbox: w.mem}
 			store.full.Store(true)
-			w.store = store
+			w.store.Inbox = store
 		})
 		to := channels.MustKey("net:1")
 		watcher := alerts.New(alerts.Options{

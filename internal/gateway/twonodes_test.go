@@ -27,13 +27,13 @@ type pair struct{ front, back *world }
 
 // claims decides which claims of a node's store are worked on.
 type claims struct {
-	gateway.Store
+	gateway.Work
 	takes *atomic.Bool
 	t     *testing.T
 }
 
 func (c claims) Run(ctx context.Context, h sessions.Handler) error {
-	return c.Store.Run(ctx, func(ctx context.Context, claim sessions.Claim) error {
+	return c.Work.Run(ctx, func(ctx context.Context, claim sessions.Claim) error {
 		if !c.takes.Load() {
 			return errors.New("a test wants another node to have it")
 		}
@@ -45,7 +45,7 @@ func (c claims) Run(ctx context.Context, h sessions.Handler) error {
 	})
 }
 
-func (w *world) takes(claimsOfNode bool) { w.store.(claims).takes.Store(claimsOfNode) }
+func (w *world) takes(claimsOfNode bool) { w.store.Work.(claims).takes.Store(claimsOfNode) }
 
 // startNode starts a node on the database at url. Each has its own network,
 // which runs on the node that has the channel's lease.
@@ -56,12 +56,13 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, store: claims{s, &atomic.Bool{}, t},
+		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, mem: s, store: storeOf(s),
 		seen: &counter{}, ended: make(chan error, 1),
 	}
+	w.store.Work = claims{s, &atomic.Bool{}, t}
 	w.takes(takes)
 	b := gateway.Binding{Channel: w.net, Allow: []string{"1"}, Pairing: true}
-	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, Peers: s, TypingAfter: time.Millisecond}
+	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, Peers: s.Backend().(sessions.Peers), TypingAfter: time.Millisecond}
 	for _, c := range changes {
 		c(w, &b, &o)
 	}
@@ -251,7 +252,7 @@ func TestRateOverNodes(t *testing.T) {
 		b.Everywhere, o.RatePerMinute = true, 3
 	})
 	p.back.in = <-p.back.net.intake
-	front := p.front.store.(claims).Store.(*postgres.Store)
+	front := p.front.mem.Backend().(sessions.Peers)
 	testkit.Eventually(t, "the other node answers", func() bool {
 		nodes, err := front.Nodes(t.Context())
 		i := slices.IndexFunc(nodes, func(n sessions.Node) bool { return !n.Self })
@@ -278,7 +279,7 @@ func TestEditOfWhatATurnElsewhereShows(t *testing.T) {
 	p.back.writing(released)
 	m := p.front.say("1", "helo")
 	if !testkit.Poll(time.Minute, func() bool {
-		running, err := p.front.store.Running(t.Context(), m.Key)
+		running, err := p.front.mem.Running(t.Context(), m.Key)
 		return err == nil && len(running.Steps) == 1
 	}) {
 		t.Fatal("no preview is journaled")

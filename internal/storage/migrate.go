@@ -12,7 +12,7 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/durable"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 )
 
@@ -139,7 +139,7 @@ func checkTarget(ctx context.Context, to Location) (there bool, err error) {
 	if info.Mode().Type() == fs.ModeSymlink {
 		return false, fmt.Errorf("storage: %s is a link; name its target, like --to %s:PATH", to.Path, to.Type)
 	}
-	var store sessions.Store
+	var store *engine.Store
 	if _, err = storeTypes[to.Type].look(to.Path); err == nil {
 		if info.IsDir() && emptyFolder(to.Path) {
 			return false, nil // the copy replaces it

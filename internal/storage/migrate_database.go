@@ -7,18 +7,18 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/media"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 )
 
 // openIdle opens a store, and refuses one that several daemons can share if one of them
 // is running.
-func (p Location) openIdle(ctx context.Context) (sessions.Store, error) {
+func (p Location) openIdle(ctx context.Context) (*engine.Store, error) {
 	store, err := p.open(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if shared, ok := store.(interface {
+	if shared, ok := store.Backend().(interface {
 		Busy(ctx context.Context) (bool, error)
 	}); ok {
 		busy, err := shared.Busy(ctx)

@@ -9,12 +9,12 @@ import (
 	"log/slog"
 
 	"dragoman/internal/config"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // openPostgres is only called by a migration: the check of the configuration refuses a
 // daemon with this store.
-func openPostgres(context.Context, Location, *slog.Logger) (sessions.Store, error) {
+func openPostgres(context.Context, Location, *slog.Logger) (*engine.Store, error) {
 	return nil, errWithout
 }
 

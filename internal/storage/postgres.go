@@ -12,7 +12,7 @@ import (
 
 	"dragoman/internal/config"
 	pg "dragoman/internal/database"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/postgres"
 )
@@ -31,7 +31,7 @@ func checkPostgres(ctx context.Context, p Location) error {
 }
 
 // openPostgres opens the store in the database that the configuration names.
-func openPostgres(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
+func openPostgres(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 	if p.db.url.IsZero() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
@@ -52,24 +52,24 @@ func ownDatabase(ctx context.Context, cfg *config.Config, part string, taken err
 
 // databaseRestoring is a restore into a database: see restoring.
 type databaseRestoring struct {
-	old, draft *postgres.Store
+	old, draft *engine.Store
 	keep, done bool
 }
 
 // restoreDatabase makes a draft beside the store in the database. It refuses a store
 // that is not empty, unless replace is set.
 func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, error) {
-	opened, err := p.openIdle(ctx)
+	old, err := p.openIdle(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &databaseRestoring{old: opened.(*postgres.Store)}
+	r := &databaseRestoring{old: old}
 	there, err := exchange.Count(ctx, r.old)
 	if r.keep = !there.Empty(); err == nil && r.keep && !replace {
 		err = &NotEmptyError{"the database that store.url names"}
 	}
 	if err == nil {
-		r.draft, err = r.old.Draft(ctx)
+		r.draft, err = postgres.Draft(ctx, r.old)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.old.Close())
@@ -77,10 +77,10 @@ func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, 
 	return r, nil
 }
 
-func (r *databaseRestoring) store() sessions.Store { return r.draft }
+func (r *databaseRestoring) store() *engine.Store { return r.draft }
 
 func (r *databaseRestoring) putInPlace(ctx context.Context) (string, error) {
-	kept, err := r.old.TakePlace(ctx, r.draft, r.keep)
+	kept, err := postgres.Replace(ctx, r.old, r.draft, r.keep)
 	r.done = err == nil
 	return kept, err
 }
@@ -89,5 +89,5 @@ func (r *databaseRestoring) end(ctx context.Context) error {
 	if r.done {
 		return errors.Join(r.draft.Close(), r.old.Close())
 	}
-	return errors.Join(r.draft.Discard(ctx), r.old.Close())
+	return errors.Join(postgres.Discard(ctx, r.draft), r.old.Close())
 }

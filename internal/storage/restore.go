@@ -19,6 +19,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/durable"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/exchange"
 )
 
@@ -128,7 +129,7 @@ func commitRestore(ctx context.Context, moves []*move, database restoring) (kept
 
 // restoring is a draft store beside the one in a database.
 type restoring interface {
-	store() sessions.Store
+	store() *engine.Store
 	// putInPlace replaces the old store by the draft, and returns where the old one is.
 	putInPlace(ctx context.Context) (kept string, err error)
 	// end closes both, and deletes the draft if it was not put in place.
@@ -170,9 +171,9 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	if database != nil {
-		_, err = exchange.Move(ctx, recordFile{f: records}, database.store(), tell)
+		_, err = exchange.Move(ctx, recordFile{records}, database.store(), tell)
 	} else {
-		err = fillStore(ctx, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, recordFile{f: records}, tell)
+		err = fillStore(ctx, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, recordFile{records}, tell)
 	}
 	if err != nil {
 		return fmt.Errorf("storage: restore: nothing was changed: %w", err)
@@ -190,12 +191,8 @@ func fillStore(ctx context.Context, place Location, from recordFile, tell func(e
 	return err
 }
 
-// recordFile shows the records of a backup as a store that can only be dumped, and only
-// as a whole.
-type recordFile struct {
-	sessions.Copies
-	f *os.File
-}
+// recordFile shows the records of a backup as a store that can only be dumped as a whole.
+type recordFile struct{ f *os.File }
 
 func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
 	if _, err := r.f.Seek(0, io.SeekStart); err != nil {

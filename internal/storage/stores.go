@@ -13,7 +13,7 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
 )
@@ -56,7 +56,7 @@ func (p Location) MarshalText() ([]byte, error) { return []byte(p.String()), nil
 type storeType struct {
 	// name is the store's file or folder within the state directory; "": it has none.
 	name string
-	open func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error)
+	open func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error)
 	// look reports whether a store of this type is at path, and only reads. Anything
 	// else at path is an error. Nil where name is "".
 	look func(path string) (bool, error)
@@ -73,10 +73,10 @@ const postgresType = "postgres"
 
 // storeTypes are the stores that this program can open.
 var storeTypes = map[string]storeType{
-	"sqlite": {databaseName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
+	"sqlite": {databaseName, func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
 	}, sqlite.Look, sqlite.Newer, nil},
-	"file": {folderName, func(ctx context.Context, p Location, log *slog.Logger) (sessions.Store, error) {
+	"file": {folderName, func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 		return file.Open(ctx, p.Path, file.Options{Logger: log, Converting: func(backup string) {
 			p.who.Say("converting the conversations in %s to the format of this version, which can take a while; a copy of the old files stays in %s", p.Path, backup)
 		}})
@@ -107,7 +107,7 @@ func ParseLocation(text, stateDir string) (Location, error) {
 }
 
 // open opens the store at p, and creates it if there is none.
-func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
+func (p Location) open(ctx context.Context, log *slog.Logger) (*engine.Store, error) {
 	t, ok := storeTypes[p.Type]
 	if !ok {
 		return nil, fmt.Errorf("storage: there is no store of type %q", p.Type)
@@ -122,7 +122,7 @@ func (p Location) open(ctx context.Context, log *slog.Logger) (sessions.Store, e
 // OpenStore opens the configured store, for a daemon of that version or, if version is
 // "", for a command. If log is not nil it logs earlier damage. If log shows no Info, who
 // reads that an old store is converted.
-func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, who Caller, log *slog.Logger) (sessions.Store, error) {
+func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, who Caller, log *slog.Logger) (*engine.Store, error) {
 	// Before opening: the store itself logs the damage that it finds then.
 	if n := len(DamageWarnings(cfg)); n > 0 && log != nil {
 		log.Error("damaged files of the store were set aside earlier; dragoman status names them", "files", n)

@@ -18,17 +18,18 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
 )
 
 // openers open the kinds of stores that last.
-var openers = map[string]func(ctx context.Context, path string) (sessions.Store, error){
-	"sqlite": func(ctx context.Context, path string) (sessions.Store, error) {
+var openers = map[string]func(ctx context.Context, path string) (*engine.Store, error){
+	"sqlite": func(ctx context.Context, path string) (*engine.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{})
 	},
-	"file": func(ctx context.Context, path string) (sessions.Store, error) {
+	"file": func(ctx context.Context, path string) (*engine.Store, error) {
 		return file.Open(ctx, path, file.Options{})
 	},
 }

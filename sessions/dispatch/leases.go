@@ -12,7 +12,7 @@ type Leases struct {
 	held map[string]chan struct{} // closed when the holder has returned
 }
 
-// Hold is [sessions.Leases] within one process.
+// Hold is engine.Store.Hold within one process.
 func (l *Leases) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	for {
 		l.mu.Lock()

@@ -13,7 +13,7 @@ import (
 )
 
 // Run calls h for each key that is due until ctx ends, and then waits for the
-// handlers. See [sessions.Work].
+// handlers. See engine.Store.Run.
 func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
 	d.mu.Lock()
 	if d.ran {

@@ -34,7 +34,7 @@ func own(c sessions.Conversation) sessions.Conversation {
 	return c
 }
 
-// Find lists conversations: see sessions.Catalog.
+// Find returns conversations, the most recently updated first, ties by key.
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
 	v := s.view(ctx)
@@ -86,7 +86,8 @@ func plainJSON(v json.RawMessage) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Top lists conversations by the tokens they used: see sessions.Catalog.
+// Top returns the conversations that have used the most tokens (input and output)
+// since they began, most first.
 func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversation, err error) {
 	order := func(a, b sessions.Conversation) int {
 		return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
@@ -109,7 +110,7 @@ func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversatio
 	return list, s.wrap("top", v.err)
 }
 
-// Conversation returns one: see sessions.Catalog.
+// Conversation returns one. Errors: ErrNotFound.
 func (s *Store) Conversation(ctx context.Context, k channels.Key) (c sessions.Conversation, err error) {
 	h, err := s.conversation(ctx, k)
 	if err != nil {
@@ -127,7 +128,10 @@ func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, er
 	return h, err
 }
 
-// Configure changes settings: see sessions.Catalog.
+// Configure calls change with the conversation's settings and stores the result, in
+// one step. If change returns an error, nothing is stored. change must be quick, must
+// not call a store, and may be called twice. Configure creates a missing conversation.
+// It does not count as an update of the conversation.
 func (s *Store) Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error {
 	return s.update(ctx, "configure", func(st *step) error {
 		if k.IsZero() {
@@ -161,7 +165,7 @@ func checkSettings(s sessions.Settings) error {
 	return nil
 }
 
-// Generations lists those of a conversation: see sessions.Catalog.
+// Generations lists those of k, oldest first. Errors: ErrNotFound.
 func (s *Store) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
 	h, err := s.conversation(ctx, k)
 	v := s.view(ctx)
@@ -183,7 +187,8 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 	return list
 }
 
-// Days counts messages by day: see sessions.Catalog.
+// Days counts messages by day, oldest first, and omits days without any. from and to
+// (exclusive) are truncated to UTC days.
 func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
 	v, days := s.view(ctx), map[string]*sessions.DayCount{}
 	for _, h := range slices.Collect(v.heads(rows.Newest)) {

@@ -17,7 +17,9 @@ type Scratcher interface {
 	Scratch() string
 }
 
-// Dump passes all records to emit: see sessions.Copies.
+// Dump passes every record of the store to emit, in an order that depends on the
+// content alone, and stops at emit's first error, which it returns. With keys, it
+// passes only the records of those conversations. It reads one snapshot of the store.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
 	var emitErr error // returned without a wrapping
 	err := s.back.Snapshot(ctx, func(r rows.Reader) error {

@@ -22,8 +22,10 @@ func (all writers) add(w sessions.Writer) {
 	}
 }
 
-// Writers lists who wrote on a channel: see sessions.Directory. It reads all
-// conversations of the channel, because only their rows say who wrote.
+// Writers lists who wrote on channel, each once, sorted by chat, ids and name: the
+// senders of inbox messages, answered or not, and of user messages in transcripts. It
+// may read each message of the channel once, which takes seconds for a million
+// messages but blocks no writes. A person disappears with their last message.
 func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
 	v, all := s.view(ctx), writers{}
 	for _, h := range slices.Collect(v.heads(rows.ByKey)) {
@@ -53,7 +55,7 @@ func (v *view) addWriters(k channels.Key, all writers) {
 	}
 }
 
-// FactScopes lists the scopes that have facts: see sessions.Directory.
+// FactScopes lists the scopes that begin with prefix and have facts, sorted.
 func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, err error) {
 	v := s.view(ctx)
 	for r := range v.records(factsOf("")) {

@@ -1,6 +1,6 @@
-// Package engine implements sessions.Store over any backend of package rows. It
-// holds the whole policy of the stores, once: what accepting, editing, answering,
-// delivering, listing, erasing and copying mean.
+// Package engine is the store, over any backend of package rows. It holds the whole
+// policy of the stores, once: what accepting, editing, answering, delivering,
+// listing, erasing and copying mean.
 //
 // Each method that changes something is a step: it reads rows, decides, and returns
 // values that the backend commits. A step may run twice, so it only reads, and
@@ -22,9 +22,8 @@ import (
 	"dragoman/sessions/rows"
 )
 
-var _ sessions.Store = (*Store)(nil)
-
-// Store is a sessions.Store over a backend. Make it with [New].
+// Store keeps conversations and the two queues around them in a backend: see package
+// sessions. The packages of the backends open it.
 type Store struct {
 	back rows.Backend
 	name string
@@ -93,20 +92,26 @@ func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read fu
 	return s.wrap(what, v.err)
 }
 
-// Backend returns the backend of s, for tests.
+// Backend returns the backend of s, which may have abilities of its own, such as
+// sessions.Peers.
 func (s *Store) Backend() rows.Backend { return s.back }
 
-// Run calls h for keys with due work: see sessions.Work.
+// Run calls h for every key that has a due inbox message or delivery: different keys
+// in parallel, one key one call at a time. When ctx ends, it waits for the handlers
+// and returns nil. h's context ends with ctx, or with cause ErrFenced when its claim
+// is fenced. Postponed messages and deliveries make their key due at their time.
+// Claiming raises the key's epoch. Run may be called only once.
 func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
 	return s.wrap("run", s.back.Run(ctx, h))
 }
 
-// Hold holds a lease: see sessions.Leases.
+// Hold waits for the lease called name, calls run while it is held, and returns run's
+// error. The context of run ends when the lease is lost.
 func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	return s.back.Hold(ctx, name, run)
 }
 
-// Stats counts the queues.
+// Stats counts the queues. It is cheap enough to be called every few seconds.
 func (s *Store) Stats(ctx context.Context) (sessions.Stats, error) {
 	st, err := s.back.Stats(ctx)
 	return st, s.wrap("stats", err)

@@ -13,8 +13,12 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Erase erases for good: see sessions.Lifetime. After the commit the backend scrubs
-// its files, if it can.
+// Erase erases what e names, in one step. With a local store it returns when the bytes are gone
+// from the store's files, free pages and logs included. Deduplication ids of erased
+// messages are kept as hashes, because a network may deliver them again. If Erase
+// returns counts with an error, the rows are gone, but traces may be left in the
+// store's files. Then call it again, and delete Erased.Files: a second call cannot
+// name them.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	x := &eraser{}
 	err = s.update(ctx, "erase", func(st *step) error {

@@ -13,7 +13,9 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Accept stores a message: see sessions.Inbox.
+// Accept stores e, numbers it and wakes its key in one commit. A message is stored
+// once for each (channel, Inbound.ID), however often it arrives. See
+// [sessions.Outcome] for edits. Errors: ErrFull.
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
 	if err := checkEntry(e); err != nil {
 		return a, s.wrap("accept", err)
@@ -254,7 +256,8 @@ func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 	}
 }
 
-// Quarantine stores a message that an adapter could not read: see sessions.Inbox.
+// Quarantine stores a message that an adapter could not read, once for each (Channel,
+// ID).
 func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 	a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
 	return s.update(ctx, "quarantine", func(st *step) error {
@@ -265,7 +268,9 @@ func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 	})
 }
 
-// Resolve marks a quarantined message as dropped: see sessions.Inbox.
+// Resolve takes a quarantined message off the operator's list because it arrived
+// after all. It stays in the store as dropped, and its Why says so. Without such a
+// message, Resolve does nothing.
 func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 	return s.update(ctx, "resolve", func(st *step) error {
 		if old := st.quarantine(channel, id); old != nil && !old.Dropped {

@@ -27,7 +27,7 @@ func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 	return o
 }
 
-// NextDue returns when a job is due: see sessions.Jobs.
+// NextDue is when job is due next; false if it was never planned.
 func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
 	v := s.view(ctx)
 	if r, ok := v.one(rows.Record{Job: &sessions.JobRecord{Job: job}}); ok {
@@ -36,7 +36,8 @@ func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error
 	return time.Time{}, false, s.wrap("next due", v.err)
 }
 
-// Plan moves a job: see sessions.Jobs.
+// Plan moves job from was, the result of NextDue, to next. For a job that was never
+// planned, was is zero. ErrConflict: the job is not due at was any more.
 func (s *Store) Plan(ctx context.Context, job string, was, next time.Time) error {
 	return s.update(ctx, "plan", func(st *step) error { return st.move(job, was, next) })
 }
@@ -61,9 +62,11 @@ func (st *step) advance(job string, was, due, next time.Time) (fresh bool, err e
 	return !known, nil
 }
 
-// Fire puts the message of a job into the inbox: see sessions.Jobs. An occurrence
-// that already has an outcome, because the job was planned back to it, does not fire
-// again: the job continues with the next one.
+// Fire records the occurrence at due as fired, puts m into the inbox (as
+// OriginHeartbeat) and moves job from was to next as Plan does, in one commit. An
+// occurrence of the schedule has due equal to was. An occurrence that already has an
+// outcome, because the job was planned back to it, does not fire again: the job
+// continues with the next one.
 func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
 		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}
@@ -86,7 +89,8 @@ func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, 
 	}, m.Key)
 }
 
-// Skip records that a job did not run: see sessions.Jobs.
+// Skip records the occurrence that is planned for due with an outcome ("skipped",
+// "missed") and plans the next one. ErrConflict as in Plan.
 func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error {
 	return s.update(ctx, "skip", func(st *step) error {
 		fresh, err := st.advance(job, due, due, next)
@@ -97,7 +101,7 @@ func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outco
 	})
 }
 
-// Occurrences lists the newest: see sessions.Jobs.
+// Occurrences lists the newest first; job "" means all jobs.
 func (s *Store) Occurrences(ctx context.Context, job string, limit int) (list []sessions.Occurrence, err error) {
 	v := s.view(ctx)
 	for r := range v.records(rows.Record{Occurrence: &sessions.Occurrence{Job: job}}) {

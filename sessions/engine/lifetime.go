@@ -15,7 +15,12 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Delete deletes a conversation: see sessions.Archive.
+// Delete removes the conversation's transcript, summaries and settings, and the
+// finished rows of its queues: answered, closed or withdrawn messages, and sent, dead
+// or dropped deliveries. It keeps hashes of these messages: one that comes again is a
+// Duplicate, and a change of one is Unknown. Waiting messages and unsent deliveries
+// are kept. It returns ErrNotFound if k has nothing else; waiting messages alone are
+// not a conversation.
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 	return s.update(ctx, "delete", func(st *step) error {
 		c := st.chat(k)
@@ -56,7 +61,17 @@ func (st *step) idle(c *chat) bool {
 	return c.Waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.Queued{Unsent: true})) == nil
 }
 
-// Expire deletes old conversations: see sessions.Lifetime.
+// Expire deletes, as [Store.Delete] does, at most limit conversations that were last
+// updated before the given time, oldest first, and returns their keys. It keeps a
+// conversation with a waiting message, an unfinished delivery or a live claim. If it
+// finds fewer than limit, it also deletes the old, finished rows of keys without a
+// conversation, limit keys a step, and does not return those keys. So a call that
+// returns fewer than limit keys has left nothing to expire. Keys returned with an
+// error are deleted, too.
+//
+// An update before 2020 comes from a clock that had not been set, or from another
+// program, so its age is unknown. If before is later than 2020, Expire treats such a
+// conversation as updated now.
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
 	if limit <= 0 {
 		return nil, nil
@@ -157,7 +172,11 @@ func (st *step) hasRows(c *chat) bool {
 		(first(st.inbox(c.Key, rows.Queued{Light: true})) != nil || first(st.outbox(c.Key, rows.Queued{})) != nil)
 }
 
-// Join joins two conversations: see sessions.Lifetime.
+// Join puts everything of from before everything of to, with new seqs, as one
+// generation: that of to. Waiting messages and unsent deliveries move too, in order.
+// The summary of from is kept if to has none. A summary of to is dropped, because it
+// does not cover the messages that are now before it. Running turns of both are
+// fenced and run again. If from is empty, Join does nothing.
 func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 	return s.update(ctx, "join", func(st *step) error {
 		switch {

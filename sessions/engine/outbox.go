@@ -29,7 +29,8 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 	}
 }
 
-// Unsent lists the deliveries of a claim: see sessions.Outbox.
+// Unsent lists the key's deliveries that are queued, sending or unknown, in order,
+// due or not. "sending" means that an earlier claim ended during the network call.
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
 	err = s.live(ctx, "unsent", cl, func(v *view) {
 		for o := range v.outbox(cl.Key, rows.Queued{Unsent: true}) {
@@ -58,7 +59,7 @@ func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Cla
 	})
 }
 
-// MarkSending begins an attempt: see sessions.Outbox.
+// MarkSending is called before the network call and counts the attempt.
 func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) error {
 	return s.changeDelivery(ctx, "mark sending", cl, id, func(o *rows.Out) {
 		// The outcome of an earlier attempt that is still sending is not known.
@@ -68,14 +69,15 @@ func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) e
 	})
 }
 
-// MarkSent records that the network has the message: see sessions.Outbox.
+// MarkSent records that the network has the message.
 func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
 	return s.changeDelivery(ctx, "mark sent", cl, id, func(o *rows.Out) {
 		o.State, o.MessageID, o.Error = sessions.DeliverySent, rules.Text(r.MessageID), ""
 	})
 }
 
-// Reschedule makes a delivery due later: see sessions.Outbox.
+// Reschedule makes a delivery due at until. It becomes unknown if this attempt or an
+// earlier one may have reached the network, else queued.
 func (s *Store) Reschedule(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
 	return s.changeDelivery(ctx, "reschedule", cl, id, func(o *rows.Out) {
 		o.Uncertain = o.Uncertain || uncertain
@@ -93,14 +95,15 @@ func retryState(o *rows.Out) sessions.DeliveryState {
 	return sessions.DeliveryQueued
 }
 
-// MarkDead gives a delivery up: see sessions.Outbox.
+// MarkDead gives a delivery up. It stays visible as dead.
 func (s *Store) MarkDead(ctx context.Context, cl sessions.Claim, id, why string) error {
 	return s.changeDelivery(ctx, "mark dead", cl, id, func(o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
 	})
 }
 
-// Drop withdraws a delivery: see sessions.Outbox.
+// Drop withdraws a delivery that its recipients no longer want. It stays in the store
+// as dropped.
 func (s *Store) Drop(ctx context.Context, cl sessions.Claim, id, why string) error {
 	return s.changeDelivery(ctx, "drop", cl, id, func(o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDropped, rules.Text(why)

@@ -30,7 +30,10 @@ func (st *step) unexpired(now time.Time) (list []sessions.Pairing) {
 	return list
 }
 
-// RequestPairing stores a request: see sessions.People.
+// RequestPairing stores p with its Code and Expires. If the person has an unexpired
+// request or an approval, it returns that with created false instead. Errors:
+// ErrConflict if another person has the code, ErrTooMany if maxPending requests of
+// the channel wait.
 func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time.Time, maxPending int) (got sessions.Pairing, created bool, err error) {
 	err = s.update(ctx, "request pairing", func(st *step) error {
 		got, created = sessions.Pairing{}, false
@@ -74,7 +77,8 @@ func cleanPairing(p sessions.Pairing) sessions.Pairing {
 	return p
 }
 
-// ApprovePairing approves a request: see sessions.People.
+// ApprovePairing approves the request with that code. Codes match without regard to
+// case, spaces and dashes. Errors: ErrNotFound (unknown, used or expired).
 func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
 	err = s.update(ctx, "approve pairing", func(st *step) error {
 		got = sessions.Pairing{}
@@ -91,7 +95,7 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 	return got, err
 }
 
-// Paired reports whether a person is approved: see sessions.People.
+// Paired reports whether one of ids was approved on channel.
 func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
 	v := s.view(ctx)
 	for _, id := range ids {
@@ -104,7 +108,7 @@ func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool,
 	return false, s.wrap("paired", v.err)
 }
 
-// Pairings lists approved people and requests: see sessions.People.
+// Pairings lists approved people and requests that have not expired.
 func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
 	v := s.view(ctx)
 	for r := range v.records(rows.Record{Pairing: &sessions.Pairing{}}) {
@@ -115,7 +119,7 @@ func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pa
 	return list, s.wrap("pairings", v.err)
 }
 
-// Unpair removes an approved person: see sessions.People.
+// Unpair removes an approved person. Errors: ErrNotFound.
 func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
 	return s.update(ctx, "unpair", func(st *step) error {
 		r, ok := st.one(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
@@ -139,8 +143,8 @@ func (st *step) lastFact() int64 {
 	return 0
 }
 
-// Remember stores a fact: see sessions.Facts. It does not store the same text twice
-// in a scope, because a crash may repeat a tool call.
+// Remember stores text and returns the fact. It stores the same text only once in a
+// scope, because a crash may repeat a tool call.
 func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
 	text = rules.Text(text)
 	err = s.update(ctx, "remember", func(st *step) error {
@@ -157,7 +161,7 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 	return f, err
 }
 
-// Recall finds facts: see sessions.Facts.
+// Recall finds facts by words, best first; an empty query lists the newest.
 func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
 	var all []sessions.Fact
 	v := s.view(ctx)
@@ -176,7 +180,7 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 	return all[:min(max(limit, 0), len(all))], nil
 }
 
-// Forget removes a fact: see sessions.Facts.
+// Forget removes a fact. Errors: ErrNotFound.
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
 	return s.update(ctx, "forget", func(st *step) error {
 		r, ok := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})

@@ -73,7 +73,8 @@ func quarantinedItem(a *sessions.QuarantineRecord) sessions.QueueItem {
 	}
 }
 
-// ListQueue lists unfinished items: see sessions.Queue.
+// ListQueue returns the unfinished items: waiting, unsent, dead and quarantined ones,
+// oldest first.
 func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.QueueItem, err error) {
 	v := s.view(ctx)
 	for r := range v.inbox(channels.Key{}, rows.Queued{Open: true}) {
@@ -99,7 +100,7 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	return items, nil
 }
 
-// ShowQueue returns one item: see sessions.Queue.
+// ShowQueue returns one item with its text.
 func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem, err error) {
 	v := s.view(ctx)
 	switch in, out, quarantined := v.queued(id); {
@@ -142,7 +143,8 @@ func (v *view) quarantine(channel, id string) *sessions.QuarantineRecord {
 	return r.Quarantined
 }
 
-// RetryQueue makes an item due now: see sessions.Queue.
+// RetryQueue makes a dead, postponed or rescheduled item due now. Errors:
+// ErrNotFound, ErrConflict (it is done, or being worked on).
 func (s *Store) RetryQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "retry queue", func(st *step) error {
 		switch in, out, quarantined := st.queued(id); {
@@ -157,7 +159,8 @@ func (s *Store) RetryQueue(ctx context.Context, id string) error {
 	})
 }
 
-// DropQueue gives an item up: see sessions.Queue.
+// DropQueue gives an item up for the operator. It stays in the store as dropped.
+// Errors as RetryQueue.
 func (s *Store) DropQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "drop queue", func(st *step) error {
 		in, out, quarantined := st.queued(id)
@@ -250,7 +253,8 @@ func (st *step) retryOut(o *rows.Out) error {
 	})
 }
 
-// Feed shows a conversation as the person in it saw it: see sessions.Feeds.
+// Feed shows a conversation as the person in it saw it: the last limit items with
+// Seq < before (0: no bound), oldest first, without dead and dropped deliveries.
 func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit int) (items []sessions.FeedItem, err error) {
 	if limit <= 0 {
 		return nil, nil

@@ -12,9 +12,13 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Restore stores records and counts the new ones: see sessions.Copies. It reads all
-// of them before it changes anything. Facts, pairings, jobs, occurrences and
-// quarantined messages that the store already has do not change.
+// Restore stores all records that next returns until io.EOF, or none of them. It does
+// not merge: if the store already has one of the conversations or its queue, it
+// returns ErrConflict, naming the key. Delivery ids, seqs and generation ids are
+// kept; missing or taken generation ids are replaced by new ones. Waiting messages
+// wait again. Restore returns how much was new. It reads all records before it
+// changes anything. Facts, pairings, jobs, occurrences and quarantined messages that
+// the store already has do not change.
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
 	scratch := ""
 	if room, ok := s.back.(Scratcher); ok {

@@ -11,7 +11,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Lookup finds messages in a part of a conversation: see sessions.Archive.
+// Lookup is [Store.SearchAll] within a range of seqs of k. It also counts the other
+// hits.
 func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (hits sessions.Hits, err error) {
 	words := rules.Query(l.Query)
 	if len(words) == 0 || l.Limit <= 0 {
@@ -57,7 +58,10 @@ func (v *view) loaded(list []sessions.Found) (found []sessions.Found) {
 	return found
 }
 
-// SearchAll finds messages by words: see sessions.Catalog.
+// SearchAll finds messages by words in their content: those with the most words of
+// the query first, ties by time, the latest first. It skips results of HistoryTool.
+// If the different words of a message exceed one mebibyte together, only the first
+// mebibyte is searched.
 func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
 	words, ranking := rules.Query(search.Query), ranking{search: search}
 	if len(words) == 0 || search.Limit <= 0 {

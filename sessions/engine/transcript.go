@@ -88,8 +88,9 @@ func (st *step) begun(day string) int64 {
 	return 0
 }
 
-// History loads the part that a turn needs: see sessions.Transcript. It reads up to
-// the last message at its start; later ones do not count.
+// History loads the part of a conversation that a turn needs. An unknown key has an
+// empty one. The cost depends on what it returns, not on what is stored. It reads up
+// to the last message at its start; later ones do not count.
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	v := s.view(ctx)
 	if head, _ := v.head(k); head.Conversation != nil {
@@ -132,7 +133,10 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 	return h
 }
 
-// AddSummary stores a summary: see sessions.Transcript.
+// AddSummary makes sum the newest summary of k. The messages are kept. It returns
+// ErrConflict if sum.Generation is not the current one, if sum.CoversSeq is not a
+// message of that generation after the newest summary, or if messages of k were
+// erased since the caller read the history for sum.
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(st *step) error {
 		c := st.chat(k)
@@ -157,7 +161,8 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 	}, k)
 }
 
-// Messages reads a page of a transcript: see sessions.Archive.
+// Messages reads the transcript of k over all generations in pages: at most limit
+// messages with Seq > after, oldest first.
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (list []sessions.Message, err error) {
 	if limit <= 0 {
 		return nil, nil
@@ -171,7 +176,7 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 	return list, s.wrap("messages", v.err)
 }
 
-// Rename gives a conversation a title: see sessions.Archive.
+// Rename gives a conversation a title. Errors: ErrNotFound.
 func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
 	return s.update(ctx, "rename", func(st *step) error {
 		c := st.chat(k)

@@ -13,7 +13,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Pending reads the next task of a claim: see sessions.Work.
+// Pending reads the next task of cl: an interrupted turn, or else the due messages in
+// order, at most most of them. An entry of OriginHeartbeat is always returned alone.
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
 	err = s.live(ctx, "pending", cl, func(v *view) {
 		open := pointers(v.inbox(cl.Key, rows.Queued{Open: true}))
@@ -29,7 +30,8 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 	return p, err
 }
 
-// Waiting reads all waiting messages of a claim: see sessions.Work.
+// Waiting reads all waiting messages of cl's inbox, in order, including bound and
+// postponed ones.
 func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
 	err = s.live(ctx, "waiting", cl, func(v *view) {
 		for r := range v.inbox(cl.Key, rows.Queued{Open: true}) {
@@ -73,7 +75,9 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 	return chosen, "", len(due) - len(chosen)
 }
 
-// Running reads the journaled turn of k: see sessions.Feeds.
+// Running returns the turn of k that has a journal, whether it runs now or will
+// resume after a crash: its messages, in order, and the journal. Turn is "" if there
+// is none.
 func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
 	v := s.view(ctx)
 	open := pointers(v.inbox(k, rows.Queued{Open: true}))
@@ -119,7 +123,9 @@ func current(open []*rows.In, turn string, answers []sessions.Answered) (list []
 	return list, nil
 }
 
-// AppendStep journals a step of a turn: see sessions.Work.
+// AppendStep journals a step of turn and binds the answered messages to the turn. A
+// later call may name more of them (steering). Errors: ErrFenced, ErrConflict (a Rev
+// is stale).
 func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, answers []sessions.Answered, journaled sessions.Step) error {
 	turn = rules.Text(turn)
 	return s.claimed(ctx, "append step", cl, func(st *step, c *chat) error {
@@ -143,7 +149,9 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 	})
 }
 
-// CommitTurn ends a turn: see sessions.Work.
+// CommitTurn ends a turn in one commit: it stores messages, usage, replies and the
+// occurrence, marks the answered inbox rows as done, and deletes the turn's journal.
+// Messages get their Seq. Errors: ErrFenced, ErrConflict.
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
 	return s.claimed(ctx, "commit turn", cl, func(st *step, c *chat) error {
@@ -172,7 +180,8 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 	})
 }
 
-// Postpone makes messages due later: see sessions.Work.
+// Postpone makes messages, and the turn they are bound to, due at until and counts an
+// attempt on each.
 func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, until time.Time, why string) error {
 	return s.claimed(ctx, "postpone", cl, func(st *step, c *chat) error {
 		open := st.open(c, true)

@@ -27,9 +27,11 @@ import (
 	"dragoman/sessions"
 )
 
-// Store is what an Eraser needs of a sessions.Store.
+// Store is what an Eraser needs of the store. *engine.Store is one, but forgets no
+// files of messages.
 type Store interface {
-	sessions.Directory
+	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
+	FactScopes(ctx context.Context, prefix string) ([]string, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
 	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)

@@ -32,7 +32,7 @@ type Counts struct {
 }
 
 // Count reads all of a store.
-func Count(ctx context.Context, from sessions.Copies) (Counts, error) {
+func Count(ctx context.Context, from Source) (Counts, error) {
 	var c Counts
 	err := from.Dump(ctx, nil, func(r sessions.Record) error {
 		c.add(r)

@@ -38,6 +38,17 @@ type Difference struct{ Where string }
 
 func (d *Difference) Error() string { return "exchange: compare: the copy differs in: " + d.Where }
 
+// Source is a store, or records that look like one. See engine.Store.Dump.
+type Source interface {
+	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
+}
+
+// Target is a store that records are copied into. See engine.Store.Restore.
+type Target interface {
+	Source
+	Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error)
+}
+
 // Move copies everything in from to the empty store to, reads the copy again and
 // compares both. It returns the counts of from. Errors: *Difference if the copy is not
 // equal.
@@ -47,7 +58,7 @@ func (d *Difference) Error() string { return "exchange: compare: the copy differ
 // into memory, not the store.
 //
 // If report is not nil, Move calls it often.
-func Move(ctx context.Context, from, to sessions.Copies, report func(Progress)) (all Counts, err error) {
+func Move(ctx context.Context, from Source, to Target, report func(Progress)) (all Counts, err error) {
 	if report == nil {
 		report = func(Progress) {}
 	}
@@ -164,7 +175,7 @@ func keyOf(r sessions.Record) *channels.Key {
 	return nil
 }
 
-// Restore is [sessions.Copies.Restore].
+// Restore restores records: see engine.Store.Restore.
 type Restore = func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error)
 
 // A batch ends with the conversation in which it reaches one of these. That is enough to

@@ -14,13 +14,14 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
 const secret = "zq7rcanary"
 
 // secrets says secret in k: in the transcript, in a message and in an answer.
-func secrets(t *testing.T, s *file.Store, k, id string) {
+func secrets(t *testing.T, s *engine.Store, k, id string) {
 	t.Helper()
 	e := sessions.Entry{Inbound: in(k, id, secret), Answered: true}
 	e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: secret}, {

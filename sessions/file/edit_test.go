@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
@@ -24,7 +25,7 @@ func edit(t *testing.T, p *place, name, from, to string) []byte {
 	return edited
 }
 
-func titled(t *testing.T, s sessions.Store, k channels.Key) string {
+func titled(t *testing.T, s *engine.Store, k channels.Key) string {
 	t.Helper()
 	c, err := s.Conversation(t.Context(), k)
 	must(t, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/sessions/engine"
 )
 
 // The hooks of the current test. Its stores may run while they change.
@@ -75,11 +76,11 @@ func ParseLine(line []byte) error {
 }
 
 // Flush writes the documents of all changed keys.
-func Flush(s *Store) error { return FlushIn(context.Background(), s) }
+func Flush(s *engine.Store) error { return FlushIn(context.Background(), s) }
 
 // FlushIn is Flush until ctx ends.
-func FlushIn(ctx context.Context, s *Store) error {
-	_, err := s.b.flush(ctx)
+func FlushIn(ctx context.Context, s *engine.Store) error {
+	_, err := s.Backend().(*backend).flush(ctx)
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"dragoman/sessions"
-	"dragoman/sessions/file"
+	"dragoman/sessions/engine"
 )
 
 // imported is a closed store with a conversation that an import gave foreign fields.
@@ -31,7 +31,7 @@ func imported(t *testing.T) *place {
 }
 
 // metadata is what s keeps for x:1.
-func metadata(t *testing.T, s *file.Store) map[string]json.RawMessage {
+func metadata(t *testing.T, s *engine.Store) map[string]json.RawMessage {
 	t.Helper()
 	c, err := s.Conversation(t.Context(), key("x:1"))
 	must(t, err)

@@ -51,12 +51,9 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-var (
-	_ sessions.Store = (*Store)(nil)
-	_ rows.Scrubber  = (*backend)(nil)
-)
+var _ rows.Scrubber = (*backend)(nil)
 
-// Options adjust a [Store]. The zero value works.
+// Options adjust a store. The zero value works.
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -71,8 +68,8 @@ type Options struct {
 	Converting func(backup string)
 }
 
-// Store is the engine over rows that have documents. Make it with [Open].
-type Store struct {
+// store is the engine over rows that have documents, while they are reconciled.
+type store struct {
 	*engine.Store
 	b *backend
 }
@@ -102,7 +99,7 @@ const (
 // Open opens the store in the directory dir and creates it if it is missing,
 // readable by this user alone. Edits in documents become rows. Errors:
 // ErrForeign, sessions.NewerError.
-func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+func Open(ctx context.Context, dir string, o Options) (*engine.Store, error) {
 	s, err := open(ctx, dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("file: open %s: %w", dir, err)
@@ -110,7 +107,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
+func open(ctx context.Context, dir string, o Options) (_ *engine.Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -143,7 +140,7 @@ func open(ctx context.Context, dir string, o Options) (_ *Store, err error) {
 }
 
 // begin opens the rows and reconciles them with the documents.
-func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
+func (b *backend) begin(ctx context.Context, o Options) (_ *engine.Store, err error) {
 	// Without rows, the documents tell whether the store is too new. Check before
 	// rows.db is created.
 	if found, err := sqlite.Look(b.rowsPath()); err != nil || !found {
@@ -157,8 +154,8 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *Store, err error) {
 	if b.Backend, err = sqlite.OpenBackend(ctx, b.rowsPath(), sqlite.Options{Now: o.Now, Logger: o.Logger}); err != nil {
 		return nil, err
 	}
-	s := &Store{engine.New(b, "file", b.now), b}
-	return s, s.reconcile(ctx, o.Converting)
+	s := store{engine.New(b, "file", b.now), b}
+	return s.Store, s.reconcile(ctx, o.Converting)
 }
 
 func (b *backend) removeDrafts() error {

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func open(t *testing.T) sessions.Store { return openDir(t, t.TempDir()) }
+func open(t *testing.T) *engine.Store { return openDir(t, t.TempDir()) }
 
-func openDir(t *testing.T, dir string) sessions.Store {
+func openDir(t *testing.T, dir string) *engine.Store {
 	return openWith(t, filepath.Join(dir, "sessions"), file.Options{})
 }
 
-func openWith(t testing.TB, dir string, o file.Options) *file.Store {
+func openWith(t testing.TB, dir string, o file.Options) *engine.Store {
 	t.Helper()
 	s, err := file.Open(t.Context(), dir, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func openWith(t testing.TB, dir string, o file.Options) *file.Store {
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestStoreClock(t *testing.T) {
-	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {
+	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) *engine.Store {
 		return openWith(t, t.TempDir(), file.Options{Now: now})
 	})
 }
@@ -54,7 +54,7 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openRowsAlone(t *testing.T) sessions.Store {
+func openRowsAlone(t *testing.T) *engine.Store {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rows.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func openRowsAlone(t *testing.T) sessions.Store {
 }
 
 func TestCopies(t *testing.T) {
-	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
+	for name, pair := range map[string][2]func(*testing.T) *engine.Store{
 		"ToItself": {open, open}, "ToRows": {open, openRowsAlone}, "FromRows": {openRowsAlone, open},
 	} {
 		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })

@@ -17,6 +17,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
@@ -27,7 +28,7 @@ func in(k, id, text string) channels.Inbound {
 }
 
 // say puts a message into a transcript.
-func say(t testing.TB, s sessions.Store, k, id, text string) {
+func say(t testing.TB, s *engine.Store, k, id, text string) {
 	t.Helper()
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Usage: &sessions.Usage{Input: 1}}
 	a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in(k, id, "/x"), Answered: true, Append: []sessions.Message{m}})
@@ -37,7 +38,7 @@ func say(t testing.TB, s sessions.Store, k, id, text string) {
 }
 
 // fill puts something of everything into s, open things included.
-func fill(t *testing.T, s sessions.Store) {
+func fill(t *testing.T, s *engine.Store) {
 	t.Helper()
 	ctx := t.Context()
 	for i := range 300 {
@@ -79,7 +80,7 @@ func fill(t *testing.T, s sessions.Store) {
 }
 
 // work leaves a turn half done under x:work, and deliveries in many states.
-func work(t *testing.T, s sessions.Store) {
+func work(t *testing.T, s *engine.Store) {
 	t.Helper()
 	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:work", "w1", "first")})
 	must(t, err)
@@ -121,7 +122,7 @@ func must(t testing.TB, err error) {
 }
 
 // dump is every record of s as a line of JSON.
-func dump(t testing.TB, s sessions.Store, keys ...channels.Key) []string {
+func dump(t testing.TB, s *engine.Store, keys ...channels.Key) []string {
 	t.Helper()
 	var lines []string
 	must(t, s.Dump(t.Context(), keys, func(r sessions.Record) error {
@@ -150,7 +151,7 @@ func newPlace(t *testing.T) *place {
 }
 
 // open opens the store.
-func (p *place) open(t *testing.T) *file.Store {
+func (p *place) open(t *testing.T) *engine.Store {
 	t.Helper()
 	p.log = &testkit.Output{}
 	return openWith(t, p.dir, file.Options{Logger: slog.New(slog.NewTextHandler(p.log, nil))})
@@ -209,7 +210,7 @@ func keys(names ...string) (list []channels.Key) {
 }
 
 // openAt opens a store that may refuse.
-func openAt(t *testing.T, dir string) (*file.Store, error) {
+func openAt(t *testing.T, dir string) (*engine.Store, error) {
 	t.Helper()
 	return file.Open(t.Context(), dir, file.Options{})
 }

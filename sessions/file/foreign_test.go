@@ -10,11 +10,12 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
 // withCall says a message with two calls, and what one of them gave.
-func withCall(t *testing.T, s sessions.Store, k string) {
+func withCall(t *testing.T, s *engine.Store, k string) {
 	t.Helper()
 	say(t, s, k, k+"1", "what time is it?")
 	call := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: `{"zone":"<UTC>"}`}, {ID: "c2", Name: "f"}}}
@@ -135,19 +136,19 @@ func TestForeignFieldsThatClash(t *testing.T) {
 // What others wrote goes with what it belongs to.
 func TestForeignFieldsAreErased(t *testing.T) {
 	for name, tt := range map[string]struct {
-		do   func(*testing.T, *file.Store)
+		do   func(*testing.T, *engine.Store)
 		gone string
 	}{
-		"delete": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood"},
-		"expire": {func(t *testing.T, s *file.Store) {
+		"delete": {func(t *testing.T, s *engine.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood"},
+		"expire": {func(t *testing.T, s *engine.Store) {
 			_, err := s.Expire(t.Context(), time.Now().Add(time.Hour), 9)
 			must(t, err)
 		}, "zeta mood"},
-		"erase": {func(t *testing.T, s *file.Store) {
+		"erase": {func(t *testing.T, s *engine.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
 			must(t, err)
 		}, "zeta mood"},
-		"erase a person": {func(t *testing.T, s *file.Store) {
+		"erase a person": {func(t *testing.T, s *engine.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
 			must(t, err)
 		}, "zeta"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/storetest"
 )
@@ -18,7 +18,7 @@ import (
 // those moments too.
 var hurried = file.Options{FlushInterval: 5 * time.Millisecond}
 
-func openChild(ctx context.Context, path string) (sessions.Store, error) {
+func openChild(ctx context.Context, path string) (*engine.Store, error) {
 	return file.Open(ctx, path, hurried)
 }
 
@@ -44,7 +44,7 @@ func TestCase40Kill(t *testing.T) {
 			t.Fatalf("Damaged = %v, %v", damaged, err)
 		}
 	}
-	storetest.RunKills(t, dir, check, func(t *testing.T) sessions.Store { return openWith(t, dir, file.Options{}) })
+	storetest.RunKills(t, dir, check, func(t *testing.T) *engine.Store { return openWith(t, dir, file.Options{}) })
 	var drafts []string
 	for _, sub := range []string{".", "conversations", "archive", "jobs"} {
 		found, _ := filepath.Glob(filepath.Join(dir, sub, "*.draft"))

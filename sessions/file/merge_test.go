@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 )
 
-func recall(t *testing.T, s sessions.Store, scope string) (texts []string) {
+func recall(t *testing.T, s *engine.Store, scope string) (texts []string) {
 	t.Helper()
 	facts, err := s.Recall(t.Context(), scope, "", 100)
 	must(t, err)

@@ -55,7 +55,7 @@ func (b *backend) readOrphan(path string) (*orphan, error) {
 // rebuild fills the rows from the documents and archives, in a new store, one that
 // lost its rows, and one of format 2, whose log it reads as well. known are the
 // documents whose rows are there: after a crash it continues with the others.
-func (s *Store) rebuild(ctx context.Context, known []sqlite.Document, converting func(backup string)) error {
+func (s store) rebuild(ctx context.Context, known []sqlite.Document, converting func(backup string)) error {
 	b := s.b
 	f, err := b.readFormat2(converting)
 	if err != nil {
@@ -140,7 +140,7 @@ func (b *backend) orphans(f *format2, yield func(orphan) error) error {
 }
 
 // adopt makes rows of orphans. It renames the files of those that the store refuses.
-func (s *Store) adopt(ctx context.Context, list ...orphan) error {
+func (s store) adopt(ctx context.Context, list ...orphan) error {
 	var records []sessions.Record
 	for _, o := range list {
 		own, err := s.b.recordsOf(o)
@@ -176,7 +176,7 @@ func isSystemError(err error) bool {
 	return rows || path || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrClosed)
 }
 
-func (s *Store) restore(ctx context.Context, records []sessions.Record) error {
+func (s store) restore(ctx context.Context, records []sessions.Record) error {
 	if len(records) == 0 {
 		return nil
 	}

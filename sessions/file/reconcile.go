@@ -23,7 +23,7 @@ import (
 
 // reconcile makes rows and documents agree. It reads only documents that changed
 // since they were written. converting is that of [Options].
-func (s *Store) reconcile(ctx context.Context, converting func(backup string)) error {
+func (s store) reconcile(ctx context.Context, converting func(backup string)) error {
 	b := s.b
 	var files listing
 	var unlisted error
@@ -152,7 +152,7 @@ func (b *backend) renameDamagedArchive(k channels.Key) error {
 
 // apply applies the changes in the document at path to the rows. doc is what is noted
 // of it; the zero Document if nothing is.
-func (s *Store) apply(ctx context.Context, path string, doc sqlite.Document) error {
+func (s store) apply(ctx context.Context, path string, doc sqlite.Document) error {
 	if path == s.b.documentPath(channels.Key{}) {
 		return s.restoreCommon(ctx, path)
 	}
@@ -183,7 +183,7 @@ func (b *backend) renameDamagedDocument(path string, k channels.Key, why error) 
 }
 
 // restoreCommon has store.json written anew. Edits in it do not count.
-func (s *Store) restoreCommon(ctx context.Context, path string) error {
+func (s store) restoreCommon(ctx context.Context, path string) error {
 	if _, err := s.b.readCommonFile(path); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ const contentName = "original_content"
 
 // applyEdits makes the edits of a document durable. Rows that changed since the
 // document was written win. Errors: errDamaged.
-func (s *Store) applyEdits(ctx context.Context, d *document, doc sqlite.Document) error {
+func (s store) applyEdits(ctx context.Context, d *document, doc sqlite.Document) error {
 	edited := 0
 	err := s.b.Update(ctx, []channels.Key{d.Key}, func(r rows.Reader) (changes rows.Changes, err error) {
 		edited = 0

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/internal/testkit/pgtest"
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rowstest"
@@ -55,7 +55,7 @@ func database(t testing.TB) string {
 	return pgtest.Database(t, name, clean)
 }
 
-func openAt(t testing.TB, url string, o postgres.Options) *postgres.Store {
+func openAt(t testing.TB, url string, o postgres.Options) *engine.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), url, postgres.Quick(o))
 	if err != nil {
@@ -71,7 +71,7 @@ func openAt(t testing.TB, url string, o postgres.Options) *postgres.Store {
 }
 
 // failing makes every third commit of s end in a serialization failure.
-func failing(s *postgres.Store) *postgres.Store {
+func failing(s *engine.Store) *engine.Store {
 	var commits atomic.Int64
 	postgres.Fault(s, func() error {
 		if commits.Add(1)%3 != 0 {
@@ -82,32 +82,32 @@ func failing(s *postgres.Store) *postgres.Store {
 	return s
 }
 
-func open(t *testing.T) sessions.Store { return openAt(t, database(t), postgres.Options{}) }
+func open(t *testing.T) *engine.Store { return openAt(t, database(t), postgres.Options{}) }
 
 func TestRows(t *testing.T) {
 	t.Run("Plain", func(t *testing.T) {
-		rowstest.Run(t, func(t *testing.T) rows.Backend { return postgres.Backend(openAt(t, database(t), postgres.Options{})) })
+		rowstest.Run(t, func(t *testing.T) rows.Backend { return openAt(t, database(t), postgres.Options{}).Backend() })
 	})
 	t.Run("Failing", func(t *testing.T) {
 		rowstest.Run(t, func(t *testing.T) rows.Backend {
-			return postgres.Backend(failing(openAt(t, database(t), postgres.Options{})))
+			return failing(openAt(t, database(t), postgres.Options{})).Backend()
 		})
 	})
 }
 
 // TestStore runs the suite while one commit in three fails.
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) sessions.Store { return failing(openAt(t, database(t), postgres.Options{})) })
+	storetest.Run(t, func(t *testing.T) *engine.Store { return failing(openAt(t, database(t), postgres.Options{})) })
 }
 
 func TestStoreClock(t *testing.T) {
-	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {
+	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) *engine.Store {
 		return openAt(t, database(t), postgres.Options{Now: now})
 	})
 }
 
 // openDir opens the database that belongs to a folder.
-func openDir(t *testing.T, dir string) sessions.Store {
+func openDir(t *testing.T, dir string) *engine.Store {
 	name := filepath.Join(dir, "url")
 	url, err := os.ReadFile(name)
 	if err != nil {
@@ -124,24 +124,24 @@ func openDir(t *testing.T, dir string) sessions.Store {
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openSQLite(t *testing.T) sessions.Store { return sqlitetest.Open(t, nil) }
+func openSQLite(t *testing.T) *engine.Store { return sqlitetest.Open(t, nil) }
 
 func TestCopies(t *testing.T) {
-	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
+	for name, pair := range map[string][2]func(*testing.T) *engine.Store{
 		"ToItself": {open, open}, "ToSQLite": {open, openSQLite}, "FromSQLite": {openSQLite, open},
 	} {
 		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })
 	}
 }
 
-func openChild(ctx context.Context, url string) (sessions.Store, error) {
+func openChild(ctx context.Context, url string) (*engine.Store, error) {
 	return postgres.Open(ctx, url, postgres.Quick(postgres.Options{Host: "child"}))
 }
 
 // TestKills kills processes with the same Host, one after the other.
 func TestKills(t *testing.T) {
 	url := database(t)
-	storetest.RunKills(t, url, func(*testing.T) {}, func(t *testing.T) sessions.Store {
+	storetest.RunKills(t, url, func(*testing.T) {}, func(t *testing.T) *engine.Store {
 		return openAt(t, url, postgres.Options{Host: "child"})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 )
 
@@ -61,7 +62,7 @@ func TestCost(t *testing.T) {
 }
 
 // turning runs s, and returns a function that has one message answered and delivered.
-func turning(t *testing.T, s *postgres.Store) func() {
+func turning(t *testing.T, s *engine.Store) func() {
 	t.Helper()
 	done := make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +88,7 @@ func turning(t *testing.T, s *postgres.Store) func() {
 }
 
 // answerAll is a turn as the gateway makes it.
-func answerAll(ctx context.Context, s *postgres.Store, c sessions.Claim) error {
+func answerAll(ctx context.Context, s *engine.Store, c sessions.Claim) error {
 	p, err := s.Pending(ctx, c, 10)
 	if err != nil {
 		return err

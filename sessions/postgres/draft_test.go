@@ -6,6 +6,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 )
 
@@ -13,22 +14,22 @@ import (
 // store that a daemon works on.
 func TestDraft(t *testing.T) {
 	url := pgtest.Database(t, "", "")
-	waiting := func(s *postgres.Store, want int) {
+	waiting := func(s *engine.Store, want int) {
 		t.Helper()
 		if st, err := s.Stats(t.Context()); err != nil || st.Waiting != want {
 			t.Errorf("%d messages, %v, want %d", st.Waiting, err, want)
 		}
 	}
-	accept := func(s *postgres.Store, keys ...channels.Key) {
+	accept := func(s *engine.Store, keys ...channels.Key) {
 		t.Helper()
 		for _, k := range keys {
 			_, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: k.String(), Text: "hi"}})
 			must(t, err)
 		}
 	}
-	draft := func(s *postgres.Store) *postgres.Store {
+	draft := func(s *engine.Store) *engine.Store {
 		t.Helper()
-		d, err := s.Draft(t.Context())
+		d, err := postgres.Draft(t.Context(), s)
 		must(t, err)
 		waiting(d, 0)
 		accept(d, k1, k2)
@@ -37,21 +38,21 @@ func TestDraft(t *testing.T) {
 	s := openAt(t, url, postgres.Options{})
 	accept(s, k1)
 	must(t, draft(s).Close()) // a restore that dies
-	must(t, draft(s).Discard(t.Context()))
+	must(t, postgres.Discard(t.Context(), draft(s)))
 	waiting(s, 1)
 
 	working := openAt(t, url, postgres.Options{})
 	claims, ended := serve(t, working)
 	close(next(t, claims).leave)
 	d := draft(s)
-	if _, err := s.TakePlace(t.Context(), d, true); err == nil {
+	if _, err := postgres.Replace(t.Context(), s, d, true); err == nil {
 		t.Error("a draft took the place of a store that is in use")
 	}
 	waiting(s, 1)
 	must(t, working.Close())
 	must(t, <-ended)
 
-	kept, err := s.TakePlace(t.Context(), d, true)
+	kept, err := postgres.Replace(t.Context(), s, d, true)
 	must(t, err)
 	must(t, d.Close())
 	waiting(openAt(t, url, postgres.Options{}), 2)

@@ -6,14 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/sessions/rows"
+	"dragoman/sessions/engine"
 )
 
-// Backend is the backend of s.
-func Backend(s *Store) rows.Backend { return s.b }
-
 // Fault makes s call f before each commit.
-func Fault(s *Store, f func() error) { s.b.fault = f }
+func Fault(s *engine.Store, f func() error) { backendOf(s).fault = f }
 
 // Quick makes River hand out jobs without a pause, which is slower with several nodes
 // under load. Its long TTL keeps a node alive on a busy machine.
@@ -28,15 +25,15 @@ func KeptQueries() []string {
 }
 
 // AllNodes is the notification channel of all nodes.
-func AllNodes(s *Store) string { return s.b.allNodes() }
+func AllNodes(s *engine.Store) string { return backendOf(s).allNodes() }
 
 // RefreshPeers makes s read the load of its peers now.
-func RefreshPeers(ctx context.Context, s *Store) error { return s.b.refreshPeers(ctx) }
+func RefreshPeers(ctx context.Context, s *engine.Store) error { return backendOf(s).refreshPeers(ctx) }
 
 // Freeze makes s stop renewing its node, as if its process were frozen. Everything else
 // goes on.
-func Freeze(s *Store) {
-	n := &s.b.node
+func Freeze(s *engine.Store) {
+	n := &backendOf(s).node
 	n.mu.Lock() // it may be joining
 	defer n.mu.Unlock()
 	n.stop()
@@ -44,18 +41,18 @@ func Freeze(s *Store) {
 }
 
 // Ended waits until River has stopped. Run of a lost node does not wait for that.
-func Ended(s *Store) {
-	if s.b.run == nil {
+func Ended(s *engine.Store) {
+	if backendOf(s).run == nil {
 		return
 	}
 	select {
-	case <-s.b.river.Stopped():
+	case <-backendOf(s).river.Stopped():
 	case <-time.After(10 * time.Second): // it was never started, or goleak tells
 	}
 }
 
 // Stale makes s look frozen for an hour.
-func Stale(s *Store) {
+func Stale(s *engine.Store) {
 	ago := time.Now().Add(-time.Hour)
-	s.b.node.renewed.Store(&ago)
+	backendOf(s).node.renewed.Store(&ago)
 }

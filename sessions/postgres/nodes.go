@@ -62,8 +62,8 @@ func (b *backend) join(ctx context.Context) (err error) {
 }
 
 // Busy reports whether a process works on the database now.
-func (s *Store) Busy(ctx context.Context) (bool, error) {
-	return value[bool](ctx, s.b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE expires > clock_timestamp())`)
+func (b *backend) Busy(ctx context.Context) (bool, error) {
+	return value[bool](ctx, b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE expires > clock_timestamp())`)
 }
 
 // leave undoes join. Other nodes take over at once.
@@ -252,7 +252,7 @@ func (b *backend) lostWakes(ctx context.Context) (working, lost []int64, err err
 	return working, lost, err
 }
 
-// Hold holds a lease while this node lives: see sessions.Leases.
+// Hold holds a lease while this node lives: see rows.Backend.
 func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	if err := b.join(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"dragoman/sessions"
 )
 
-var _ sessions.Peers = (*Store)(nil)
+var _ sessions.Peers = (*backend)(nil)
 
 // callQuery returns a query that sends a call to the node that to names, and the
 // argument $2 by which it finds that node. It does not wait for the disk.
@@ -34,8 +34,7 @@ func callQuery(to sessions.Peer) (query, name string) {
 }
 
 // Call calls other nodes: see sessions.Peers. The first call makes this process a node.
-func (s *Store) Call(ctx context.Context, to sessions.Peer, method string, args []byte) ([]byte, error) {
-	b := s.b
+func (b *backend) Call(ctx context.Context, to sessions.Peer, method string, args []byte) ([]byte, error) {
 	if len(args) > sessions.MaxAnswer {
 		return nil, fmt.Errorf("postgres: call %s: %d bytes are too many", method, len(args))
 	}
@@ -122,8 +121,7 @@ func (b *backend) giveUp(id, channel string) {
 
 // Serve answers the calls of other nodes: see sessions.Peers. It makes this process a
 // node.
-func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error {
-	b := s.b
+func (b *backend) Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error {
 	if err := b.join(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -199,22 +197,22 @@ func (b *backend) reply(to note, data []byte, err error) {
 }
 
 // Nodes lists the nodes: see sessions.Peers.
-func (s *Store) Nodes(ctx context.Context) ([]sessions.Node, error) {
-	list, err := all(ctx, s.b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
+func (b *backend) Nodes(ctx context.Context) ([]sessions.Node, error) {
+	list, err := all(ctx, b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
 		var lag float64
 		var leases string
 		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &lag, &leases, &n.Claims)
 		if err == nil {
 			err = decode(leases, &n.Leases)
 		}
-		n.Lag, n.Self = s.b.ttl+time.Duration(lag*float64(time.Second)), n.ID == s.b.id
+		n.Lag, n.Self = b.ttl+time.Duration(lag*float64(time.Second)), n.ID == b.id
 		return n, err
 	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
 		(SELECT coalesce(json_agg(json_build_object('name', name, 'since', since) ORDER BY name), '[]')::text FROM leases WHERE node = n.id),
 		(SELECT count(*) FROM keys WHERE node = n.id AND live <> 0)
 		FROM nodes n WHERE expires > clock_timestamp() ORDER BY since, id`)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: nodes: %w", s.b.explain(err))
+		return nil, fmt.Errorf("postgres: nodes: %w", b.explain(err))
 	}
 	return list, nil
 }

@@ -14,17 +14,21 @@ import (
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 )
 
 type call func(ctx context.Context, method string, args []byte) ([]byte, error)
 
+// peers is the ability of s that other stores do not have.
+func peers(s *engine.Store) sessions.Peers { return s.Backend().(sessions.Peers) }
+
 // answers has s serve f until the test ends.
-func answers(t *testing.T, s *postgres.Store, f call) {
+func answers(t *testing.T, s *engine.Store, f call) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, f) }()
+	go func() { ended <- peers(s).Serve(ctx, f) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, sessions.ErrFenced) {
@@ -35,9 +39,9 @@ func answers(t *testing.T, s *postgres.Store, f call) {
 }
 
 // idOf is the id of the node that s is, or "".
-func idOf(t *testing.T, s *postgres.Store) string {
+func idOf(t *testing.T, s *engine.Store) string {
 	t.Helper()
-	list, err := s.Nodes(t.Context())
+	list, err := peers(s).Nodes(t.Context())
 	must(t, err)
 	if i := slices.IndexFunc(list, func(n sessions.Node) bool { return n.Self }); i >= 0 {
 		return list[i].ID
@@ -46,7 +50,7 @@ func idOf(t *testing.T, s *postgres.Store) string {
 }
 
 // two are nodes on one database, of which b serves f.
-func two(t *testing.T, f call) (a, b *postgres.Store) {
+func two(t *testing.T, f call) (a, b *engine.Store) {
 	t.Helper()
 	url := database(t)
 	a, b = openAt(t, url, postgres.Options{TTL: ttl, Host: "a"}), openAt(t, url, postgres.Options{TTL: ttl, Host: "b", Version: "v2", Roles: []string{"turns"}})
@@ -55,7 +59,7 @@ func two(t *testing.T, f call) (a, b *postgres.Store) {
 }
 
 // holding has s hold the lease until the test ends.
-func holding(t *testing.T, s *postgres.Store, name string) {
+func holding(t *testing.T, s *engine.Store, name string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	holds, ended := make(chan struct{}), make(chan struct{})
@@ -86,7 +90,7 @@ func TestCallByEachName(t *testing.T) {
 	h := next(t, claims)
 	holding(t, b, "l")
 	for _, to := range []sessions.Peer{{Node: idOf(t, b)}, {Key: k1}, {Lease: "l"}} {
-		got, err := a.Call(within(t), to, "size", []byte("x\x00y"))
+		got, err := peers(a).Call(within(t), to, "size", []byte("x\x00y"))
 		if err != nil || string(got) != "size of x\x00y" {
 			t.Errorf("Call(%+v) = %q, %v", to, got, err)
 		}
@@ -94,11 +98,11 @@ func TestCallByEachName(t *testing.T) {
 	close(h.leave)
 	answers(t, a, nil)
 	for _, to := range []sessions.Peer{{Node: idOf(t, a)}, {Node: "none"}, {Key: k2}, {Lease: "none"}} {
-		if got, err := a.Call(within(t), to, "size", nil); !errors.Is(err, sessions.ErrNoPeer) {
+		if got, err := peers(a).Call(within(t), to, "size", nil); !errors.Is(err, sessions.ErrNoPeer) {
 			t.Errorf("Call(%+v) = %q, %v, want ErrNoPeer", to, got, err)
 		}
 	}
-	list, err := a.Nodes(t.Context())
+	list, err := peers(a).Nodes(t.Context())
 	must(t, err)
 	if len(list) != 2 || list[0].Host != "b" || list[0].Version != "v2" || list[0].Roles[0] != "turns" || list[0].Leases[0].Name != "l" || time.Since(list[0].Leases[0].Since) > time.Hour || list[0].Self ||
 		list[0].Lag < 0 || list[0].Lag > time.Minute || time.Since(list[0].Since) > time.Hour || !list[1].Self {
@@ -113,13 +117,13 @@ func TestLargeCalls(t *testing.T) {
 	})
 	to := sessions.Peer{Node: idOf(t, b)}
 	half := bytes.Repeat([]byte{0, 'a', 255}, sessions.MaxAnswer/6)
-	if got, err := a.Call(within(t), to, "twice", half); err != nil || !bytes.Equal(got, bytes.Repeat(half, 2)) {
+	if got, err := peers(a).Call(within(t), to, "twice", half); err != nil || !bytes.Equal(got, bytes.Repeat(half, 2)) {
 		t.Errorf("Call = %d bytes, %v, want %d", len(got), err, 2*len(half))
 	}
-	if got, err := a.Call(within(t), to, "twice", append(half, 1, 2, 3)); err == nil {
+	if got, err := peers(a).Call(within(t), to, "twice", append(half, 1, 2, 3)); err == nil {
 		t.Errorf("Call = %d bytes, want an error", len(got))
 	}
-	if got, err := a.Call(within(t), to, "twice", make([]byte, sessions.MaxAnswer+1)); err == nil {
+	if got, err := peers(a).Call(within(t), to, "twice", make([]byte, sessions.MaxAnswer+1)); err == nil {
 		t.Errorf("Call = %d bytes, want an error", len(got))
 	}
 }
@@ -142,7 +146,7 @@ func TestErrorsOfCalls(t *testing.T) {
 	to := sessions.Peer{Node: idOf(t, b)}
 	fail := func(method string) error {
 		t.Helper()
-		got, err := a.Call(within(t), to, method, nil)
+		got, err := peers(a).Call(within(t), to, method, nil)
 		if err == nil || got != nil || list[method] != nil && !strings.Contains(err.Error(), list[method].Error()[:10]) {
 			t.Errorf("%s: %q, %v", method, got, err)
 		}
@@ -176,7 +180,7 @@ func TestCallIsGivenUp(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { _, err := a.Call(ctx, sessions.Peer{Node: idOf(t, b)}, "wait", nil); ended <- err }()
+	go func() { _, err := peers(a).Call(ctx, sessions.Peer{Node: idOf(t, b)}, "wait", nil); ended <- err }()
 	await(t, began)
 	cancel()
 	await(t, over)
@@ -195,13 +199,13 @@ func TestCalledNodeDies(t *testing.T) {
 	})
 	to := sessions.Peer{Node: idOf(t, b)}
 	ended := make(chan error, 1)
-	go func() { _, err := a.Call(t.Context(), to, "wait", nil); ended <- err }()
+	go func() { _, err := peers(a).Call(t.Context(), to, "wait", nil); ended <- err }()
 	await(t, began)
 	postgres.Freeze(b)
 	if err := <-ended; err == nil || errors.As(err, new(*channels.NotSent)) {
 		t.Errorf("Call = %v, want that nobody knows", err)
 	}
-	if _, err := a.Call(within(t), to, "wait", nil); !errors.Is(err, sessions.ErrNoPeer) {
+	if _, err := peers(a).Call(within(t), to, "wait", nil); !errors.Is(err, sessions.ErrNoPeer) {
 		t.Errorf("Call of a dead node = %v", err)
 	}
 }
@@ -262,7 +266,7 @@ func TestCallAll(t *testing.T) {
 	a, _ := two(t, hears)
 	answers(t, a, hears)
 	for _, method := range []string{"x", "y"} {
-		if _, err := a.Call(within(t), sessions.Peer{All: true}, method, nil); err != nil {
+		if _, err := peers(a).Call(within(t), sessions.Peer{All: true}, method, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -293,7 +297,7 @@ func TestLostNotifications(t *testing.T) {
 	h := next(t, claims)
 	to := sessions.Peer{Node: idOf(t, b)}
 	ended := make(chan error, 1)
-	go func() { _, err := a.Call(t.Context(), to, "wait", nil); ended <- err }()
+	go func() { _, err := peers(a).Call(t.Context(), to, "wait", nil); ended <- err }()
 	await(t, began)
 	must(t, pgtest.Do(t.Context(), url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "dragoman_`+to.Node+`"' OR query LIKE 'LISTEN "dragoman_all_%' AND pid <> pg_backend_pid() AND datname = current_database()`))
 	if err := <-ended; err == nil {
@@ -303,7 +307,7 @@ func TestLostNotifications(t *testing.T) {
 	close(h.leave)
 	// A call that a makes before it receives b's reset is lost, too.
 	testkit.Eventually(t, "an answer", func() bool {
-		got, err := a.Call(within(t), to, "again", nil)
+		got, err := peers(a).Call(within(t), to, "again", nil)
 		return err == nil && string(got) == "here"
 	})
 }
@@ -315,11 +319,11 @@ func TestFrozenNodeIsCalled(t *testing.T) {
 	a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 	answers(t, b, func(context.Context, string, []byte) ([]byte, error) { return []byte("begun"), nil })
 	to := sessions.Peer{Node: idOf(t, b)}
-	if _, err := a.Call(within(t), to, "x", nil); err != nil {
+	if _, err := peers(a).Call(within(t), to, "x", nil); err != nil {
 		t.Fatal(err)
 	}
 	postgres.Stale(b)
-	if got, err := a.Call(within(t), to, "x", nil); !errors.Is(err, sessions.ErrNoPeer) {
+	if got, err := peers(a).Call(within(t), to, "x", nil); !errors.Is(err, sessions.ErrNoPeer) {
 		t.Errorf("Call = %q, %v", got, err)
 	}
 }

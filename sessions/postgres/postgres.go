@@ -58,12 +58,9 @@ import (
 	"dragoman/sessions/rows"
 )
 
-var (
-	_ sessions.Store = (*Store)(nil)
-	_ rows.Backend   = (*backend)(nil)
-)
+var _ rows.Backend = (*backend)(nil)
 
-// Options adjust a [Store]. The zero value works.
+// Options adjust a store. The zero value works.
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -84,12 +81,6 @@ type Options struct {
 	schema string
 	// cooldown is River's FetchCooldown; 0: River's default.
 	cooldown time.Duration
-}
-
-// Store is the engine over rows in a database. Make it with [Open].
-type Store struct {
-	*engine.Store
-	b *backend
 }
 
 // backend keeps rows in a database.
@@ -127,12 +118,12 @@ type backend struct {
 
 // Open opens the store in the database at url, and creates the tables if they are
 // missing. Its errors never contain the password of url.
-func Open(ctx context.Context, url string, o Options) (*Store, error) {
+func Open(ctx context.Context, url string, o Options) (*engine.Store, error) {
 	b, err := open(ctx, url, o)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &Store{engine.New(b, "postgres", b.now), b}, nil
+	return engine.New(b, "postgres", b.now), nil
 }
 
 // defaultSchema has the tables, unless the url has a search_path.
@@ -220,7 +211,7 @@ func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 	})
 }
 
-// Stats counts the queues: see sessions.Store.
+// Stats counts the queues: see rows.Backend.
 func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	var oldest, oldestSend int64
 	err = b.pool.QueryRow(ctx, `SELECT w.n, w.late, coalesce(w.oldest, $2), o.n, o.unknown, coalesce(o.oldest, $2), o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
@@ -250,12 +241,12 @@ const (
 
 // Kept says where PostgreSQL still keeps deleted rows, and how an operator removes
 // them.
-func (s *Store) Kept() []string {
+func (b *backend) Kept() []string {
 	return []string{
 		"PostgreSQL keeps deleted rows in its files until the tables are rewritten. To do that now, stop the daemons and run in psql, as the owner of the database: " + rewriteQuery + ";",
 		"The write-ahead log keeps them until PostgreSQL writes over its files. To remove those now, run in psql as a superuser, one after the other: " + removeQueries + ";",
 		"Archives of that log, standbys and backups made before now keep them until you remove those.",
-		"If a restore left schemas whose names begin with " + s.b.schema + keptInfix + " they keep them until you remove those: DROP SCHEMA … CASCADE;",
+		"If a restore left schemas whose names begin with " + b.schema + keptInfix + " they keep them until you remove those: DROP SCHEMA … CASCADE;",
 	}
 }
 

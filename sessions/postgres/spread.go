@@ -66,8 +66,7 @@ func (s *spread) idlest() *load {
 }
 
 // Leave implements [sessions.Peers].
-func (s *Store) Leave(ctx context.Context) error {
-	b := s.b
+func (b *backend) Leave(ctx context.Context) error {
 	if _, err := b.pool.Exec(ctx, `UPDATE nodes SET roles = $2 WHERE id = $1`, b.id, []string{sessions.Leaving}); err != nil {
 		return fmt.Errorf("postgres: leave: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 )
 
@@ -22,7 +23,7 @@ func TestSpread(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	var stores []*postgres.Store
+	var stores []*engine.Store
 	for i := range 3 {
 		s := openAt(t, url, postgres.Options{})
 		stores = append(stores, s)
@@ -43,7 +44,7 @@ func TestSpread(t *testing.T) {
 	}
 	defer close(finish)
 	testkit.Eventually(t, "all nodes", func() bool {
-		list, err := stores[0].Nodes(t.Context())
+		list, err := peers(stores[0]).Nodes(t.Context())
 		return err == nil && len(list) == len(stores)
 	})
 	const few, many = 10, 120
@@ -70,7 +71,7 @@ func TestLeave(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	run := func(s *postgres.Store, h sessions.Handler) {
+	run := func(s *engine.Store, h sessions.Handler) {
 		running.Go(func() {
 			if err := s.Run(ctx, h); err != nil {
 				t.Error(err)
@@ -103,10 +104,10 @@ func TestLeave(t *testing.T) {
 		return err
 	})
 	testkit.Eventually(t, "both nodes", func() bool {
-		list, err := a.Nodes(t.Context())
+		list, err := peers(a).Nodes(t.Context())
 		return err == nil && len(list) == 2
 	})
-	must(t, a.Leave(t.Context()))
+	must(t, peers(a).Leave(t.Context()))
 	for i := range 9 {
 		accept(fmt.Sprint("y:", i), fmt.Sprint("y", i))
 		<-done
@@ -121,7 +122,7 @@ func TestLeave(t *testing.T) {
 	if len(begun) > 0 {
 		t.Errorf("the node that left began with %s", <-begun)
 	}
-	list, err := b.Nodes(t.Context())
+	list, err := peers(b).Nodes(t.Context())
 	must(t, err)
 	for _, n := range list {
 		if leaving := slices.Equal(n.Roles, []string{sessions.Leaving}); leaving == n.Self {

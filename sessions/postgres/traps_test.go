@@ -14,6 +14,7 @@ import (
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/postgres"
 	"dragoman/sessions/rows"
 )
@@ -36,7 +37,7 @@ type held struct {
 }
 
 // serve runs s, and hands its claims to the test.
-func serve(t *testing.T, s *postgres.Store) (claims chan held, ended chan error) {
+func serve(t *testing.T, s *engine.Store) (claims chan held, ended chan error) {
 	t.Helper()
 	claims, ended = make(chan held), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,7 +93,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func answer(s *postgres.Store, c sessions.Claim, seq int64) error {
+func answer(s *engine.Store, c sessions.Claim, seq int64) error {
 	return s.CommitTurn(context.Background(), c, sessions.Turn{ID: "t", Answers: []sessions.Answered{{Seq: seq}}})
 }
 
@@ -364,9 +365,9 @@ func TestAllConnectionsInUse(t *testing.T) {
 	s := openAt(t, database(t), postgres.Options{TTL: ttl, MaxConns: 5})
 	_, ended := serve(t, s)
 	must(t, s.Hold(t.Context(), "l", func(context.Context) error {
-		return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
-			return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
-				return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
+		return s.Backend().Snapshot(t.Context(), func(rows.Reader) error {
+			return s.Backend().Snapshot(t.Context(), func(rows.Reader) error {
+				return s.Backend().Snapshot(t.Context(), func(rows.Reader) error {
 					select {
 					case err := <-ended:
 						return fmt.Errorf("Run = %w", err)
@@ -387,7 +388,7 @@ func TestNoTickIsDropped(t *testing.T) {
 	var nodes sync.WaitGroup
 	first := openAt(t, url, postgres.Options{})
 	must(t, first.Plan(t.Context(), "j", time.Time{}, began))
-	for _, s := range []*postgres.Store{first, openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})} {
+	for _, s := range []*engine.Store{first, openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})} {
 		nodes.Go(func() {
 			for {
 				due, _, err := s.NextDue(t.Context(), "j")
@@ -479,7 +480,7 @@ func TestFewNotifications(t *testing.T) {
 func TestLocksInOrder(t *testing.T) {
 	url := database(t)
 	s := openAt(t, url, postgres.Options{})
-	b := postgres.Backend(s)
+	b := s.Backend()
 	var all sync.WaitGroup
 	for _, keys := range [][]channels.Key{{k1, k2}, {k2, k1}, {k1, k2}, {k2, k1}} {
 		all.Go(func() {
@@ -529,7 +530,7 @@ func TestFrozenWithLocks(t *testing.T) {
 	locked, over := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- postgres.Backend(a).Update(t.Context(), []channels.Key{k1}, func(rows.Reader) (c rows.Changes, err error) {
+		ended <- a.Backend().Update(t.Context(), []channels.Key{k1}, func(rows.Reader) (c rows.Changes, err error) {
 			close(locked)
 			<-over
 			c.Fenced = []channels.Key{k1}

@@ -37,7 +37,7 @@ type running struct {
 	closed  bool           // no more reservations; guarded by backend.mu
 }
 
-// Run works on keys until ctx ends: see sessions.Work.
+// Run works on keys until ctx ends: see rows.Backend.
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -120,12 +120,12 @@ type Backend interface {
 	// Snapshot runs f once, on one state of the store. f may run for long and blocks no
 	// update.
 	Snapshot(ctx context.Context, f func(Reader) error) error
-	// Run is of sessions.Work.
+	// Run is of engine.Store.
 	Run(ctx context.Context, h sessions.Handler) error
 	// Live returns nil if c is the live claim of its key, else sessions.ErrFenced. Updates
 	// check Head.Claim instead.
 	Live(c sessions.Claim) error
-	// Hold is of sessions.Leases.
+	// Hold is of engine.Store.
 	Hold(ctx context.Context, name string, run func(context.Context) error) error
 	// Stats counts the queues.
 	Stats(ctx context.Context) (sessions.Stats, error)

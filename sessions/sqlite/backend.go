@@ -47,12 +47,11 @@ import (
 )
 
 var (
-	_ sessions.Store = (*Store)(nil)
-	_ rows.Backend   = (*backend)(nil)
-	_ rows.Scrubber  = (*backend)(nil)
+	_ rows.Backend  = (*backend)(nil)
+	_ rows.Scrubber = (*backend)(nil)
 )
 
-// Options adjust a [Store]. The zero value works.
+// Options adjust a store. The zero value works.
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -62,12 +61,6 @@ type Options struct {
 
 // readers is how many reads can run at once.
 const readers = 4
-
-// Store is the engine over rows in one file. Make it with [Open].
-type Store struct {
-	*engine.Store
-	b *backend
-}
 
 // backend keeps rows in one file.
 type backend struct {
@@ -93,12 +86,12 @@ type backend struct {
 
 // Open opens the store in the file at path. It creates the file if there is none, and
 // its folder, for this user alone.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
+func Open(ctx context.Context, path string, o Options) (*engine.Store, error) {
 	b, err := open(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
 	}
-	return &Store{engine.New(b, "sqlite", b.now), b}, nil
+	return engine.New(b, "sqlite", b.now), nil
 }
 
 func open(ctx context.Context, path string, o Options) (_ *backend, err error) {

@@ -13,10 +13,11 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
-func benchStore(b *testing.B) *sqlite.Store {
+func benchStore(b *testing.B) *engine.Store {
 	return openFile(b, filepath.Join(b.TempDir(), "dragoman.db"), sqlite.Options{})
 }
 
@@ -93,7 +94,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func benchTurn(ctx context.Context, s sessions.Store, c sessions.Claim, done chan<- struct{}) error {
+func benchTurn(ctx context.Context, s *engine.Store, c sessions.Claim, done chan<- struct{}) error {
 	p, err := s.Pending(ctx, c, 1)
 	if err != nil || len(p.Messages) == 0 {
 		return err

@@ -14,13 +14,14 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // talk adds messages of person 7 and of the model to the transcript of k.
-func talk(t *testing.T, s sessions.Store, k channels.Key, id string, texts ...string) {
+func talk(t *testing.T, s *engine.Store, k channels.Key, id string, texts ...string) {
 	t.Helper()
 	e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "/x"}, Answered: true}
 	for i, text := range texts {
@@ -66,7 +67,7 @@ func TestHistoryIsWhatTheFileSays(t *testing.T) {
 }
 
 // happen makes one change to k, most of the time a new message.
-func happen(t *testing.T, s *sqlite.Store, r *rand.Rand, k channels.Key, n int) {
+func happen(t *testing.T, s *engine.Store, r *rand.Rand, k channels.Key, n int) {
 	t.Helper()
 	var err error
 	switch ctx := t.Context(); r.IntN(24) {

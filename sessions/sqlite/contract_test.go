@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"dragoman/sessions"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -23,15 +22,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func open(t *testing.T) sessions.Store {
+func open(t *testing.T) *engine.Store {
 	return openDir(t, t.TempDir())
 }
 
-func openDir(t *testing.T, dir string) sessions.Store {
+func openDir(t *testing.T, dir string) *engine.Store {
 	return openFile(t, filepath.Join(dir, "state", "dragoman.db"), sqlite.Options{})
 }
 
-func openFile(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
+func openFile(t testing.TB, path string, o sqlite.Options) *engine.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path, o)
 	if err != nil {
@@ -54,7 +53,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreClock(t *testing.T) {
-	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {
+	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) *engine.Store {
 		return openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{Now: now})
 	})
 }
@@ -67,10 +66,10 @@ func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 
 // TestStepsThatRunTwice: a step only reads, so running it twice changes nothing.
 func TestStepsThatRunTwice(t *testing.T) {
-	twiceAt := func(t *testing.T, now func() time.Time) sessions.Store {
+	twiceAt := func(t *testing.T, now func() time.Time) *engine.Store {
 		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)
 	}
-	twice := func(t *testing.T) sessions.Store { return twiceAt(t, nil) }
+	twice := func(t *testing.T) *engine.Store { return twiceAt(t, nil) }
 	storetest.Run(t, twice)
 	storetest.RunClocked(t, twiceAt)
 	storetest.RunCopies(t, twice, twice)

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -112,7 +113,7 @@ func attached(word string) *sessions.Attached {
 	return &sessions.Attached{By: sessions.Provenance{API: "chat"}, Data: json.RawMessage(`"` + word + `"`)}
 }
 
-func plantMore(t *testing.T, s *sqlite.Store, k channels.Key) {
+func plantMore(t *testing.T, s *engine.Store, k channels.Key) {
 	t.Helper()
 	ctx := t.Context()
 	check := func(err error) {

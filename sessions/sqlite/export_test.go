@@ -16,13 +16,16 @@ import (
 
 var errTest = errors.New("made to fail")
 
+// backendOf is the backend of s.
+func backendOf(s *engine.Store) *backend { return s.Backend().(*backend) }
+
 // update has the writer of s run f.
-func update(s *Store, f func(*tx) error) error {
-	return s.b.do(context.Background(), op{run: f})
+func update(s *engine.Store, f func(*tx) error) error {
+	return backendOf(s).do(context.Background(), op{run: f})
 }
 
 // FailHalfDone has an operation fail after it changed the writer's row of k.
-func FailHalfDone(s *Store, k channels.Key) error {
+func FailHalfDone(s *engine.Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
 		r := t.key(k)
 		r.Seq += 100
@@ -31,7 +34,7 @@ func FailHalfDone(s *Store, k channels.Key) error {
 }
 
 // FailAfterWriting has an operation fail after it has stored a message in k.
-func FailAfterWriting(s *Store, k channels.Key) error {
+func FailAfterWriting(s *engine.Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
 		r := t.key(k)
 		if err := t.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, 'left behind', '{}')`, r.id); err != nil {
@@ -43,7 +46,7 @@ func FailAfterWriting(s *Store, k channels.Key) error {
 
 // FailWithin has a statement of an operation fail between others. The operation itself
 // ignores that.
-func FailWithin(s *Store, k channels.Key) error {
+func FailWithin(s *engine.Store, k channels.Key) error {
 	return update(s, func(t *tx) error {
 		r := t.key(k)
 		for _, table := range []string{"steps", "nothing", "steps"} {
@@ -54,7 +57,7 @@ func FailWithin(s *Store, k channels.Key) error {
 }
 
 // StepsLeft counts what FailAfterWriting has left.
-func StepsLeft(s *Store) (n int, err error) {
+func StepsLeft(s *engine.Store) (n int, err error) {
 	err = update(s, func(t *tx) error {
 		return t.row(context.Background(), `SELECT count(*) FROM steps WHERE turn = 'left behind'`).Scan(&n)
 	})
@@ -63,7 +66,7 @@ func StepsLeft(s *Store) (n int, err error) {
 
 // LoseTransaction has an operation end the transaction under the whole batch,
 // as SQLite does when the disk is full, and notice it or not.
-func LoseTransaction(s *Store, notice bool) error {
+func LoseTransaction(s *engine.Store, notice bool) error {
 	return update(s, func(t *tx) error {
 		if err := t.exec(`ROLLBACK`); err != nil {
 			return err
@@ -76,7 +79,7 @@ func LoseTransaction(s *Store, notice bool) error {
 }
 
 // BeImpatient has the writer wait for no other program.
-func BeImpatient(s *Store) error {
+func BeImpatient(s *engine.Store) error {
 	return update(s, func(t *tx) error {
 		var got int
 		return t.row(context.Background(), `PRAGMA busy_timeout = 1`).Scan(&got)
@@ -96,10 +99,10 @@ func LimitPages(of rows.Backend, pages int) error {
 }
 
 // LargestBatch is the most operations that shared a commit so far.
-func LargestBatch(s *Store) int { return int(s.b.largest.Load()) }
+func LargestBatch(s *engine.Store) int { return int(backendOf(s).largest.Load()) }
 
 // PlantStep adds a step to the journal of k without a running turn.
-func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
+func PlantStep(t *testing.T, s *engine.Store, k channels.Key, step sessions.Step) {
 	t.Helper()
 	err := update(s, func(tx *tx) error {
 		r := tx.key(k)
@@ -111,9 +114,9 @@ func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 }
 
 // Statements are the queries that s has prepared so far.
-func Statements(s *Store) []string {
+func Statements(s *engine.Store) []string {
 	var all []string
-	for _, st := range []*statements{&s.b.reads, &s.b.writer.statements} {
+	for _, st := range []*statements{&backendOf(s).reads, &backendOf(s).writer.statements} {
 		st.mu.Lock()
 		for query := range st.byText {
 			all = append(all, query)
@@ -125,7 +128,7 @@ func Statements(s *Store) []string {
 
 // HoldWriter keeps the writer busy until release, so that operations share a batch. It
 // returns when the writer is busy.
-func HoldWriter(s *Store) (release func() error) {
+func HoldWriter(s *engine.Store) (release func() error) {
 	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- update(s, func(*tx) error {
@@ -142,15 +145,15 @@ func HoldWriter(s *Store) (release func() error) {
 }
 
 // Queued counts the operations that wait for the writer.
-func Queued(s *Store) int { return s.b.ops.Len() }
+func Queued(s *engine.Store) int { return backendOf(s).ops.Len() }
 
 // PragmasOf returns settings of the writing connection, or of a reading one.
-func PragmasOf(ctx context.Context, s *Store, writer bool, names []string) (map[string]string, error) {
+func PragmasOf(ctx context.Context, s *engine.Store, writer bool, names []string) (map[string]string, error) {
 	got := map[string]string{}
 	if !writer {
 		for _, name := range names {
 			var v string
-			if err := s.b.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(&v); err != nil {
+			if err := backendOf(s).readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(&v); err != nil {
 				return nil, err
 			}
 			got[name] = v
@@ -182,37 +185,37 @@ func OnSync(t *testing.T, f func(path string) error) {
 func Sync(path string) error { return syncPath(path) }
 
 // FromFile is the history of k in the file, without the cache of s.
-func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
-	other := &backend{now: s.b.now, ops: s.b.ops, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
+func FromFile(ctx context.Context, s *engine.Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	other := &backend{now: backendOf(s).now, ops: backendOf(s).ops, readers: backendOf(s).readers, reads: statements{prepare: backendOf(s).readers.PrepareContext}}
 	other.reader = reader{&other.reads, other, nil}
 	other.cache.close()
 	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
 }
 
 // ReadLate reads the history of k, calls f, and caches only then what was read.
-func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
-	version := s.b.cache.now()
-	id, err := s.b.keyID(ctx, k)
+func ReadLate(ctx context.Context, s *engine.Store, k channels.Key, f func()) error {
+	version := backendOf(s).cache.now()
+	id, err := backendOf(s).keyID(ctx, k)
 	if err != nil {
 		return err
 	}
 	from, to := span(id)
-	rows, err := collect(s.b.transcript(ctx, from, to, rows.Said{}))
+	rows, err := collect(backendOf(s).transcript(ctx, from, to, rows.Said{}))
 	f()
-	s.b.cache.put(id, rows, version)
+	backendOf(s).cache.put(id, rows, version)
 	return err
 }
 
 // Changing calls f as between a commit that changes messages and its end.
-func Changing(s *Store, f func()) {
-	s.b.cache.beginRewrite()
-	defer s.b.cache.endRewrite()
+func Changing(s *engine.Store, f func()) {
+	backendOf(s).cache.beginRewrite()
+	defer backendOf(s).cache.endRewrite()
 	f()
 }
 
 // AtCommit has the writer call f within each commit from now on: after the last
 // statement, before any reader can see the change.
-func AtCommit(s *Store, f func()) error {
+func AtCommit(s *engine.Store, f func()) error {
 	return update(s, func(t *tx) error {
 		return t.conn.Raw(func(conn any) error {
 			conn.(driver.HookRegisterer).RegisterCommitHook(func() int32 { f(); return 0 })
@@ -223,10 +226,10 @@ func AtCommit(s *Store, f func()) error {
 
 // Remembered counts the conversations, the messages and the bytes in the cache, and says
 // how many bytes it may have.
-func Remembered(s *Store) (conversations, messages, size, most int) {
-	s.b.cache.mu.Lock()
-	defer s.b.cache.mu.Unlock()
-	for _, held := range []tails{s.b.cache.young, s.b.cache.old} {
+func Remembered(s *engine.Store) (conversations, messages, size, most int) {
+	backendOf(s).cache.mu.Lock()
+	defer backendOf(s).cache.mu.Unlock()
+	for _, held := range []tails{backendOf(s).cache.young, backendOf(s).cache.old} {
 		conversations += len(held.byKey)
 		size += held.size
 		for _, one := range held.byKey {
@@ -237,10 +240,10 @@ func Remembered(s *Store) (conversations, messages, size, most int) {
 }
 
 // Aging reports whether a timer runs for the cache.
-func Aging(s *Store) bool {
-	s.b.cache.mu.Lock()
-	defer s.b.cache.mu.Unlock()
-	return s.b.cache.timer != nil
+func Aging(s *engine.Store) bool {
+	backendOf(s).cache.mu.Lock()
+	defer backendOf(s).cache.mu.Unlock()
+	return backendOf(s).cache.timer != nil
 }
 
 // Rewrites reports whether a statement clears the cache.
@@ -248,8 +251,8 @@ func Rewrites(query string) bool { return rewrites(query) }
 
 // Caches returns the page cache sizes of the writing connection and of a reading one in
 // SQLite's form: negative KiB.
-func Caches(s *Store) (writer, reader int, err error) {
+func Caches(s *engine.Store) (writer, reader int, err error) {
 	const query = `PRAGMA cache_size`
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
-	return writer, reader, errors.Join(err, s.b.reads.row(context.Background(), query).Scan(&reader))
+	return writer, reader, errors.Join(err, backendOf(s).reads.row(context.Background(), query).Scan(&reader))
 }

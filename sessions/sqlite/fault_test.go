@@ -14,6 +14,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -307,7 +308,7 @@ func TestLostBatch(t *testing.T) {
 }
 
 // waiting compares the waiting messages of the store and of its dispatcher.
-func waiting(t *testing.T, s *sqlite.Store, want map[string]bool) {
+func waiting(t *testing.T, s *engine.Store, want map[string]bool) {
 	t.Helper()
 	list, err := s.ListQueue(t.Context(), 10_000)
 	if err != nil || len(list) != len(want) {

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
 )
 
-func openChild(ctx context.Context, path string) (sessions.Store, error) {
+func openChild(ctx context.Context, path string) (*engine.Store, error) {
 	return sqlite.Open(ctx, path, sqlite.Options{})
 }
 
@@ -19,7 +19,7 @@ func openChild(ctx context.Context, path string) (sessions.Store, error) {
 // acknowledged changes, and none by halves.
 func TestCase40Kill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
-	storetest.RunKills(t, path, func(t *testing.T) { integrity(t, path) }, func(t *testing.T) sessions.Store {
+	storetest.RunKills(t, path, func(t *testing.T) { integrity(t, path) }, func(t *testing.T) *engine.Store {
 		return openFile(t, path, sqlite.Options{})
 	})
 }

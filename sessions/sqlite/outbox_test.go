@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -62,7 +63,7 @@ func TestUnsentReadsWhatItRemembers(t *testing.T) {
 	}
 }
 
-func unsent(t *testing.T, s *sqlite.Store, c sessions.Claim) []sessions.Delivery {
+func unsent(t *testing.T, s *engine.Store, c sessions.Claim) []sessions.Delivery {
 	t.Helper()
 	ds, err := s.Unsent(t.Context(), c, 10)
 	if err != nil {
@@ -72,7 +73,7 @@ func unsent(t *testing.T, s *sqlite.Store, c sessions.Claim) []sessions.Delivery
 }
 
 // claimOnce runs s until f has been called with a claim of k.
-func claimOnce(t *testing.T, s *sqlite.Store, k channels.Key, f func(sessions.Claim)) {
+func claimOnce(t *testing.T, s *engine.Store, k channels.Key, f func(sessions.Claim)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	claims, ended := make(chan sessions.Claim), make(chan error, 1)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -16,7 +16,7 @@ import (
 type queries map[string]bool
 
 // open makes a store whose statements are noted when its test ends.
-func (q queries) open(t *testing.T) sessions.Store {
+func (q queries) open(t *testing.T) *engine.Store {
 	s := openFile(t, filepath.Join(t.TempDir(), "state", "dragoman.db"), sqlite.Options{})
 	t.Cleanup(func() { // before the store is closed
 		for _, query := range sqlite.Statements(s) {

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -105,7 +106,7 @@ func TestOlderFiles(t *testing.T) {
 }
 
 // contents are the records of a store in JSON.
-func contents(t *testing.T, s *sqlite.Store) string {
+func contents(t *testing.T, s *engine.Store) string {
 	t.Helper()
 	var b strings.Builder
 	lines := json.NewEncoder(&b)

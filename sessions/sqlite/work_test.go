@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
@@ -26,17 +27,17 @@ func TestPendingReadsWhatItRemembers(t *testing.T) {
 	}
 	bare := channels.Inbound{ID: "1", MessageID: "m1"}
 	long := channels.Inbound{ID: "1", MessageID: "m1", Text: strings.Repeat("x", 9000)}
-	edit := func(t *testing.T, s *sqlite.Store, c sessions.Claim) {
+	edit := func(t *testing.T, s *engine.Store, c sessions.Claim) {
 		_, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: c.Key, ID: "2", Edits: "m1", Text: "changed"}})
 		must(t, err)
 	}
-	postpone := func(t *testing.T, s *sqlite.Store, c sessions.Claim) {
+	postpone := func(t *testing.T, s *engine.Store, c sessions.Claim) {
 		must(t, s.Postpone(t.Context(), c, []int64{1}, time.Now().Add(-time.Hour), "later"))
 	}
-	bind := func(t *testing.T, s *sqlite.Store, c sessions.Claim) {
+	bind := func(t *testing.T, s *engine.Store, c sessions.Claim) {
 		must(t, s.AppendStep(t.Context(), c, "turn", []sessions.Answered{{Seq: 1}}, sessions.Step{Kind: sessions.StepNote, At: time.Now()}))
 	}
-	type change = func(*testing.T, *sqlite.Store, sessions.Claim)
+	type change = func(*testing.T, *engine.Store, sessions.Claim)
 	for name, test := range map[string]struct {
 		m       channels.Inbound
 		changes []change

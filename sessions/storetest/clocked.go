@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // clock is a wall clock that the test sets.
@@ -31,7 +32,7 @@ func (c *clock) set(t time.Time) {
 }
 
 // RunClocked tests what depends on the wall clock with one that jumps.
-func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sessions.Store) {
+func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) *engine.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *rig, *clock){
 		"Clock/Case46JumpsBackWithoutReordering": jumpsBack,

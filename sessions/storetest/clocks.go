@@ -90,7 +90,7 @@ func undated(t *testing.T, r *rig, c *clock) {
 // datesMessages: a restored message without a time gets that of the store's clock.
 func datesMessages(t *testing.T, r *rig, c *clock) {
 	c.set(noon.Add(time.Hour))
-	must(t, restore(t, r.Store, feed([]string{`{"messages":{"key":"x:1","messages":[{"role":"user","content":"hi"}]}}`}, nil)))
+	must(t, restore(t, r, feed([]string{`{"messages":{"key":"x:1","messages":[{"role":"user","content":"hi"}]}}`}, nil)))
 	ms, err := r.Messages(t.Context(), key("x:1"), 0, 9)
 	must(t, err)
 	if len(ms) != 1 || !ms[0].At.Equal(c.now()) {

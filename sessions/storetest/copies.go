@@ -11,10 +11,11 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // RunCopies tests that everything moves from one backend to another and back.
-func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
+func RunCopies(t *testing.T, from, to func(t *testing.T) *engine.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *rig, *rig){
 		"Copies/Case48ThereAndBackIsEqual":  thereAndBack,
@@ -34,7 +35,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
 }
 
 // dump returns every record of s as a line of JSON.
-func dump(t *testing.T, s sessions.Store, keys ...channels.Key) []string {
+func dump(t *testing.T, s *engine.Store, keys ...channels.Key) []string {
 	t.Helper()
 	var lines []string
 	must(t, s.Dump(t.Context(), keys, func(r sessions.Record) error {
@@ -62,7 +63,7 @@ func feed(lines []string, end error) func() (sessions.Record, error) {
 
 // Fill puts some of everything that a store can hold into s, which must be empty. It
 // calls Run and ends it.
-func Fill(t *testing.T, s sessions.Store) {
+func Fill(t *testing.T, s *engine.Store) {
 	t.Helper()
 	fill(t, newRig(t, s))
 }
@@ -425,7 +426,7 @@ func long(t *testing.T, a, b *rig) {
 func errOf[T any](_ T, err error) error { return err }
 
 // restore restores the records that next returns into s.
-func restore(t *testing.T, s sessions.Copies, next func() (sessions.Record, error)) error {
+func restore(t *testing.T, s *rig, next func() (sessions.Record, error)) error {
 	_, err := s.Restore(t.Context(), next)
 	return err
 }

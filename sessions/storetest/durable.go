@@ -6,12 +6,13 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // RunDurable tests a backend whose state survives in a directory. open opens
 // the store in dir and registers its Close with t.Cleanup; the suite closes it
 // itself before it opens the next one, so Close is called twice.
-func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store) {
+func RunDurable(t *testing.T, open func(t *testing.T, dir string) *engine.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, func() *rig){
 		"Durable/Case38Case44Reload":      reloadsKeys,

@@ -140,7 +140,7 @@ func withEveryField(t *testing.T, r *rig) []sessions.Record {
 }
 
 // records is the dump of s.
-func records(t *testing.T, s sessions.Copies) (list []sessions.Record) {
+func records(t *testing.T, s *rig) (list []sessions.Record) {
 	t.Helper()
 	must(t, s.Dump(t.Context(), nil, func(r sessions.Record) error {
 		list = append(list, r)
@@ -159,21 +159,11 @@ func given(list []sessions.Record) func() (sessions.Record, error) {
 	}
 }
 
-// backend returns the backend below the engine of r.
-func (r *rig) backend(t *testing.T) rows.Backend {
-	t.Helper()
-	s, ok := r.Store.(interface{ Backend() rows.Backend })
-	if !ok {
-		t.Fatalf("%T has no backend", r.Store)
-	}
-	return s.Backend()
-}
-
 // fieldsAreRead: each way to read a row returns all of it, inside and outside of
 // updates and snapshots.
 func fieldsAreRead(t *testing.T, r *rig, _ func() *rig) {
 	withEveryField(t, r)
-	b, ctx := r.backend(t), t.Context()
+	b, ctx := r.Backend(), t.Context()
 	k := key("x:full")
 	var want, inside []any
 	must(t, b.Snapshot(ctx, func(r rows.Reader) error {
@@ -234,7 +224,7 @@ func (f *filler) another(t *testing.T, o *sessions.OutboxRecord) {
 // fieldsArePutAgain: a row that is read, changed and put back loses nothing.
 func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
 	want := withEveryField(t, r)
-	b, ctx := r.backend(t), t.Context()
+	b, ctx := r.Backend(), t.Context()
 	k := key("x:full")
 	var head rows.Head
 	f := &filler{n: 1000}
@@ -344,7 +334,7 @@ func fieldsAreReopened(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	want := withEveryField(t, r)
 	var head rows.Head
-	must(t, r.backend(t).Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
+	must(t, r.Backend().Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
 		ch := fullHead(t, r, key("x:full"))
 		head = ch.Head
 		return rows.Changes{Chats: []*rows.Chat{ch}}, nil
@@ -352,6 +342,6 @@ func fieldsAreReopened(t *testing.T, reopen func() *rig) {
 	for range 2 {
 		r = reopen()
 		same(t, "the records after a restart", records(t, r), want)
-		sameHead(t, r.backend(t), head)
+		sameHead(t, r.Backend(), head)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // The kill test runs this binary again as a child that uses a store and writes a
@@ -133,7 +134,7 @@ func (r *record) read(t *testing.T, out io.Reader, heard func()) (idle bool) {
 // RunKills uses a store at path in a child process that is killed at random moments,
 // and checks that everything acknowledged is there, once and in order. check checks
 // the files between two lives, with the store closed; open opens it after the last.
-func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *testing.T) sessions.Store) {
+func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *testing.T) *engine.Store) {
 	t.Helper()
 	kills := 25
 	if s := os.Getenv("DRAGOMAN_KILLS"); s != "" {
@@ -160,7 +161,7 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 }
 
 // compare checks that s has everything acknowledged.
-func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
+func (r *record) compare(t *testing.T, s *engine.Store, kills int) {
 	t.Helper()
 	repeats, messages := 0, 0
 	for k := range killKeys {

@@ -13,12 +13,13 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // KillChild must be called first by the TestMain of a backend that runs [RunKills].
 // In the child, it uses the store that open opens and reports true. In the parent, it
 // does nothing.
-func KillChild(open func(ctx context.Context, path string) (sessions.Store, error)) bool {
+func KillChild(open func(ctx context.Context, path string) (*engine.Store, error)) bool {
 	path := os.Getenv(childPath)
 	if path == "" {
 		return false
@@ -30,7 +31,7 @@ func KillChild(open func(ctx context.Context, path string) (sessions.Store, erro
 	return true
 }
 
-func child(open func(context.Context, string) (sessions.Store, error), path string, from []string, drain bool) error {
+func child(open func(context.Context, string) (*engine.Store, error), path string, from []string, drain bool) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s, err := open(ctx, path)
@@ -82,7 +83,7 @@ func child(open func(context.Context, string) (sessions.Store, error), path stri
 
 // childWithdraws sends a message and withdraws it at once. The outcome says whether a
 // turn was faster.
-func childWithdraws(ctx context.Context, s sessions.Store, k, n int) error {
+func childWithdraws(ctx context.Context, s *engine.Store, k, n int) error {
 	text := fmt.Sprintf("w%d", n)
 	m := channels.Inbound{
 		Key: channels.MustKey(fmt.Sprintf("x:%d", k)), ID: fmt.Sprintf("%d-%s", k, text), MessageID: text,
@@ -100,7 +101,7 @@ func childWithdraws(ctx context.Context, s sessions.Store, k, n int) error {
 }
 
 // childTurn answers the waiting messages with a journal, and delivers.
-func childTurn(ctx context.Context, s sessions.Store, c sessions.Claim) error {
+func childTurn(ctx context.Context, s *engine.Store, c sessions.Claim) error {
 	p, err := s.Pending(ctx, c, 5)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func childTurn(ctx context.Context, s sessions.Store, c sessions.Claim) error {
 	return nil
 }
 
-func childAnswers(ctx context.Context, s sessions.Store, c sessions.Claim, p sessions.Pending) error {
+func childAnswers(ctx context.Context, s *engine.Store, c sessions.Claim, p sessions.Pending) error {
 	turn := sessions.Turn{ID: p.Turn}
 	if turn.ID == "" {
 		turn.ID = fmt.Sprintf("t%d", p.Messages[0].Seq)

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // oddKeys are keys that look alike, or that mean something else to a file system that
@@ -78,7 +79,7 @@ func reloadsInOrder(t *testing.T, reopen func() *rig) {
 }
 
 // namesStayInside: whatever the key, all files are in the store's directory.
-func namesStayInside(t *testing.T, open func(t *testing.T, dir string) sessions.Store) {
+func namesStayInside(t *testing.T, open func(t *testing.T, dir string) *engine.Store) {
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "a", "b", "store")
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {

@@ -120,7 +120,7 @@ func wait(t *testing.T, c <-chan struct{}, why string) {
 }
 
 // answerAll answers and delivers until nothing is due.
-func answerAll(ctx context.Context, s sessions.Store, c sessions.Claim) error {
+func answerAll(ctx context.Context, s *rig, c sessions.Claim) error {
 	for {
 		p, err := s.Pending(ctx, c, 10)
 		if err != nil {

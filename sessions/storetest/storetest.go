@@ -18,6 +18,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // patience is how long the suite waits for something that must happen.
@@ -25,7 +26,7 @@ const patience = time.Minute
 
 // Run tests a backend. open makes an empty store and registers its Close with
 // t.Cleanup; it may be called several times in a test.
-func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
+func Run(t *testing.T, open func(t *testing.T) *engine.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *rig){
 		inboxTests, editTests, withdrawTests, controlTests, workTests, runTests, outboxTests,
@@ -43,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 // rig is a store under test and its Run, which starts when a test first asks for a
 // claim.
 type rig struct {
-	sessions.Store
+	*engine.Store
 	ctx     context.Context
 	stop    context.CancelFunc
 	claims  chan *held // unbuffered: a handler waits for its test
@@ -58,7 +59,7 @@ type held struct {
 	done chan error
 }
 
-func newRig(t *testing.T, s sessions.Store) *rig {
+func newRig(t *testing.T, s *engine.Store) *rig {
 	r := &rig{Store: s, claims: make(chan *held), ended: make(chan error, 1)}
 	r.ctx, r.stop = context.WithCancel(t.Context())
 	t.Cleanup(func() { sameWriters(t, s) }) // before the store is closed

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // edges are times at the bounds of what stores keep, and beyond them.
@@ -234,7 +235,7 @@ func (r *rig) drained(t *testing.T) {
 
 // FuzzText feeds arbitrary text through Accept, a turn and the reads, and
 // checks that it comes back as valid UTF-8 and the same everywhere.
-func FuzzText(f *testing.F, open func(t *testing.T) sessions.Store) {
+func FuzzText(f *testing.F, open func(t *testing.T) *engine.Store) {
 	for _, s := range []string{"", "hello", "\xff\x00", "\"'*()", "東京", "a\u0301"} {
 		f.Add(s, s)
 	}

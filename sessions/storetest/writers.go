@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 var directoryTests = map[string]func(*testing.T, *rig){
@@ -52,7 +53,7 @@ func (r *rig) writers(t *testing.T, channel string, want ...sessions.Writer) {
 
 // sameWriters compares the listed writers with those in a dump. Every test of the
 // suite ends with it. It skips a store that a test has closed or broken.
-func sameWriters(t *testing.T, s sessions.Store) {
+func sameWriters(t *testing.T, s *engine.Store) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	want, err := storedWriters(ctx, s)
@@ -70,7 +71,7 @@ func sameWriters(t *testing.T, s sessions.Store) {
 }
 
 // storedWriters returns the writers in a dump, by channel.
-func storedWriters(ctx context.Context, s sessions.Store) (map[string][]sessions.Writer, error) {
+func storedWriters(ctx context.Context, s *engine.Store) (map[string][]sessions.Writer, error) {
 	found := map[string]sessions.Writer{}
 	all := map[string][]sessions.Writer{"nobody": nil}
 	err := s.Dump(ctx, nil, func(r sessions.Record) error {

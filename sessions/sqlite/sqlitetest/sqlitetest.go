@@ -14,11 +14,12 @@ import (
 
 	driver "modernc.org/sqlite"
 
+	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 )
 
 // Store is what [Open] returns.
-type Store = sqlite.Store
+type Store = engine.Store
 
 // fileName is the name of these stores, and of no others.
 const fileName = "sqlitetest.db"
