@@ -36,6 +36,9 @@ type house struct {
 	fset     *token.FileSet
 	packages map[string]*folder
 	problems []string
+
+	types      map[typeID]declared
+	interfaces []declared
 }
 
 // folder is what was seen of one package.
@@ -48,7 +51,27 @@ type folder struct {
 // what breaks the rules, sorted, each as "file:line: what". Folders called
 // testdata and those that begin with a dot or underscore are passed over.
 func Check(fsys fs.FS, module string, rules []Rule) ([]string, error) {
-	h := &house{fsys: fsys, module: module, rules: rules, fset: token.NewFileSet(), packages: map[string]*folder{}}
+	h, err := look(fsys, module, rules)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range h.interfaces {
+		if n := h.width(d); n > MaxMethods {
+			h.wrong(d.expr.Pos(), "the interface has %d methods, at most %d are allowed", n, MaxMethods)
+		}
+	}
+	for dir, f := range h.packages {
+		if f.sources && !f.documented {
+			h.problems = append(h.problems, dir+": the package has no doc comment")
+		}
+	}
+	slices.Sort(h.problems)
+	return h.problems, nil
+}
+
+// look reads all the files.
+func look(fsys fs.FS, module string, rules []Rule) (*house, error) {
+	h := &house{fsys: fsys, module: module, rules: rules, fset: token.NewFileSet(), packages: map[string]*folder{}, types: map[typeID]declared{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -63,13 +86,7 @@ func Check(fsys fs.FS, module string, rules []Rule) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archtest: read the sources: %w", err)
 	}
-	for dir, f := range h.packages {
-		if f.sources && !f.documented {
-			h.problems = append(h.problems, dir+": the package has no doc comment")
-		}
-	}
-	slices.Sort(h.problems)
-	return h.problems, nil
+	return h, nil
 }
 
 func (h *house) wrong(pos token.Pos, format string, args ...any) {
@@ -97,6 +114,7 @@ func (h *house) file(name string) error {
 		h.place(dir, f)
 	}
 	h.imports(dir, test, f)
+	h.collect(dir, f)
 	if !test {
 		h.packages[dir].sources = true
 		h.packages[dir].documented = h.packages[dir].documented || f.Doc != nil

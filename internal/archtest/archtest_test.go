@@ -1,6 +1,7 @@
 package archtest_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -24,6 +25,24 @@ func TestHouse(t *testing.T) {
 	for _, p := range problems {
 		t.Error(p)
 	}
+}
+
+// methods are n methods of an interface.
+func methods(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("M%d()", i))
+	}
+	return strings.Join(all, ";")
+}
+
+// TestWidestInterface says which one it is: docs/internals/architecture.md has the number.
+func TestWidestInterface(t *testing.T) {
+	where, n, err := archtest.Widest(os.DirFS("../.."), "dragoman")
+	if err != nil || n == 0 || n > archtest.MaxMethods {
+		t.Errorf("Widest = %s, %d, %v", where, n, err)
+	}
+	t.Logf("%s has %d methods", where, n)
 }
 
 func TestCheck(t *testing.T) {
@@ -81,6 +100,17 @@ func TestCheck(t *testing.T) {
 				"wired/b.go:5: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
 				"wired/c.go:4: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
 			},
+		},
+		"a wide interface": {
+			files: map[string]string{"a/a.go": ok + "// I.\ntype I interface{" + methods(21) + "}", "a/a_test.go": "package a_test\nvar _ any = struct{}{}.(interface{" + methods(22) + "})"},
+			want:  []string{"a/a.go:4: the interface has 21 methods, at most 20 are allowed", "a/a_test.go:2: the interface has 22 methods, at most 20 are allowed"},
+		},
+		"an interface of interfaces": {
+			files: map[string]string{
+				"a/a.go": ok + "// I.\ntype I interface {\nnarrow\nOther\nA()\n}\ntype narrow interface { Other; error }\n// Other.\ntype Other = generic[int]\ntype generic[T any] interface {" + methods(18) + "}",
+				"b/b.go": ok + "import second \"m/a\"\n// J.\ntype J interface{ second.I; B() }",
+			},
+			want: []string{"b/b.go:5: the interface has 21 methods, at most 20 are allowed"},
 		},
 		"no place":                {files: map[string]string{"c/c.go": ok}, want: []string{"c/c.go:2: the package c is not in the table of internal/archtest: give it a place and its arrows"}},
 		"a folder's name":         {files: map[string]string{"util/u.go": ok}, want: []string{"util/u.go:2: a folder called util says nothing about what is in it"}},
