@@ -30,7 +30,8 @@ _dragoman() {
     next=$(dragoman complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
     if [[ $next = *:files* && $current != -* ]]; then
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        local IFS=$'\n' # mapfile is newer than the bash of macOS
+        COMPREPLY=($(compgen -f -- "$current"))
     else
         COMPREPLY=($(compgen -W "$(cut -d: -f1 <<<"$next")" -- "$current"))
     fi
