@@ -203,7 +203,7 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.D
 // countDays adds the messages of k to days.
 func (v *view) countDays(k channels.Key, from, to time.Time, days map[string]*sessions.DayCount) {
 	seen := map[string]bool{}
-	for m := range v.messages(k, rows.Said{Light: true}) {
+	for m := range v.messages(k, rows.MessageFilter{Light: true}) {
 		day := m.At.UTC().Format(time.DateOnly)
 		if !from.IsZero() && day < from.UTC().Format(time.DateOnly) || !to.IsZero() && day >= to.UTC().Format(time.DateOnly) {
 			continue

@@ -87,14 +87,14 @@ func (d *dumper) chat(k channels.Key, h rows.Head) {
 	d.emit(sessions.Record{Conversation: rec})
 	d.transcript(k)
 	journaled := map[string]bool{}
-	for _, rec := range slices.Collect(d.inbox(k, rows.Queued{})) {
+	for _, rec := range slices.Collect(d.inbox(k, rows.QueueFilter{})) {
 		if rec.Turn != "" && !journaled[rec.Turn] {
 			journaled[rec.Turn] = true
 			rec.Steps = d.journal(k, rec.Turn)
 		}
 		d.emit(sessions.Record{Inbox: &rec})
 	}
-	for o := range d.outbox(k, rows.Queued{}) {
+	for o := range d.outbox(k, rows.QueueFilter{}) {
 		rec := o.OutboxRecord
 		rec.Created, rec.NotBefore = rules.Time(rec.Created), rules.Time(rec.NotBefore)
 		d.emit(sessions.Record{Outbox: &rec})
@@ -109,7 +109,7 @@ func (d *dumper) transcript(k channels.Key) {
 		d.emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: list}})
 		list, size = nil, 0
 	}
-	for m := range d.messages(k, rows.Said{}) {
+	for m := range d.messages(k, rows.MessageFilter{}) {
 		list, size = append(list, m), size+rules.Bytes(m)
 		if len(list) == 100 || size >= rules.PartBytes {
 			send()

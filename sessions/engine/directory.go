@@ -45,10 +45,10 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 
 // addWriters adds the people who wrote in k to all.
 func (v *view) addWriters(k channels.Key, all writers) {
-	for r := range v.inbox(k, rows.Queued{Writers: true}) {
+	for r := range v.inbox(k, rows.QueueFilter{Writers: true}) {
 		all.add(sessions.Writer{Key: k, IDs: slices.Clone(r.Inbound.Sender.IDs), Name: r.Inbound.Sender.Name, Private: r.Inbound.Private})
 	}
-	for m := range v.messages(k, rows.Said{Light: true, Writers: true}) {
+	for m := range v.messages(k, rows.MessageFilter{Light: true, Writers: true}) {
 		if m.Role == sessions.RoleUser && m.Sender != "" {
 			all.add(sessions.Writer{Key: k, IDs: []string{m.Sender}, Name: m.Name})
 		}

@@ -80,14 +80,14 @@ const oldFieldsName = "imported_places"
 
 // eraseKey erases everything of c.
 func (x *eraser) eraseKey(c *chat) {
-	for r := range x.inbox(c.Key, rows.Queued{}) {
+	for r := range x.inbox(c.Key, rows.QueueFilter{}) {
 		x.countInbox(&r)
 	}
-	for range x.outbox(c.Key, rows.Queued{}) {
+	for range x.outbox(c.Key, rows.QueueFilter{}) {
 		x.got.Queued++
 	}
 	if c.Conversation != nil {
-		for m := range x.messages(c.Key, rows.Said{Light: true}) {
+		for m := range x.messages(c.Key, rows.MessageFilter{Light: true}) {
 			x.got.Messages++
 			x.noteFiles(m.Attachments)
 		}
@@ -186,7 +186,7 @@ func (x *eraser) eraseFrom(k channels.Key, ids []string) {
 func (x *eraser) eraseInbox(c *chat, ids []string) {
 	var others []rows.In
 	waited := false
-	for r := range x.inbox(c.Key, rows.Queued{}) {
+	for r := range x.inbox(c.Key, rows.QueueFilter{}) {
 		if !slices.ContainsFunc(r.Inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
 			if r.Turn != "" {
 				others = append(others, r)
@@ -223,7 +223,7 @@ func (x *eraser) eraseMessages(c *chat, ids []string) {
 		return
 	}
 	var erased, copies []sessions.Message
-	for m := range x.messages(c.Key, rows.Said{Light: true}) {
+	for m := range x.messages(c.Key, rows.MessageFilter{Light: true}) {
 		switch {
 		case m.Sender != "" && slices.Contains(ids, m.Sender):
 			x.got.Messages++
@@ -260,12 +260,12 @@ func (x *eraser) deleteIfEmpty(c *chat) {
 		return
 	}
 	dropped := x.touch(c).Drop
-	for r := range x.inbox(c.Key, rows.Queued{Light: true}) {
+	for r := range x.inbox(c.Key, rows.QueueFilter{Light: true}) {
 		if !slices.Contains(dropped, r.Seq) {
 			return
 		}
 	}
-	if first(x.outbox(c.Key, rows.Queued{})) == nil {
+	if first(x.outbox(c.Key, rows.QueueFilter{})) == nil {
 		x.deleteKey(c)
 	}
 }

@@ -55,11 +55,11 @@ func (f *failing) Heads(ctx context.Context, o rows.Order, after *sessions.Curso
 	return failed(f, f.r.Heads(ctx, o, after))
 }
 
-func (f *failing) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+func (f *failing) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
 	return failed(f, f.r.Inbox(ctx, k, q))
 }
 
-func (f *failing) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+func (f *failing) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	return failed(f, f.r.Outbox(ctx, k, q))
 }
 
@@ -70,7 +70,7 @@ func (f *failing) Journal(ctx context.Context, k channels.Key, turn string) ([]s
 	return f.r.Journal(ctx, k, turn)
 }
 
-func (f *failing) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
+func (f *failing) Messages(ctx context.Context, k channels.Key, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
 	return failed(f, f.r.Messages(ctx, k, q))
 }
 
@@ -85,7 +85,7 @@ func (f *failing) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.
 	return failed(f, f.r.Records(ctx, like))
 }
 
-func (f *failing) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
+func (f *failing) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
 	return failed(f, f.r.Search(ctx, w))
 }
 

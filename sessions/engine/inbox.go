@@ -107,7 +107,7 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 	default:
 		outcome = sessions.Queued
 	}
-	for _, w := range pointers(st.inbox(c.Key, rows.Queued{MessageID: m.Edits, Newest: true})) {
+	for _, w := range pointers(st.inbox(c.Key, rows.QueueFilter{MessageID: m.Edits, Newest: true})) {
 		if w.State == rules.InEdit || !w.Inbound.Sender.Is(m.Sender) {
 			continue
 		}

@@ -34,12 +34,12 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 
 // hasFinished reports whether a row of c's queues is finished.
 func (st *step) hasFinished(c *chat) bool {
-	for r := range st.inbox(c.Key, rows.Queued{Light: true}) {
+	for r := range st.inbox(c.Key, rows.QueueFilter{Light: true}) {
 		if r.State != rules.InWaiting {
 			return true
 		}
 	}
-	for o := range st.outbox(c.Key, rows.Queued{}) {
+	for o := range st.outbox(c.Key, rows.QueueFilter{}) {
 		if !rules.Unsent(o.State) {
 			return true
 		}
@@ -51,14 +51,14 @@ func (st *step) hasFinished(c *chat) bool {
 // The backend keeps marks of the messages.
 func (st *step) deleteConversation(c *chat) {
 	ch := st.touch(c)
-	ch.Cleared, ch.Settled = true, true
+	ch.Cleared, ch.DropFinished = true, true
 	c.Conversation = nil
 }
 
 // idle reports whether c has no waiting message, unsent delivery or live claim. Dead
 // deliveries do not count.
 func (st *step) idle(c *chat) bool {
-	return c.Waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.Queued{Unsent: true})) == nil
+	return c.Waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.QueueFilter{Unsent: true})) == nil
 }
 
 // Expire deletes, as [Store.Delete] does, at most limit conversations that were last
@@ -156,7 +156,7 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 // queuesBefore reports whether the queues of c have rows, all from before.
 func (st *step) queuesBefore(c *chat, before time.Time) bool {
 	var last time.Time
-	q := rows.Queued{Newest: true, Light: true}
+	q := rows.QueueFilter{Newest: true, Light: true}
 	for r := range st.inbox(c.Key, q) {
 		last = rules.Latest(last, r.Accepted)
 	}
@@ -169,7 +169,7 @@ func (st *step) queuesBefore(c *chat, before time.Time) bool {
 // hasRows reports whether c has a conversation or rows in its queues.
 func (st *step) hasRows(c *chat) bool {
 	return c.Conversation != nil || c.known &&
-		(first(st.inbox(c.Key, rows.Queued{Light: true})) != nil || first(st.outbox(c.Key, rows.Queued{})) != nil)
+		(first(st.inbox(c.Key, rows.QueueFilter{Light: true})) != nil || first(st.outbox(c.Key, rows.QueueFilter{})) != nil)
 }
 
 // Join puts everything of from before everything of to, with new seqs, as one
@@ -243,7 +243,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	}
 	joined.Usage.Add(b.Usage)
 	ch := st.touch(r)
-	ch.Anew = true
+	ch.Reset = true
 	if a.Covers > 0 && b.Covers == 0 { // else none is kept: r's would not cover f's messages
 		for _, sum := range st.summaries(f.Key) {
 			sum.CoversSeq += theirs

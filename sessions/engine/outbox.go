@@ -33,7 +33,7 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 // due or not. "sending" means that an earlier claim ended during the network call.
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
 	err = s.live(ctx, "unsent", cl, func(v *view) {
-		for o := range v.outbox(cl.Key, rows.Queued{Unsent: true}) {
+		for o := range v.outbox(cl.Key, rows.QueueFilter{Unsent: true}) {
 			if ds = append(ds, o.Delivery); len(ds) == most {
 				break
 			}
@@ -45,7 +45,7 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 // changeDelivery changes the unsent delivery id of the claim's key.
 func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
 	return s.claimed(ctx, what, cl, func(st *step, c *chat) error {
-		o := first(st.outbox(cl.Key, rows.Queued{ID: id}))
+		o := first(st.outbox(cl.Key, rows.QueueFilter{ID: id}))
 		switch {
 		case o == nil || id == "":
 			return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)

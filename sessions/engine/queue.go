@@ -77,10 +77,10 @@ func quarantinedItem(a *sessions.QuarantineRecord) sessions.QueueItem {
 // oldest first.
 func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.QueueItem, err error) {
 	v := s.view(ctx)
-	for r := range v.inbox(channels.Key{}, rows.Queued{Open: true}) {
+	for r := range v.inbox(channels.Key{}, rows.QueueFilter{Open: true}) {
 		items = append(items, s.inItem(&r))
 	}
-	for o := range v.outbox(channels.Key{}, rows.Queued{Open: true}) {
+	for o := range v.outbox(channels.Key{}, rows.QueueFilter{Open: true}) {
 		items = append(items, outItem(&o))
 	}
 	for r := range v.records(rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
@@ -125,11 +125,11 @@ func (v *view) queued(id string) (in *rows.In, out *rows.Out, quarantined *sessi
 		channel, id, _ := strings.Cut(rest, "/")
 		quarantined = v.quarantine(channel, id)
 	case ok && lane == laneIn:
-		in = first(v.inbox(k, rows.Queued{Seq: seq}))
+		in = first(v.inbox(k, rows.QueueFilter{Seq: seq}))
 	case ok && lane == laneOut:
-		out = first(v.outbox(k, rows.Queued{Seq: seq}))
+		out = first(v.outbox(k, rows.QueueFilter{Seq: seq}))
 	case id != "":
-		out = first(v.outbox(channels.Key{}, rows.Queued{ID: id}))
+		out = first(v.outbox(channels.Key{}, rows.QueueFilter{ID: id}))
 	}
 	return in, out, quarantined
 }
@@ -259,7 +259,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	if limit <= 0 {
 		return nil, nil
 	}
-	v, q := s.view(ctx), rows.Queued{Before: before, Newest: true}
+	v, q := s.view(ctx), rows.QueueFilter{Before: before, Newest: true}
 	for r := range v.inbox(k, q) {
 		if r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn {
 			m := r.Inbound

@@ -73,7 +73,7 @@ func (x *restorer) check() error {
 			}
 		}
 		for _, o := range x.plan.chats[k].outbox {
-			for old := range x.outbox(channels.Key{}, rows.Queued{ID: o.ID}) {
+			for old := range x.outbox(channels.Key{}, rows.QueueFilter{ID: o.ID}) {
 				return fmt.Errorf("%w: delivery %q of %s already exists", sessions.ErrConflict, o.ID, old.Key)
 			}
 		}

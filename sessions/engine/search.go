@@ -19,7 +19,7 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 		return hits, nil
 	}
 	v := s.view(ctx)
-	w := rows.Words{Query: words, All: true, Key: k, Said: rows.Said{After: l.After, Before: l.Before, Newest: !l.Oldest}}
+	w := rows.WordSearch{Query: words, All: true, Key: k, MessageFilter: rows.MessageFilter{After: l.After, Before: l.Before, Newest: !l.Oldest}}
 	found := v.search(w, func(sessions.Found) bool { return true })
 	hits.All = len(found)
 	if hits.All < l.Limit && len(words) > 1 {
@@ -35,7 +35,7 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 }
 
 // search returns the first messages that w finds and keep accepts, up to MostCounted.
-func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sessions.Found) {
+func (v *view) search(w rows.WordSearch, keep func(sessions.Found) bool) (list []sessions.Found) {
 	for f := range each(v, v.r.Search(v.ctx, w)) {
 		if keep(f) {
 			list = append(list, f)
@@ -50,7 +50,7 @@ func (v *view) search(w rows.Words, keep func(sessions.Found) bool) (list []sess
 // loaded returns the messages of list that still exist, with their content.
 func (v *view) loaded(list []sessions.Found) (found []sessions.Found) {
 	for _, f := range list {
-		for m := range v.messages(f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1}) {
+		for m := range v.messages(f.Key, rows.MessageFilter{After: f.Message.Seq - 1, Before: f.Message.Seq + 1}) {
 			f.Message = m
 			found = append(found, f)
 		}
@@ -68,7 +68,7 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 		return nil, nil
 	}
 	v := s.view(ctx)
-	for f := range each(v, v.r.Search(ctx, rows.Words{Query: words, Key: search.Key})) {
+	for f := range each(v, v.r.Search(ctx, rows.WordSearch{Query: words, Key: search.Key})) {
 		ranking.add(f)
 	}
 	found := v.loaded(ranking.page())

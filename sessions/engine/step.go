@@ -41,15 +41,15 @@ func each[T any](v *view, seq iter.Seq2[T, error]) iter.Seq[T] {
 
 func (v *view) heads(o rows.Order) iter.Seq[rows.Head] { return each(v, v.r.Heads(v.ctx, o, nil)) }
 
-func (v *view) inbox(k channels.Key, q rows.Queued) iter.Seq[rows.In] {
+func (v *view) inbox(k channels.Key, q rows.QueueFilter) iter.Seq[rows.In] {
 	return each(v, v.r.Inbox(v.ctx, k, q))
 }
 
-func (v *view) outbox(k channels.Key, q rows.Queued) iter.Seq[rows.Out] {
+func (v *view) outbox(k channels.Key, q rows.QueueFilter) iter.Seq[rows.Out] {
 	return each(v, v.r.Outbox(v.ctx, k, q))
 }
 
-func (v *view) messages(k channels.Key, q rows.Said) iter.Seq[sessions.Message] {
+func (v *view) messages(k channels.Key, q rows.MessageFilter) iter.Seq[sessions.Message] {
 	return each(v, v.r.Messages(v.ctx, k, q))
 }
 
@@ -189,7 +189,7 @@ func (st *step) open(c *chat, light bool) []*rows.In {
 	if !c.known {
 		return nil
 	}
-	return pointers(st.inbox(c.Key, rows.Queued{Open: true, Light: light}))
+	return pointers(st.inbox(c.Key, rows.QueueFilter{Open: true, Light: light}))
 }
 
 // bound returns the rows of list that are bound to turn, none if turn is "".

@@ -118,7 +118,7 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 	if n := min(head.MessageSeq-after, maxPrealloc); n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
-	for m := range v.messages(k, rows.Said{After: after, Before: head.MessageSeq + 1, Newest: true, Again: true}) {
+	for m := range v.messages(k, rows.MessageFilter{After: after, Before: head.MessageSeq + 1, Newest: true, Again: true}) {
 		bytes += rules.Bytes(m)
 		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
 			break
@@ -168,7 +168,7 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 		return nil, nil
 	}
 	v := s.view(ctx)
-	for m := range v.messages(k, rows.Said{After: after}) {
+	for m := range v.messages(k, rows.MessageFilter{After: after}) {
 		if list = append(list, m); len(list) == limit {
 			break
 		}

@@ -17,7 +17,7 @@ import (
 // order, at most most of them. An entry of OriginHeartbeat is always returned alone.
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
 	err = s.live(ctx, "pending", cl, func(v *view) {
-		open := pointers(v.inbox(cl.Key, rows.Queued{Open: true}))
+		open := pointers(v.inbox(cl.Key, rows.QueueFilter{Open: true}))
 		var chosen []*rows.In
 		chosen, p.Turn, p.More = choose(open, s.now(), most)
 		for _, r := range chosen {
@@ -34,7 +34,7 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 // postponed ones.
 func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
 	err = s.live(ctx, "waiting", cl, func(v *view) {
-		for r := range v.inbox(cl.Key, rows.Queued{Open: true}) {
+		for r := range v.inbox(cl.Key, rows.QueueFilter{Open: true}) {
 			list = append(list, waiting(&r))
 		}
 	})
@@ -80,7 +80,7 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 // is none.
 func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
 	v := s.view(ctx)
-	open := pointers(v.inbox(k, rows.Queued{Open: true}))
+	open := pointers(v.inbox(k, rows.QueueFilter{Open: true}))
 	for _, r := range open {
 		if r.Turn == "" || p.Turn != "" {
 			continue

@@ -141,7 +141,7 @@ func (b *backend) appendArchive(ctx context.Context, r rows.Reader, f *keyFiles)
 		f.LastSeq = 0
 		open = func() (*os.File, error) { return createDraft(b.archivePath(f.Key)) }
 	}
-	out, seq, end, err := writeLines(open, r.Messages(ctx, f.Key, rows.Said{After: f.LastSeq}))
+	out, seq, end, err := writeLines(open, r.Messages(ctx, f.Key, rows.MessageFilter{After: f.LastSeq}))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.Bytes > 0: // removed or cut by another program
 		f.Bytes = 0

@@ -61,7 +61,7 @@ func readKey(ctx context.Context, rs rows.Reader, k channels.Key) (h head, c con
 
 // queues reads the open rows, with the journals of running turns.
 func (r *keyReader) queues(c *content) {
-	open := rows.Queued{Open: true}
+	open := rows.QueueFilter{Open: true}
 	c.In = collect(r, r.r.Inbox(r.ctx, r.k, open))
 	for _, o := range collect(r, r.r.Outbox(r.ctx, r.k, open)) {
 		c.Out = append(c.Out, o.OutboxRecord)
@@ -91,7 +91,7 @@ func (r *keyReader) conversation(row rows.Conversation) *conversation {
 // tail reads the newest messages after a seq, those that a turn starts from.
 func (r *keyReader) tail(after int64) (list []sessions.Message) {
 	bytes := 0
-	for m, err := range r.r.Messages(r.ctx, r.k, rows.Said{After: after, Newest: true}) {
+	for m, err := range r.r.Messages(r.ctx, r.k, rows.MessageFilter{After: after, Newest: true}) {
 		if err != nil {
 			r.err = err
 			return nil

@@ -232,7 +232,7 @@ func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (change
 	}
 	r := &keyReader{}
 	first, last := d.Messages[0].Seq, d.Messages[len(d.Messages)-1].Seq
-	list := collect(r, rs.Messages(ctx, d.Key, rows.Said{After: first - 1, Before: last + 1}))
+	list := collect(r, rs.Messages(ctx, d.Key, rows.MessageFilter{After: first - 1, Before: last + 1}))
 	if r.err == nil && len(list) < len(d.Messages) && !stale {
 		r.err = fmt.Errorf("%w: it has messages that the store does not have", errDamaged)
 	}

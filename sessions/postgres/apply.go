@@ -111,13 +111,13 @@ func (t *tx) chat(ctx context.Context, ch *rows.Chat) error {
 	for _, m := range ch.Moves {
 		t.move(r, t.keys[m.From], m)
 	}
-	if ch.Settled {
+	if ch.DropFinished {
 		t.deleteInbox(r, `key_id = $1 AND state <> 'waiting'`)
 		t.queue(`DELETE FROM outbox WHERE key_id = $1 AND state IN ('sent', 'dead', 'dropped')`, r.id)
 	}
 	if ch.Cleared {
 		t.deleteTranscript(r.id)
-	} else if ch.Anew {
+	} else if ch.Reset {
 		t.deleteGenerations(r.id)
 	}
 	if len(ch.Drop) > 0 {

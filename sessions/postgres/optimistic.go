@@ -116,7 +116,7 @@ func isSmall(k channels.Key, c rows.Changes) bool {
 	for _, m := range ch.Messages {
 		size += rules.Bytes(m)
 	}
-	return ch.Key == k && !ch.Gone && !ch.Anew && !ch.Cleared && !ch.Settled && ch.Large == nil && size < rules.PartBytes/4 && len(ch.Messages) < maxCached &&
+	return ch.Key == k && !ch.Gone && !ch.Reset && !ch.Cleared && !ch.DropFinished && ch.Large == nil && size < rules.PartBytes/4 && len(ch.Messages) < maxCached &&
 		len(ch.Moves)+len(ch.Drop)+len(ch.Forget)+len(ch.Rewritten)+len(ch.Begun)+len(ch.Summaries) == 0
 }
 
@@ -152,14 +152,14 @@ func put[T any](list []T, v T, open bool, seq func(T) int64) []T {
 }
 
 // inbox serves a step from the cache, as does outbox.
-func (n *keyCache) inbox(k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if k != n.row.head.Key || q != (rows.Queued{Open: true, Light: true}) {
+func (n *keyCache) inbox(k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
+	if k != n.row.head.Key || q != (rows.QueueFilter{Open: true, Light: true}) {
 		return yieldAll[rows.In](nil, errNotCached)
 	}
 	return yieldAll(n.in, nil)
 }
 
-func (n *keyCache) outbox(k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+func (n *keyCache) outbox(k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	i := slices.IndexFunc(n.out, func(o rows.Out) bool { return o.ID == q.ID })
 	if i < 0 || q.ID == "" || k != n.row.head.Key {
 		return yieldAll[rows.Out](nil, errNotCached)

@@ -19,7 +19,7 @@ const (
 )
 
 // queueSpan returns the seqs that q chooses.
-func queueSpan(q rows.Queued) span {
+func queueSpan(q rows.QueueFilter) span {
 	if q.Seq > 0 {
 		return span{q.Seq, q.Seq, q.Newest}
 	}
@@ -27,7 +27,7 @@ func queueSpan(q rows.Queued) span {
 }
 
 // Inbox: see rows.Reader.
-func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
 	if r.t != nil && r.t.cache != nil {
 		return r.t.cache.inbox(k, q)
 	}
@@ -65,7 +65,7 @@ func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 }
 
 // Outbox: see rows.Reader.
-func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	if r.t != nil && r.t.cache != nil {
 		return r.t.cache.outbox(k, q)
 	}

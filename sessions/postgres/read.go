@@ -184,7 +184,7 @@ func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query s
 }
 
 // Messages: see rows.Reader.
-func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
+func (r reader) Messages(ctx context.Context, k channels.Key, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
 	content := `content`
 	if q.Light {
 		content = `''`

@@ -63,7 +63,7 @@ const searchQuery = `SELECT k.key, m.seq, m.at, (SELECT count(*) FROM unnest($2:
 	WHERE m.words @@ $1::text::tsquery AND ($3 = '' OR k.key = $3) AND m.seq BETWEEN $4 AND $5 ORDER BY m.seq`
 
 // Search: see rows.Reader. It does not read what the messages say.
-func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
+func (r reader) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
 	words, s, query, how := queries(w.Query), spanOf(w.After, w.Before, w.Newest), searchQuery, " | "
 	if w.Newest {
 		query += ` DESC`

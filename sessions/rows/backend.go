@@ -8,8 +8,8 @@ import (
 	"dragoman/sessions"
 )
 
-// Queued chooses rows of a key's inbox or outbox. A zero field matches every row.
-type Queued struct {
+// QueueFilter chooses rows of a key's inbox or outbox. A zero field matches every row.
+type QueueFilter struct {
 	// Open chooses waiting inbox rows, or deliveries that are queued, sending, unknown or
 	// dead.
 	Open bool
@@ -32,9 +32,9 @@ type Queued struct {
 	Writers bool
 }
 
-// Said chooses messages of a transcript. After and Before are exclusive. A zero field
+// MessageFilter chooses messages of a transcript. After and Before are exclusive. A zero field
 // matches every message.
-type Said struct {
+type MessageFilter struct {
 	After, Before int64
 	// Newest reverses the order.
 	Newest bool
@@ -61,15 +61,15 @@ const (
 	Oldest
 )
 
-// Words is a search in transcripts.
-type Words struct {
+// WordSearch is a search in transcripts.
+type WordSearch struct {
 	// Query has the words, from rules.Query.
 	Query []string
 	// All finds only messages that have all the words.
 	All bool
 	// Key is the conversation to search; zero for all.
 	Key channels.Key
-	Said
+	MessageFilter
 }
 
 // Reader reads rows. Outside [Backend.Update] and [Backend.Snapshot] each call sees what is
@@ -83,13 +83,13 @@ type Reader interface {
 	Heads(ctx context.Context, o Order, after *sessions.Cursor) iter.Seq2[Head, error]
 	// Inbox and Outbox read rows of k, sorted by Seq. With a zero k they read the open rows
 	// of all keys, unsorted, or the delivery with an ID.
-	Inbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[In, error]
-	Outbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[Out, error]
+	Inbox(ctx context.Context, k channels.Key, q QueueFilter) iter.Seq2[In, error]
+	Outbox(ctx context.Context, k channels.Key, q QueueFilter) iter.Seq2[Out, error]
 	// Journal returns the steps of a turn, in order.
 	Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error)
 	// Messages reads the transcript of k, sorted by Seq. The caller owns the messages,
 	// unless they are light.
-	Messages(ctx context.Context, k channels.Key, q Said) iter.Seq2[sessions.Message, error]
+	Messages(ctx context.Context, k channels.Key, q MessageFilter) iter.Seq2[sessions.Message, error]
 	// Accepted finds the seq under which m was accepted, by its channel and ID.
 	Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error)
 	// Records reads records by example. They are of the kind that is set in like, and their
@@ -101,8 +101,8 @@ type Reader interface {
 	// names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
 	// Search finds messages with one or more of the words. In one conversation they are in
-	// the order of Said, else unsorted. Only the Seq and At of a message are set.
-	Search(ctx context.Context, w Words) iter.Seq2[sessions.Found, error]
+	// the order of its MessageFilter, else unsorted. Only the Seq and At of a message are set.
+	Search(ctx context.Context, w WordSearch) iter.Seq2[sessions.Found, error]
 }
 
 // Backend keeps rows and changes them.

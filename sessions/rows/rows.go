@@ -102,11 +102,11 @@ type Chat struct {
 	// Moves add the rows of other keys, or renumber those of this one. They are applied
 	// in order, before all that follows.
 	Moves []Move
-	// Anew deletes generations and summaries. Cleared deletes messages as well.
-	Anew, Cleared bool
-	// Settled deletes the finished rows of the queues: inbox rows that are not waiting, and
+	// Reset deletes generations and summaries. Cleared deletes messages as well.
+	Reset, Cleared bool
+	// DropFinished deletes the finished rows of the queues: inbox rows that are not waiting, and
 	// deliveries that will not be sent any more.
-	Settled bool
+	DropFinished bool
 	// Drop are seqs of inbox rows to delete.
 	Drop []int64
 	// Forget are the summaries to delete, by the last seq that each covers.

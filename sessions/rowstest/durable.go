@@ -40,10 +40,10 @@ func RunDurable(t *testing.T, open func(ctx context.Context, dir string) (rows.B
 		h, _, err := b.Head(t.Context(), k1)
 		must(t, err)
 		same(t, "the conversation", h.Conversation, stored.Conversation)
-		for i, row := range list(t, b.Inbox(t.Context(), k1, rows.Queued{}), func(r rows.In) rows.In { return r }) {
+		for i, row := range list(t, b.Inbox(t.Context(), k1, rows.QueueFilter{}), func(r rows.In) rows.In { return r }) {
 			same(t, "a row of the inbox", row, stored.In[i].In)
 		}
-		same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{}), func(m sessions.Message) sessions.Message { return m }), stored.Messages)
+		same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.MessageFilter{}), func(m sessions.Message) sessions.Message { return m }), stored.Messages)
 		must(t, b.Close())
 	})
 	t.Run("Kills", func(t *testing.T) { kills(t, opened) })
@@ -85,14 +85,14 @@ func image(t *testing.T, b rows.Backend) (all []string) {
 			if h.Conversation != nil {
 				say("conversation", *h.Conversation)
 			}
-			for _, in := range list(t, r.Inbox(t.Context(), h.Key, rows.Queued{}), func(r rows.In) rows.In { return r }) {
+			for _, in := range list(t, r.Inbox(t.Context(), h.Key, rows.QueueFilter{}), func(r rows.In) rows.In { return r }) {
 				say("in", in)
 				steps, err := r.Journal(t.Context(), h.Key, in.Turn)
 				must(t, err)
 				say("steps", steps)
 			}
-			say("out", list(t, r.Outbox(t.Context(), h.Key, rows.Queued{}), func(o rows.Out) rows.Out { return o }))
-			say("messages", list(t, r.Messages(t.Context(), h.Key, rows.Said{}), func(m sessions.Message) sessions.Message { return m }))
+			say("out", list(t, r.Outbox(t.Context(), h.Key, rows.QueueFilter{}), func(o rows.Out) rows.Out { return o }))
+			say("messages", list(t, r.Messages(t.Context(), h.Key, rows.MessageFilter{}), func(m sessions.Message) sessions.Message { return m }))
 			for _, like := range []rows.Record{{Generation: &rows.Generation{Key: h.Key}}, {Summary: &rows.Summary{Key: h.Key}}} {
 				say("of the key", list(t, r.Records(t.Context(), like), text))
 			}
@@ -160,7 +160,7 @@ func RunFull(t *testing.T, open func(t *testing.T) (b rows.Backend, full func(bo
 		h, _, err := b.Head(t.Context(), k1)
 		must(t, err)
 		heads := list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey)
-		if in := inboxOf(t, b, rows.Queued{}); h.Seq != n || len(in) != int(n) || len(heads) != int(n)+1 {
+		if in := inboxOf(t, b, rows.QueueFilter{}); h.Seq != n || len(in) != int(n) || len(heads) != int(n)+1 {
 			t.Errorf("seq %d, %d rows, %d keys, want %d, and one key more", h.Seq, len(in), len(heads), n)
 		}
 	}
@@ -243,8 +243,8 @@ func kills(t *testing.T, open func(*testing.T, string) rows.Backend) {
 			must(t, err)
 			other, _, err := b.Head(t.Context(), beside)
 			must(t, err)
-			in := list(t, b.Inbox(t.Context(), key, rows.Queued{}), inSeq)
-			said := list(t, b.Messages(t.Context(), beside, rows.Said{}), messageSeq)
+			in := list(t, b.Inbox(t.Context(), key, rows.QueueFilter{}), inSeq)
+			said := list(t, b.Messages(t.Context(), beside, rows.MessageFilter{}), messageSeq)
 			facts := list(t, b.Records(t.Context(), rows.Record{Fact: &sessions.FactRecord{Scope: scope}}), name)
 			if h.Seq < acked[n] || other.MessageSeq != h.Seq || len(in) != int(h.Seq) || len(said) != int(h.Seq) || len(facts) != int(h.Seq) {
 				t.Errorf("lane %d acknowledged %d and has seq %d, message seq %d, %d rows, %d messages, %d facts", n, acked[n], h.Seq, other.MessageSeq, len(in), len(said), len(facts))

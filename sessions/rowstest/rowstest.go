@@ -117,7 +117,7 @@ func content(m sessions.Message) string   { return m.Content }
 func messageSeq(m sessions.Message) int64 { return m.Seq }
 func headKey(h rows.Head) string          { return h.Key.String() }
 func name(r rows.Record) string           { return r.Fact.Text }
-func inboxOf(t *testing.T, r rows.Reader, q rows.Queued) []int64 {
+func inboxOf(t *testing.T, r rows.Reader, q rows.QueueFilter) []int64 {
 	t.Helper()
 	return list(t, r.Inbox(t.Context(), k1, q), inSeq)
 }
@@ -171,7 +171,7 @@ func stepsSeeEachOther(t *testing.T, b rows.Backend) {
 	if err != nil || !ok || h.Seq != many {
 		t.Errorf("Head = %+v, %v, %v, want seq %d", h, ok, err, many)
 	}
-	if got := inboxOf(t, b, rows.Queued{}); len(got) != many {
+	if got := inboxOf(t, b, rows.QueueFilter{}); len(got) != many {
 		t.Errorf("%d rows, want %d", len(got), many)
 	}
 }
@@ -211,7 +211,7 @@ func locks(t *testing.T, b rows.Backend) {
 	for _, k := range keys {
 		h, _, err := b.Head(t.Context(), k)
 		must(t, err)
-		n := len(list(t, b.Inbox(t.Context(), k, rows.Queued{}), inSeq))
+		n := len(list(t, b.Inbox(t.Context(), k, rows.QueueFilter{}), inSeq))
 		if total += n; n != int(h.Seq) {
 			t.Errorf("%s has seq %d and %d rows", k, h.Seq, n)
 		}
@@ -235,10 +235,10 @@ func orderOfChanges(t *testing.T, b rows.Backend) {
 	put(t, b, rows.Changes{Chats: []*rows.Chat{first}, Records: []rows.Record{fact(1)}})
 	anew := said(k1, "20260501_002", 1)
 	anew.Seq, anew.In, anew.Steps, anew.Ended = 2, []*rows.InPut{in(k1, 2, rules.InDone)}, step("new"), []string{"t"}
-	anew.Cleared, anew.Settled = true, true
+	anew.Cleared, anew.DropFinished = true, true
 	put(t, b, rows.Changes{Chats: []*rows.Chat{anew}, Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}, Records: []rows.Record{fact(2)}})
-	same(t, "rows", inboxOf(t, b, rows.Queued{}), []int64{2})
-	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{}), content), []string{"word1"})
+	same(t, "rows", inboxOf(t, b, rows.QueueFilter{}), []int64{2})
+	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.MessageFilter{}), content), []string{"word1"})
 	same(t, "facts", list(t, b.Records(t.Context(), rows.Record{Fact: &sessions.FactRecord{}}), name), []string{"a2"})
 	steps, err := b.Journal(t.Context(), k1, "t")
 	if must(t, err); len(steps) != 1 || steps[0].CallID != "new" {
@@ -250,18 +250,18 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	put(t, b, of(queues(k1, 6, 2, []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting), in(k1, 3, rules.InWaiting)},
 		out(k1, 4, sessions.DeliverySent), out(k1, 5, sessions.DeliveryDead), out(k1, 6, sessions.DeliveryQueued))))
 	for _, test := range []struct {
-		q    rows.Queued
+		q    rows.QueueFilter
 		want []int64
 	}{
-		{rows.Queued{}, []int64{1, 2, 3}},
-		{rows.Queued{Open: true}, []int64{2, 3}},
-		{rows.Queued{Open: true, Light: true}, []int64{2, 3}},
-		{rows.Queued{Open: true, Newest: true}, []int64{3, 2}},
-		{rows.Queued{Open: true, Before: 3}, []int64{2}},
-		{rows.Queued{Open: true, Seq: 3}, []int64{3}},
-		{rows.Queued{Seq: 2}, []int64{2}},
-		{rows.Queued{MessageID: "m1", Newest: true}, []int64{3, 1}},
-		{rows.Queued{Before: 3, Newest: true}, []int64{2, 1}},
+		{rows.QueueFilter{}, []int64{1, 2, 3}},
+		{rows.QueueFilter{Open: true}, []int64{2, 3}},
+		{rows.QueueFilter{Open: true, Light: true}, []int64{2, 3}},
+		{rows.QueueFilter{Open: true, Newest: true}, []int64{3, 2}},
+		{rows.QueueFilter{Open: true, Before: 3}, []int64{2}},
+		{rows.QueueFilter{Open: true, Seq: 3}, []int64{3}},
+		{rows.QueueFilter{Seq: 2}, []int64{2}},
+		{rows.QueueFilter{MessageID: "m1", Newest: true}, []int64{3, 1}},
+		{rows.QueueFilter{Before: 3, Newest: true}, []int64{2, 1}},
 	} {
 		same(t, fmt.Sprintf("Inbox(%+v)", test.q), inboxOf(t, b, test.q), test.want)
 		must(t, b.Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
@@ -269,17 +269,17 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 			return rows.Changes{}, nil
 		}))
 	}
-	outbox := func(k channels.Key, q rows.Queued) []int64 { return list(t, b.Outbox(t.Context(), k, q), outSeq) }
-	same(t, "Outbox", outbox(k1, rows.Queued{Newest: true}), []int64{6, 5, 4})
-	same(t, "open deliveries", outbox(k1, rows.Queued{Open: true}), []int64{5, 6})
-	same(t, "unsent deliveries", outbox(k1, rows.Queued{Unsent: true}), []int64{6})
-	same(t, "unsent deliveries before it", outbox(k1, rows.Queued{Unsent: true, Before: 6}), []int64(nil))
-	all := list(t, b.Outbox(t.Context(), k1, rows.Queued{}), func(o rows.Out) string { return o.ID })
+	outbox := func(k channels.Key, q rows.QueueFilter) []int64 { return list(t, b.Outbox(t.Context(), k, q), outSeq) }
+	same(t, "Outbox", outbox(k1, rows.QueueFilter{Newest: true}), []int64{6, 5, 4})
+	same(t, "open deliveries", outbox(k1, rows.QueueFilter{Open: true}), []int64{5, 6})
+	same(t, "unsent deliveries", outbox(k1, rows.QueueFilter{Unsent: true}), []int64{6})
+	same(t, "unsent deliveries before it", outbox(k1, rows.QueueFilter{Unsent: true, Before: 6}), []int64(nil))
+	all := list(t, b.Outbox(t.Context(), k1, rows.QueueFilter{}), func(o rows.Out) string { return o.ID })
 	if slices.Contains(all, "") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != 3 {
 		t.Errorf("deliveries are called %q", all)
 	}
-	same(t, "a delivery", outbox(channels.Key{}, rows.Queued{ID: all[1]}), []int64{5})
-	same(t, "a delivery of another", outbox(k2, rows.Queued{ID: all[1]}), []int64(nil))
+	same(t, "a delivery", outbox(channels.Key{}, rows.QueueFilter{ID: all[1]}), []int64{5})
+	same(t, "a delivery of another", outbox(k2, rows.QueueFilter{ID: all[1]}), []int64(nil))
 }
 
 // lightRowsKeepTheirWords: a row that was read light keeps its text when it is put
@@ -287,13 +287,13 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 func lightRowsKeepTheirWords(t *testing.T, b rows.Backend) {
 	put(t, b, of(queues(k1, 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)})))
 	must(t, b.Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
-		for row, err := range r.Inbox(t.Context(), k1, rows.Queued{Open: true, Light: true}) {
+		for row, err := range r.Inbox(t.Context(), k1, rows.QueueFilter{Open: true, Light: true}) {
 			row.State, row.Why = rules.InDone, "answered"
 			return of(queues(k1, 1, 0, []*rows.InPut{{In: row}})), err
 		}
 		return rows.Changes{}, errMine
 	}))
-	for row, err := range b.Inbox(t.Context(), k1, rows.Queued{}) {
+	for row, err := range b.Inbox(t.Context(), k1, rows.QueueFilter{}) {
 		must(t, err)
 		if row.Inbound.Text != "text 1" || row.State != rules.InDone || row.Why != "answered" || len(row.Inbound.Sender.IDs) != 1 {
 			t.Errorf("the row is %+v", row)
@@ -303,9 +303,9 @@ func lightRowsKeepTheirWords(t *testing.T, b rows.Backend) {
 
 func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
 	put(t, b, of(queues(k1, 3, 1, []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting), in(k1, 3, rules.InDone)})))
-	gone := &rows.Chat{Head: rows.Head{Key: k1, Seq: 3, Waiting: 1}, Settled: true}
+	gone := &rows.Chat{Head: rows.Head{Key: k1, Seq: 3, Waiting: 1}, DropFinished: true}
 	put(t, b, of(gone))
-	same(t, "rows that wait", inboxOf(t, b, rows.Queued{}), []int64{2})
+	same(t, "rows that wait", inboxOf(t, b, rows.QueueFilter{}), []int64{2})
 	for seq := range int64(3) {
 		m := in(k1, seq+1, "").Inbound
 		marked := len(marks(t, b, rules.Hash(rules.Dedupe(m)))) > 0
@@ -327,16 +327,16 @@ func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
 func messages(t *testing.T, b rows.Backend) {
 	put(t, b, of(said(k1, "20260501_001", 700))) // more than is kept in memory, and than one part
 	for _, test := range []struct {
-		q           rows.Said
+		q           rows.MessageFilter
 		n           int
 		first, last int64
 	}{
-		{rows.Said{}, 700, 1, 700},
-		{rows.Said{Newest: true}, 700, 700, 1},
-		{rows.Said{Newest: true, Again: true}, 700, 700, 1},
-		{rows.Said{After: 10, Before: 13}, 2, 11, 12},
-		{rows.Said{After: 698, Newest: true}, 2, 700, 699},
-		{rows.Said{Light: true}, 700, 1, 700},
+		{rows.MessageFilter{}, 700, 1, 700},
+		{rows.MessageFilter{Newest: true}, 700, 700, 1},
+		{rows.MessageFilter{Newest: true, Again: true}, 700, 700, 1},
+		{rows.MessageFilter{After: 10, Before: 13}, 2, 11, 12},
+		{rows.MessageFilter{After: 698, Newest: true}, 2, 700, 699},
+		{rows.MessageFilter{Light: true}, 700, 1, 700},
 	} {
 		got := list(t, b.Messages(t.Context(), k1, test.q), messageSeq)
 		if len(got) != test.n || got[0] != test.first || got[len(got)-1] != test.last {
@@ -349,7 +349,7 @@ func messages(t *testing.T, b rows.Backend) {
 // found are the seqs of the messages of k with all of words.
 func found(t *testing.T, b rows.Backend, k channels.Key, words ...string) []int64 {
 	t.Helper()
-	return list(t, b.Search(t.Context(), rows.Words{Query: words, All: true, Key: k}), func(f sessions.Found) int64 { return f.Message.Seq })
+	return list(t, b.Search(t.Context(), rows.WordSearch{Query: words, All: true, Key: k}), func(f sessions.Found) int64 { return f.Message.Seq })
 }
 
 // largeChanges: the messages of Large are all stored or none, before the others.
@@ -378,9 +378,9 @@ func largeChanges(t *testing.T, b rows.Backend) {
 		t.Errorf("Update = %v, want the error of Large", err)
 	}
 	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string(nil))
-	same(t, "messages after a failure", list(t, b.Messages(t.Context(), k1, rows.Said{}), messageSeq), []int64(nil))
+	same(t, "messages after a failure", list(t, b.Messages(t.Context(), k1, rows.MessageFilter{}), messageSeq), []int64(nil))
 	must(t, update(nil))
-	got := list(t, b.Messages(t.Context(), k1, rows.Said{}), content)
+	got := list(t, b.Messages(t.Context(), k1, rows.MessageFilter{}), content)
 	if n := len(got); n != stretches*each+1 || got[0] != "word1" || got[n-1] != fmt.Sprint("word", n) {
 		t.Errorf("%d messages are there, from %q", n, got[:min(2, n)])
 	}
@@ -389,13 +389,13 @@ func largeChanges(t *testing.T, b rows.Backend) {
 
 func rewritten(t *testing.T, b rows.Backend) {
 	put(t, b, of(said(k1, "20260501_001", 3)))
-	before := list(t, b.Messages(t.Context(), k1, rows.Said{Newest: true}), content)
+	before := list(t, b.Messages(t.Context(), k1, rows.MessageFilter{Newest: true}), content)
 	change := said(k1, "20260501_001", 3)
 	change.Begun, change.Messages = nil, nil
 	change.Rewritten = []sessions.Message{{Seq: 2, Role: sessions.RoleUser, Content: "other", At: noon}}
 	put(t, b, of(change))
 	same(t, "messages before", before, []string{"word3", "word2", "word1"})
-	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{Newest: true}), content), []string{"word3", "other", "word1"})
+	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.MessageFilter{Newest: true}), content), []string{"word3", "other", "word1"})
 	for word, want := range map[string]int{"word2": 0, "other": 1} {
 		if n := len(found(t, b, k1, word)); n != want {
 			t.Errorf("%d messages with %q, want %d", n, word, want)
@@ -411,13 +411,13 @@ func moves(t *testing.T, b rows.Backend) {
 	joined := &rows.Chat{
 		Head:  rows.Head{Key: k2, Seq: 3, MessageSeq: 6, Waiting: 2, Conversation: &rows.Conversation{Generation: "20260501_002", From: 2, Messages: 4, Created: noon, Updated: noon}},
 		Moves: []rows.Move{{From: k2, Queues: 2, Message: 4}, {From: k1, Queues: 1, Message: 2}},
-		Anew:  true, Begun: []sessions.Generation{{ID: "20260501_002", FirstSeq: 3, Began: noon}},
+		Reset: true, Begun: []sessions.Generation{{ID: "20260501_002", FirstSeq: 3, Began: noon}},
 	}
 	left := &rows.Chat{Head: rows.Head{Key: k1, Seq: 1, MessageSeq: 2}, Cleared: true}
 	put(t, b, of(joined, left))
-	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.Said{}), messageSeq), []int64{3, 4, 5, 6})
-	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.Queued{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
-	same(t, "remaining rows", inboxOf(t, b, rows.Queued{}), []int64(nil))
+	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.MessageFilter{}), messageSeq), []int64{3, 4, 5, 6})
+	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.QueueFilter{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
+	same(t, "remaining rows", inboxOf(t, b, rows.QueueFilter{}), []int64(nil))
 	same(t, "found messages", found(t, b, k2, "word1"), []int64{3, 5})
 }
 
@@ -464,7 +464,7 @@ func generations(t *testing.T, b rows.Backend) {
 	same(t, "one by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string{"x:2 20260501_003 1"})
 	same(t, "none by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_004"}}), []string(nil))
 	same(t, "summaries of a new generation", texts(k1), []string(nil))
-	put(t, b, of(&rows.Chat{Head: rows.Head{Key: k2, MessageSeq: 1}, Cleared: true, Settled: true}))
+	put(t, b, of(&rows.Chat{Head: rows.Head{Key: k2, MessageSeq: 1}, Cleared: true, DropFinished: true}))
 	same(t, "one that was deleted", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string(nil))
 }
 
@@ -551,7 +551,7 @@ func aSnapshotStays(t *testing.T, b rows.Backend) {
 		more.Begun, more.Messages = nil, more.Messages[2:]
 		put(t, b, of(more, said(k2, "20260501_002", 1)))
 		same(t, "heads as they were", list(t, r.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1"})
-		same(t, "messages", list(t, r.Messages(t.Context(), k1, rows.Said{}), content), []string{"word1", "word2"})
+		same(t, "messages", list(t, r.Messages(t.Context(), k1, rows.MessageFilter{}), content), []string{"word1", "word2"})
 		return nil
 	}))
 	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1", "x:2"})

@@ -110,10 +110,10 @@ func (t *tx) prune(r *keyRow, ch *rows.Chat) {
 	from, to := span(r.id)
 	if ch.Cleared {
 		t.deleteTranscript(r)
-	} else if ch.Anew {
+	} else if ch.Reset {
 		t.deleteGenerations(r)
 	}
-	if ch.Settled {
+	if ch.DropFinished {
 		t.deleteInbox(r, ` AND r.state <> 'waiting'`)
 		t.run(`DELETE FROM outbox WHERE state IN ('sent', 'dead', 'dropped') AND id BETWEEN ? AND ?`, from, to)
 	}
@@ -159,7 +159,7 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) {
 	if t.err != nil || last < first {
 		return
 	}
-	for m, err := range t.reads.transcript(context.Background(), first+by, last+by, rows.Said{}) {
+	for m, err := range t.reads.transcript(context.Background(), first+by, last+by, rows.MessageFilter{}) {
 		if t.fail(err); t.err != nil {
 			return
 		}

@@ -78,7 +78,7 @@ func (t *tx) outdate(changes *rows.Changes) {
 	}
 	for _, ch := range changes.Chats {
 		was := t.outdated[ch.Key]
-		deleted := ch.Gone || ch.Cleared && ch.Settled
+		deleted := ch.Gone || ch.Cleared && ch.DropFinished
 		t.outdated[ch.Key] = outdated{
 			whole:   was.whole || deleted || ch.Cleared || len(ch.Moves)+len(ch.Rewritten) > 0,
 			deleted: was.deleted || deleted,

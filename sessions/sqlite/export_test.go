@@ -200,7 +200,7 @@ func ReadLate(ctx context.Context, s *engine.Store, k channels.Key, f func()) er
 		return err
 	}
 	from, to := span(id)
-	rows, err := collect(backendOf(s).transcript(ctx, from, to, rows.Said{}))
+	rows, err := collect(backendOf(s).transcript(ctx, from, to, rows.MessageFilter{}))
 	f()
 	backendOf(s).cache.put(id, rows, version)
 	return err

@@ -13,7 +13,7 @@ import (
 
 // Messages is of rows.Reader. The newest messages of a conversation that was read
 // recently come from the cache.
-func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
+func (r reader) Messages(ctx context.Context, k channels.Key, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
 	version := r.b.cache.now() // before anything is read
 	key, err := r.keyID(ctx, k)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 }
 
 // between is the first and the last row id of the messages that q chooses.
-func between(key int64, q rows.Said) (from, to int64) {
+func between(key int64, q rows.MessageFilter) (from, to int64) {
 	from, to = rowID(key, max(q.After, 0)+1), rowID(key, maxSeq)
 	if q.Before > 0 {
 		to = rowID(key, q.Before-1)
@@ -36,7 +36,7 @@ func between(key int64, q rows.Said) (from, to int64) {
 }
 
 // transcript reads the messages between two row ids from the file.
-func (r reader) transcript(ctx context.Context, from, to int64, q rows.Said) iter.Seq2[sessions.Message, error] {
+func (r reader) transcript(ctx context.Context, from, to int64, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
 	columns := `SELECT id, role, rest, content`
 	if q.Light {
 		columns = `SELECT id, role, rest, ''`
@@ -61,7 +61,7 @@ func (r reader) newest(ctx context.Context, key, first, last int64, version uint
 			if !more || first > last {
 				return nil
 			}
-			for m, err := range r.transcript(ctx, rowID(key, first), rowID(key, last), rows.Said{Newest: true}) {
+			for m, err := range r.transcript(ctx, rowID(key, first), rowID(key, last), rows.MessageFilter{Newest: true}) {
 				if err != nil {
 					failed, more = true, false
 					yield(m, err)

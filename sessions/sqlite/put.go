@@ -136,13 +136,13 @@ func (t *tx) tellOpen(r *keyRow, gone bool) {
 
 // open reads the open rows of k, or of all keys if k is zero.
 func (r reader) open(k channels.Key) (items []dispatch.Item, err error) {
-	for row, err := range r.Inbox(context.Background(), k, rows.Queued{Open: true, Light: true}) {
+	for row, err := range r.Inbox(context.Background(), k, rows.QueueFilter{Open: true, Light: true}) {
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, dispatch.In(&row))
 	}
-	for o, err := range r.Outbox(context.Background(), k, rows.Queued{Unsent: true}) {
+	for o, err := range r.Outbox(context.Background(), k, rows.QueueFilter{Unsent: true}) {
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,7 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 
 // where returns the condition for rows of k with q, and the column that has their key, which is
 // empty where the caller knows it. A zero k chooses all rows.
-func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, condition string, args []any, err error) {
+func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter) (key, condition string, args []any, err error) {
 	if k.IsZero() {
 		return keyOfRow, ` WHERE TRUE`, nil, nil
 	}
@@ -93,8 +93,8 @@ func orderBy(column string, newest bool) string {
 }
 
 // Inbox is of rows.Reader. Short open rows come from memory.
-func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if q == (rows.Queued{Open: true, Light: q.Light}) && !k.IsZero() && r.sameAsMemory(k) {
+func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
+	if q == (rows.QueueFilter{Open: true, Light: q.Light}) && !k.IsZero() && r.sameAsMemory(k) {
 		if list, ok := bodies[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
 			return given(list, nil)
 		}
@@ -150,11 +150,11 @@ func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, wher
 }
 
 // Outbox is of rows.Reader. Short unsent rows come from memory.
-func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	if q.ID != "" {
 		return given(r.delivery(ctx, k, q.ID))
 	}
-	if q == (rows.Queued{Unsent: true}) && !k.IsZero() && r.sameAsMemory(k) {
+	if q == (rows.QueueFilter{Unsent: true}) && !k.IsZero() && r.sameAsMemory(k) {
 		if list, ok := bodies[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
 			return given(list, nil)
 		}

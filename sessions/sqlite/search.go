@@ -50,14 +50,14 @@ const (
 )
 
 // Search is of rows.Reader. It reads the time of each message, and not its text.
-func (r reader) Search(ctx context.Context, w rows.Words) iter.Seq2[sessions.Found, error] {
+func (r reader) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
 	from, to, order := int64(math.MinInt64), int64(math.MaxInt64), ``
 	if !w.Key.IsZero() {
 		id, err := r.keyID(ctx, w.Key)
 		if err != nil {
 			return given[sessions.Found](nil, err)
 		}
-		from, to = between(id, w.Said)
+		from, to = between(id, w.MessageFilter)
 		order = orderBy(`h.id`, w.Newest)
 	}
 	ids, words := someWords, string(encode(quoted(w.Query)))

@@ -186,16 +186,16 @@ func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
 	must(t, err)
 	h.Waiting, h.Claim = 0, 0 // only steps see them
 	all = append(all, h)
-	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Seq: 1}, {Seq: 2}} {
+	for _, q := range []rows.QueueFilter{{}, {Newest: true}, {Open: true}, {Seq: 1}, {Seq: 2}} {
 		all = append(all, collect(t, r.Inbox(ctx, k, q)))
 	}
-	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Unsent: true}, {ID: "another"}} {
+	for _, q := range []rows.QueueFilter{{}, {Newest: true}, {Open: true}, {Unsent: true}, {ID: "another"}} {
 		all = append(all, collect(t, r.Outbox(ctx, k, q)))
 	}
-	for _, q := range []rows.Said{{}, {Newest: true}, {Newest: true, Again: true}} {
+	for _, q := range []rows.MessageFilter{{}, {Newest: true}, {Newest: true, Again: true}} {
 		all = append(all, collect(t, r.Messages(ctx, k, q)))
 	}
-	for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{Seq: 1})) {
+	for _, in := range collect(t, r.Inbox(ctx, k, rows.QueueFilter{Seq: 1})) {
 		steps, err := r.Journal(ctx, k, in.Turn)
 		must(t, err)
 		all = append(all, steps)
@@ -233,16 +233,16 @@ func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
 		must(t, b.Update(ctx, []channels.Key{k}, func(r rows.Reader) (rows.Changes, error) {
 			ch := fullHead(t, r, k)
 			head = ch.Head
-			for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{})) {
+			for _, in := range collect(t, r.Inbox(ctx, k, rows.QueueFilter{})) {
 				in.Attempts++
 				ch.In = append(ch.In, &rows.InPut{In: in, Fresh: fresh})
 			}
-			for _, o := range collect(t, r.Outbox(ctx, k, rows.Queued{})) {
+			for _, o := range collect(t, r.Outbox(ctx, k, rows.QueueFilter{})) {
 				f.another(t, &o.OutboxRecord)
 				sent[o.Seq] = o.OutboxRecord
 				ch.Out = append(ch.Out, &o)
 			}
-			ch.Rewritten = collect(t, r.Messages(ctx, k, rows.Said{}))
+			ch.Rewritten = collect(t, r.Messages(ctx, k, rows.MessageFilter{}))
 			c := rows.Changes{Chats: []*rows.Chat{ch}}
 			for _, like := range []rows.Record{
 				{Quarantined: &sessions.QuarantineRecord{}},
