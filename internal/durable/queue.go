@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -104,7 +105,8 @@ func (q *Queue[T]) Run(commit func([]T) []error) {
 }
 
 // gather waits for an operation and takes what else is queued, up to the capacity of batch.
-// After closing is closed it does not wait, and returns nothing when nothing is left.
+// Before that it lets other goroutines run that can, so that their operations share the
+// commit. After closing is closed it does not wait, and returns nothing when nothing is left.
 func gather[T any](ops <-chan T, closing <-chan struct{}, batch []T) []T {
 	batch = batch[:0]
 	select {
@@ -112,6 +114,7 @@ func gather[T any](ops <-chan T, closing <-chan struct{}, batch []T) []T {
 		batch = append(batch, o)
 	case <-closing:
 	}
+	runtime.Gosched()
 	for len(batch) < cap(batch) {
 		select {
 		case o := <-ops:
