@@ -57,7 +57,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 	if err := checkLocations(from, to); err != nil {
 		return m, err
 	}
-	if to.Type == postgresType {
+	if to.Path == "" {
 		m.Counts, err = copyIntoDatabase(ctx, from, to, tell)
 		return m, err
 	}
@@ -92,11 +92,11 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 // checkLocations refuses locations between which no store can be copied. It only reads.
 func checkLocations(from, to Location) error {
 	switch {
-	case from.Type == postgresType && to.Type == postgresType:
-		return errors.New("storage: the database cannot be migrated to itself")
-	case from.Type == postgresType:
+	case from.Path == "" && to.Path == "":
+		return fmt.Errorf("storage: %s cannot be migrated to itself, or to another type without files; migrate it to sqlite first", from)
+	case from.Path == "":
 		return nil
-	case to.Type == postgresType:
+	case to.Path == "":
 		return checkSource(from)
 	}
 	source, target := config.RealPath(from.Path), config.RealPath(to.Path)

@@ -20,7 +20,6 @@ import (
 // checkTime is how long a check waits for the database.
 const checkTime = 30 * time.Second
 
-// checkPostgres returns why the database cannot be used, or nil. It changes nothing.
 func checkPostgres(ctx context.Context, p Location) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -56,13 +55,7 @@ type databaseRestoring struct {
 	keep, done bool
 }
 
-// restoreDatabase makes a draft beside the store in the database. It refuses a store
-// that is not empty, unless replace is set.
-func restoreDatabase(ctx context.Context, p Location, replace bool) (restoring, error) {
-	old, err := p.openIdle(ctx)
-	if err != nil {
-		return nil, err
-	}
+func restoreDatabase(ctx context.Context, old *engine.Store, replace bool) (restoring, error) {
 	r := &databaseRestoring{old: old}
 	there, err := exchange.Count(ctx, r.old)
 	if r.keep = !there.Empty(); err == nil && r.keep && !replace {

@@ -53,7 +53,7 @@ const (
 // Restore replaces the state directory by the backup in file. No daemon may run. It
 // reads the whole backup before it writes anything, makes the new state beside the old
 // one, compares it with the backup, and then renames both, so that the old one is kept.
-// In a database it does the same with schemas. If replace is false and the state is not
+// A store without files in it does the same with its own drafts. If replace is false and the state is not
 // empty, it returns a *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
 	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
@@ -84,8 +84,12 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 		}
 	}
 	var database restoring
-	if cfg.Store.Type == postgresType {
-		if database, err = restoreDatabase(ctx, Location{Type: postgresType}.in(cfg, ""), replace); err != nil {
+	if t := storeTypes[cfg.Store.Type]; t.name == "" {
+		var old *engine.Store
+		if old, err = (Location{Type: cfg.Store.Type}).in(cfg, "").openIdle(ctx); err == nil {
+			database, err = t.restore(ctx, old, replace)
+		}
+		if err != nil {
 			return r, err
 		}
 		defer func() { err = errors.Join(err, database.end(context.WithoutCancel(ctx))) }()
@@ -127,7 +131,7 @@ func commitRestore(ctx context.Context, moves []*move, database restoring) (kept
 	return kept, err
 }
 
-// restoring is a draft store beside the one in a database.
+// restoring is a draft beside a store without files in the state directory.
 type restoring interface {
 	store() *engine.Store
 	// putInPlace replaces the old store by the draft, and returns where the old one is.

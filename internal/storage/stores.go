@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -21,7 +20,7 @@ import (
 // Location is the type of a store, and where it is.
 type Location struct {
 	Type string // a key of storeTypes
-	Path string // the file or folder; "" for a store in a database
+	Path string // the file or folder; "" if the type has none
 	db   database
 	who  Caller // reads that open converts the store first; zero: nobody
 }
@@ -54,34 +53,40 @@ func (p Location) MarshalText() ([]byte, error) { return []byte(p.String()), nil
 
 // storeType is one type of store.
 type storeType struct {
-	// name is the store's file or folder within the state directory; "": it has none.
+	// name is the store's file or folder within the state directory. "": it has none, and
+	// has check and restore. The others have look and newer.
 	name string
 	open func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error)
 	// look reports whether a store of this type is at path, and only reads. Anything
-	// else at path is an error. Nil where name is "".
+	// else at path is an error.
 	look func(path string) (bool, error)
 	// newer returns an error if this program is too old for the store at path, and only
-	// reads. Nil where name is "".
+	// reads.
 	newer func(path string) error
 	// damaged lists the files within path that could not be read and were set aside.
 	// Nil: such a store is refused instead.
 	damaged func(path string) ([]string, error)
+	// check returns why the store cannot be used, or nil. It changes nothing.
+	check func(ctx context.Context, p Location) error
+	// restore makes a draft beside old, and closes old if it fails. It returns a
+	// *NotEmptyError if old is not empty, unless replace is set.
+	restore func(ctx context.Context, old *engine.Store, replace bool) (restoring, error)
 }
 
-// postgresType has no file in the state directory.
+// postgresType also has the linked devices, and the files of messages if asked.
 const postgresType = "postgres"
 
 // storeTypes are the stores that this program can open.
 var storeTypes = map[string]storeType{
-	"sqlite": {databaseName, func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
+	"sqlite": {name: databaseName, look: sqlite.Look, newer: sqlite.Newer, open: func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
-	}, sqlite.Look, sqlite.Newer, nil},
-	"file": {folderName, func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
+	}},
+	"file": {name: folderName, look: file.Look, newer: file.Newer, damaged: file.Damaged, open: func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 		return file.Open(ctx, p.Path, file.Options{Logger: log, Converting: func(backup string) {
 			p.who.Say("converting the conversations in %s to the format of this version, which can take a while; a copy of the old files stays in %s", p.Path, backup)
 		}})
-	}, file.Look, file.Newer, file.Damaged},
-	postgresType: {"", openPostgres, nil, nil, nil},
+	}},
+	postgresType: {open: openPostgres, check: checkPostgres, restore: restoreDatabase},
 }
 
 // ParseLocation parses TYPE or TYPE:PATH. Without a path it is the location that the
@@ -92,9 +97,9 @@ func ParseLocation(text, stateDir string) (Location, error) {
 	switch {
 	case !ok:
 		return Location{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
-	case name == postgresType && path != "":
-		return Location{}, errors.New("the url of the database belongs in store.url in the configuration, because other users can see a command line")
-	case name == postgresType:
+	case t.name == "" && path != "":
+		return Location{}, fmt.Errorf("write %s without a path; the url of a database belongs in store.url in the configuration, because other users can see a command line", name)
+	case t.name == "":
 		return Location{Type: name}, nil
 	case path == "":
 		path = filepath.Join(stateDir, t.name)
@@ -165,10 +170,10 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
 		return fmt.Errorf("%w; neither a daemon nor a command can use it", err)
 	}
-	if cfg.Store.Type == postgresType {
-		return checkPostgres(ctx, Location{}.in(cfg, ""))
-	}
 	t := storeTypes[cfg.Store.Type]
+	if t.name == "" {
+		return t.check(ctx, Location{Type: cfg.Store.Type}.in(cfg, ""))
+	}
 	path := filepath.Join(cfg.StateDir, t.name)
 	_, err := t.look(path)
 	if err == nil {
