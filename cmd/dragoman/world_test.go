@@ -23,7 +23,7 @@ import (
 
 var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// fakeDaemon serves the verbs from a store in memory, by the real handler.
+// fakeDaemon serves the verbs from a store of a test, by the real handler.
 type fakeDaemon struct {
 	store    *sqlitetest.Store
 	jobs     httpapi.Scheduler

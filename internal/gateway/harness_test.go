@@ -271,7 +271,7 @@ func (c *counter) Unaccounted(n int, said bool) {
 }
 func (c *counter) Heartbeat(j, o string) { c.add("heartbeat", j, o) }
 
-// world is a gateway with one network "net" on the memory store. Everybody
+// world is a gateway with one network "net" on a store of sqlitetest. Everybody
 // with an id of "1" to "9" may talk.
 type world struct {
 	t     *testing.T
