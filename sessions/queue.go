@@ -205,7 +205,8 @@ type Delivery struct {
 	NotBefore time.Time     `json:"not_before,omitzero"`
 	Created   time.Time     `json:"created"`
 	Error     string        `json:"error,omitempty"` // of the last attempt
-	// Node is the node that began the last attempt, if several share the store.
+	// Node is the node that sends it now, in state sending, if several share the store.
+	// It is not part of a dump.
 	Node string `json:"-"`
 }
 

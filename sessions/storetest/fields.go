@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,9 +23,10 @@ var fieldTests = map[string]func(*testing.T, *rig, func() *rig){
 	"Fields/RestoredTwice": func(t *testing.T, r *rig, other func() *rig) {
 		want := withEveryField(t, r)
 		second := other()
-		must(t, restore(t, second, given(records(t, r))))
+		must(t, restore(t, second, feed(dump(t, r.Store), nil))) // as JSON, so each field is in it
 		same(t, "the records of the copy", records(t, second), want)
 	},
+	"Fields/Cleaned":  textsAreCleaned,
 	"Fields/Read":     fieldsAreRead,
 	"Fields/PutAgain": fieldsArePutAgain,
 	"Fields/Joined":   fieldsAreJoined,
@@ -156,6 +158,42 @@ func given(list []sessions.Record) func() (sessions.Record, error) {
 		}
 		r, list = list[0], list[1:]
 		return r, nil
+	}
+}
+
+// textsAreCleaned: whatever writes a delivery's record, each text that is kept is UTF-8.
+func textsAreCleaned(t *testing.T, r *rig, _ func() *rig) {
+	clean := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	list := everyField(t)
+	var want []sessions.OutboxRecord
+	for _, one := range list {
+		if one.Outbox == nil {
+			continue
+		}
+		o := *one.Outbox
+		eachText(reflect.ValueOf(one.Outbox).Elem(), func(s string) string { return s + "\xff" })
+		eachText(reflect.ValueOf(&o).Elem(), func(s string) string { return clean(s + "\xff") })
+		want = append(want, o)
+	}
+	must(t, restore(t, r, given(list)))
+	var got []sessions.OutboxRecord
+	for _, one := range records(t, r) {
+		if one.Outbox != nil {
+			got = append(got, *one.Outbox)
+		}
+	}
+	same(t, "the deliveries", got, want)
+}
+
+// eachText changes every string in v that is not empty and has no type of its own.
+func eachText(v reflect.Value, f func(string) string) {
+	for i := range v.NumField() {
+		switch field := v.Field(i); {
+		case v.Type().Field(i).Anonymous:
+			eachText(field, f)
+		case field.Type() == reflect.TypeFor[string]() && field.String() != "":
+			field.SetString(f(field.String()))
+		}
 	}
 }
 
