@@ -52,10 +52,12 @@ type Conversation struct {
 	Erasures int `json:"erasures,omitempty"`
 }
 
-// In is one accepted message. Its Steps are nil: Reader.Journal has them.
+// In is one accepted message. Its Steps are nil: Reader.Journal has them. A backend need not
+// keep Inbound.Reaction.
 type In = sessions.InboxRecord
 
-// Out is one delivery. The backend sets Delivery.ID if it is empty.
+// Out is one delivery. If Delivery.ID is empty, the backend stores the row under a new one,
+// and may set it here too.
 type Out struct {
 	// Fresh, in a change, marks a new row. The text of other rows does not change.
 	Fresh bool
@@ -161,7 +163,7 @@ type Record struct {
 
 // Store is about the store as a whole.
 type Store struct {
-	Name string           // see sessions.StoreRecord
+	Name string           // a new store has a random one: see sessions.StoreRecord
 	Days map[string]int64 // the number of generations that began, by day
 	// LastFact is the highest ID that a fact ever had. The backend keeps it.
 	LastFact int64

@@ -407,6 +407,10 @@ func moves(t *testing.T, b rows.Backend) {
 	one, two := said(k1, "20260501_001", 2), said(k2, "20260501_002", 2)
 	one.Seq, one.Waiting, one.In = 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)}
 	two.Seq, two.Waiting, two.In = 1, 1, []*rows.InPut{in(k2, 1, rules.InWaiting)}
+	step := func(about string) []rows.Step {
+		return []rows.Step{{Turn: "t", Step: sessions.Step{Kind: sessions.StepSteer, Message: &sessions.Message{Role: sessions.RoleUser, Content: about}, At: noon}}}
+	}
+	one.Steps, two.Steps = step("one"), step("two")
 	put(t, b, of(one, two))
 	joined := &rows.Chat{
 		Head:  rows.Head{Key: k2, Seq: 3, MessageSeq: 6, Waiting: 2, Conversation: &rows.Conversation{Generation: "20260501_002", From: 2, Messages: 4, Created: noon, Updated: noon}},
@@ -418,6 +422,15 @@ func moves(t *testing.T, b rows.Backend) {
 	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.MessageFilter{}), messageSeq), []int64{3, 4, 5, 6})
 	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.QueueFilter{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
 	same(t, "remaining rows", inboxOf(t, b, rows.QueueFilter{}), []int64(nil))
+	for k, want := range map[channels.Key]int64{k1: 2, k2: 3} {
+		if seq, ok, err := b.Accepted(t.Context(), in(k, 1, "").Inbound); seq != want || !ok || err != nil {
+			t.Errorf("Accepted of the message of %s = %d, %t, %v, want %d", k, seq, ok, err, want)
+		}
+	}
+	steps, err := b.Journal(t.Context(), k2, "t")
+	if err != nil || len(steps) != 1 || steps[0].Message.Content != "one" {
+		t.Errorf("Journal = %+v, %v, want the one that was moved", steps, err)
+	}
 	same(t, "found messages", found(t, b, k2, "word1"), []int64{3, 5})
 }
 
@@ -514,16 +527,25 @@ func claims(t *testing.T, b rows.Backend) {
 }
 
 func recordsByExample(t *testing.T, b rows.Backend) {
+	about := func() rows.Store {
+		t.Helper()
+		stores := list(t, b.Records(t.Context(), rows.Record{Store: &rows.Store{}}), func(r rows.Record) rows.Store { return *r.Store })
+		if len(stores) != 1 || stores[0].Name == "" {
+			t.Fatalf("the store is %+v, want one with a name", stores)
+		}
+		return stores[0]
+	}
+	about()
 	fact := func(scope string, id int64) rows.Record {
 		return rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id, Text: fmt.Sprint(scope, id), At: noon}}}
 	}
-	put(t, b, rows.Changes{Records: []rows.Record{fact("b", 1), fact("a", 2), fact("a", 3)}})
+	put(t, b, rows.Changes{Records: []rows.Record{fact("b", 1), fact("a", 3), fact("a", 2)}})
 	names := func(like rows.Record) []string { return list(t, b.Records(t.Context(), like), name) }
 	same(t, "all", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"a2", "a3", "b1"})
 	same(t, "of a scope", names(rows.Record{Fact: &sessions.FactRecord{Scope: "a"}}), []string{"a2", "a3"})
 	put(t, b, rows.Changes{Removed: []rows.Record{fact("a", 3)}})
-	if about := list(t, b.Records(t.Context(), rows.Record{Store: &rows.Store{}}), func(r rows.Record) rows.Store { return *r.Store }); len(about) != 1 || about[0].LastFact != 3 {
-		t.Errorf("Store = %+v after the last fact was removed, want LastFact 3", about)
+	if last := about().LastFact; last != 3 {
+		t.Errorf("LastFact = %d after the last fact was removed, want 3", last)
 	}
 	put(t, b, rows.Changes{Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
 	same(t, "after a scope was removed", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
