@@ -31,11 +31,19 @@ const (
 // fetchAll fetches the files of the turn's messages. A missing file never stops
 // the turn: the model is told why it is missing.
 func (r *run) fetchAll(ctx context.Context) error {
-	all := make([]*channels.Inbound, 0, len(r.rows))
+	messages := make([]channels.Inbound, len(r.rows))
+	all := make([]*channels.Inbound, len(r.rows))
 	for i := range r.rows {
-		all = append(all, &r.rows[i].Inbound)
+		messages[i] = r.rows[i].Inbound
+		all[i] = &messages[i]
 	}
-	return r.g.fetch(ctx, all...)
+	err := r.g.fetch(ctx, all...)
+	r.mu.Lock() // others read the rows meanwhile
+	defer r.mu.Unlock()
+	for i, m := range messages {
+		r.rows[i].Inbound.Attachments = m.Attachments
+	}
+	return err
 }
 
 // fetch replaces the attachments of all messages by fetched ones. It returns an
