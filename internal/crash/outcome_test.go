@@ -93,9 +93,9 @@ func (c *campaign) rows() (all [chats][]row) {
 // one row and one outcome: an answer that is seen, the end of the turn that a
 // /stop found running, the end of what waited if no turn ran and the reply says
 // so, or to be taken back by its author.
-func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []request) (flaws []string) {
+func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []request, deaths []time.Time) (flaws []string) {
 	flaw := func(format string, args ...any) { flaws = append(flaws, fmt.Sprintf(format, args...)) }
-	ended := stoppedBy(rows, asked)
+	ended := stoppedBy(rows, asked, deaths)
 	found := make(map[int]int)
 	for _, r := range rows {
 		found[r.mark]++
@@ -134,7 +134,8 @@ func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []reques
 // stoppedBy are the messages that the /stops among rows may have ended: of each
 // those of one turn, which is what the model was asked last. A turn that had not
 // asked it yet has what waited in a row; so has a reply that says so, all of it.
-func stoppedBy(rows []row, asked []request) map[int]bool {
+// A turn dies with its daemon: its successor has asked nothing yet.
+func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 	ended := make(map[int]bool)
 	for i, s := range rows {
 		if s.mark != stopped || s.reply == "" || s.reply == toldNothing {
@@ -146,10 +147,11 @@ func stoppedBy(rows []row, asked []request) map[int]bool {
 				open = append(open, r.mark)
 			}
 		}
-		running := lastAsked(rows, asked, s.at)
+		asked := since(all, deaths, s.at)
+		running := lastAsked(rows, asked)
 		began := slices.ContainsFunc(open, func(n int) bool { return slices.Contains(running, n) })
 		for _, n := range open {
-			known := slices.ContainsFunc(asked, func(q request) bool { return q.at.Before(s.at) && slices.Contains(q.marks, n) })
+			known := slices.ContainsFunc(asked, func(q request) bool { return slices.Contains(q.marks, n) })
 			switch {
 			case strings.HasSuffix(s.reply, toldWaiting),
 				began && slices.Contains(running, n),
@@ -161,10 +163,21 @@ func stoppedBy(rows []row, asked []request) map[int]bool {
 	return ended
 }
 
-// lastAsked is what the model was asked last before at, of what rows hold.
-func lastAsked(rows []row, asked []request, at time.Time) []int {
+// since are the requests before at of the daemon that ran then.
+func since(asked []request, deaths []time.Time, at time.Time) []request {
+	var died time.Time
+	for _, d := range deaths {
+		if d.Before(at) && d.After(died) {
+			died = d
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(asked), func(q request) bool { return !q.at.Before(at) || q.at.Before(died) })
+}
+
+// lastAsked is what the model was asked last of what rows hold.
+func lastAsked(rows []row, asked []request) []int {
 	for _, q := range slices.Backward(asked) {
-		if q.at.Before(at) && slices.ContainsFunc(rows, func(r row) bool { return r.mark != stopped && slices.Contains(q.marks, r.mark) }) {
+		if slices.ContainsFunc(rows, func(r row) bool { return r.mark != stopped && slices.Contains(q.marks, r.mark) }) {
 			return q.marks
 		}
 	}
@@ -218,9 +231,31 @@ func TestOutcomesFindFlaws(t *testing.T) {
 					sent = append(sent, r.mark)
 				}
 			}
-			if got := strings.Join(outcomes(sent, tt.rows, seen, map[int]bool{9: true}, tt.asked), "; "); got != tt.want {
+			if got := strings.Join(outcomes(sent, tt.rows, seen, map[int]bool{9: true}, tt.asked, nil), "; "); got != tt.want {
 				t.Errorf("flaws = %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestStoppedAfterADeath is the stop of a turn whose predecessor, of one message
+// less, had asked when the daemon was killed.
+func TestStoppedAfterADeath(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	rows := []row{{mark: 1, state: rules.InClosed}, {mark: 2, state: rules.InClosed}, {mark: stopped, state: rules.InDone, at: at(3), reply: "Stopped."}}
+	sent, asked := []int{1, 2, stopped}, []request{{at(1), []int{1}}}
+	for _, tt := range []struct {
+		name   string
+		deaths []time.Time
+		flaws  int
+	}{
+		{"lives", nil, 1},
+		{"died", []time.Time{at(2)}, 0},
+		{"died before it asked", []time.Time{at(0)}, 1},
+		{"died later", []time.Time{at(4)}, 1},
+	} {
+		if got := outcomes(sent, rows, nil, nil, asked, tt.deaths); len(got) != tt.flaws {
+			t.Errorf("%s: flaws = %q, want %d", tt.name, got, tt.flaws)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func (c *campaign) verdict() verdict {
 		}
 		before := len(v.twice) + len(v.disordered) + len(v.flaws)
 		seen := v.chat(chat, sent, shown)
-		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked)...)
+		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked, c.deaths)...)
 		if len(v.twice)+len(v.disordered)+len(v.flaws) > before {
 			c.t.Logf("chat %d said (0 is /stop) %v\nwas told %q\nand has %v", chat, sent, shown, rows[chat])
 		}
