@@ -62,7 +62,7 @@ func newAudited(t *rapid.T) *audited {
 		compaction.When, c.off = window.WhenOff, true
 	}
 	c.format, c.window = compaction.Format, rapid.SampledFrom([]int{2048, 4096, 16_384}).Draw(t, "window")
-	c.most = compaction.MaxMessages
+	c.most = compaction.Keep.MaxMessages
 	c.loads = rapid.SampledFrom([]int{40, 400}).Draw(t, "loads")
 	look := tool{agent.Spec{Name: "look"}, func(context.Context, agent.Call) (string, error) {
 		word := c.said[len(c.said)-1]

@@ -12,7 +12,7 @@ import (
 // running turn, so a long turn may leave none of the history. If no summary can be
 // made, newestMessages cuts the view.
 func (r *run) enforceMessageLimit(ctx context.Context) error {
-	most := r.a.Compaction().MaxMessages
+	most := r.a.Compaction().Keep.MaxMessages
 	for tries := 0; most > 0 && len(r.all) > most && r.inputAt > 0 && !r.limitStuck; tries++ {
 		before, turn := r.inputAt, len(r.all)-r.inputAt
 		keep := max(r.inputAt-window.CutAt(r.all, r.a.Keep(r.t.History)), 0)
@@ -31,12 +31,12 @@ func (r *run) enforceMessageLimit(ctx context.Context) error {
 // newestMessages cuts the view to the number of messages that it may have.
 func (r *run) newestMessages(msgs []sessions.Message, users int) []sessions.Message {
 	c := r.a.Compaction()
-	if c.MaxMessages == 0 {
+	if c.Keep.MaxMessages == 0 {
 		return msgs
 	}
-	step := c.MaxMessages / 2
+	step := c.Keep.MaxMessages / 2
 	if c.Keep.Unit == window.UnitMessages {
-		step = c.MaxMessages - c.Keep.N
+		step = c.Keep.MaxMessages - c.Keep.N
 	}
-	return window.Newest(msgs, users, c.MaxMessages, step)
+	return window.Newest(msgs, users, c.Keep.MaxMessages, step)
 }

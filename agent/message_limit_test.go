@@ -19,7 +19,7 @@ import (
 // have to.
 func windowed() window.Compaction {
 	c := keeping(10)
-	c.Trigger, c.MaxMessages = window.Trigger{TokensPercent: 99}, 20
+	c.Trigger, c.Keep.MaxMessages = window.Trigger{TokensPercent: 99}, 20
 	return c
 }
 
@@ -102,7 +102,7 @@ func TestMaxMessagesBackground(t *testing.T) {
 // limit of messages. Otherwise a limit far below the trigger would make people wait.
 func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 	c := window.Presets[window.DefaultPreset] // more than 80 messages, 12 stay
-	c.MaxMessages = 20
+	c.Keep.MaxMessages = 20
 	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
 	for n, want := range map[int]bool{18: false, 20: true} {
 		if got := a.Level(sessions.History{Messages: talk(n)}) == recap.Due; got != want {

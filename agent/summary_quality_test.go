@@ -104,7 +104,7 @@ func TestSummaryLongerThanTheMessages(t *testing.T) {
 	endless := strings.Repeat(theyTalked+" ", 40)
 	little := strings.Repeat(theyTalked+" ", 10)
 	bounded := keeping(8)
-	bounded.MaxMessages = 20
+	bounded.Keep.MaxMessages = 20
 	old := &sessions.Summary{Text: endless, CoversSeq: 99}
 	for _, test := range []struct {
 		name    string

@@ -39,7 +39,7 @@ type swept struct {
 
 func (p swept) compaction() window.Compaction {
 	c := window.Presets[window.DefaultPreset]
-	c.Trigger.Messages, c.Keep.N = p.trigger, p.keep
+	c.Trigger.Messages, c.Keep.N = window.Threshold(p.trigger), p.keep
 	return c
 }
 

@@ -60,11 +60,11 @@ func (s *Summarizer) triggered(c *settings, h sessions.History, cut int) bool {
 		return false
 	case c.When == window.WhenEveryTurn, h.Omitted > 0:
 		return true
-	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= c.usefulCut(c.Trigger.Messages):
+	case c.Trigger.Messages > 0 && total > int(c.Trigger.Messages) && cut >= c.usefulCut(int(c.Trigger.Messages)):
 		return true
-	case c.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.MaxMessages && cut >= c.usefulCut(c.MaxMessages):
+	case c.Keep.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.Keep.MaxMessages && cut >= c.usefulCut(c.Keep.MaxMessages):
 		return true // otherwise the next turn, if it is as long as this one, would wait for a summary
-	case c.Trigger.TokensPercent > 0 && s.fills(h, s.meter.Window(h.Settings)*c.Trigger.TokensPercent/100):
+	case c.Trigger.TokensPercent > 0 && s.fills(h, s.meter.Window(h.Settings)*int(c.Trigger.TokensPercent)/100):
 		return s.Frees(h, cut)
 	default:
 		return false
@@ -109,7 +109,7 @@ func (s *Summarizer) KeepIn(h sessions.History, size, room int) window.Keep {
 // window of size tokens.
 func (s *Summarizer) keepBudget(h sessions.History, size int) int {
 	most := size - window.Reserve(size, s.opts.AnswerTokens)
-	if percent := s.now.Load().Trigger.TokensPercent; percent > 0 {
+	if percent := int(s.now.Load().Trigger.TokensPercent); percent > 0 {
 		most = min(most, size*percent/100)
 	}
 	frame, tools := s.meter.Frame(&h, nil)

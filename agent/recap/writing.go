@@ -52,7 +52,7 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 	if h.Summary != nil {
 		w.soFar.Text = h.Summary.Text
 	}
-	if c.MaxMessages == 0 {
+	if c.Keep.MaxMessages == 0 {
 		// Otherwise the aim is fewer messages, and the summary may be longer than
 		// they are.
 		w.replaced = s.tokens(h.Messages[:w.cut]) + s.opts.Count(w.soFar.Text)

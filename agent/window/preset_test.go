@@ -30,16 +30,16 @@ func TestPresets(t *testing.T) {
 		"goose-aggressive":   {window.Trigger{TokensPercent: 70}, window.Keep{Unit: "messages", N: 3}, "system_message", "concise", 200, 0, 0, 0},
 	} {
 		got := window.Presets[name]
-		if got.When != window.WhenAuto || got.Trigger != want.trigger || got.Keep != want.keep || got.Render != want.render || got.Format != want.format {
+		if got.When != window.WhenAuto || got.Trigger != want.trigger || got.Keep.Unit != want.keep.Unit || got.Keep.N != want.keep.N || got.Render != want.render || got.Format != want.format {
 			t.Errorf("preset %s = %+v, want %+v", name, got, want)
 		}
 		heat := 0.0
 		if got.Temperature != nil {
 			heat = *got.Temperature
 		}
-		if got.MaxTokens != want.tokens || got.MaxChars != want.chars || heat != want.heat || got.MaxMessages != want.most {
+		if got.MaxTokens != want.tokens || got.MaxChars != want.chars || heat != want.heat || got.Keep.MaxMessages != want.most {
 			t.Errorf("preset %s has at most %d tokens, %d characters and %d messages, and %g; want %d, %d, %d, %g", name,
-				got.MaxTokens, got.MaxChars, got.MaxMessages, heat, want.tokens, want.chars, want.most, want.heat)
+				got.MaxTokens, got.MaxChars, got.Keep.MaxMessages, heat, want.tokens, want.chars, want.most, want.heat)
 		}
 	}
 	if got := strings.Join(window.PresetNames(), " "); got != "dragoman goose-aggressive goose-balanced goose-conservative molf picoclaw sentinel terrarium" {

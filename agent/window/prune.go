@@ -14,27 +14,18 @@ import (
 // them whole. See [DefaultPrune].
 type Prune struct {
 	// Off turns pruning off.
-	Off bool
-	// SoftPercent: while a request takes more than this share of the window, long
-	// results are cut to their first Head and last Tail characters.
-	SoftPercent int
-	// HardPercent: while it takes more than this, they are replaced by a notice.
-	HardPercent int
-	Head, Tail  int
-	// MinResult: results of fewer characters are never pruned.
-	MinResult int
-	// MinTotal: results are replaced by notices only if that saves at least this many
-	// characters together, because each change of what was shown costs a provider's
-	// cache.
-	MinTotal int
-	// KeepAssistants: the results that belong to this many of the newest assistant
-	// messages are kept whole.
-	KeepAssistants int
-	// FailedCalls drops failed calls of earlier turns and their results from the
-	// view, even if Off: see [WithoutFailed].
-	FailedCalls bool
-	// Exempt are the tools whose results are always kept whole.
-	Exempt []string
+	Off         bool `yaml:"-"`
+	SoftPercent int  `yaml:"soft_percent" range:"1..100" doc:"Above this share of the context window, long results are reduced to their beginning and end."`
+	HardPercent int  `yaml:"hard_percent" range:"1..100" doc:"Above this share, a notice replaces them."`
+	Head        int  `yaml:"head" range:"0..1000000" doc:"Characters kept from the beginning."`
+	Tail        int  `yaml:"tail" range:"0..1000000" doc:"Characters kept from the end."`
+	MinResult   int  `yaml:"min_result" range:"500..100000000" doc:"Results with fewer characters than this are left alone."`
+	// MinTotal exists because each change of what was shown costs a provider's cache.
+	MinTotal       int `yaml:"min_total" range:"0..100000000" doc:"Results are replaced by a notice only if that saves at least this many characters in all."`
+	KeepAssistants int `yaml:"keep_assistants" range:"0..1000" doc:"The tool results of this many newest messages from the model stay whole."`
+	// FailedCalls counts even if Off: see [WithoutFailed].
+	FailedCalls bool     `yaml:"failed_calls" doc:"After a turn, hide its failed tool calls from the model. The transcript keeps them, and summaries include them."`
+	Exempt      []string `yaml:"exempt,flow" is:"name" doc:"Tools whose results always stay whole."`
 }
 
 // DefaultPrunePreset is used by a configuration that names none.

@@ -125,7 +125,7 @@ func (d *Daemon) reload() {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
 	d.hooks.Replace(hooksOf(cfg))
-	if err := d.agent.SetCompaction(cfg.Summary.Compaction()); err != nil {
+	if err := d.agent.SetCompaction(cfg.Summary.Compaction); err != nil {
 		d.log.Error("reload: the settings of summaries were not changed", "err", err)
 	} else {
 		now.Summary, now.Summary.Model = cfg.Summary, d.cfg.Summary.Model

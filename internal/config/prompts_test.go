@@ -23,7 +23,7 @@ summary:
     {"type": "object", "properties": {"a": {"pattern": "^a$$"}}, "$defs": {}}
 `
 	c := load1(t, text, "WHAT=prices", "sessionMessages=canary")
-	got := c.Summary.Compaction()
+	got := c.Summary.Compaction
 	if want := "Keep prices."; got.Prompt != want {
 		t.Errorf("Prompt = %q, want %q", got.Prompt, want)
 	}
@@ -33,7 +33,7 @@ summary:
 	if want := `{"type": "object", "properties": {"a": {"pattern": "^a$$"}}, "$defs": {}}` + "\n"; got.Schema != want {
 		t.Errorf("Schema = %q, want %q", got.Schema, want)
 	}
-	if diff := cmp.Diff(got, load1(t, c.Effective()).Summary.Compaction()); diff != "" {
+	if diff := cmp.Diff(got, load1(t, c.Effective()).Summary.Compaction); diff != "" {
 		t.Errorf("the effective form loads as (-want +got):\n%s", diff)
 	}
 }

@@ -41,7 +41,7 @@ func fieldsOf(v reflect.Value) (fields []field) {
 			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
 				fields = append(fields, fieldsOf(inner)...)
 			}
-		case name != "":
+		case name != "" && name != "-":
 			fields = append(fields, field{name, t.Tag, v.Field(i)})
 		}
 	}
@@ -182,7 +182,7 @@ func kindOf(t reflect.Type) string {
 func defaults(o Options) *Config {
 	c := &Config{
 		StateDir: o.stateDir(), Channels: map[string]Channel{},
-		Summary: presetSummary(window.DefaultPreset), Prune: presetPrune(window.DefaultPrunePreset),
+		Summary: Summary{Preset: window.DefaultPreset, Compaction: window.Presets[window.DefaultPreset]}, Prune: presetPrune(window.DefaultPrunePreset),
 	}
 	setDefaults(reflect.ValueOf(c).Elem())
 	return c

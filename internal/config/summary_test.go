@@ -14,17 +14,17 @@ import (
 // Every preset can be named, is what its table says, and its effective form
 // loads as the same again.
 func TestPresets(t *testing.T) {
-	if got := load1(t, "").Summary.Compaction(); !cmp.Equal(got, window.Presets["dragoman"]) {
+	if got := load1(t, "").Summary.Compaction; !cmp.Equal(got, window.Presets["dragoman"]) {
 		t.Errorf("the default is %+v, want the preset dragoman", got)
 	}
 	for name, want := range window.Presets {
 		t.Run(name, func(t *testing.T) {
 			c := load1(t, "summary: {preset: "+name+"}\n")
-			if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+			if diff := cmp.Diff(want, c.Summary.Compaction); diff != "" {
 				t.Errorf("the configured preset (-want +got):\n%s", diff)
 			}
 			// Whatever turns a trigger off, the effective form says so.
-			for key, n := range map[string]int{"tokens_percent": want.Trigger.TokensPercent, "messages": want.Trigger.Messages} {
+			for key, n := range map[string]window.Threshold{"tokens_percent": want.Trigger.TokensPercent, "messages": want.Trigger.Messages} {
 				line := fmt.Sprintf("    %s: %d\n", key, n)
 				if n == 0 {
 					line = "    " + key + ": none\n"
@@ -60,7 +60,7 @@ summary:
 	zero := 0.0
 	want := window.Presets["molf"]
 	want.Keep.N, want.Trigger.Messages, want.MaxChars, want.Temperature = 6, 30, 500, &zero
-	if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+	if diff := cmp.Diff(want, c.Summary.Compaction); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	got := c.Effective()
@@ -84,13 +84,13 @@ func TestPresetWithoutATrigger(t *testing.T) {
 		c := load1(t, "summary: {trigger: {"+key+": none}}\n")
 		want := window.Presets["dragoman"]
 		change(&want.Trigger)
-		if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+		if diff := cmp.Diff(want, c.Summary.Compaction); diff != "" {
 			t.Errorf("without %s (-want +got):\n%s", key, diff)
 		}
 		if !strings.Contains(c.Effective(), key+": none\n") {
 			t.Errorf("Effective lacks %s: none:\n%s", key, c.Effective())
 		}
-		if diff := cmp.Diff(want, load1(t, c.Effective()).Summary.Compaction()); diff != "" {
+		if diff := cmp.Diff(want, load1(t, c.Effective()).Summary.Compaction); diff != "" {
 			t.Errorf("its effective form loads as (-want +got):\n%s", diff)
 		}
 	}
@@ -121,7 +121,7 @@ func TestMaxMessages(t *testing.T) {
 		"summary: {preset: terrarium, when: ask, keep: {max_messages: 0}}\n": 0,
 	} {
 		c := load1(t, text)
-		if got := c.Summary.Compaction().MaxMessages; got != want {
+		if got := c.Summary.Keep.MaxMessages; got != want {
 			t.Errorf("%sMaxMessages = %d, want %d", text, got, want)
 		}
 		if again := load1(t, c.Effective()); again.Summary.Keep != c.Summary.Keep || !strings.Contains(c.Effective(), fmt.Sprintf("max_messages: %d\n", want)) {

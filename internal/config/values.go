@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/agent/window"
 )
 
 // Secret is text that must not be shown. Printed, encoded or logged, it reads
@@ -85,31 +87,12 @@ func (d Duration) String() string {
 // MarshalYAML writes the form of String.
 func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
 
-// Threshold is the number at which something starts, or 0, written "none".
-type Threshold int
-
-// String is the form in which t is written.
-func (t Threshold) String() string {
-	if t == 0 {
-		return "none"
-	}
-	return strconv.Itoa(int(t))
-}
-
-// MarshalYAML writes a number, or "none".
-func (t Threshold) MarshalYAML() (any, error) {
-	if t == 0 {
-		return t.String(), nil
-	}
-	return int(t), nil
-}
-
-func parseThreshold(text string) (Threshold, error) {
-	if text == Threshold(0).String() {
+func parseThreshold(text string) (window.Threshold, error) {
+	if text == window.Threshold(0).String() {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
-	return Threshold(n), err
+	return window.Threshold(n), err
 }
 
 // Size is a number of bytes, written like 4096, "256KiB" or "1MB",
@@ -157,13 +140,19 @@ type kind struct {
 	set        func(v reflect.Value, text string) error
 }
 
+var text = kind{"text", "text", parsed(func(s string) (string, error) { return s, nil })}
+
 var kinds = map[reflect.Type]kind{
-	secretType:                   {"secret", "text", nil},
-	reflect.TypeFor[string]():    {"text", "text", parsed(func(s string) (string, error) { return s, nil })},
-	reflect.TypeFor[bool]():      {"true or false", "true or false", parsed(parseBool)},
-	reflect.TypeFor[float64]():   {"number", "a number, like 0.7", parsed(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })},
-	reflect.TypeFor[Size]():      {"size", "a size, like 4096 or 256KiB", parsed(parseSize)},
-	reflect.TypeFor[Threshold](): {"whole number or none", "a whole number, like 10, or none", parsed(parseThreshold)},
+	secretType:                          {"secret", "text", nil},
+	reflect.TypeFor[string]():           text,
+	reflect.TypeFor[window.When]():      text,
+	reflect.TypeFor[window.Unit]():      text,
+	reflect.TypeFor[window.Render]():    text,
+	reflect.TypeFor[window.Format]():    text,
+	reflect.TypeFor[bool]():             {"true or false", "true or false", parsed(parseBool)},
+	reflect.TypeFor[float64]():          {"number", "a number, like 0.7", parsed(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })},
+	reflect.TypeFor[Size]():             {"size", "a size, like 4096 or 256KiB", parsed(parseSize)},
+	reflect.TypeFor[window.Threshold](): {"whole number or none", "a whole number, like 10, or none", parsed(parseThreshold)},
 	reflect.TypeFor[int](): {"whole number", "a whole number, like 10", parsed(func(s string) (int, error) {
 		n, err := strconv.ParseInt(s, 10, 32)
 		return int(n), err
@@ -180,7 +169,7 @@ func parsed[T any](parse func(string) (T, error)) func(reflect.Value, string) er
 	return func(v reflect.Value, text string) error {
 		value, err := parse(text)
 		if err == nil {
-			v.Set(reflect.ValueOf(value))
+			v.Set(reflect.ValueOf(value).Convert(v.Type()))
 		}
 		return err
 	}
