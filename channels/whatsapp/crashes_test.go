@@ -64,39 +64,38 @@ func (n *network) crashed(t *testing.T, report string, age time.Duration) {
 	}
 }
 
-// A crash counts only for the channel whose connection had it, also if another channel
-// of the same program started later.
+// A channel that stays off does not take the reports of another channel's crashes.
 func TestCrashOfOneOfTwoChannels(t *testing.T) {
 	const inChild = "DRAGOMAN_TEST_CRASHES"
-	start := func(name, crashes string) (*network, *whatsapp.Channel) {
-		n := newNetwork(t, wasim.Options{})
-		c := n.openAs(t, name, whatsapp.Options{Crashes: crashes})
+	if os.Getenv(inChild) != "" {
+		work, home := newNetwork(t, wasim.Options{}), newNetwork(t, wasim.Options{})
+		c := work.open(t, whatsapp.Options{})
 		channeltest.Start(t, c, channeltest.NewInbox())
-		return n, c
-	}
-	if crashes := os.Getenv(inChild); crashes != "" {
-		n, work := start("work", crashes)
-		reach(t, work, channels.StateConnected, "")
-		_, home := start("home", crashes)
-		reach(t, home, channels.StateConnected, "")
-		n.Faults.Frame([]byte{0, 248, 1, 0})
+		reach(t, c, channels.StateConnected, "")
+		home.crashed(t, crash+crash+crash, 0)
+		off := home.open(t, whatsapp.Options{})
+		channeltest.Start(t, off, channeltest.NewInbox())
+		reach(t, off, channels.StateFailed, "crashing: ")
+		work.Faults.Frame([]byte{0, 248, 1, 0})
 		time.Sleep(soon)
 		t.Fatal("the frame has not crashed the program")
 	}
-	crashes := filepath.Join(t.TempDir(), "crashes")
-	for range 3 {
-		child := exec.Command(os.Args[0], "-test.run=^TestCrashOfOneOfTwoChannels$")
-		child.Env = append(os.Environ(), inChild+"="+crashes)
-		if out, err := child.CombinedOutput(); err == nil || !strings.Contains(string(out), "panic: interface conversion") {
-			t.Fatalf("the program ended with %v, want a crash of the library:\n%s", err, out)
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run=^TestCrashOfOneOfTwoChannels$")
+	child.Env = append(os.Environ(), inChild+"=yes", "TMPDIR="+dir)
+	if out, err := child.CombinedOutput(); err == nil || !strings.Contains(string(out), "panic: interface conversion") {
+		t.Fatalf("the program ended with %v, want a crash of the library:\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.crashes"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("crash reports are in %v, %v, want two files", files, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if got := strings.Count("\n"+string(b), "\npanic: "); err != nil || got != 1 && string(b) != crash+crash+crash {
+			t.Errorf("a file has %d reports, %v, want one, or the three old ones:\n%s", got, err, b)
 		}
 	}
-	_, home := start("home", crashes)
-	reach(t, home, channels.StateConnected, "")
-	_, work := start("work", crashes)
-	reach(t, work, channels.StateFailed, "crashing: ")
-	work.Revive()
-	reach(t, work, channels.StateConnected, "")
 }
 
 // A person can make a channel that is off try again.

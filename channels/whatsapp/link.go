@@ -141,9 +141,7 @@ func (c *Channel) pair(ctx context.Context, device *store.Device) (*pairing, err
 		}
 		return true
 	})
-	var err error
-	c.crashes.label(library, func(ctx context.Context) { err = p.client.ConnectContext(ctx) })
-	if err != nil {
+	if err := p.client.ConnectContext(library); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", rootCause(err))
 	}

@@ -67,11 +67,6 @@ func (c *Channel) needsPairing(why string) ending {
 // Run keeps the connection until ctx ends. The package comment lists its failures.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	defer c.report(channels.StateDown, "", "stopped")
-	stop, err := c.crashes.record()
-	if err != nil {
-		c.log.Warn("cannot record crashes of WhatsApp's library", "err", err)
-	}
-	defer stop()
 	var tries channels.Backoff
 	for ctx.Err() == nil {
 		select {
@@ -79,8 +74,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		case <-ctx.Done():
 			continue
 		}
-		var end ending
-		c.crashes.label(ctx, func(ctx context.Context) { end = c.serve(ctx, in, &tries) })
+		end := c.serve(ctx, in, &tries)
 		<-c.slot
 		if ctx.Err() != nil {
 			continue
@@ -146,6 +140,9 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels
 		c.log.Warn("cannot read the crash reports of WhatsApp's library", "err", err)
 	} else if crashing {
 		return c.crashing()
+	}
+	if err := c.crashes.record(); err != nil {
+		c.log.Warn("cannot record crashes of WhatsApp's library", "err", err)
 	}
 	c.report(channels.StateConnecting, "", "")
 	ctx, done := c.interruptible(ctx)

@@ -59,16 +59,11 @@ func (n *network) link(t *testing.T) {
 // open returns a channel on the network.
 func (n *network) open(t *testing.T, o whatsapp.Options) *whatsapp.Channel {
 	t.Helper()
-	return n.openAs(t, "whatsapp", o)
-}
-
-func (n *network) openAs(t *testing.T, name string, o whatsapp.Options) *whatsapp.Channel {
-	t.Helper()
 	o.Device, o.HTTP = n.file, n.HTTPClient()
 	if testing.Verbose() && o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	c, err := whatsapp.New(name, o)
+	c, err := whatsapp.New("whatsapp", o)
 	if err != nil {
 		t.Fatal(err)
 	}

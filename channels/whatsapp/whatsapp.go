@@ -72,14 +72,11 @@ type Options struct {
 	// it is missing. No other program may use it, and an old copy of it must never be
 	// restored: see docs/whatsapp.md.
 	Device string
-	// Database, if set, opens a PostgreSQL database that has the device instead. Device
-	// then only names the default of Crashes. With own, the caller becomes the only
+	// Database, if set, opens a PostgreSQL database that has the device instead. The
+	// crash reports are still next to Device. With own, the caller becomes the only
 	// writer, until another node does: then the database's errors are [ErrTaken].
 	// Without own, the caller may read and erase.
 	Database func(ctx context.Context, own bool) (*sql.DB, error)
-	// Crashes is the file for the reports of crashes. All channels of a program must
-	// have the same one. If it is empty, it is Device with ".crashes" appended.
-	Crashes string
 	// Names are the assistant's names in groups. A message that addresses one of them
 	// is meant for the assistant; see channels.SpokenTo.
 	Names []string
@@ -172,7 +169,7 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	c := &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		crashes: crashes{cmp.Or(o.Crashes, o.Device+".crashes"), name}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
+		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
 		steadyAfter: steadyAfter, onlineFor: onlineFor, checkEvery: checkEvery, loginTimeout: loginTimeout, handInTimeout: handInTimeout, sendTimeout: sendTimeout,
 	}
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})

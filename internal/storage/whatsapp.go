@@ -14,9 +14,6 @@ import (
 // Device returns options that say where the linked device of a channel is.
 func Device(cfg *config.Config, name string) whatsapp.Options {
 	o := whatsapp.Options{Device: deviceFile(cfg, name)}
-	if all := cfg.OfType(config.TypeWhatsApp); len(all) > 0 {
-		o.Crashes = deviceFile(cfg, all[0]) + ".crashes" // one for all channels
-	}
 	if cfg.Store.Type == postgresType {
 		o.Database = func(ctx context.Context, own bool) (*sql.DB, error) {
 			if own {
