@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"dragoman/internal/config"
+	"dragoman/internal/gateway"
 )
 
 // notify sends a state to the service manager, if there is one.
@@ -115,10 +116,10 @@ func (d *Daemon) reload() {
 			is := cfg.Channels[name]
 			ch.SystemPrompt, ch.Prompts, ch.Models = is.SystemPrompt, is.Prompts, is.Models
 		}
-		d.gateway.SetAllow(name, ch.Allow)
-		d.gateway.SetSystem(name, ch.System)
-		d.gateway.SetModel(name, ch.Model)
-		d.gateway.Shut(name, gone) // nobody may talk on a channel that was removed
+		d.gateway.Change(name, func(b *gateway.Binding) {
+			b.Allow, b.System, b.Model = ch.Allow, ch.System, ch.Model
+			b.Shut = gone // nobody may talk on a channel that was removed
+		})
 		now.Channels[name] = ch
 	}
 	if err := d.beats.replace(cfg); err != nil {

@@ -200,8 +200,8 @@ const maxCures = 1000
 func (c *cures) keep(turn, cure string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.m == nil || len(c.m) >= maxCures {
-		c.m = make(map[string]string)
+	if len(c.m) >= maxCures {
+		clear(c.m)
 	}
 	c.m[turn] = cure
 }

@@ -110,15 +110,17 @@ func (a *attendant) typing(ctx context.Context) {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, attendTimeout)
-	defer cancel()
-	err := func() (err error) {
-		defer recoverTo(&err, "typing on "+a.r.claim.Key.Channel())
-		return typer.Typing(ctx, a.r.claim.Key)
-	}()
-	if err != nil {
+	if err := a.call(ctx, "typing", func(ctx context.Context) error { return typer.Typing(ctx, a.r.claim.Key) }); err != nil {
 		a.r.log().Debug("typing indicator not shown", "err", err)
 	}
+}
+
+// call calls the channel. It recovers from a panic of the adapter.
+func (a *attendant) call(ctx context.Context, what string, f func(context.Context) error) (err error) {
+	defer recoverTo(&err, what+" on "+a.r.claim.Key.Channel())
+	ctx, cancel := context.WithTimeout(ctx, attendTimeout)
+	defer cancel()
+	return f(ctx)
 }
 
 // fades reports whether the shown answer disappears by itself.
@@ -149,7 +151,11 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 		return p.PreviewEvery()
 	}
 	now.Turn, now.ReplyTo = a.r.id, a.replyTo
-	id, err := a.show(ctx, p, now)
+	var id string
+	err := a.call(context.WithoutCancel(ctx), "preview", func(ctx context.Context) (err error) {
+		id, err = p.Preview(ctx, now)
+		return err
+	})
 	isNew := a.r.live.endPreview(id)
 	if err != nil {
 		a.r.log().Debug("preview not shown", "err", err)
@@ -181,21 +187,8 @@ func (a *attendant) retract(ctx context.Context, id string) {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
-	defer cancel()
-	err := func() (err error) {
-		defer recoverTo(&err, "retract on "+a.r.claim.Key.Channel())
-		return r.Retract(ctx, a.r.claim.Key, id)
-	}()
+	err := a.call(context.WithoutCancel(ctx), "retract", func(ctx context.Context) error { return r.Retract(ctx, a.r.claim.Key, id) })
 	if err != nil {
 		a.r.log().Warn("could not remove the preview of an unfinished answer", "err", err)
 	}
-}
-
-// show sends one preview. It recovers from a panic of the adapter.
-func (a *attendant) show(ctx context.Context, p channels.Previewer, what channels.Preview) (id string, err error) {
-	defer recoverTo(&err, "preview on "+what.Key.Channel())
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
-	defer cancel()
-	return p.Preview(ctx, what)
 }

@@ -14,6 +14,9 @@ type Binding struct {
 	// Allow lists who may talk: immutable ids, "chat:<chat>" for everybody in
 	// a chat, "*" for everybody. Empty: nobody.
 	Allow []string
+	// Shut closes the channel to everybody, paired people included. Messages
+	// accepted before are still answered.
+	Shut bool
 	// Pairing offers strangers in private chats a code for the operator.
 	Pairing bool
 	// Groups says what is answered in shared chats. "": Addressed.
@@ -51,8 +54,7 @@ type binding struct {
 	stranded stranded
 	remote   *remoteChannel // nil without other nodes, and for a channel that runs on each
 	held     atomic.Bool    // this node has the lease
-	mu       sync.Mutex     // of the fields below, and of Allow, System and Model
-	shut     bool
+	mu       sync.Mutex     // of status, Allow, System, Model and Shut
 	status   channels.Status
 }
 
@@ -64,35 +66,14 @@ func channelAs[T any](g *Gateway, k channels.Key) (t T, is bool) {
 	return t, is
 }
 
-// changeBinding calls f with the binding of a channel, under its lock. It does
-// nothing if there is no such channel.
-func (g *Gateway) changeBinding(channel string, f func(*binding)) {
+// Change lets f change Allow, System, Model and Shut of a channel while the
+// gateway runs. It does nothing if there is no such channel.
+func (g *Gateway) Change(channel string, f func(*Binding)) {
 	if b := g.bindings[channel]; b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		f(b)
+		f(&b.Binding)
 	}
-}
-
-// SetAllow replaces the allow list of a channel while the gateway runs.
-func (g *Gateway) SetAllow(channel string, allow []string) {
-	g.changeBinding(channel, func(b *binding) { b.Allow = allow })
-}
-
-// SetSystem replaces Binding.System of a channel while the gateway runs.
-func (g *Gateway) SetSystem(channel string, system func(chat string, private bool) string) {
-	g.changeBinding(channel, func(b *binding) { b.System = system })
-}
-
-// SetModel replaces Binding.Model of a channel while the gateway runs.
-func (g *Gateway) SetModel(channel string, model func(chat string) string) {
-	g.changeBinding(channel, func(b *binding) { b.Model = model })
-}
-
-// Shut closes a channel to everybody, paired people included, or opens it
-// again. Messages accepted before are still answered.
-func (g *Gateway) Shut(channel string, shut bool) {
-	g.changeBinding(channel, func(b *binding) { b.shut = shut })
 }
 
 // withModel returns h with its channel's model for k, unless k names one.
@@ -124,5 +105,5 @@ func (b *binding) systemFor(chat string, private bool) string {
 func (b *binding) isShut() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.shut
+	return b.Shut
 }

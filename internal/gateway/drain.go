@@ -16,11 +16,11 @@ var errDraining = errors.New("gateway: stopping, no more messages are accepted")
 
 // drain waits until no turn runs and nothing is being delivered.
 func (g *Gateway) drain(release func()) {
-	running := g.busy.close()
+	running, idle := g.busy.close()
 	g.opts.Logger.Info("draining", "busy", running, "limit", g.opts.DrainLimit)
 	g.handOver(release)
 	select {
-	case <-g.busy.idle():
+	case <-idle:
 		g.opts.Logger.Info("drained")
 	case <-time.After(g.opts.DrainLimit):
 		g.opts.Logger.Warn("drain limit reached; the rest stays queued", "busy", g.busy.count())
@@ -92,17 +92,16 @@ func (b *busy) end() {
 	}
 }
 
-// close makes begin report false, and returns how much is busy.
-func (b *busy) close() int {
+// close makes begin report false, and returns how much is busy. idle is closed
+// once nothing is.
+func (b *busy) close() (running int, idle <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.shut {
-		b.shut, b.done = true, make(chan struct{})
-		if b.n == 0 {
-			close(b.done)
-		}
+	b.shut, b.done = true, make(chan struct{})
+	if b.n == 0 {
+		close(b.done)
 	}
-	return b.n
+	return b.n, b.done
 }
 
 func (b *busy) closed() bool {
@@ -115,11 +114,4 @@ func (b *busy) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.n
-}
-
-// idle is closed once nothing is busy any more. It may only be called after close.
-func (b *busy) idle() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.done
 }

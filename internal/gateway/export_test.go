@@ -5,6 +5,9 @@ import "context"
 // Outcomes knows which network calls are running.
 type Outcomes struct{ o inFlight }
 
+// NewOutcomes knows of no calls.
+func NewOutcomes() *Outcomes { return &Outcomes{inFlight{calls: map[string]chan struct{}{}}} }
+
 // Begin notes a call.
 func (o *Outcomes) Begin(id string) (end func()) { return o.o.begin(id) }
 

@@ -49,12 +49,8 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 }
 
 func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) error {
-	seqs := make([]int64, 0, len(r.rows))
-	for _, w := range r.rows {
-		seqs = append(seqs, w.Seq)
-	}
 	r.log().Warn("the turn is postponed", "turn", r.id, "attempt", r.rows[0].Attempts+1, "in", wait, "err", cause)
-	if err := r.g.store.Postpone(ctx, r.claim, seqs, r.g.opts.Now().Add(wait), cause.Error()); err != nil {
+	if err := r.g.store.Postpone(ctx, r.claim, seqsOf(r.bound()), r.g.opts.Now().Add(wait), cause.Error()); err != nil {
 		return fmt.Errorf("postpone %s: %w", r.id, err)
 	}
 	return nil

@@ -187,12 +187,19 @@ func TestAllowListCanBeReplaced(t *testing.T) {
 		w := start(t)
 		w.say("1", "a")
 		synctest.Wait()
-		w.gw.SetAllow("net", []string{"2"})
+		w.gw.Change("net", func(b *gateway.Binding) { b.Allow = []string{"2"} })
 		w.say("1", "b")
 		w.say("2", "c")
 		w.expect("1", "echo a")
 		w.expect("2", "echo c")
 	})
+}
+
+func changeNet(f func(*gateway.Binding)) func(*world) error {
+	return func(w *world) error {
+		w.gw.Change("net", f)
+		return nil
+	}
 }
 
 // A person who is no longer allowed loses the tools of their running turn,
@@ -204,9 +211,9 @@ func TestWhoIsTurnedOutLosesTools(t *testing.T) {
 		want bool
 	}{
 		{"nobody", func(*world) error { return nil }, true},
-		{"from the list", func(w *world) error { w.gw.SetAllow("net", nil); return nil }, false},
-		{"another", func(w *world) error { w.gw.SetAllow("net", []string{"1"}); return nil }, true},
-		{"the channel", func(w *world) error { w.gw.Shut("net", true); return nil }, false},
+		{"from the list", changeNet(func(b *gateway.Binding) { b.Allow = nil }), false},
+		{"another", changeNet(func(b *gateway.Binding) { b.Allow = []string{"1"} }), true},
+		{"the channel", changeNet(func(b *gateway.Binding) { b.Shut = true }), false},
 		{"a paired one", func(w *world) error { return w.mem.Unpair(w.t.Context(), "net", "p") }, false},
 	}
 	for _, tt := range tests {

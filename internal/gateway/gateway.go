@@ -82,6 +82,12 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		live:         liveTurns{m: make(map[channels.Key]*liveTurn)},
 		rates:        limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
+		outages:      outages{restUntil: map[string]time.Time{}, postponed: map[channels.Key]*postponedTurn{}},
+		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
+		underway:     underway{chats: map[channels.Key]*outgoing{}},
+		cures:        cures{m: map[string]string{}},
+		refusals:     recentNotices{last: map[channels.Key]notice{}},
+		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),
 	}
 	g.summaries, g.methods = g.newSummaries(), g.peerMethods()

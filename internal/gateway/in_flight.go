@@ -58,9 +58,6 @@ type inFlight struct {
 func (o *inFlight) begin(id string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.calls == nil {
-		o.calls = map[string]chan struct{}{}
-	}
 	ended := make(chan struct{})
 	o.calls[id] = ended
 	return func() {
@@ -98,8 +95,8 @@ const maxInFlightKept = 1000
 func (o *inFlight) keep(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.m == nil || len(o.m) >= maxInFlightKept {
-		o.m = make(map[string]attempt)
+	if len(o.m) >= maxInFlightKept {
+		clear(o.m)
 	}
 	o.m[a.d.ID] = a
 }

@@ -12,7 +12,7 @@ import (
 // between them. When the first call ends, the second is still known, and a
 // third claim waits for it.
 func TestEndOfOneOfTwoCalls(t *testing.T) {
-	var o gateway.Outcomes
+	o := gateway.NewOutcomes()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	first := o.Begin("d1")

@@ -82,7 +82,7 @@ func (l *liveTurns) kick(k channels.Key) {
 // arrived tells a running turn of k that message seq was stored. A turn that
 // began in between may already read it.
 func (l *liveTurns) arrived(k channels.Key, seq int64, mode Mode) {
-	if t := l.get(k); t != nil && !slices.Contains(t.seqs(), seq) {
+	if t := l.get(k); t != nil && !t.reads(seq) {
 		t.hasMore(mode)
 	}
 }
@@ -100,17 +100,18 @@ func (t *liveTurn) hasMore(mode Mode) {
 // deleted. The store would refuse its commit; this saves the time and the
 // tokens. The turn runs again on the present messages.
 func (l *liveTurns) inputChanged(k channels.Key, seq int64) {
-	if t := l.get(k); t != nil && slices.Contains(t.seqs(), seq) {
+	if t := l.get(k); t != nil && t.reads(seq) {
 		t.cancel(errInterrupted)
 	}
 }
 
-func (t *liveTurn) seqs() []int64 {
-	var all []int64
-	for _, a := range t.bound() {
-		all = append(all, a.Seq)
+func (t *liveTurn) reads(seq int64) bool { return slices.Contains(seqsOf(t.bound()), seq) }
+
+func seqsOf(answers []sessions.Answered) (seqs []int64) {
+	for _, a := range answers {
+		seqs = append(seqs, a.Seq)
 	}
-	return all
+	return seqs
 }
 
 // hold keeps a turn's commit and the commands that end the turn apart.
@@ -165,7 +166,7 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview 
 	if t.over {
 		return "", "", nil
 	}
-	return t.progress.Text, t.preview, t.seqs()
+	return t.progress.Text, t.preview, seqsOf(t.bound())
 }
 
 func (l *liveTurns) age(k channels.Key, now time.Time) (time.Duration, bool) {

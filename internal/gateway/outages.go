@@ -53,9 +53,6 @@ type postponedTurn struct {
 func (r *outages) failed(k channels.Key, turn, model, words string, now time.Time) postponedTurn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.postponed == nil {
-		r.postponed = map[channels.Key]*postponedTurn{}
-	}
 	if len(r.postponed) > maxPeopleKept { // turns that ended on other nodes stay
 		clear(r.postponed)
 	}
@@ -75,9 +72,6 @@ func (r *outages) failed(k channels.Key, turn, model, words string, now time.Tim
 func (r *outages) rest(model string, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.restUntil == nil {
-		r.restUntil = map[string]time.Time{}
-	}
 	r.restUntil[model] = until
 }
 

@@ -56,8 +56,8 @@ const noticeEvery = time.Minute
 func (n *recentNotices) first(k channels.Key, text string, now time.Time, every time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.last == nil || len(n.last) > maxPeopleKept {
-		n.last = make(map[channels.Key]notice)
+	if len(n.last) > maxPeopleKept {
+		clear(n.last)
 	}
 	if last, ok := n.last[k]; ok && last.text == text && now.Sub(last.at) < every {
 		return false

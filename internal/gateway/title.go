@@ -22,11 +22,14 @@ func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 	e.Inbound.Text = clipText(m.Text, 1000)
 	switch {
 	case title == "":
-		text, err := g.titleText(ctx, m.Key)
-		if err != nil {
-			return err
+		c, err := g.store.Conversation(ctx, m.Key)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("gateway: title of %s: %w", m.Key, err)
 		}
-		return g.answerCommand(ctx, e, text)
+		if c.Title == "" {
+			return g.answerCommand(ctx, e, "This conversation has no title. Write one after the command, like /title Holiday plans")
+		}
+		return g.answerCommand(ctx, e, "This conversation is called “"+c.Title+"”.")
 	case len(title) > maxTitle:
 		return g.answerCommand(ctx, e, fmt.Sprintf("That is too long for a title (%s; at most %s fit).", size(len(title)), size(maxTitle)))
 	}
@@ -41,15 +44,4 @@ func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 		return g.answerCommand(ctx, e, "Sorry, I could not give this conversation that title. Please try again later.")
 	}
 	return g.answerCommand(ctx, e, "This conversation is now called “"+title+"”.")
-}
-
-func (g *Gateway) titleText(ctx context.Context, k channels.Key) (string, error) {
-	c, err := g.store.Conversation(ctx, k)
-	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-		return "", fmt.Errorf("gateway: title of %s: %w", k, err)
-	}
-	if c.Title == "" {
-		return "This conversation has no title. Write one after the command, like /title Holiday plans", nil
-	}
-	return "This conversation is called “" + c.Title + "”.", nil
 }

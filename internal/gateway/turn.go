@@ -38,10 +38,13 @@ type run struct {
 // an answer or a postponement.
 func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
 	r := g.newRun(c, p)
-	if r.job != nil && r.job.gone {
-		return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
+	target := c.Key
+	if r.job != nil {
+		if target = r.job.target; r.job.gone {
+			return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
+		}
 	}
-	if name := r.target().Channel(); g.bindings[name] == nil {
+	if name := target.Channel(); g.bindings[name] == nil {
 		// The answer could be neither split nor delivered. The turn waits until
 		// the channel is configured again, or the operator drops it.
 		return r.postpone(ctx, time.Minute, errors.New("no channel is called "+name))
@@ -73,7 +76,11 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	defer cancel(nil)
 	newest := r.newest().MessageID
 	r.live = g.live.add(r.claim, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
-	r.live.preview = lastPreview(steps)
+	for _, s := range steps {
+		if s.Kind == sessions.StepPreview {
+			r.live.preview = s.MessageID // the newest shows the answer
+		}
+	}
 	defer g.live.remove(r.live)
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
@@ -251,7 +258,7 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	}
 	var joined []sessions.Message
 	for _, w := range waiting {
-		if r.has(w.Seq) {
+		if r.live.reads(w.Seq) {
 			continue
 		}
 		if err := r.g.fetch(ctx, &w.Inbound); err != nil {
@@ -308,35 +315,10 @@ func (r *run) newest() channels.Inbound {
 	return r.rows[len(r.rows)-1].Inbound
 }
 
-func (r *run) has(seq int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Seq == seq })
-}
-
 func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }
 
 // age is how long the oldest message of the turn has waited.
 func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
-
-// target is the conversation that the answer goes to.
-func (r *run) target() channels.Key {
-	if r.job != nil {
-		return r.job.target
-	}
-	return r.claim.Key
-}
-
-// lastPreview is the id of the newest message that shows a preview; "" if there
-// is none.
-func lastPreview(steps []sessions.Step) string {
-	for _, s := range slices.Backward(steps) {
-		if s.Kind == sessions.StepPreview {
-			return s.MessageID
-		}
-	}
-	return ""
-}
 
 // userMessage is m as the model reads it, dated even if the network did not.
 func userMessage(m channels.Inbound, now time.Time) sessions.Message {

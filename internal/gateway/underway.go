@@ -47,9 +47,6 @@ type answer struct {
 
 // chat returns the entry of k and makes it if needed. The caller holds u.mu.
 func (u *underway) chat(k channels.Key) *outgoing {
-	if u.chats == nil {
-		u.chats = make(map[channels.Key]*outgoing)
-	}
 	o := u.chats[k]
 	if o == nil {
 		o = &outgoing{answers: map[int64]*answer{}}
