@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"dragoman/channels"
@@ -74,8 +75,8 @@ func (g *Gateway) noteReaction(ctx context.Context, m channels.Inbound) error {
 	if m.At.IsZero() {
 		m.At = g.opts.Now()
 	}
-	_, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{sessions.ReactionNote(m)}})
-	if err != nil {
+	e := sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{sessions.ReactionNote(m)}}
+	if _, err := g.store.Accept(ctx, e); err != nil {
 		return fmt.Errorf("gateway: note a reaction on %s: %w", m.Key, err)
 	}
 	g.opts.Observer.Accepted(m.Key.Channel(), string(sessions.Noted))
@@ -111,8 +112,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	return nil
 }
 
-// overLimit returns the refusal for the sender of m, or "" if m is within the
-// limits.
+// overLimit is why m is refused; "" within the limits.
 func (g *Gateway) overLimit(ctx context.Context, m channels.Inbound) string {
 	if len(m.Text) > g.opts.MaxMessageBytes {
 		return fmt.Sprintf("Your message is too long for me (%s; I can read at most %s). Please send it in parts.",
@@ -127,7 +127,13 @@ func (g *Gateway) overLimit(ctx context.Context, m channels.Inbound) string {
 // withinRate counts m against its author's rate: also on the other nodes, if
 // the author can write on all of them.
 func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
-	who := rateSubject(m)
+	who := m.Key.Channel() + " " + m.Sender.ID()
+	if m.Sender.ID() == "" {
+		// Authors for whom their network does not vouch, such as anonymous
+		// administrators of a group, count together in each chat, so that one
+		// chat cannot silence the others.
+		who = m.Key.String()
+	}
 	if !g.rates.allow(who) {
 		return false
 	}
@@ -139,16 +145,6 @@ func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
 	return true
 }
 
-// rateSubject names whom m counts against. Authors for whom their network does
-// not vouch, such as anonymous administrators of a group, count together in
-// each chat, so that one chat cannot silence the others.
-func rateSubject(m channels.Inbound) string {
-	if id := m.Sender.ID(); id != "" {
-		return m.Key.Channel() + " " + id
-	}
-	return m.Key.String()
-}
-
 // refuse answers m with why. Further messages are refused in silence while the
 // same reason goes on.
 func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) error {
@@ -158,15 +154,13 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	if g.refusals.first(m.Key, why, g.opts.Now(), noticeEvery) {
 		e.Replies = g.split(m.Key, g.spellCommands(m.Key, why), m)
 	}
-	_, err := g.store.Accept(ctx, e)
-	if err != nil {
+	if _, err := g.store.Accept(ctx, e); err != nil {
 		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
 	}
 	g.live.kick(m.Key)
 	return nil
 }
 
-// answerCommand stores a command with its answer.
 func (g *Gateway) answerCommand(ctx context.Context, e sessions.Entry, text string) error {
 	got, err := g.storeReply(ctx, e, text)
 	if err == nil {
@@ -218,4 +212,26 @@ func size(n int) string {
 		return fmt.Sprintf("%d KB", n>>10)
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+const (
+	// albumQuiet is how soon after one part of an album the next one must come
+	// for both to be answered together.
+	albumQuiet = 500 * time.Millisecond
+	// albumLimit bounds the wait for all parts from the first one on. With a
+	// [channels.Pauser] it is at least four of its pauses.
+	albumLimit = 3 * time.Second
+)
+
+// albumPause returns how long a turn waits after m for the rest of its album, and
+// how long at most after the first part. Both are 0 if m belongs to no album.
+func (b *binding) albumPause(m channels.Inbound) (quiet, most time.Duration) {
+	if m.Album == "" || m.Edits != "" {
+		return 0, 0
+	}
+	if p, ok := b.Channel.(channels.Pauser); ok {
+		quiet = p.Pause(m)
+		return quiet, max(albumLimit, 4*quiet)
+	}
+	return albumQuiet, albumLimit
 }

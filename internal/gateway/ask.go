@@ -41,17 +41,17 @@ func (e *RefusedError) Error() string { return e.Why }
 type Question struct {
 	Key      channels.Key
 	ID, Text string
-	// Owner says that only whoever runs Dragoman reads the answer. If there is
-	// none, they are also told how to fix it.
+	// Owner: only whoever runs Dragoman reads the answer. Without an answer they are
+	// also told how to fix it.
 	Owner bool
 }
 
-// Ask puts q into its conversation and waits for the answer, which is also
-// delivered there. It returns what the chat receives, one line after another if
-// that is several messages. A question with the id of an earlier one is not
-// asked again: Ask waits for the earlier one's answer, also after a restart.
-// When ctx ends first, the question stays and is answered all the same. Errors:
-// [*RefusedError], [ErrUnanswered], sessions.ErrFull, ctx's.
+// Ask puts q into its conversation and waits for the answer, which is also delivered
+// there. It returns what the chat receives, one line after another if that is several
+// messages. A question with the id of an earlier one is not asked again: Ask waits for
+// the earlier one's answer, also after a restart. When ctx ends first, the question is
+// answered all the same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull,
+// ctx's.
 func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
 	switch {
@@ -86,8 +86,7 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	}
 }
 
-// answerTo looks for the answer to a question in the store. over: there is one,
-// or none will come.
+// answerTo looks for the answer to a question. over: there is one, or none will come.
 func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner bool) (text string, over bool, err error) {
 	items, err := g.store.Feed(ctx, k, 0, askFeed)
 	if err != nil {
@@ -138,8 +137,7 @@ func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Inbound.Sender.ID() == operatorID })
 }
 
-// nameReplies gives the replies to a question the ids by which [sentAnswer]
-// finds them.
+// nameReplies gives the replies to a question the ids that [sentAnswer] looks for.
 func (r *run) nameReplies(replies []sessions.Reply) {
 	if !r.answersAsk() {
 		return
@@ -186,9 +184,8 @@ func sentAnswer(turn string, items []sessions.FeedItem) string {
 	return strings.Join(parts, "\n")
 }
 
-// cures keeps the advice for whoever runs Dragoman about turns that answered
-// their question in somebody else's chat. It is memory only: after a restart
-// only the log has it.
+// cures keeps, in memory only, the advice for whoever runs Dragoman about turns that
+// answered their question in somebody else's chat.
 type cures struct {
 	mu sync.Mutex
 	m  map[string]string // by turn id

@@ -14,10 +14,9 @@ import (
 
 // Media keeps the files of messages. *media.Store is one.
 type Media interface {
-	// Keep makes sure that attachment i of m is on disk, and calls fetch if it
-	// is not. It returns the attachment for the transcript, with File or with
-	// Missing. It returns an error only if ctx ended. fetch is nil if the
-	// network gives out no files.
+	// Keep makes sure that attachment i of m is on disk, and calls fetch if it is not;
+	// fetch is nil if the network gives out no files. It returns the attachment for the
+	// transcript, with File or with Missing, and an error only if ctx ended.
 	Keep(ctx context.Context, m channels.Inbound, i int, fetch func(context.Context, io.Writer) error) (channels.Attachment, error)
 }
 
@@ -46,8 +45,7 @@ func (r *run) fetchAll(ctx context.Context) error {
 	return err
 }
 
-// fetch replaces the attachments of all messages by fetched ones. It returns an
-// error only if ctx ended.
+// fetch fetches the attachments of all messages. It returns an error only if ctx ended.
 func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 	if g.opts.Media == nil {
 		return nil
@@ -73,7 +71,6 @@ func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 	return ctx.Err()
 }
 
-// fetchOne returns attachment i of m, fetched if possible.
 func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) channels.Attachment {
 	var fetch func(context.Context, io.Writer) error
 	if f, able := channelAs[channels.Fetcher](g, m.Key); able {

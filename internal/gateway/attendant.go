@@ -91,8 +91,7 @@ func (a *attendant) run(ctx context.Context) {
 	}
 }
 
-// turnOver reports whether the turn is over. The remaining deliveries follow
-// after it.
+// turnOver ends the attendant's deliveries: the remaining ones follow after the turn.
 func (a *attendant) turnOver(int) bool {
 	select {
 	case <-a.quit:
@@ -178,9 +177,8 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	return p.PreviewEvery()
 }
 
-// retract removes a preview whose turn is over, because a message that it
-// answers was deleted or edited while the preview was on its way. The turn that
-// runs instead does not know its message.
+// retract removes a preview whose turn is over, because a message that it answers was
+// deleted or edited meanwhile. The turn that runs instead does not know it.
 func (a *attendant) retract(ctx context.Context, id string) {
 	a.r.live.dropPreview()
 	r, ok := ability[channels.Retractor](a.r.b)

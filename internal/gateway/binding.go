@@ -29,12 +29,11 @@ type Binding struct {
 	// Model is the model for a chat that names none; "" is the configured one.
 	// Nil: the configured one for every chat.
 	Model func(chat string) string
-	// Everywhere says that the channel runs on each node at the same time,
-	// because what people see of it is in the store. Other channels run on one
-	// node, under a lease.
+	// Everywhere: the channel runs on each node at the same time, because what people
+	// see of it is in the store. Other channels run on one node, under a lease.
 	Everywhere bool
-	// Owner says that the reader of this channel runs Dragoman. When a model
-	// does not answer, the reader is also told how to fix it.
+	// Owner: the reader of this channel runs Dragoman. When a model does not answer, the
+	// reader is also told how to fix it.
 	Owner bool
 }
 
@@ -91,7 +90,6 @@ func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History
 	return h
 }
 
-// systemFor is the channel's part of the system prompt in a chat.
 func (b *binding) systemFor(chat string, private bool) string {
 	b.mu.Lock()
 	system := b.System

@@ -21,8 +21,8 @@ const (
 // a turn to end, and an outcome for its network.
 const chatCallLimit = holdTimeout + muteTimeout + fencedGrace
 
-// onNode runs f on the node that to names. It runs f here if that is this node,
-// if there is none, or if that node fails.
+// onNode runs f on the node that to names, or here if that is this node, if there is
+// none, or if it fails.
 func onNode[Q, A any](ctx context.Context, g *Gateway, to sessions.Peer, name string, q Q, f func(context.Context, Q) (A, error)) (A, error) {
 	if g.opts.Peers == nil {
 		return f(ctx, q)

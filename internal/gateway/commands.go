@@ -39,7 +39,6 @@ func parseCommand(text string) (string, bool) {
 	return name, true
 }
 
-// arguments is the text after a command.
 func arguments(text string) string {
 	text = strings.TrimSpace(text)
 	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
@@ -146,8 +145,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	return strings.TrimSpace(b.String()), nil
 }
 
-// lastAnswerBy is the model of the last answer, which can be a fallback; "" if
-// there is none.
+// lastAnswerBy is the model of the last answer, which can be a fallback, or "".
 func lastAnswerBy(h sessions.History) string {
 	for _, m := range slices.Backward(h.Messages) {
 		if m.Role == sessions.RoleAssistant && m.Model != "" {

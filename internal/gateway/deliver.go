@@ -59,8 +59,7 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(lef
 	}
 }
 
-// deliverOne makes one attempt. It reports whether the next delivery may
-// follow: this one arrived or was given up.
+// deliverOne makes one attempt. It reports whether the next delivery may follow.
 func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
 	if waited, err := g.inFlight.wait(ctx, d.ID); err != nil {
 		return false, err
@@ -127,7 +126,6 @@ func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt
 	return next, err
 }
 
-// undelivered records a failed attempt: given up, or rescheduled.
 func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) (bool, error) {
 	log := g.log(d.Key).With("msg_id", d.ID, "attempt", d.Attempts+1)
 	if errors.Is(cause, channels.ErrPermanent) {
@@ -158,7 +156,6 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 	return false, nil
 }
 
-// markDead gives d up.
 func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) error {
 	g.log(d.Key).Error("delivery given up; see: dragoman queue list", "msg_id", d.ID, "err", cause)
 	g.opts.Observer.Delivered(d.Key.Channel(), "dead")
@@ -175,9 +172,9 @@ func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Del
 // that deduplicates.
 func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
-		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, GoesOn: g.underway.continues(d), Finishes: g.underway.isLast(d),
-		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
+		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
+	o.GoesOn, o.Finishes = g.underway.place(d)
 	b.asFile(&o)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Text = RepeatMark + o.Text

@@ -55,8 +55,7 @@ func (g *Gateway) handOver(release func()) {
 	}
 }
 
-// waitHandedOver waits until another node can go on with a key: at once if
-// there is one, else when this node stops.
+// waitHandedOver waits until another node or the next start can go on with a key.
 func (g *Gateway) waitHandedOver(ctx context.Context) {
 	select {
 	case <-g.handedOver:

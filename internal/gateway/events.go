@@ -11,7 +11,6 @@ import (
 	"dragoman/sessions"
 )
 
-// emit publishes e. What e reports is durable by now.
 func (g *Gateway) emit(e event.Event) {
 	if g.opts.Events == nil {
 		return
@@ -44,8 +43,8 @@ func (r *run) loadGeneration(ctx context.Context) {
 	r.history.Generation = c.Generation
 }
 
-// emitSaved reports that a turn's messages were stored and, if they are the
-// first of their generation, that it was created.
+// emitSaved reports that a turn's messages were stored and, if they are the first of
+// their generation, that it was created.
 func (r *run) emitSaved(t sessions.Turn) {
 	h := r.history
 	e := event.Event{

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"dragoman/agent"
@@ -87,8 +86,7 @@ var sentences = map[agent.Cause]sentence{
 	},
 }
 
-// causeOf names why a call ended a turn. model is nil if the model was not the
-// reason.
+// causeOf names why a call ended a turn; model is nil if it was not the model.
 func causeOf(model *agent.ModelError) agent.Cause {
 	switch {
 	case model == nil:
@@ -138,7 +136,6 @@ func (g *Gateway) withCure(k channels.Key, text, cure string) string {
 	return text + "\n\n" + cure
 }
 
-// causeOfSilence names why a model said nothing at the end.
 func causeOfSilence(res agent.Result) agent.Cause {
 	switch {
 	case res.Finish == "content_filter":
@@ -149,9 +146,4 @@ func causeOfSilence(res agent.Result) agent.Cause {
 		return whyThoughts
 	}
 	return whyEmpty
-}
-
-// errorID identifies one failure in an answer and in the log.
-func errorID() string {
-	return fmt.Sprintf("%06x", rand.N(1<<24))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 		return "postponed", err
 	}
 	r.g.outages.ended(r.claim.Key)
-	id := errorID()
+	id := fmt.Sprintf("%06x", rand.N(1<<24)) // in the answer and in the log
 	why = cmp.Or(why, causeOf(model))
 	r.log().Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", sentences[why].cure)
 	return "failed", r.commit(ctx, r.apology(id, why, model), "failed", "error "+id)
@@ -56,7 +57,6 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 	return nil
 }
 
-// apology is the answer of a turn that failed for good.
 func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent.Result {
 	said := sentences[why]
 	switch {
@@ -107,7 +107,6 @@ func (r *run) withCure(text, cure string) string {
 	return out
 }
 
-// questions are the messages that the turn answers.
 func (r *run) questions() (all []sessions.Message) {
 	for _, w := range r.rows {
 		all = append(all, userMessage(w.Inbound, r.g.opts.Now()))
@@ -170,7 +169,6 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	}
 }
 
-// commitOnce commits the turn, unless a command ends it first.
 func (r *run) commitOnce(ctx context.Context, t sessions.Turn) error {
 	defer r.live.hold(ctx)()
 	err := r.g.store.CommitTurn(ctx, r.claim, t)
@@ -188,8 +186,6 @@ func (r *run) historyAfter(t sessions.Turn) sessions.History {
 	return h
 }
 
-// afterCommit emits events, starts a summary if one is due, and wakes the chats
-// that a job wrote to.
 func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
 	if r.job == nil {
 		r.loadGeneration(ctx)

@@ -47,9 +47,8 @@ func (g *Gateway) checkSender(ctx context.Context, b *binding, m channels.Inboun
 	return stranger, nil
 }
 
-// isUnaddressedEdit reports whether m edits or deletes a message in a shared
-// chat without addressing us. It concerns us only if the edited message did,
-// which the store knows.
+// isUnaddressedEdit: m edits or deletes a message in a shared chat without addressing
+// us. It concerns us only if the edited message did, which the store knows.
 func (b *binding) isUnaddressedEdit(m channels.Inbound) bool {
 	return m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
 }

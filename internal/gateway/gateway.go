@@ -10,13 +10,13 @@
 //
 // The files, in the order of a message's life:
 //
-//   - accept: binding, supervise, intake, gate, pairing, rates, accept, albums,
-//     reset; commands, stop, again, title; ask
+//   - accept: binding, supervise, intake, gate, pairing, rates, accept, reset;
+//     commands, stop, again, title; ask
 //   - run a turn: work, turn, attachments, jobs, live_turns, attendant, finish,
 //     failures, outages, notices, summaries, events
 //   - deliver: split, deliver, interleave, underway, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
-//   - the gateway itself: gateway, store, options, drain, retention, retry
+//   - the gateway itself: gateway, store, options, drain, retention
 //
 // Goroutines: [Gateway.Run] owns one per channel and one that retries its stranded
 // deliveries, the store's one per key that has work, one attendant per running turn
@@ -100,7 +100,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 			return nil, fmt.Errorf("gateway: two channels are called %q", name)
 		}
 		nb := &binding{
-			Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(),
+			Binding: b, revive: make(chan struct{}, 1), stranded: stranded{ids: map[string]bool{}, any: make(chan struct{}, 1)},
 			status: channels.Status{State: channels.StateConnecting, Since: opts.Now()},
 		}
 		if opts.Peers != nil && !b.Everywhere {
@@ -114,11 +114,11 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 	return g, nil
 }
 
-// Run serves until ctx ends. Then it drains: it accepts nothing new, gives
-// running turns and deliveries Options.DrainLimit to finish, and leaves the
-// rest in the store for the next start, or for other nodes, which also take
-// over the channels. If the store's dispatcher ends before ctx, Run ends with
-// it, without draining, and returns its error; it returns no other.
+// Run serves until ctx ends. Then it drains: it accepts nothing new, gives running
+// turns and deliveries Options.DrainLimit to finish, and leaves the rest in the store
+// for the next start, or for other nodes, which also take over the channels. If the
+// store's dispatcher ends before ctx, Run ends with its error, without draining; it
+// returns no other.
 func (g *Gateway) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

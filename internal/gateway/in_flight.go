@@ -54,7 +54,7 @@ type inFlight struct {
 	calls map[string]chan struct{} // also by the delivery's id; closed when the call has ended and its outcome was recorded or kept
 }
 
-// begin notes that a call for the delivery is running, until end is called.
+// begin notes a running call for the delivery, until end is called.
 func (o *inFlight) begin(id string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,8 +71,7 @@ func (o *inFlight) begin(id string) (end func()) {
 	}
 }
 
-// wait waits for a running call for the delivery, and reports whether there was
-// one.
+// wait waits for a running call for the delivery. It reports whether there was one.
 func (o *inFlight) wait(ctx context.Context, id string) (bool, error) {
 	o.mu.Lock()
 	call := o.calls[id]

@@ -37,8 +37,7 @@ func (in intake) Quarantine(ctx context.Context, channel, id string, raw []byte,
 	return in.g.store.Quarantine(ctx, sessions.Quarantined{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
 }
 
-// Resolve removes the quarantined message with this id: the channel has decoded
-// it after all.
+// Resolve removes a quarantined message that the channel has decoded after all.
 func (in intake) Resolve(ctx context.Context, channel, id string) error {
 	if err := in.g.store.Resolve(ctx, channel, id); err != nil {
 		return fmt.Errorf("gateway: resolve on %s: %w", channel, err)

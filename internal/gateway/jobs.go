@@ -43,7 +43,6 @@ func (g *Gateway) jobOf(in channels.Inbound) *job {
 	return j
 }
 
-// fillCommit fills the commit of a job's turn and returns the occurrence's outcome.
 func (j *job) fillCommit(g *Gateway, t *sessions.Turn, res agent.Result, outcome, why string) string {
 	switch {
 	case outcome == "ran" && (strings.TrimSpace(res.Text) == "" || g.opts.Heartbeats.Silent(res.Text)):
@@ -85,18 +84,15 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 		case it.From == "person" || !strings.HasPrefix(it.ID, jobDelivery) || len(number) < 5 || it.At.Before(since):
 		case len(notes) > 0 && notes[len(notes)-1].At.Equal(it.At):
 			notes[len(notes)-1].Content += "\n" + readable(it.Text) // the next piece
-		case it.State == sessions.DeliverySent && !slices.ContainsFunc(h.Messages, func(m sessions.Message) bool { return isJobNote(&m) && m.At.Equal(it.At) }):
+		case it.State == sessions.DeliverySent && !slices.ContainsFunc(h.Messages, func(m sessions.Message) bool {
+			return m.Role == sessions.RoleUser && m.Synthetic && m.Sender == "" && m.At.Equal(it.At)
+		}):
 			notes = append(notes, sessions.Message{
 				Role: sessions.RoleUser, Content: fmt.Sprintf("[The scheduled job %q wrote this here:]\n%s", number[4], readable(it.Text)), At: it.At, Synthetic: true,
 			})
 		}
 	}
 	return notes, nil
-}
-
-// isJobNote reports whether m may be a note of jobNotes.
-func isJobNote(m *sessions.Message) bool {
-	return m.Role == sessions.RoleUser && m.Synthetic && m.Sender == ""
 }
 
 const (

@@ -17,8 +17,8 @@ import (
 // that it reads was changed.
 var errInterrupted = errors.New("gateway: interrupted by a new message")
 
-// liveTurns are the turns that run in this process. They only serve the people
-// who wait; nothing depends on the list being complete.
+// liveTurns are the turns of this process. They serve the people who wait; nothing
+// depends on the list being complete.
 type liveTurns struct {
 	mu sync.Mutex
 	m  map[channels.Key]*liveTurn
@@ -79,8 +79,8 @@ func (l *liveTurns) kick(k channels.Key) {
 	}
 }
 
-// arrived tells a running turn of k that message seq was stored. A turn that
-// began in between may already read it.
+// arrived tells a running turn of k that message seq was stored. It may read it
+// already.
 func (l *liveTurns) arrived(k channels.Key, seq int64, mode Mode) {
 	if t := l.get(k); t != nil && !t.reads(seq) {
 		t.hasMore(mode)
@@ -96,9 +96,8 @@ func (t *liveTurn) hasMore(mode Mode) {
 	}
 }
 
-// inputChanged ends a running turn that reads a message which was edited or
-// deleted. The store would refuse its commit; this saves the time and the
-// tokens. The turn runs again on the present messages.
+// inputChanged ends a running turn that reads a message which was edited or deleted:
+// the store would refuse its commit. The turn runs again on the present messages.
 func (l *liveTurns) inputChanged(k channels.Key, seq int64) {
 	if t := l.get(k); t != nil && t.reads(seq) {
 		t.cancel(errInterrupted)
@@ -131,7 +130,6 @@ func (t *liveTurn) hold(ctx context.Context) (release func()) {
 	}
 }
 
-// committed notes that commands no longer end the turn.
 func (t *liveTurn) committed() {
 	if t != nil {
 		t.mu.Lock()
@@ -186,7 +184,7 @@ func (l *liveTurns) running(now time.Time) (n int, oldest time.Duration) {
 	return len(l.m), oldest
 }
 
-// show takes the agent's progress. It never blocks.
+// show takes the agent's progress. Like addThought, it never blocks.
 func (t *liveTurn) show(p agent.Progress) {
 	t.mu.Lock()
 	t.progress = p
@@ -194,7 +192,6 @@ func (t *liveTurn) show(p agent.Progress) {
 	signal(t.news)
 }
 
-// addThought takes a piece of the model's thoughts. It never blocks.
 func (t *liveTurn) addThought(piece string) {
 	t.mu.Lock()
 	t.thoughts.Add(piece)

@@ -166,7 +166,6 @@ func heldHere[T any](g *Gateway, name string) (t T, err error) {
 	return t, nil
 }
 
-// sendFor sends a delivery of another node.
 func (g *Gateway) sendFor(ctx context.Context, o channels.Outbound) (r channels.Receipt, err error) {
 	if _, err := heldHere[channels.Channel](g, o.Key.Channel()); err != nil {
 		return r, err

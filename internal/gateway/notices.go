@@ -31,7 +31,6 @@ func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
 	r.notice(ctx, "waiting:"+r.id, text)
 }
 
-// notice tells the person something besides the answer, once for its id.
 func (r *run) notice(ctx context.Context, id, text string) {
 	newest := r.newest()
 	if err := r.g.notify(ctx, newest, id, r.g.split(newest.Key, text, newest)); err != nil && ctx.Err() == nil {
@@ -43,7 +42,6 @@ func (r *run) notice(ctx context.Context, id, text string) {
 // and cannot be summarised.
 const sayUnseen = "This conversation is longer than I can read at once, and I could not summarise its older part, so I can no longer see it. Nothing is deleted; /new starts a new conversation."
 
-// cureUnseen tells whoever runs Dragoman what to do about it.
 const cureUnseen = "The log says why the summary failed (\"summary failed\"). summary.model can name another model for summaries."
 
 // sayUnseen tells the person, once in a generation.

@@ -70,16 +70,15 @@ type Options struct {
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
 	Media Media // nil: the model only sees the names of files
 	Reset Reset // default: never
-	// RetentionDays is after how many days without an update a conversation is
-	// deleted. 0: never.
+	// RetentionDays is when a conversation without an update is deleted. 0: never.
 	RetentionDays int
 	// Events receives each event, and must not block. Nil: events are dropped.
 	Events func(event.Event)
 	// Audit calls do, which a person asked for, and logs its begin and its
 	// outcome. Nil: do is called without a log.
 	Audit func(action string, do func() error, keys ...channels.Key) error
-	// Partial says that another process serves the other configured channels
-	// and the jobs at another time. This one leaves their work alone.
+	// Partial: another process serves the other configured channels and the jobs at
+	// another time. This one leaves their work alone.
 	Partial bool
 	// NoChannels and NoTurns leave to other nodes the channels that only one
 	// node runs, and all work on conversations.
@@ -127,10 +126,10 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// HistoryFor returns how many messages, and bytes of them, to load for a model with
-// a window of this many tokens: more than it can read. The agent measures the size
-// of a history by what was loaded, so a shorter one would look smaller than it is.
-// A message takes at least five tokens, and a token rarely more than eight bytes.
+// HistoryFor returns how many messages, and bytes of them, to load for a model with a
+// window of this many tokens: more than it can read, because the agent takes what was
+// loaded for the whole. A message takes at least five tokens, and a token rarely more
+// than eight bytes.
 func HistoryFor(window int) (messages, bytes int) {
 	return max(400, window/3), max(2<<20, 8*window)
 }

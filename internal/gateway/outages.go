@@ -38,10 +38,9 @@ type outages struct {
 	postponed map[channels.Key]*postponedTurn
 }
 
-// postponedTurn is a turn that was postponed because its model did not answer.
 type postponedTurn struct {
 	turn, model string
-	words       string    // the text of its last failure; see failureText
+	words       string    // kind and text of its last failure, without odd words
 	times       int       // how often in a row it failed with that text
 	since       time.Time // the first of these failures
 	woken       bool      // the model answers again, and the turn was made due
@@ -68,21 +67,18 @@ func (r *outages) failed(k channels.Key, turn, model, words string, now time.Tim
 	return *w
 }
 
-// rest notes that a model asks for no calls until then.
 func (r *outages) rest(model string, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.restUntil[model] = until
 }
 
-// restLeft is how much of a model's rest is left; 0: none.
 func (r *outages) restLeft(model string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return max(r.restUntil[model].Sub(now), 0)
 }
 
-// ended forgets the postponed turn of k, if there is one.
 func (r *outages) ended(k channels.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +155,7 @@ func (r *run) pause(failed *agent.ModelError) (wait, rest time.Duration) {
 func (r *run) hopeless(failed *agent.ModelError) bool {
 	now, away, words := r.g.opts.Now(), isOutage(failed), ""
 	if !away {
-		words = failureText(failed)
+		words = oddWord.Regexp().ReplaceAllString(failed.Error(), "#")
 	}
 	w := r.g.outages.failed(r.claim.Key, r.id, r.model(), words, now)
 	return !away && w.times >= maxSameFailures && (failed.Status < 500 || now.Sub(w.since) >= sameFailureFor)
@@ -167,11 +163,6 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 
 // oddWord is a word that differs from one error to the next: it has a digit.
 var oddWord = lazily.Compile(`\S*[0-9]\S*`)
-
-// failureText is the kind and the text of a failure, without odd words.
-func failureText(failed *agent.ModelError) string {
-	return oddWord.Regexp().ReplaceAllString(failed.Error(), "#")
-}
 
 // connectionError matches the errors of a failing network.
 var connectionError = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)

@@ -29,7 +29,6 @@ type applicants struct {
 	people []*applicant
 }
 
-// applicant is a stranger with a code.
 type applicant struct {
 	channel, person string
 	expires         time.Time        // of the code
@@ -86,7 +85,6 @@ func (a *applicants) change(m channels.Inbound) bool {
 	return true
 }
 
-// take removes an applicant and returns it; nil if there is none.
 func (a *applicants) take(channel, person string) *applicant {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -38,7 +38,6 @@ func (l *limiter) allow(person string) bool {
 	return lim.AllowN(l.now(), 1)
 }
 
-// recentNotices remembers the last notice to each chat, so that none is repeated.
 type recentNotices struct {
 	mu   sync.Mutex
 	last map[channels.Key]notice

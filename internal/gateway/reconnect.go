@@ -30,8 +30,6 @@ type stranded struct {
 	any chan struct{} // capacity 1: there are some
 }
 
-func newStranded() stranded { return stranded{ids: map[string]bool{}, any: make(chan struct{}, 1)} }
-
 func (s *stranded) add(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +48,6 @@ func (s *stranded) take() []string {
 	return ids
 }
 
-// connected reports whether the channel has a connection now.
 func (b *binding) connected() bool { return b.currentStatus().State == channels.StateConnected }
 
 // retryStranded makes the stranded deliveries of b due whenever it connects.

@@ -75,7 +75,6 @@ func (r *remoteChannel) Typing(ctx context.Context, k channels.Key) error {
 	return err
 }
 
-// preview is the outcome of a [channels.Preview].
 type preview struct {
 	MessageID string `json:"message_id,omitempty"`
 	Fades     bool   `json:"fades,omitempty"`
@@ -104,7 +103,6 @@ func (r *remoteChannel) Fades() bool {
 	return r.state.Fades
 }
 
-// shownMessage is our message that shows a preview.
 type shownMessage struct {
 	Key       channels.Key `json:"key"`
 	MessageID string       `json:"message_id"`
@@ -116,7 +114,6 @@ func (r *remoteChannel) Retract(ctx context.Context, k channels.Key, messageID s
 	return err
 }
 
-// setState keeps a report of the node that runs the channel.
 func (r *remoteChannel) setState(s channelState, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

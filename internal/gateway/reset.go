@@ -23,8 +23,7 @@ type Reset struct {
 	// At is the time of day of ResetDaily, since midnight on the wall clock of Zone.
 	At time.Duration
 	// Zone is the time zone of At. Nil: the machine's.
-	Zone *time.Location
-	// After is the silence of ResetIdle.
+	Zone  *time.Location
 	After time.Duration
 }
 
@@ -58,8 +57,7 @@ func (r Reset) lastBorder(now time.Time) time.Time {
 	}
 }
 
-// resetBefore is Entry.ResetBefore for m. An edit belongs to what it edits and
-// starts nothing.
+// resetBefore is Entry.ResetBefore for m. An edit starts nothing.
 func (g *Gateway) resetBefore(m channels.Inbound) time.Time {
 	if m.Edits != "" {
 		return time.Time{}

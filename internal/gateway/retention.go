@@ -10,7 +10,6 @@ import (
 
 const (
 	sweepEvery = 24 * time.Hour
-	// sweepFirst lets the daemon catch up with its messages first.
 	sweepFirst = time.Minute
 	sweepBatch = 100
 	// maxClockJump is how far the clock may be ahead of the last known time.

@@ -74,7 +74,6 @@ func (b *binding) limitParts(parts []string, text string) []string {
 	return append(parts[:n:n], fmt.Sprintf(sayCutParts, size(left)))
 }
 
-// asFile makes o a file if it has the mark.
 func (b *binding) asFile(o *channels.Outbound) {
 	content, marked := strings.CutPrefix(o.Text, fileMark)
 	if _, able := b.Channel.(channels.Filer); able && marked {

@@ -21,9 +21,9 @@ const (
 
 // control ends the running turn with /stop or /new and keeps its text so far.
 //
-// /stop also ends the answer that is being delivered. The messages that wait after
-// the running turn are answered next; only if no turn runs, /stop closes them and
-// says so. /new closes all waiting messages and begins a new generation.
+// /stop also ends the answer that is being delivered. Messages that wait after the
+// running turn are answered next; only if no turn runs, /stop closes them and says so.
+// /new closes all waiting messages and begins a new generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery bool) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.live.get(m.Key).hold(ctx)()

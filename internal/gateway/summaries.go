@@ -70,7 +70,6 @@ func alignStart(h sessions.History) sessions.History {
 	return h
 }
 
-// compacted reports that a summary replaced messages.
 func (g *Gateway) compacted(r recap.Report) {
 	g.emit(event.Event{
 		Event: event.ContextCompacted, Key: r.Key, Generation: r.Generation, CoversSeq: r.CoversSeq, Covered: r.Covered,

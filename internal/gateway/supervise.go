@@ -136,7 +136,6 @@ func (g *Gateway) Revive() {
 	}
 }
 
-// reviveOwn does so for the channels of this node.
 func (g *Gateway) reviveOwn() {
 	for _, b := range g.bindings {
 		if b.elsewhere() {
@@ -146,7 +145,7 @@ func (g *Gateway) reviveOwn() {
 			r.Revive()
 		}
 		if b.currentStatus().Trouble() {
-			b.retryNow()
+			signal(b.revive)
 		}
 	}
 }
@@ -155,9 +154,6 @@ func (g *Gateway) reviveOwn() {
 // its network refused the bot, can run again.
 func (b *binding) reviveIfFailed() {
 	if !b.elsewhere() && b.currentStatus().State == channels.StateFailed {
-		b.retryNow()
+		signal(b.revive)
 	}
 }
-
-// retryNow makes superviseChannel run the channel at once.
-func (b *binding) retryNow() { signal(b.revive) }

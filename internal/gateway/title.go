@@ -13,9 +13,8 @@ import (
 // maxTitle is the longest title, in bytes: lists have no room for more.
 const maxTitle = 200
 
-// title sets the conversation's title, or answers with the present one. It
-// stores the title before the answer: when a network repeats commands, it
-// repeats them in order, so the last title wins.
+// title sets the conversation's title, or answers with the present one. The title is
+// stored first: a network repeats commands in order, so the last title wins.
 func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 	title := strings.Join(strings.Fields(arguments(m.Text)), " ")
 	e := sessions.Entry{Inbound: m}

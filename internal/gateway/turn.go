@@ -33,9 +33,9 @@ type run struct {
 	rows []sessions.Waiting // the inbox messages that it answers
 }
 
-// turn answers the pending messages. It returns an error only if the claim
-// cannot go on (fenced, stopped, or a failing store). A failing model leads to
-// an answer or a postponement.
+// turn answers the pending messages. It returns an error only if the claim cannot go on
+// (fenced, stopped, a failing store). A failing model leads to an answer or a
+// postponement.
 func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
 	r := g.newRun(c, p)
 	target := c.Key
@@ -91,7 +91,6 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	return r.handleResult(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
 }
 
-// handleResult commits the result of a turn that took this long.
 func (r *run) handleResult(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
 	g := r.g
 	if result.SilentlyDropped > 0 {
@@ -122,7 +121,6 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 	return err
 }
 
-// ask runs the agent.
 func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+r.id)
 	t, err := r.agentTurn(ctx, steps)
@@ -221,7 +219,6 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// compact summarises the conversation while the turn waits.
 func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 	h, err := r.g.summaries.ForTurn(ctx, r.claim.Key, r.history, keep)
 	if err == nil {
@@ -308,7 +305,6 @@ func (r *run) bound() []sessions.Answered {
 	return answers
 }
 
-// newest is the last message that the turn answers.
 func (r *run) newest() channels.Inbound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -317,7 +313,6 @@ func (r *run) newest() channels.Inbound {
 
 func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }
 
-// age is how long the oldest message of the turn has waited.
 func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
 
 // userMessage is m as the model reads it, dated even if the network did not.

@@ -21,7 +21,6 @@ type underway struct {
 	chats map[channels.Key]*outgoing
 }
 
-// outgoing are the deliveries of one chat.
 type outgoing struct {
 	answers  map[int64]*answer // by Created of their pieces, which one commit stored
 	latest   int64             // Created of the piece that was sent last
@@ -113,16 +112,19 @@ func (u *underway) endsWith(k channels.Key, replies []sessions.Reply) {
 	u.chat(k).lastText = replies[len(replies)-1].Text
 }
 
-// isLast reports whether the model's answer ends with d.
-func (u *underway) isLast(d sessions.Delivery) bool {
+// place reports whether d continues the answer whose piece was sent last, and
+// whether the model's answer ends with d.
+func (u *underway) place(d sessions.Delivery) (continues, isLast bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o := u.chats[d.Key]
-	return o != nil && o.lastText != "" && o.lastText == d.Text
+	if o := u.chats[d.Key]; o != nil {
+		return o.latest == d.Created.UnixNano(), o.lastText != "" && o.lastText == d.Text
+	}
+	return false, false
 }
 
-// begun returns the answers in k to asker, or to anybody if that is "", that
-// are partly sent. The caller holds u.mu.
+// begun returns the answers in k to asker ("": to anybody) that are partly sent. The
+// caller holds u.mu.
 func (u *underway) begun(k channels.Key, asker string) (all []*answer) {
 	if o := u.chats[k]; o != nil {
 		for _, a := range o.answers {
@@ -134,17 +136,15 @@ func (u *underway) begun(k channels.Key, asker string) (all []*answer) {
 	return all
 }
 
-// partlySent reports whether an answer in k to asker, or to anybody if that is
-// "", is partly sent.
+// partlySent reports whether an answer in k to asker ("": to anybody) is partly sent.
 func (u *underway) partlySent(k channels.Key, asker string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return len(u.begun(k, asker)) > 0
 }
 
-// cancelRest cancels the rest of the answers in k to asker, or to anybody if
-// that is "", that are partly sent, up to the piece before seq. It reports
-// whether there are any.
+// cancelRest cancels what partlySent means, up to the piece before seq. It reports
+// whether there is any.
 func (u *underway) cancelRest(k channels.Key, asker string, seq int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -164,19 +164,10 @@ func (u *underway) lastStreak(k channels.Key) streak {
 	return streak{}
 }
 
-// sent notes that the network has d.
 func (u *underway) sent(d sessions.Delivery) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.chat(d.Key).latest = d.Created.UnixNano()
-}
-
-// continues reports whether d continues the answer whose piece was sent last.
-func (u *underway) continues(d sessions.Delivery) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chats[d.Key]
-	return o != nil && o.latest == d.Created.UnixNano()
 }
 
 func (u *underway) cancelled(d sessions.Delivery) bool {
@@ -211,7 +202,6 @@ func (u *underway) begins(d sessions.Delivery, asker string, after []sessions.De
 	a.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
 
-// ended notes that d arrived or was given up.
 func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -237,7 +227,6 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 // allPieces is greater than the Seq of any delivery.
 const allPieces = math.MaxInt64
 
-// drop removes the cancelled d from the outbox.
 func (g *Gateway) drop(ctx context.Context, c sessions.Claim, d sessions.Delivery, why string) error {
 	if err := g.store.Drop(ctx, c, d.ID, why); err != nil {
 		return fmt.Errorf("drop %s: %w", d.ID, err)
