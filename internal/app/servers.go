@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"syscall"
 	"time"
 
 	"dragoman/channels/terminal"
@@ -28,6 +29,17 @@ type server struct {
 	handler http.Handler
 }
 
+// maxConnections is the limit of the page's connections: a quarter of the file
+// descriptors, so that channels and the store always have enough.
+func maxConnections() int {
+	const most = 1024
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return most
+	}
+	return int(max(16, min(most, limit.Cur/4)))
+}
+
 func (s *server) addr() string { return s.ln.Addr().String() }
 
 // openServers opens the public port and the operator's socket.
@@ -45,7 +57,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.public = &server{ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.File(storage.PageSessionsName)), Failed: d.metrics.LoginFailed, Logger: d.log,
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: d.state.File(storage.PageSessionsName), Failed: d.metrics.LoginFailed, Logger: d.log,
 		Proxies: d.cfg.HTTP.Proxies(),
 	}
 	if text := d.cfg.HTTP.PublicURL; text != "" {

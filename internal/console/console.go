@@ -73,8 +73,9 @@ type Options struct {
 	// PublicURL is the address that people open, if a proxy changes the host name.
 	// nil: the one in the request.
 	PublicURL *url.URL
-	// Sessions keeps logins across restarts. nil: they end with the process.
-	Sessions SessionStore
+	// Sessions is a file that keeps logins across restarts. "": they end with the
+	// process.
+	Sessions string
 	// Broadcast sends logins and logouts to the pages of other nodes, for their
 	// [Console.ReceiveLogins]. Nil: there are no other nodes.
 	Broadcast func(logins []byte) error

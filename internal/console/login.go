@@ -7,11 +7,14 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"html"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +33,7 @@ const (
 type auth struct {
 	token     [32]byte // hashed, so that comparing takes the same time for every length
 	key       []byte   // the token itself, which keys the names of sessions
-	store     SessionStore
+	file      string   // with the sessions; "": none
 	log       *slog.Logger
 	failed    func(tooMany bool)
 	guesses   *rate.Limiter
@@ -40,16 +43,9 @@ type auth struct {
 	sessions map[string]time.Time // name of the session -> when it ends
 }
 
-// SessionStore keeps browser sessions across restarts.
-type SessionStore interface {
-	// Load returns what was saved last, nil if nothing was.
-	Load() ([]byte, error)
-	Save(sessions []byte) error
-}
-
 func newAuth(o Options) *auth {
 	a := &auth{
-		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), store: o.Sessions, log: o.Logger, failed: o.Failed, broadcast: o.Broadcast,
+		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), file: o.Sessions, log: o.Logger, failed: o.Failed, broadcast: o.Broadcast,
 		sessions: map[string]time.Time{}, guesses: rate.NewLimiter(rate.Every(10*time.Second), 6),
 	}
 	a.load()
@@ -65,10 +61,13 @@ func (a *auth) sessionName(cookie string) string {
 }
 
 func (a *auth) load() {
-	if a.store == nil || len(a.key) == 0 {
+	if a.file == "" || len(a.key) == 0 {
 		return
 	}
-	kept, err := a.store.Load()
+	kept, err := os.ReadFile(a.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
 	if err == nil && len(kept) > 0 {
 		err = json.Unmarshal(kept, &a.sessions)
 	}
@@ -78,15 +77,18 @@ func (a *auth) load() {
 	}
 }
 
-// save writes the sessions to the store. The caller holds a.mu. If writing fails, the
-// sessions last until the restart.
+// save replaces the file of the sessions, without fsync: losing it only costs a login.
+// The caller holds a.mu. If writing fails, the sessions last until the restart.
 func (a *auth) save() {
-	if a.store == nil {
+	if a.file == "" {
 		return
 	}
 	text, err := json.Marshal(a.sessions)
 	if err == nil {
-		err = a.store.Save(text)
+		err = os.WriteFile(a.file+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(a.file+".new", a.file)
 	}
 	if err != nil {
 		a.log.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
