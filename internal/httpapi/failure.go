@@ -15,14 +15,6 @@ type failure struct {
 	Code string `json:"code,omitempty"`
 }
 
-// badRequest is a mistake of the caller, in a sentence.
-type badRequest struct{ sentence string }
-
-func (e *badRequest) Error() string { return e.sentence }
-
-// Plain is for [Plain]: the sentence may begin with words of the caller.
-func (e *badRequest) Plain() string { return e.sentence }
-
 // ErrNoDaemon: only a running daemon can do this.
 var ErrNoDaemon = errors.New("only the daemon can do that, and it is not running")
 
@@ -52,9 +44,7 @@ func failureOf(err error) (failure, int) {
 		}
 	}
 	status := http.StatusInternalServerError
-	var bad *badRequest
-	var refused *Refusal
-	if errors.As(err, &bad) || errors.As(err, &refused) {
+	if _, refused := errors.AsType[*Refusal](err); refused {
 		status = http.StatusBadRequest
 	}
 	return failure{Error: Plain(err)}, status

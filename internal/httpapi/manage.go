@@ -189,10 +189,10 @@ type joinRequest struct {
 
 func (a *admin) join(ctx context.Context, j joinRequest) error {
 	if j.From == j.To {
-		return &badRequest{"these are already one conversation"}
+		return &Refusal{"these are already one conversation"}
 	}
 	if j.From.Channel() != j.To.Channel() {
-		return &badRequest{"only conversations on the same channel can be joined"}
+		return &Refusal{"only conversations on the same channel can be joined"}
 	}
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return err

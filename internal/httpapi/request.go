@@ -55,7 +55,7 @@ func decode(r *http.Request, args any) error {
 		err = json.Unmarshal(text, args)
 	}
 	if err != nil {
-		return &badRequest{fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
+		return &Refusal{fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func keyed[A any](do func(ctx context.Context, k channels.Key) (A, error)) http.
 // requireKey refuses a request that names no conversation.
 func requireKey(k channels.Key) error {
 	if k.IsZero() {
-		return &badRequest{"name a conversation by its key, like telegram:123456"}
+		return &Refusal{"name a conversation by its key, like telegram:123456"}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ type renameRequest struct {
 func (a *admin) rename(ctx context.Context, r renameRequest) error {
 	title := strings.TrimSpace(r.Title)
 	if len(title) > maxTitle {
-		return &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
+		return &Refusal{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
 	if err := requireKey(r.Key); err != nil {
 		return err
