@@ -23,7 +23,6 @@ type askCmd struct {
 	jsonFlag
 }
 
-// Help is what --help says beside the flags.
 func (*askCmd) Help() string {
 	return "The question and its answer become part of the conversation, and the chat gets the answer too. " +
 		"The daemon must be running; without it, use dragoman chat.\n\n" + example(`ask "Summarise the week." --key telegram:123456`)

@@ -18,7 +18,6 @@ type backupCmd struct {
 	Force bool   `help:"Replace the file if it exists."`
 }
 
-// Help is what --help says beside the flags.
 func (*backupCmd) Help() string {
 	return "The file holds conversations, queues, people, memory, attachments, linked WhatsApp devices, the audit log and the workspace. " +
 		"It does not hold the configuration or its secrets; back those up too. What it holds is private, so only you can read the file."
@@ -79,7 +78,6 @@ type restoreCmd struct {
 	Yes  bool   `help:"Replace the existing state, which is kept under another name."`
 }
 
-// Help is what --help says beside the flags.
 func (*restoreCmd) Help() string {
 	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place; conversations in PostgreSQL are built in a separate schema. The configuration decides the type of the store."
 }

@@ -18,7 +18,6 @@ type sessionsEraseCmd struct {
 	jsonFlag
 }
 
-// Help is what --help says beside the flags.
 func (*sessionsEraseCmd) Help() string {
 	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and their pairings are erased too. ` +
 		`With --conversation only that chat is erased. The key of a shared chat means that chat alone.

@@ -93,10 +93,16 @@ type sessionsGenerationsCmd struct {
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
-	return listOf(e, c, k.Key, k.JSON, (*httpapi.Client).Generations, func(key channels.Key, all []sessions.Generation) {
-		if len(all) == 0 {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+		all, err := a.Generations(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case k.JSON:
+			return e.json(all)
+		case len(all) == 0:
 			e.say("Nothing was said in %s yet.", key)
-			return
+			return nil
 		}
 		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}, less: []int{3, 4}}
 		for _, g := range all {
@@ -107,5 +113,6 @@ func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 			t.add(g.ID, e.when(g.Began), fmt.Sprint(g.LastSeq-g.FirstSeq+1), first, last)
 		}
 		t.print(e)
+		return nil
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"dragoman/channels"
 )
 
 // onHangup turns SIGHUP into requests to reload; several that come while one waits
@@ -27,10 +29,13 @@ func onHangup(ctx context.Context, closed func()) (context.Context, <-chan struc
 				return
 			case <-signals:
 			}
-			if watched && terminalGone(ctx) {
-				closed()
-				cancel()
-				return
+			if watched {
+				channels.Sleep(ctx, 100*time.Millisecond) // the signal can come before the terminal is gone
+				if ctx.Err() == nil && !hasTerminal() {
+					closed()
+					cancel()
+					return
+				}
 			}
 			select {
 			case requests <- struct{}{}:
@@ -42,22 +47,6 @@ func onHangup(ctx context.Context, closed func()) (context.Context, <-chan struc
 		cancel()
 		<-done
 	}
-}
-
-// terminalGone looks several times, because the signal can come before the
-// terminal is gone.
-func terminalGone(ctx context.Context) bool {
-	for range 10 {
-		if !hasTerminal() {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	return false
 }
 
 // hasTerminal reports whether this process belongs to a terminal that is open.

@@ -17,7 +17,6 @@ type initCmd struct {
 	File string `arg:"" optional:"" default:"dragoman.yaml" help:"Where to write it (dragoman.yaml)."`
 }
 
-// Help is what --help says beside the flags.
 func (*initCmd) Help() string {
 	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
 }

@@ -13,7 +13,6 @@ type logsCmd struct {
 	Lines  int  `short:"n" default:"100" help:"How many of the newest lines."`
 }
 
-// Help is what --help says beside the flags.
 func (*logsCmd) Help() string {
 	return `The service logs to the systemd journal, which this command reads with journalctl. A daemon started with "dragoman run" logs to standard error.`
 }

@@ -12,7 +12,6 @@ type nodesCmd struct {
 	jsonFlag
 }
 
-// Help is what --help says beside the flags.
 func (*nodesCmd) Help() string {
 	return "Nodes are daemons that share a PostgreSQL database. HOLDS is what only one of them has at a time, such as the connection of a channel; CHATS is how many conversations it works on now."
 }

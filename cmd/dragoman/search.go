@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	"dragoman/internal/httpapi"
@@ -93,11 +94,15 @@ func around(text string, words []string, width int) string {
 	if columns(line) <= width {
 		return line
 	}
-	at := -1
+	var each []string
 	for _, w := range words {
-		if i := indexFold(line, oneLine(w)); i >= 0 && (at < 0 || i < at) {
-			at = i
+		if w = oneLine(w); w != "" {
+			each = append(each, regexp.QuoteMeta(w))
 		}
+	}
+	at := 0
+	if found := regexp.MustCompile("(?i)" + strings.Join(each, "|")).FindStringIndex(line); found != nil {
+		at = found[0]
 	}
 	if at > width/2 {
 		start := at - width/3
@@ -107,15 +112,4 @@ func around(text string, words []string, width int) string {
 		line = "…" + strings.ToValidUTF8(line[start:], "")
 	}
 	return fit(line, width)
-}
-
-// indexFold is strings.Index without regard to case. It keeps byte positions,
-// which strings.ToLower would change.
-func indexFold(s, sub string) int {
-	for i := 0; sub != "" && i+len(sub) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(sub)], sub) {
-			return i
-		}
-	}
-	return -1
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,11 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
-	"dragoman/sessions"
 )
 
 type runCmd struct{}
@@ -48,7 +45,6 @@ type chatCmd struct {
 	Room     string   `placeholder:"NAME" help:"Talk in the room with this name, which is a separate conversation."`
 }
 
-// Help is what --help says beside the flags.
 func (*chatCmd) Help() string { return example(`chat "What is the time in Lima?"`) }
 
 // Run does not catch Ctrl-C in a chat: there it stops an answer.
@@ -116,19 +112,4 @@ func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.
 		text(got)
 		return nil
 	})
-}
-
-// listOf is list for the conversation whose key is text.
-func listOf[T any](e *env, c *cli, text string, asJSON bool, get func(*httpapi.Client, context.Context, channels.Key) (T, error), show func(channels.Key, T)) error {
-	key, err := e.parseKey(text)
-	if err != nil {
-		return err
-	}
-	return list(e, c, asJSON, func(a *httpapi.Client, ctx context.Context) (T, error) {
-		got, err := get(a, ctx, key)
-		if errors.Is(err, sessions.ErrNotFound) {
-			err = e.noConversation(key)
-		}
-		return got, err
-	}, func(got T) { show(key, got) })
 }

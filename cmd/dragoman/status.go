@@ -16,7 +16,6 @@ type statusCmd struct {
 	jsonFlag
 }
 
-// Help is what --help says beside the flags.
 func (*statusCmd) Help() string {
 	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon is running."
 }

@@ -53,8 +53,7 @@ func (t *table) print(e *env) {
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		var b strings.Builder
 		for _, i := range shown {
-			cell := row[i]
-			cell = fit(cell, widths[i])
+			cell := fit(row[i], widths[i])
 			pad := strings.Repeat(" ", widths[i]-columns(cell))
 			if slices.Contains(t.right, i) {
 				b.WriteString(pad + cell + strings.Repeat(" ", columnGap))
