@@ -10,7 +10,6 @@ import (
 	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -143,28 +142,16 @@ func otherContent(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption str
 }
 
 func firstPoll(m *waE2E.Message) *waE2E.PollCreationMessage {
-	for _, p := range []*waE2E.PollCreationMessage{
-		m.GetPollCreationMessage(), m.GetPollCreationMessageV2(), m.GetPollCreationMessageV3(), m.GetPollCreationMessageV5(), m.GetPollCreationMessageV6(),
-	} {
-		if p != nil {
-			return p
-		}
-	}
-	return nil
+	return cmp.Or(m.GetPollCreationMessage(), m.GetPollCreationMessageV2(), m.GetPollCreationMessageV3(), m.GetPollCreationMessageV5(), m.GetPollCreationMessageV6())
 }
 
 // unwrap returns the message inside an envelope that the library does not open, or nil.
 func unwrap(m *waE2E.Message) *waE2E.Message {
-	for _, envelope := range []*waE2E.FutureProofMessage{
+	return cmp.Or(
 		m.GetEphemeralMessage(), m.GetViewOnceMessage(), m.GetViewOnceMessageV2(), m.GetViewOnceMessageV2Extension(),
 		m.GetDocumentWithCaptionMessage(), m.GetLottieStickerMessage(), m.GetGroupMentionedMessage(), m.GetAssociatedChildMessage(),
 		m.GetPollCreationMessageV4(), m.GetSpoilerMessage(), m.GetQuestionMessage(),
-	} {
-		if inner := envelope.GetMessage(); inner != nil && inner != m {
-			return inner
-		}
-	}
-	return nil
+	).GetMessage()
 }
 
 // ignoredFields are the fields of messages that no person wrote. A vote and a pin are
@@ -186,9 +173,6 @@ var ignoredFields = map[protoreflect.Name]bool{
 // but that this package does not know.
 func hasUnknownContent(m *waE2E.Message) bool {
 	found := false
-	if m == nil {
-		return false
-	}
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
 		found = !ignoredFields[f.Name()]
 		return !found
@@ -213,12 +197,3 @@ func label(s string) string {
 func seconds(n uint32) string { return strconv.FormatUint(uint64(n), 10) + " s" }
 
 func position(lat, long float64) string { return fmt.Sprintf("%.5f, %.5f", lat, long) }
-
-// marshal encodes a message for the quarantine.
-func marshal(m *waE2E.Message) []byte {
-	b, err := proto.Marshal(m)
-	if err != nil {
-		return nil // It was decoded, so it can be encoded.
-	}
-	return b
-}

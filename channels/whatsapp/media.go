@@ -49,13 +49,9 @@ func attach(kind channels.AttachmentKind, name string, f downloadable) channels.
 		Bytes: int64(min(f.GetFileLength(), math.MaxInt64)),
 	}
 	ref := reference{f.GetDirectPath(), f.GetMediaKey(), f.GetFileSHA256(), f.GetFileEncSHA256(), whatsmeow.GetMediaType(f)}
-	if !ref.usable() {
-		a.Missing = "WhatsApp does not say where it is"
-		return a
-	}
 	b, err := json.Marshal(ref)
-	if err != nil {
-		a.Missing = "WhatsApp does not say where it is" // Strings and bytes can always be encoded.
+	if err != nil || !ref.usable() {
+		a.Missing = "WhatsApp does not say where it is"
 		return a
 	}
 	a.Ref = string(b)

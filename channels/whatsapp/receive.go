@@ -10,6 +10,7 @@ import (
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types/events"
+	"google.golang.org/protobuf/proto"
 )
 
 // handInTimeout is how long one message may wait for the intake before we reconnect. After
@@ -73,9 +74,13 @@ func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
 // handInAs hands evt to the intake with the given id. If evt is malformed, it is
 // quarantined under quarantineID.
 func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quarantineID string) error {
+	quarantine := func(why error) error {
+		raw, _ := proto.Marshal(evt.RawMessage) // It was decoded, so it can be encoded.
+		return k.in.Quarantine(ctx, k.c.name, quarantineID, raw, why)
+	}
 	evt, err := k.decryptEdit(ctx, evt)
 	if err != nil {
-		return k.in.Quarantine(ctx, k.c.name, quarantineID, marshal(evt.RawMessage), err)
+		return quarantine(err)
 	}
 	bad := (*malformed)(nil)
 	if seconds, ok := expirySetting(evt); ok {
@@ -87,7 +92,7 @@ func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quar
 	got, ok, err := k.reader(ctx).inbound(evt)
 	switch {
 	case errors.As(err, &bad):
-		return k.in.Quarantine(ctx, k.c.name, quarantineID, marshal(evt.RawMessage), err)
+		return quarantine(err)
 	case err != nil:
 		return err
 	case !ok:
@@ -95,10 +100,7 @@ func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quar
 		return k.onAlbumStart(ctx, evt)
 	}
 	got.in.ID = id
-	parts, err := k.albumParts(ctx, &got)
-	if err != nil {
-		return err
-	}
+	parts := k.c.albums.add(&got)
 	for _, part := range append(parts, got) {
 		// Remember it first: the answer may begin before Accept returns, and then quotes
 		// the message and marks it as read.
