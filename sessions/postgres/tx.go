@@ -137,11 +137,7 @@ func (b *backend) change(ctx context.Context, keys []channels.Key, f func(contex
 
 // guard turns a panic of f into an error.
 func guard[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = rules.Panic(p)
-		}
-	}()
+	defer rules.Recover(&err)
 	return f()
 }
 

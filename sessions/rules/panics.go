@@ -16,3 +16,10 @@ func Panic(v any) error {
 	}
 	return fmt.Errorf("panic: %s\n%s", value, debug.Stack())
 }
+
+// Recover, called by defer, turns a panic into an error.
+func Recover(err *error) {
+	if p := recover(); p != nil {
+		*err = Panic(p)
+	}
+}

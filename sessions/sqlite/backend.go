@@ -65,11 +65,12 @@ const readers = 4
 // backend keeps rows in one file.
 type backend struct {
 	reader
+	dispatch.Leases // this process owns the file, so it competes only with itself
+
 	now    func() time.Time
 	path   string
 	prefix string // of delivery ids; random
 	work   *dispatch.Dispatcher
-	leases dispatch.Leases
 	files  []io.Closer // in the order in which they were opened
 
 	writer  *writer
@@ -87,28 +88,29 @@ type backend struct {
 // Open opens the store in the file at path. It creates the file if there is none, and
 // its folder, for this user alone.
 func Open(ctx context.Context, path string, o Options) (*engine.Store, error) {
-	b, err := open(ctx, path, o)
+	b, err := open(ctx, path, o, false)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
+		return nil, err
 	}
 	return engine.New(b, "sqlite", b.now), nil
 }
 
-func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
+// open makes the backend of Open, or of OpenBackend with documented.
+func open(ctx context.Context, path string, o Options, documented bool) (_ *backend, err error) {
+	b := &backend{now: o.Now, path: path, ops: durable.NewQueue[op](batchMost), documented: documented}
+	b.reader = reader{&b.reads, b, nil}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("sqlite: open %s: %w", path, explain(errors.Join(err, b.closeFiles())))
+		}
+	}()
+	if b.now == nil {
+		b.now = time.Now
 	}
 	// Before the lock, which would be left beside a file that is not ours.
 	if _, err := Look(path); err != nil {
 		return nil, err
 	}
-	b := &backend{now: o.Now, path: path, ops: durable.NewQueue[op](batchMost)}
-	b.reader = reader{&b.reads, b, nil}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.closeFiles())
-		}
-	}()
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -150,22 +152,20 @@ func (b *backend) start(o Options) error {
 	err := b.commit([]op{{run: func(t *tx) (err error) {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
 		t.endSweeps()
+		if b.documented {
+			t.runAll(nil, documentsTable, documentsStale)
+		}
 		t.scan([]any{&b.prefix, &epoch}, `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`)
 		t.scan([]any{&t.marks}, `SELECT EXISTS (SELECT 1 FROM erased)`)
 		items, err = t.reads.open(channels.Key{})
 		return err
 	}}})[0]
-	b.work = dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch << 32})
+	b.work = dispatch.New(dispatch.Options{Now: b.now, Logger: o.Logger, Epoch: epoch << 32})
 	b.work.Apply(items, nil)
 	return err
 }
 
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error { return b.work.Run(ctx, h) }
-
-// Hold is of rows.Backend. This process owns the file, so it competes only with itself.
-func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
-	return b.leases.Hold(ctx, name, run)
-}
 
 func (b *backend) Stats(ctx context.Context) (sessions.Stats, error) {
 	st := b.work.Stats()

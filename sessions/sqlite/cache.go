@@ -27,19 +27,19 @@ const (
 // written once and seqs have no gaps, so the cache goes stale only when messages are
 // changed, moved or removed. The writer then clears all of it: see [rewrites].
 //
-// A read that began before such a change must not cache what it found. It takes the
-// version of the cache first, and put refuses an old version.
+// A read that began before such a change must not cache what it found. It gets the
+// version of the cache with the cached messages, and put refuses an old version.
 //
-// Messages are young when they are used. All of them become old when they fill the cache,
-// and when half of the idle time is over. A full cache drops old ones, in no order, until
-// there is room. Those still old after the other half are dropped, too.
+// The messages of a key are young when they are used. While the cache is too large, and
+// when half of the idle time is over, young ones become old, and old ones are dropped.
 type cache struct {
-	mu         sync.Mutex
-	version    uint64
-	rewriting  bool
-	young, old tails
-	heads      map[channels.Key]keyRow
-	timer      *time.Timer // calls age; nil while nothing is cached
+	mu        sync.Mutex
+	version   uint64
+	rewriting bool
+	tails     map[int64]*tail // by the ids of their keys
+	size      int             // of all tails
+	heads     map[channels.Key]keyRow
+	timer     *time.Timer // ages the tails; nil while there are none
 }
 
 // tail is the newest messages of a key. They are never changed, only appended to;
@@ -47,52 +47,22 @@ type cache struct {
 type tail struct {
 	messages []sessions.Message
 	size     int
+	young    bool
 }
 
 func (t *tail) last() int64 { return t.messages[len(t.messages)-1].Seq }
 
-// tails has the tails of keys, by their ids.
-type tails struct {
-	byKey map[int64]*tail
-	size  int
-}
+func (t *tail) add(m *sessions.Message) { t.size += rules.Bytes(*m) + messageOverhead }
 
-func (l *tails) put(key int64, t *tail) {
-	if l.byKey == nil {
-		l.byKey = map[int64]*tail{}
-	}
-	l.byKey[key] = t
-	l.size += t.size
-}
-
-func (l *tails) drop(key int64) {
-	if t := l.byKey[key]; t != nil {
-		l.size -= t.size
-		delete(l.byKey, key)
-	}
-}
-
-func cachedSize(m *sessions.Message) int { return rules.Bytes(*m) + messageOverhead }
-
-// now is the version, for a read that begins.
-func (c *cache) now() uint64 {
+// rewrite clears the cache. The writer calls it before readers can see a change, and
+// after that. In between the cache stays empty, so that no reader combines new heads with
+// old messages.
+func (c *cache) rewrite(begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.version
-}
-
-// beginRewrite clears the cache before readers can see a change, and keeps it empty until
-// endRewrite, so that no reader combines new heads with old messages.
-func (c *cache) beginRewrite() { c.clear(true) }
-
-func (c *cache) endRewrite() { c.clear(false) }
-
-func (c *cache) clear(rewriting bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rewriting = rewriting
+	c.rewriting = begins
 	c.version++
-	c.young, c.old, c.heads = tails{}, tails{}, nil
+	c.tails, c.size, c.heads = nil, 0, nil
 }
 
 func (c *cache) head(k channels.Key) (r keyRow, ok bool) {
@@ -119,43 +89,16 @@ func (c *cache) putHeads(changed map[channels.Key]bool, known map[channels.Key]*
 	}
 }
 
-// messages returns the cached messages of a key, oldest first.
-func (c *cache) messages(key int64) []sessions.Message {
+// messages returns the cached messages of a key, oldest first, and the version.
+func (c *cache) messages(key int64) ([]sessions.Message, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t := c.use(key); t != nil {
-		return t.messages
+	t := c.tails[key]
+	if t == nil {
+		return nil, c.version
 	}
-	return nil
-}
-
-// use returns the tail of a key and makes it young. The caller holds mu.
-func (c *cache) use(key int64) *tail {
-	if t := c.old.byKey[key]; t != nil {
-		c.old.drop(key)
-		c.putYoung(key, t)
-	}
-	return c.young.byKey[key]
-}
-
-// putYoung keeps a tail that is not too large. The caller holds mu.
-func (c *cache) putYoung(key int64, t *tail) {
-	if t.size > cacheOne {
-		return // the next read caches fewer messages
-	}
-	if c.young.size+t.size > cacheMost {
-		c.young, c.old = tails{}, c.young
-	}
-	for other := range c.old.byKey {
-		if c.young.size+c.old.size+t.size <= cacheMost {
-			break
-		}
-		c.old.drop(other)
-	}
-	c.young.put(key, t)
-	if c.timer == nil {
-		c.timer = time.AfterFunc(idleMost/2, c.age)
-	}
+	t.young = true
+	return t.messages, c.version
 }
 
 // put caches the messages that a read has used, unless newer ones are cached. version is
@@ -168,14 +111,14 @@ func (c *cache) put(key int64, list []sessions.Message, version uint64) {
 		return
 	}
 	t := &tail{messages: list}
-	if old := c.use(key); old != nil && old.last() > t.last() {
+	if old := c.tails[key]; old != nil && old.last() > t.last() {
 		return // another read or a commit was faster
 	}
 	for i := range list {
-		t.size += cachedSize(&list[i])
+		t.add(&list[i])
 	}
-	c.young.drop(key)
-	c.putYoung(key, t)
+	c.drop(key)
+	c.keep(key, t)
 }
 
 // extend appends committed messages to the cached ones of their keys.
@@ -183,31 +126,71 @@ func (c *cache) extend(added []addedMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range added {
-		t := c.use(a.key)
+		t := c.tails[a.key]
 		if t == nil || c.rewriting || t.last() != a.m.Seq-1 { // a read was faster
 			continue
 		}
-		c.young.drop(a.key)
+		c.drop(a.key)
 		t.messages = append(t.messages, rules.Clone(a.m))
-		t.size += cachedSize(&a.m)
-		c.putYoung(a.key, t)
+		t.add(&a.m)
+		c.keep(a.key, t)
 	}
 }
 
-// age drops old messages, so that the words of a conversation do not stay in memory as
-// long as the process lives.
-func (c *cache) age() {
+// keep keeps a tail that is not too large. The caller holds mu.
+func (c *cache) keep(key int64, t *tail) {
+	if t.size > cacheOne {
+		return // the next read caches fewer messages
+	}
+	if c.tails == nil {
+		c.tails = map[int64]*tail{}
+	}
+	t.young = true
+	c.tails[key] = t
+	for c.size += t.size; c.size > cacheMost; {
+		c.age(cacheMost)
+	}
+	if c.timer == nil {
+		c.timer = time.AfterFunc(idleMost/2, c.ageAll)
+	}
+}
+
+// drop drops the tail of a key, if there is one. The caller holds mu.
+func (c *cache) drop(key int64) {
+	if t := c.tails[key]; t != nil {
+		c.size -= t.size
+		delete(c.tails, key)
+	}
+}
+
+// age drops old tails and makes young ones old, in no order, until most bytes are left.
+// The caller holds mu.
+func (c *cache) age(most int) {
+	for key, t := range c.tails {
+		if c.size <= most {
+			return
+		}
+		if !t.young {
+			c.drop(key)
+		}
+		t.young = false
+	}
+}
+
+// ageAll is age for all tails, so that the words of a conversation do not stay in memory
+// as long as the process lives.
+func (c *cache) ageAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.young, c.old = tails{}, c.young
-	if c.timer = nil; c.old.size > 0 {
-		c.timer = time.AfterFunc(idleMost/2, c.age)
+	c.age(0)
+	if c.timer = nil; c.size > 0 {
+		c.timer = time.AfterFunc(idleMost/2, c.ageAll)
 	}
 }
 
 // close clears the cache and keeps it empty: there is no writer any more to clear it.
 func (c *cache) close() {
-	c.beginRewrite()
+	c.rewrite(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil {

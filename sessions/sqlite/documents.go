@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"dragoman/channels"
 	"dragoman/sessions/rows"
@@ -48,18 +46,9 @@ const (
 
 // OpenBackend opens the rows in the file at path as [Open] does.
 func OpenBackend(ctx context.Context, path string, o Options) (*Backend, error) {
-	b, err := open(ctx, path, o)
-	if err == nil {
-		err = b.do(ctx, op{run: func(t *tx) error {
-			b.documented = true
-			return errors.Join(t.exec(documentsTable), t.exec(documentsStale))
-		}})
-		if err != nil {
-			err = errors.Join(err, b.Close())
-		}
-	}
+	b, err := open(ctx, path, o, true)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
+		return nil, err
 	}
 	return &Backend{b}, nil
 }

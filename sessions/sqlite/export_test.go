@@ -194,11 +194,11 @@ func FromFile(ctx context.Context, s *engine.Store, k channels.Key, limit sessio
 
 // ReadLate reads the history of k, calls f, and caches only then what was read.
 func ReadLate(ctx context.Context, s *engine.Store, k channels.Key, f func()) error {
-	version := backendOf(s).cache.now()
 	id, err := backendOf(s).keyID(ctx, k)
 	if err != nil {
 		return err
 	}
+	_, version := backendOf(s).cache.messages(id)
 	from, to := span(id)
 	rows, err := collect(backendOf(s).transcript(ctx, from, to, rows.MessageFilter{}))
 	f()
@@ -208,8 +208,8 @@ func ReadLate(ctx context.Context, s *engine.Store, k channels.Key, f func()) er
 
 // Changing calls f as between a commit that changes messages and its end.
 func Changing(s *engine.Store, f func()) {
-	backendOf(s).cache.beginRewrite()
-	defer backendOf(s).cache.endRewrite()
+	backendOf(s).cache.rewrite(true)
+	defer backendOf(s).cache.rewrite(false)
 	f()
 }
 
@@ -229,14 +229,10 @@ func AtCommit(s *engine.Store, f func()) error {
 func Remembered(s *engine.Store) (conversations, messages, size, most int) {
 	backendOf(s).cache.mu.Lock()
 	defer backendOf(s).cache.mu.Unlock()
-	for _, held := range []tails{backendOf(s).cache.young, backendOf(s).cache.old} {
-		conversations += len(held.byKey)
-		size += held.size
-		for _, one := range held.byKey {
-			messages += len(one.messages)
-		}
+	for _, one := range backendOf(s).cache.tails {
+		messages += len(one.messages)
 	}
-	return conversations, messages, size, cacheMost
+	return len(backendOf(s).cache.tails), messages, backendOf(s).cache.size, cacheMost
 }
 
 // Aging reports whether a timer runs for the cache.

@@ -167,11 +167,8 @@ func readHeader(path string, size int64) ([]byte, error) {
 	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
 		return head, nil // the file may have another size than the header says
 	}
-	page := int64(binary.BigEndian.Uint16(head[16:]))
-	if page == 1 {
-		page = 65536
-	}
-	if want := page * int64(binary.BigEndian.Uint32(head[28:])); size < want {
+	page := binary.BigEndian.Uint16(head[16:]) // 1 means 64 KiB, which only another program makes
+	if want := int64(page) * int64(binary.BigEndian.Uint32(head[28:])); size < want {
 		return nil, damaged("it holds %d bytes of %d", size, want)
 	}
 	return head, nil

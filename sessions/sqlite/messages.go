@@ -14,14 +14,13 @@ import (
 // Messages is of rows.Reader. The newest messages of a conversation that was read
 // recently come from the cache.
 func (r reader) Messages(ctx context.Context, k channels.Key, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
-	version := r.b.cache.now() // before anything is read
 	key, err := r.keyID(ctx, k)
 	if err != nil {
 		return given[sessions.Message](nil, err)
 	}
 	from, to := between(key, q)
 	if r.committed() && q.Newest && q.Again {
-		return r.newest(ctx, key, seqOf(from), seqOf(to), version)
+		return r.newest(ctx, key, seqOf(from), seqOf(to))
 	}
 	return r.transcript(ctx, from, to, q)
 }
@@ -50,50 +49,38 @@ func (r reader) transcript(ctx context.Context, from, to int64, q rows.MessageFi
 
 // newest yields messages from the newest on: those that came after the cached ones, the
 // cached ones, and the older ones. It caches what it yielded.
-func (r reader) newest(ctx context.Context, key, first, last int64, version uint64) iter.Seq2[sessions.Message, error] {
+func (r reader) newest(ctx context.Context, key, first, last int64) iter.Seq2[sessions.Message, error] {
 	return func(yield func(sessions.Message, error) bool) {
-		cached := r.b.cache.messages(key)
+		cached, version := r.b.cache.messages(key)
 		for len(cached) > 0 && cached[len(cached)-1].Seq > last {
 			cached = cached[:len(cached)-1]
 		}
-		more, failed := true, false
+		after, before := first, first-1
+		if n := len(cached); n > 0 {
+			after, before = max(first, cached[n-1].Seq+1), cached[0].Seq-1
+		}
+		more := true
 		read := func(first, last int64) (list []sessions.Message) {
 			if !more || first > last {
 				return nil
 			}
 			for m, err := range r.transcript(ctx, rowID(key, first), rowID(key, last), rows.MessageFilter{Newest: true}) {
-				if err != nil {
-					failed, more = true, false
-					yield(m, err)
-					return nil
+				if more = yield(rules.Clone(m), err) && err == nil; err == nil {
+					list = append(list, m)
 				}
-				list = append(list, m)
-				if more = yield(rules.Clone(m), nil); !more {
+				if !more {
 					break
 				}
 			}
 			slices.Reverse(list)
 			return list
 		}
-		after, before := first, first-1
-		if n := len(cached); n > 0 {
-			after, before = max(first, cached[n-1].Seq+1), cached[0].Seq-1
+		newer, from := read(after, last), len(cached)
+		for ; more && from > 0 && cached[from-1].Seq >= first; from-- {
+			more = yield(rules.Clone(cached[from-1]), nil)
 		}
-		newer := read(after, last)
-		from := len(cached)
-		for more && from > 0 && cached[from-1].Seq >= first {
-			from--
-			more = yield(rules.Clone(cached[from]), nil)
-		}
-		older := read(first, before)
-		used := cached[from:]
-		if len(newer)+len(older) > 0 {
-			used = slices.Concat(older, used, newer)
-		} else if from == 0 {
-			return // the cache has it so
-		}
-		if !failed {
-			r.b.cache.put(key, used, version)
+		if older := read(first, before); from > 0 || len(newer)+len(older) > 0 { // else the cache has it so
+			r.b.cache.put(key, slices.Concat(older, cached[from:], newer), version)
 		}
 	}
 }

@@ -29,7 +29,9 @@ const (
 
 	waiting = ` AND r.state = 'waiting'`
 	unsent  = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
-	notSent = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
+	// ofMessage follows the range of ids of a key, whose first is ?1.
+	ofMessage = ` AND r.id >> 32 = ?1 >> 32 AND r.message_id = ? AND r.message_id <> ''`
+	notSent   = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
 )
 
 // inLightFields are the fields of inLight. key is the id of the row's key.
@@ -60,11 +62,11 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 	}
 }
 
-// where returns the condition for rows of k with q, and the column that has their key, which is
-// empty where the caller knows it. A zero k chooses all rows.
-func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter) (key, condition string, args []any, err error) {
+// where returns the condition for rows of k with q and their order, and the column that has
+// their key, which is empty where the caller knows it. A zero k chooses all rows, unsorted.
+func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter, also string) (key, where string, args []any, err error) {
 	if k.IsZero() {
-		return keyOfRow, ` WHERE TRUE`, nil, nil
+		return keyOfRow, ` WHERE TRUE` + also, nil, nil
 	}
 	id, err := r.keyID(ctx, k)
 	from, to := span(id)
@@ -74,15 +76,7 @@ func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter) (
 	if q.Seq > 0 {
 		from, to = rowID(id, q.Seq), rowID(id, q.Seq)
 	}
-	return `''`, ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}, err
-}
-
-// order sorts the rows of one key.
-func order(k channels.Key, newest bool) string {
-	if k.IsZero() {
-		return ``
-	}
-	return orderBy(`r.id`, newest)
+	return `''`, ` WHERE r.id BETWEEN ? AND ?` + also + orderBy(`r.id`, q.Newest), []any{from, to}, err
 }
 
 func orderBy(column string, newest bool) string {
@@ -99,19 +93,23 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) i
 			return given(list, nil)
 		}
 	}
-	key, where, args, err := r.where(ctx, k, q)
-	if err != nil {
-		return given[rows.In](nil, err)
+	also := ``
+	if q.Open {
+		also = waiting
 	}
+	if q.MessageID != "" {
+		also += ofMessage
+	}
+	key, where, args, err := r.where(ctx, k, q, also)
 	switch {
+	case err != nil:
+		return given[rows.In](nil, err)
 	case q.MessageID != "":
-		where, args = ` WHERE r.id >> 32 = ? >> 32 AND r.message_id = ? AND r.message_id <> ''`, []any{args[0], q.MessageID}
-	case q.Open:
-		where += waiting
+		args = append(args, q.MessageID)
 	case q.Writers:
 		return r.writers(ctx, k, where, args...)
 	}
-	return r.inbox(ctx, k, q.Light, key, where+order(k, q.Newest), args...)
+	return r.inbox(ctx, k, q.Light, key, where, args...)
 }
 
 // writers reads who wrote the rows of k, each once.
@@ -159,17 +157,18 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) 
 			return given(list, nil)
 		}
 	}
-	key, where, args, err := r.where(ctx, k, q)
+	also := ``
+	switch {
+	case q.Unsent:
+		also = unsent
+	case q.Open || k.IsZero():
+		also = notSent
+	}
+	key, where, args, err := r.where(ctx, k, q, also)
 	if err != nil {
 		return given[rows.Out](nil, err)
 	}
-	switch {
-	case q.Unsent:
-		where += unsent
-	case q.Open || k.IsZero():
-		where += notSent
-	}
-	return r.outbox(ctx, k, key, where+order(k, q.Newest), args...)
+	return r.outbox(ctx, k, key, where, args...)
 }
 
 // outbox reads rows of k, or of the key in the column.

@@ -112,11 +112,8 @@ func (t *tx) put(r rows.Record) {
 		return
 	}
 	k := kindOf(r)
-	replaced := k.rest
-	if k.unique != k.names {
-		replaced = "scope, " + replaced
-	}
-	t.run(upsert(k.table, k.names+", "+k.rest, k.unique, replaced), k.fields(&r)...)
+	columns := k.names + ", " + k.rest
+	t.run(upsert(k.table, columns, k.unique, columns), k.fields(&r)...)
 }
 
 // remove deletes a record, or all facts of a scope.

@@ -16,8 +16,7 @@ type failed struct{ err error }
 func (f failed) Scan(...any) error { return f.err }
 
 // statements prepares each statement once: on the writing connection, on the reading
-// ones, or in a snapshot. SQLite prepares a statement again when a number is bound that
-// it looked at to plan it, as after LIMIT. LIMIT +? hides the number.
+// ones, or in a snapshot.
 type statements struct {
 	prepare func(context.Context, string) (*sql.Stmt, error)
 	// ready returns the reason not to run a statement. The writer has none: it finishes

@@ -90,7 +90,7 @@ func (b *backend) commit(batch []op) []error {
 	errs, err := t.commit(batch)
 	if t.rewrote { // clear the cache before any caller learns of the commit
 		t.rewrote = false
-		b.cache.endRewrite()
+		b.cache.rewrite(false)
 	}
 	if err != nil {
 		if len(batch) == 1 {
@@ -200,7 +200,7 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 	}
 	if err == nil && some {
 		if t.rewrote {
-			t.b.cache.beginRewrite()
+			t.b.cache.rewrite(true)
 		}
 		if err = cmp.Or(t.index(), t.markOutdated()); err == nil {
 			err = t.exec(`COMMIT`)
@@ -216,7 +216,10 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 // its own, a later one fails the whole transaction.
 func (t *tx) runOne(o op) (own, whole error) {
 	t.wrote = false
-	err := recovered(func() error { return cmp.Or(o.run(t), t.err) })
+	err := func() (err error) {
+		defer rules.Recover(&err) // the writer must live on
+		return cmp.Or(o.run(t), t.err)
+	}()
 	t.err = nil
 	if err == nil && t.ended {
 		err = errors.New("the database took back what was written")
@@ -229,14 +232,4 @@ func (t *tx) runOne(o op) (own, whole error) {
 	}
 	clear(t.keys) // o may have changed them
 	return err, nil
-}
-
-// recovered turns a panic of f into an error, because the writer must live on.
-func recovered(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = rules.Panic(p)
-		}
-	}()
-	return f()
 }
