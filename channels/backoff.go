@@ -25,10 +25,8 @@ func (b *Backoff) Next() time.Duration {
 
 // Sleep waits for d, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

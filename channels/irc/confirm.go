@@ -10,7 +10,6 @@ import (
 	"dragoman/channels"
 )
 
-// settle finishes d and takes it off the pending list.
 func (s *session) settle(d *delivery, err error) {
 	d.finish(err)
 	s.pending = slices.DeleteFunc(s.pending, func(p *delivery) bool { return p == d })

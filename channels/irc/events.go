@@ -51,7 +51,6 @@ func init() {
 	}
 }
 
-// handle runs the handler of one event.
 func (s *session) handle(e *girc.Event) {
 	if h := handlers[e.Command]; h != nil {
 		h(s, e)
@@ -74,7 +73,6 @@ func source(e *girc.Event) girc.Source {
 	return *e.Source
 }
 
-// fromMe reports whether our own connection sent e.
 func (s *session) fromMe(e *girc.Event) bool {
 	return e.Source != nil && s.net.fold.same(e.Source.Name, s.me.nick)
 }

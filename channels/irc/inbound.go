@@ -56,7 +56,6 @@ func (s *session) onMessage(e *girc.Event) {
 // msgidPrefix marks ids that the network assigned.
 const msgidPrefix = "msgid-"
 
-// isBot reports whether the network marks the sender of e as a program.
 func isBot(e *girc.Event) bool {
 	for _, tag := range []string{"bot", "draft/bot", "inspircd.org/bot"} {
 		if _, ok := e.Tags[tag]; ok {

@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,12 +103,7 @@ func New(name string, o Options) (*Channel, error) {
 		log:   o.Logger.With("channel", name),
 		loops: loops{by: map[string]*exchange{}},
 	}
-	c.longestNick = strings.Repeat("n", 16)
-	for _, n := range append([]string{o.Nick + "__"}, o.AltNicks...) {
-		if len(n) > len(c.longestNick) {
-			c.longestNick = n
-		}
-	}
+	c.longestNick = slices.MaxFunc(append([]string{strings.Repeat("n", 16), o.Nick + "__"}, o.AltNicks...), func(a, b string) int { return len(a) - len(b) })
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	c.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "stop"}, {Name: "status"}, {Name: "start"}})
 	return c, nil
@@ -223,7 +219,6 @@ func (c *Channel) dial(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// warnAboutPlainSecrets logs that passwords will be sent unencrypted.
 func (c *Channel) warnAboutPlainSecrets() {
 	host, _, _ := net.SplitHostPort(c.opts.Server)
 	ip := net.ParseIP(host)

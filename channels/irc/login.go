@@ -14,7 +14,6 @@ import (
 	"dragoman/channels"
 )
 
-// wantedCaps are the capabilities that we ask for.
 var wantedCaps = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "account-notify",
 	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify", multilineCap,
@@ -41,7 +40,6 @@ type login struct {
 	lastNotice string    // from NickServ
 }
 
-// register sends the first lines.
 func (s *session) register() {
 	o := s.ch.opts
 	if o.Password != "" {
@@ -144,7 +142,6 @@ func (s *session) offersSASL(mech string) bool {
 	return slices.Contains(strings.Split(strings.ToUpper(s.login.offered["sasl"]), ","), mech)
 }
 
-// authenticate begins a login.
 func (s *session) authenticate(mech string) {
 	o := s.ch.opts.SASL
 	s.login.scram, s.login.challenge = nil, ""

@@ -57,7 +57,6 @@ func (l *loops) received(who string, now time.Time) (silent, begins bool) {
 	return x.silent, begins
 }
 
-// answered notes an answer to who.
 func (l *loops) answered(who string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -55,7 +55,6 @@ func (s *session) readLimits() {
 	s.ch.multiline.Store(&l)
 }
 
-// parts groups lines into messages.
 func (l limits) parts(lines []line) (parts [][]line) {
 	size := 0
 	for _, ln := range lines {
@@ -71,7 +70,6 @@ func (l limits) parts(lines []line) (parts [][]line) {
 	return parts
 }
 
-// batch encodes d as one multiline message.
 func batch(ref string, d *delivery, tags girc.Tags) string {
 	begin := girc.Event{Command: "BATCH", Params: []string{"+" + ref, multilineCap, d.target}, Tags: tags}
 	out := begin.String()
@@ -108,7 +106,6 @@ type multiline struct {
 	any  bool
 }
 
-// beginMultiline notes the start of a multiline message.
 func (s *session) beginMultiline(ref string, head *girc.Event) {
 	if len(s.multiline) < maxOpenBatches {
 		s.multiline[ref] = &multiline{head: head}
@@ -135,7 +132,6 @@ func (s *session) addToMultiline(e *girc.Event) bool {
 	return true
 }
 
-// endMultiline handles the complete message.
 func (s *session) endMultiline(ref string) {
 	m := s.multiline[ref]
 	delete(s.multiline, ref)

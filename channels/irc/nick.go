@@ -55,7 +55,6 @@ func (s *session) onNickTaken(e *girc.Event) {
 	s.push("NICK", s.ch.opts.candidate(s.login.triedNick))
 }
 
-// hasNick reports whether we have the configured nick.
 func (s *session) hasNick() bool { return s.net.fold.same(s.me.nick, s.ch.opts.Nick) }
 
 // regain asks for the configured nick. The server replies with NICK or a refusal.

@@ -84,7 +84,6 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// withDefaults fills in the defaults of empty fields.
 func (o Options) withDefaults() Options {
 	if o.TLSConfig != nil {
 		o.TLSConfig = o.TLSConfig.Clone()

@@ -47,7 +47,6 @@ type user struct {
 	rooms map[*room]bool
 }
 
-// addMember notes that src is in r.
 func (s *session) addMember(src *girc.Source, r *room) *user {
 	if src == nil || src.Name == "" {
 		return nil
@@ -213,7 +212,6 @@ func (p *people) peerFor(chat, nick string, id identity) *peer {
 	return who
 }
 
-// wrote notes that nick has just written to us in chat.
 func (p *people) wrote(chat, nick string, id identity) {
 	who := p.peerFor(chat, nick, id)
 	who.identity = id

@@ -66,7 +66,6 @@ func stylesAfter(on, text string) string {
 	return on
 }
 
-// pen writes IRC's codes.
 type pen struct {
 	out  strings.Builder
 	lead markup.Lead

@@ -3,6 +3,7 @@ package irc
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,8 +49,6 @@ var joinRefusals = map[string]string{
 // joinTimeout is how long we wait for any reply to a JOIN.
 const joinTimeout = 30 * time.Second
 
-// joinAll joins every channel, several in one line. Those with a key come first,
-// because keys are matched by position.
 func (s *session) joinAll() {
 	for _, spec := range s.ch.opts.Channels {
 		name, key, _ := strings.Cut(spec, " ")
@@ -57,20 +56,13 @@ func (s *session) joinAll() {
 			s.rooms[folded] = &room{name: name, key: key, sending: make(chan struct{}, 1)}
 		}
 	}
-	var all []*room
-	for _, r := range s.rooms {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *room) int {
-		if (a.key == "") != (b.key == "") {
-			return strings.Compare(b.key, a.key)
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	s.join(all...)
+	s.join(slices.Collect(maps.Values(s.rooms))...)
 }
 
+// join joins channels, several in one line. Those with a key come first, because keys are
+// matched by position.
 func (s *session) join(rooms ...*room) {
+	slices.SortFunc(rooms, func(a, b *room) int { return cmp.Or(strings.Compare(b.key, a.key), strings.Compare(a.name, b.name)) })
 	const most = 400 // bytes of names and keys in a line
 	var names, keys []string
 	size := 0
@@ -110,10 +102,7 @@ func (s *session) tickRooms(now time.Time) {
 			due = append(due, r)
 		}
 	}
-	if len(due) > 0 {
-		slices.SortFunc(due, func(a, b *room) int { return strings.Compare(b.key, a.key) })
-		s.join(due...)
-	}
+	s.join(due...)
 }
 
 // rejoinLater schedules the next attempt at r and tells the operator why; it logs
@@ -229,7 +218,6 @@ func (s *session) onInvite(e *girc.Event) {
 	}
 }
 
-// clearMembers forgets who was in r.
 func (s *session) clearMembers(r *room) {
 	for _, u := range s.users {
 		s.removeMember(u.nick, r)

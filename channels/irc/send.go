@@ -216,10 +216,8 @@ func (s *session) pace(ctx context.Context, n int) error {
 		r.Cancel()
 		return &channels.NotSent{Err: &channels.Retry{After: delay, Err: errors.New("irc: many lines are waiting to be sent")}}
 	}
-	t := time.NewTimer(delay)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(delay):
 		return nil
 	case <-s.ended:
 		return &channels.NotSent{Err: errNotConnected}
@@ -262,7 +260,6 @@ func (s *session) queueDelivery(d *delivery) error {
 	return nil
 }
 
-// wire encodes d for the server.
 func (s *session) wire(d *delivery) string {
 	var tags girc.Tags
 	if d.showReply {

@@ -88,7 +88,7 @@ type network struct {
 
 func newSession(c *Channel, conn net.Conn, q *intake) *session {
 	now := time.Now()
-	s := &session{
+	return &session{
 		ch: c, log: c.log, conn: conn, intake: q,
 		out:     make(chan outLine, outCapacity),
 		calls:   make(chan func()),
@@ -103,7 +103,6 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 		multiline: map[string]*multiline{},
 		whois:     map[string]*whoisQuery{},
 	}
-	return s
 }
 
 // run returns when the connection or ctx ends, and says why.
@@ -122,7 +121,6 @@ func (s *session) run(ctx context.Context) error {
 	return err
 }
 
-// loop handles one event at a time until the session ends.
 func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, writeErr <-chan error) error {
 	tick := time.NewTicker(s.tickEvery())
 	defer tick.Stop()
@@ -186,7 +184,6 @@ func (s *session) tickEvery() time.Duration {
 	return max(shortest/4, 5*time.Millisecond)
 }
 
-// tick does what has come due.
 func (s *session) tick(now time.Time) {
 	o := s.ch.opts
 	if s.phase < ready && now.Sub(s.began) > o.RegisterTimeout {

@@ -56,7 +56,6 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 	return err
 }
 
-// stream writes v's queue to the viewer.
 func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *viewer, stopped <-chan struct{}) {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")

@@ -46,7 +46,6 @@ type File struct {
 	Ref string `json:"-"`
 }
 
-// postedFile is a file in the body of a message.
 type postedFile struct {
 	Ref  string `json:"ref"`
 	Name string `json:"name,omitempty"`

@@ -192,7 +192,6 @@ func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 	return v
 }
 
-// detach removes a viewer.
 func (h *Hub) detach(r *room, v *viewer) {
 	r.mu.Lock()
 	delete(r.viewers, v)

@@ -88,7 +88,6 @@ func (h *Hub) ReceiveBroadcast(ctx context.Context, messages []byte) {
 	}
 }
 
-// noteRemoteViewer notes that another node has a viewer of the room.
 func (r *room) noteRemoteViewer(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +117,6 @@ func (r *room) noteLocal() {
 	r.remote, r.unsent = false, true
 }
 
-// wakeBroadcaster makes broadcastPreviews send what has changed.
 func (h *Hub) wakeBroadcaster() {
 	select {
 	case h.previewChanged <- struct{}{}:
@@ -129,14 +127,7 @@ func (h *Hub) wakeBroadcaster() {
 // broadcastPreviews tells other nodes how far answers are, until ctx ends: all rooms
 // in one broadcast, with a pause after each.
 func (h *Hub) broadcastPreviews(ctx context.Context) {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-pause.C:
-		}
 		select {
 		case <-ctx.Done():
 			return
@@ -148,11 +139,10 @@ func (h *Hub) broadcastPreviews(ctx context.Context) {
 		for _, w := range list {
 			size += len(w.Text) + len(w.Thoughts)
 		}
-		pause.Reset(broadcastEvery + time.Duration(size)*broadcastByte)
+		channels.Sleep(ctx, broadcastEvery+time.Duration(size)*broadcastByte)
 	}
 }
 
-// unsentPreviews returns the previews that other nodes have not been sent yet.
 func (h *Hub) unsentPreviews(now time.Time) (list []peerMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

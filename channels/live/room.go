@@ -78,7 +78,6 @@ func (r *room) watched() bool {
 	return len(r.viewers) > 0
 }
 
-// showTyping notes that a turn is running.
 func (r *room) showTyping(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,6 @@ type Ruler struct {
 	Shown func(piece string) int
 }
 
-// units is the length of s.
 func (r Ruler) units(s string) int {
 	if r.Unit == nil {
 		return utf8.RuneCountInString(s)
@@ -63,7 +62,6 @@ func (r Ruler) splitTo(text string, limit int) []string {
 	return fit
 }
 
-// cutter collects lines into pieces.
 type cutter struct {
 	Ruler
 	limit  int
@@ -80,7 +78,6 @@ type cutter struct {
 	rows     bool // lines ends in a table
 }
 
-// splitLines cuts text line by line.
 func (r Ruler) splitLines(text string, limit int) []string {
 	if r.units(text) <= limit {
 		return []string{text}

@@ -124,7 +124,6 @@ func (w walk) fenced(n *ast.FencedCodeBlock) Code {
 	return c
 }
 
-// lines returns the raw text of a block.
 func (w walk) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -162,7 +161,6 @@ func (w walk) linkBody(n ast.Node, title []byte) Body {
 	}
 }
 
-// inlines writes the children of n.
 func (w walk) inlines(n ast.Node, p Pen) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		w.inline(child, p)

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"strings"
+	"unicode/utf16"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -67,7 +68,7 @@ func span(text string, offset, length int) (start, end int, ok bool) {
 		if at == offset+length {
 			end = i
 		}
-		at += unitsOf(r)
+		at += utf16.RuneLen(r)
 	}
 	if at == offset+length {
 		end = len(text)
@@ -75,19 +76,11 @@ func span(text string, offset, length int) (start, end int, ok bool) {
 	return start, end, start >= 0 && end > start
 }
 
-// unitsOf is the length of r in UTF-16 code units, which Telegram counts.
-func unitsOf(r rune) int {
-	if r > 0xffff {
-		return 2
-	}
-	return 1
-}
-
-// units is the length of s in UTF-16 code units.
+// units is the length of s in UTF-16 code units, which Telegram counts.
 func units(s string) int {
 	n := 0
 	for _, r := range s {
-		n += unitsOf(r)
+		n += utf16.RuneLen(r)
 	}
 	return n
 }

@@ -107,7 +107,6 @@ type callError struct {
 func (b *callError) Error() string { return fmt.Sprintf("telegram: %s: %v", b.method, b.cause) }
 func (b *callError) Unwrap() error { return b.cause }
 
-// response is the form of every answer of the Bot API.
 type response struct {
 	OK          bool            `json:"ok"`
 	Result      json.RawMessage `json:"result"`
@@ -126,7 +125,6 @@ type upload struct {
 	file   *channels.File
 }
 
-// encode returns the request body for params and its content type.
 func encode(params any) (body []byte, kind string, err error) {
 	u, isUpload := params.(*upload)
 	if !isUpload {

@@ -24,7 +24,6 @@ const (
 // commands maps each button to the command that a press gives.
 var commands = map[string]string{string(stopButton): "/stop", string(againButton): "/again"}
 
-// markup is b in Telegram's form.
 func (b button) markup() *models.InlineKeyboardMarkup {
 	return &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{{{Text: string(b), CallbackData: string(b)}}}}
 }

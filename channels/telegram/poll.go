@@ -32,14 +32,12 @@ const (
 	maxParallelChats = 32
 )
 
-// wanted lists the kinds of updates we ask for.
 var wanted = []string{
 	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
 	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
 	models.AllowedUpdateCallbackQuery, models.AllowedUpdateMyChatMember,
 }
 
-// updatesParams holds the parameters of a poll.
 type updatesParams struct {
 	// Offset confirms all updates below it. It is sent only once: after a quiet week
 	// Telegram may number updates from a lower value, and an old offset would confirm

@@ -46,7 +46,6 @@ func typeset(md string) page {
 
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// pen writes both forms of a page.
 type pen struct {
 	html   strings.Builder
 	plain  strings.Builder
@@ -90,7 +89,6 @@ func (p *pen) Gap(g markup.Gap) {
 	p.Words(space)
 }
 
-// tags are the HTML tags of the simple styles.
 var tags = map[markup.Kind]string{markup.Heading: "b", markup.Bold: "b", markup.Italic: "i", markup.Struck: "s"}
 
 // Within writes body with the markup of m.

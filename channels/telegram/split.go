@@ -1,6 +1,8 @@
 package telegram
 
 import (
+	"unicode/utf16"
+
 	"dragoman/channels"
 	"dragoman/channels/markup"
 )
@@ -19,7 +21,7 @@ const maxEntities = 100
 // splitTo is Split with a limit of most units.
 func splitTo(markdown string, most int) []string {
 	return markup.Split(markdown, markup.Ruler{
-		Most: most, Unit: unitsOf,
+		Most: most, Unit: utf16.RuneLen,
 		Shown: func(piece string) int {
 			p := render(piece)
 			return max(units(p.plain), most*p.entities()/maxEntities)

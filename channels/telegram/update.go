@@ -14,7 +14,6 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// update is one update of a batch.
 type update struct {
 	id      int64
 	raw     json.RawMessage

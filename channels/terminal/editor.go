@@ -72,7 +72,6 @@ func (e *editor) take() string {
 	return text
 }
 
-// remember adds a line to the history.
 func (e *editor) remember(text string) {
 	if n := len(e.history); strings.TrimSpace(text) != "" && (n == 0 || e.history[n-1] != text) {
 		e.history = append(e.history, text)
@@ -156,7 +155,6 @@ func (e *editor) cut(from, to int) {
 	e.at = from
 }
 
-// browse shows an older or newer line of the history.
 func (e *editor) browse(step int) {
 	to := e.shown + step
 	if to < 0 || to > len(e.history) {

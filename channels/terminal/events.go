@@ -9,7 +9,6 @@ import (
 	"dragoman/channels/live"
 )
 
-// handleEvent handles an event from the daemon.
 func (s *session) handleEvent(e live.Event) {
 	switch e.Kind {
 	case "hello":
@@ -37,7 +36,6 @@ func (s *session) handleEvent(e live.Event) {
 	}
 }
 
-// forgetAnswer resets the state of the answer being shown.
 func (s *session) forgetAnswer() { s.turn, s.answer, s.printed, s.note = "", "", "", "" }
 
 func (s *session) handleHello(h *live.Hello) {
@@ -79,7 +77,6 @@ func (s *session) showItem(it live.Item) {
 	}
 }
 
-// showPreview shows how far an answer is.
 func (s *session) showPreview(turn, text, note string) {
 	if s.quiet {
 		return
@@ -101,7 +98,6 @@ func (s *session) showPreview(turn, text, note string) {
 	s.printed = text
 }
 
-// print adds text to the answer on the screen.
 func (s *session) print(text string) {
 	if text == "" {
 		return

@@ -64,7 +64,6 @@ func (s *screen) line(text string) {
 	s.print(text + "\n")
 }
 
-// hide removes the editor from the screen.
 func (s *screen) hide() {
 	if !s.editorShown {
 		return
@@ -74,7 +73,6 @@ func (s *screen) hide() {
 	s.editorShown = false
 }
 
-// toEditorTop moves the cursor to the start of the editor.
 func (s *screen) toEditorTop() {
 	if s.cursorRow > 0 {
 		fmt.Fprintf(&s.pending, "\x1b[%dA", s.cursorRow)
@@ -121,7 +119,6 @@ func (s *screen) keepEditor(e *editor) {
 	s.editorShown, s.cursorRow = false, 0
 }
 
-// clear empties the terminal.
 func (s *screen) clear() {
 	s.pending.WriteString("\x1b[H\x1b[2J")
 	s.editorShown, s.cursorRow, s.midLine = false, 0, false

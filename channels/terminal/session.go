@@ -52,7 +52,6 @@ type session struct {
 	writer       *writer // formats the answer being shown; nil: none
 }
 
-// showHistory shows the last messages and the greeting.
 func (s *session) showHistory(items []live.Item, o ChatOptions) {
 	s.editor.commands = []string{"/help", "/new", "/quit", "/status", "/stop", "/title"}
 	for _, it := range items {
@@ -102,7 +101,6 @@ func (s *session) refresh() {
 	s.screen.draw(&s.editor)
 }
 
-// farewell ends the output.
 func (s *session) farewell() {
 	s.finishAnswer()
 	if s.current.id != "" && !s.accepted {
@@ -113,7 +111,6 @@ func (s *session) farewell() {
 	}
 }
 
-// enqueue queues a line for posting.
 func (s *session) enqueue(text string) {
 	if strings.TrimSpace(text) != "" {
 		s.queue = append(s.queue, message{id: rand.Text(), text: text})
@@ -142,7 +139,6 @@ func (s *session) outgoing() (chan<- message, message) {
 	return nil, message{}
 }
 
-// handleOutcome handles the result of posting a message.
 func (s *session) handleOutcome(o outcome) {
 	s.posting = false
 	switch {
@@ -188,7 +184,6 @@ func (s *session) interruptAnswer() {
 	s.finishAnswer()
 }
 
-// finishAnswer ends the answer on the screen.
 func (s *session) finishAnswer() {
 	s.screen.hide()
 	if s.writer != nil {

@@ -58,7 +58,6 @@ func isQuit(line string) bool {
 	return false
 }
 
-// pressKey handles a key.
 func (s *session) pressKey(k key) {
 	warned := s.warned
 	s.warned = false

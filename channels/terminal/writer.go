@@ -46,7 +46,6 @@ type writer struct {
 	style   string // in force
 }
 
-// write adds text.
 func (w *writer) write(text string) {
 	for _, r := range printable(text) {
 		switch {
@@ -177,7 +176,6 @@ func (w *writer) inline(word string) {
 	}
 }
 
-// putPlain writes a word without looking for marks in it.
 func (w *writer) putPlain(word string) {
 	w.makeRoom(uniseg.StringWidth(word))
 	w.put(word)
@@ -234,7 +232,6 @@ func (w *writer) resetStyle() {
 	}
 }
 
-// setStyle changes the style in force.
 func (w *writer) setStyle(to string) {
 	if !w.styled || to == w.style {
 		return

@@ -89,7 +89,7 @@ func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
 	client.AutomaticMessageRerequestFromPhone = true
 	client.ManualHistorySyncDownload = true // We do not want the phone's old messages.
 	client.SetForceActiveDeliveryReceipts(true)
-	title, version := c.o.Title, c.claimedVersion()
+	title, version := c.o.Title, *c.version.Load()
 	client.GetClientPayload = func() *waWa6.ClientPayload { return payload(device, title, version) }
 	client.SetWebsocketHTTPClient(w.Client)
 	client.SetPreLoginHTTPClient(w.Client)
@@ -134,22 +134,17 @@ func (k *connection) serve(ctx context.Context, tries *channels.Backoff) ending 
 
 // watch waits until the connection ends, and does the periodic work.
 func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending {
-	login, look := time.NewTimer(k.c.loginTimeout), time.NewTicker(k.c.checkEvery)
-	defer login.Stop()
+	look := time.NewTicker(k.c.checkEvery)
 	defer look.Stop()
-	alive := time.NewTimer(time.Hour) // set after the login
-	alive.Stop()
-	defer alive.Stop()
-	loggedIn := k.loggedIn
-	pending := time.NewTimer(time.Hour) // set while messages could not be decrypted
-	pending.Stop()
-	defer pending.Stop()
+	loggedIn, login := k.loggedIn, time.After(k.c.loginTimeout)
+	var alive <-chan time.Time           // set at the login
+	var pending <-chan time.Time         // set while messages could not be decrypted
+	var undecryptedSaved <-chan struct{} // nil until the login
 	defer func() {
 		if k.used.Load() || !k.loggedInAt.IsZero() && time.Since(k.loggedInAt) >= k.c.steadyAfter {
 			tries.Failed = 0
 		}
 	}()
-	var undecryptedSaved <-chan struct{} // nil until the login
 	for {
 		select {
 		case <-ctx.Done():
@@ -157,24 +152,23 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 		case end := <-k.ended:
 			return end
 		case <-loggedIn:
-			loggedIn, undecryptedSaved = nil, k.undecryptedSaved
-			login.Stop()
+			loggedIn, login, undecryptedSaved = nil, nil, k.undecryptedSaved
 			k.loggedInAt = time.Now()
-			alive.Reset(survivalTime)
+			alive = time.After(survivalTime)
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
-			pending.Reset(0) // for messages of the last connection
+			pending = time.After(0) // for messages of the last connection
 		case <-undecryptedSaved:
-			pending.Reset(0)
-		case <-pending.C:
+			pending = time.After(0)
+		case <-pending:
 			if next := k.handleUndecrypted(ctx); next >= 0 {
-				pending.Reset(next)
+				pending = time.After(next)
 			}
-		case <-alive.C:
+		case <-alive:
 			if err := k.c.crashes.forget(); err != nil {
 				k.c.log.Warn("could not delete the crash reports from before this login", "err", err)
 			}
-		case <-login.C:
+		case <-login:
 			return dropped("WhatsApp did not answer the login")
 		case <-look.C:
 			if !k.client.IsConnected() {
@@ -311,12 +305,12 @@ func banned(e *events.TemporaryBan) ending {
 
 // outdated is the ending of a version that WhatsApp refuses.
 func (c *Channel) outdated() ending {
-	v := c.claimedVersion()
+	v := *c.version.Load()
 	if v.IsZero() {
 		v = store.GetWAVersion()
 	}
 	if c.o.WebVersion == VersionAuto {
-		c.forgetVersion()
+		c.version.Store(&store.WAVersionContainer{}) // The next fetchVersion asks again.
 		return ending{
 			state: channels.StateDown, reason: reasonOutdated, after: outdatedPause,
 			detail: fmt.Sprintf("outdated: WhatsApp refuses version %s; asking for a newer one in an hour; if that does not help, update dragoman", v),

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// content is the content of a message.
 type content struct {
 	text string
 	// note describes the file, for places that show only text.
@@ -64,7 +63,6 @@ func contentOf(m *waE2E.Message) (content, bool) {
 	return content{}, false
 }
 
-// fileOf returns the content of a message that is a file.
 func fileOf(m *waE2E.Message) (content, bool) {
 	one := func(about *waE2E.ContextInfo, note, caption string, a channels.Attachment) (content, bool) {
 		return content{text: caption, note: "[" + strings.TrimSpace(note) + "]", about: about, files: []channels.Attachment{a}}, true
@@ -183,7 +181,6 @@ func hasUnknownContent(m *waE2E.Message) bool {
 // maxQuote bounds, in characters, the text that is kept of a message for quotes.
 const maxQuote = 2000
 
-// quotedText is the text of the message that another one replies to.
 func quotedText(about *waE2E.ContextInfo) string {
 	quoted, _ := contentOf(about.GetQuotedMessage())
 	return markup.Clip(quoted.withNote(), maxQuote)

@@ -96,7 +96,6 @@ func (d *deviceFile) refill(ctx context.Context, fill func(*sql.Tx) error) error
 	return nil
 }
 
-// copyTable copies all rows of a table.
 func copyTable(ctx context.Context, from, to *sql.Tx, name string) (err error) {
 	rows, err := from.QueryContext(ctx, `SELECT * FROM `+name)
 	if err != nil {

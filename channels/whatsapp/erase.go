@@ -54,7 +54,6 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 	return entries, then()
 }
 
-// erasing is one erasure.
 type erasing struct {
 	file *deviceFile
 	// chats are the conversations that are erased completely, in the form of keys.

@@ -87,7 +87,6 @@ func (l *eventBuffer) cancelled(err error) error {
 // flushTimeout bounds one call of flush.
 const flushTimeout = 5 * time.Second
 
-// flush removes the plaintexts of stored messages.
 func (l *eventBuffer) flush(ctx context.Context) error {
 	l.mu.Lock()
 	nothing := len(l.taken) == 0

@@ -93,7 +93,6 @@ func (k *connection) onExpirySetting(ctx context.Context, evt *events.Message, s
 	return k.file.setExpiry(ctx, chat, seconds)
 }
 
-// onGroupInfo handles a change of a group's settings.
 func (k *connection) onGroupInfo(ctx context.Context, evt *events.GroupInfo) {
 	ctx, leave, ok := k.enter(ctx)
 	defer leave()

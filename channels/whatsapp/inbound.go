@@ -213,7 +213,6 @@ func (r *reader) content(evt *events.Message) (c content, edits string, ok bool)
 	return content{}, "", false
 }
 
-// quote is the message that another one replies to.
 func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
 	if about.GetStanzaID() == "" {
 		return nil

@@ -98,8 +98,6 @@ func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
 // acquireSlot waits until nothing uses the device file, and then takes it. It calls check
 // before each attempt and returns its error. The caller must empty c.slot afterwards.
 func (c *Channel) acquireSlot(ctx context.Context, check func() error) error {
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
 	for {
 		if err := check(); err != nil {
 			return err
@@ -109,7 +107,7 @@ func (c *Channel) acquireSlot(ctx context.Context, check func() error) error {
 			return nil
 		case <-ctx.Done():
 			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
-		case <-look.C:
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
@@ -229,7 +227,6 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 	}
 }
 
-// showCode gets a code for the phone with that number, and shows it.
 func (p *pairing) showCode(ctx context.Context, phone string, show func(channels.Invitation)) error {
 	code, err := p.client.PairPhone(ctx, phone, true, whatsmeow.PairClientChrome, "Chrome (Linux)")
 	if err != nil {
@@ -276,8 +273,8 @@ func (c *Channel) firstLogin(ctx context.Context, device *store.Device) error {
 // waitForLogin waits until WhatsApp accepts or refuses the login. gone says that the
 // device is no longer linked.
 func (p *pairing) waitForLogin(ctx context.Context, limit time.Duration) (in, gone bool) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	for {
 		select {
 		case evt := <-p.events:
@@ -289,8 +286,6 @@ func (p *pairing) waitForLogin(ctx context.Context, limit time.Duration) (in, go
 			case *events.Disconnected, *events.ConnectFailure, *events.ClientOutdated, *events.TemporaryBan, *events.StreamReplaced:
 				return false, false
 			}
-		case <-timer.C:
-			return false, false
 		case <-ctx.Done():
 			return false, false
 		}

@@ -35,14 +35,12 @@ type reference struct {
 	Type      whatsmeow.MediaType `json:"t"`
 }
 
-// downloadable is a message with a file.
 type downloadable interface {
 	whatsmeow.DownloadableMessage
 	GetMimetype() string
 	GetFileLength() uint64
 }
 
-// attach returns the attachment for the file of a message.
 func attach(kind channels.AttachmentKind, name string, f downloadable) channels.Attachment {
 	a := channels.Attachment{
 		Kind: kind, Name: markup.Clip(name, 255), Type: markup.Clip(markup.Line(f.GetMimetype()), 127),

@@ -91,7 +91,6 @@ func (m *memory) forget(id string, author channels.Person) {
 	}
 }
 
-// recall returns the message with that id.
 func (m *memory) recall(id string) (seenMessage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

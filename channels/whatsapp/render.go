@@ -27,7 +27,6 @@ func render(md string) (out string) {
 	return strings.TrimRight(p.out.String(), " \n")
 }
 
-// pen writes WhatsApp's formatting.
 type pen struct {
 	out  strings.Builder
 	last rune // the last character that was written, not counting marks

@@ -98,9 +98,7 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *channels.Backoff)
 			wait = end.after
 		}
 		c.log.Debug("pausing before the next connection", "wait", wait)
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(wait)
 	}
 	select {
 	case <-due:

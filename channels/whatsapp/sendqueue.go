@@ -19,7 +19,6 @@ type sendQueue struct {
 	missed  map[types.JID]bool // chats whose last message was not acknowledged
 }
 
-// waiter is a message that waits.
 type waiter struct {
 	to   types.JID
 	turn chan struct{} // closed when its turn comes
@@ -52,7 +51,6 @@ func (l *sendQueue) join(ctx context.Context, to types.JID) bool {
 	return false
 }
 
-// leave ends a turn.
 func (l *sendQueue) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -55,19 +55,15 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 // interruptible returns a context that ends when interrupt is called.
 func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.interruption = stop
+	c.interruption.Store(&stop)
 	return ctx, stop
 }
 
 // interrupt makes Run release the device file. Run may then begin another connection, so
 // callers repeat it. It returns nil.
 func (c *Channel) interrupt() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.interruption != nil {
-		c.interruption()
+	if stop := c.interruption.Load(); stop != nil {
+		(*stop)()
 	}
 	return nil
 }

@@ -27,20 +27,13 @@ func ParseVersion(s string) (v store.WAVersionContainer, err error) {
 	return v, nil
 }
 
-// claimedVersion is the version to claim; zero for the library's.
-func (c *Channel) claimedVersion() store.WAVersionContainer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.version
-}
-
 const fetchVersionTimeout = 20 * time.Second
 
 // fetchVersion asks WhatsApp for the current version if Options.WebVersion is
 // [VersionAuto] and it is not known yet. If that fails we still connect, because the
 // library's version may work.
 func (c *Channel) fetchVersion(ctx context.Context) {
-	if c.o.WebVersion != VersionAuto || !c.claimedVersion().IsZero() {
+	if c.o.WebVersion != VersionAuto || !c.version.Load().IsZero() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchVersionTimeout)
@@ -52,16 +45,7 @@ func (c *Channel) fetchVersion(ctx context.Context) {
 		c.log.Warn("could not get the current version of WhatsApp Web", "err", err)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version = *v
-}
-
-// forgetVersion makes the next fetchVersion ask again.
-func (c *Channel) forgetVersion() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version = store.WAVersionContainer{}
+	c.version.Store(v)
 }
 
 // payload is what the client says about itself when it connects. The library has these

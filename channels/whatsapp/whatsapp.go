@@ -57,7 +57,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -134,10 +133,9 @@ type Channel struct {
 
 	status channels.StatusTracker
 
-	mu      sync.Mutex
-	version store.WAVersionContainer // to claim; zero for the library's, or before WhatsApp was asked
-	// interruption makes Run release the device file for a moment.
-	interruption context.CancelFunc
+	version atomic.Pointer[store.WAVersionContainer] // to claim; zero for the library's, or before WhatsApp was asked
+	// interruption makes Run release the device file for a moment; nil before it is used.
+	interruption atomic.Pointer[context.CancelFunc]
 }
 
 var (
@@ -168,10 +166,11 @@ func New(name string, o Options) (*Channel, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	c := &Channel{
-		name: name, o: o, log: o.Logger.With("channel", name), version: version,
+		name: name, o: o, log: o.Logger.With("channel", name),
 		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
 		steadyAfter: steadyAfter, onlineFor: onlineFor, checkEvery: checkEvery, loginTimeout: loginTimeout, handInTimeout: handInTimeout, sendTimeout: sendTimeout,
 	}
+	c.version.Store(&version)
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	return c, nil
 }

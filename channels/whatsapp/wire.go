@@ -63,7 +63,6 @@ func (w *wire) track(d dial) dial {
 	}
 }
 
-// trackedConn is such a connection.
 type trackedConn struct {
 	net.Conn
 	forget func() bool
@@ -87,16 +86,8 @@ const hangUpTimeout = time.Second
 // hangUp ends the connection of client.
 func (w *wire) hangUp(client *whatsmeow.Client) {
 	w.cut()
-	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(hangUpTimeout)
-	defer tick.Stop()
-	defer late.Stop()
-	for !isDisconnected(client) {
-		select {
-		case <-tick.C:
-			continue
-		case <-late.C:
-		}
-		break
+	for late := time.Now().Add(hangUpTimeout); !isDisconnected(client) && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
 	}
 	client.Disconnect()
 }

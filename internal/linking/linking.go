@@ -28,16 +28,13 @@ type Links struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[string]*attempt
+	running map[string]*context.CancelCauseFunc // each ends an attempt
 	using   sync.WaitGroup
 }
 
-// attempt is one linking. End ends it for a reason.
-type attempt struct{ end context.CancelCauseFunc }
-
 // New makes Links for the channels that find finds. People see the errors of find.
 func New(find func(name string) (channels.Linker, error)) *Links {
-	return &Links{find: find, running: map[string]*attempt{}}
+	return &Links{find: find, running: map[string]*context.CancelCauseFunc{}}
 }
 
 // Link links a channel. See [channels.Linker].
@@ -71,23 +68,22 @@ func (l *Links) alone(ctx context.Context, name string, do func(context.Context,
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	me := &attempt{end}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
 		return errStopping
 	}
 	if other := l.running[name]; other != nil {
-		other.end(errElsewhere) // do waits until the other has released the channel
+		(*other)(errElsewhere) // do waits until the other has released the channel
 	}
-	l.running[name] = me
+	l.running[name] = &end
 	l.using.Add(1)
 	l.mu.Unlock()
 	defer l.using.Done()
 	defer func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.running[name] == me {
+		if l.running[name] == &end {
 			delete(l.running, name)
 		}
 	}()
@@ -103,7 +99,7 @@ func (l *Links) Close() {
 	l.mu.Lock()
 	l.closed = true
 	for _, other := range l.running {
-		other.end(errStopping)
+		(*other)(errStopping)
 	}
 	l.mu.Unlock()
 	l.using.Wait()
