@@ -34,7 +34,6 @@ func (e *env) caller() storage.Caller {
 	}}
 }
 
-// load reads and checks the configuration.
 func (e *env) load(path string) (*config.Config, error) {
 	cfg, _, err := e.daemon.load(config.Options{Path: path})
 	return cfg, err

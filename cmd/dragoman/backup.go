@@ -59,13 +59,11 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 	return nil
 }
 
-// holds describes the contents of a backup.
 func holds(end backup.End) string {
 	return fmt.Sprintf("%s, %s, %s (%d MB)", count(end.Conversations, "conversation", "conversations"),
 		count(end.Messages, "message", "messages"), count(end.Files, "file", "files"), (end.Bytes+1<<19)>>20)
 }
 
-// backup shows the progress of a backup.
 func (p *progress) backup(now backup.End) {
 	if p.e.plain || p.e.now().Sub(p.shown) < showEvery {
 		return

@@ -82,7 +82,6 @@ func (e *env) sayDamage(cfg *config.Config) {
 	}
 }
 
-// json prints v for programs.
 func (e *env) json(v any) error {
 	enc := json.NewEncoder(e.out)
 	enc.SetIndent("", "  ")

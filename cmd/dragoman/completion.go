@@ -159,7 +159,6 @@ func flagOf(n *kong.Node, name string) *kong.Value {
 	return nil
 }
 
-// childOf returns the command name below n, or nil.
 func childOf(n *kong.Node, name string) *kong.Node {
 	for _, child := range commandsOf(n) {
 		if child.Name == name {

@@ -8,7 +8,6 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// planText says what will be erased.
 func (e *env) planText(target string, p erasure.Plan) string {
 	return unfinishedText(p) + e.foundText(target, p) + elsewhereText(p)
 }
@@ -50,7 +49,6 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	return b.String()
 }
 
-// keyLine lists keys in one line.
 func keyLine(keys []channels.Key) string {
 	var all []string
 	for _, k := range keys {
@@ -68,7 +66,6 @@ func elsewhereText(p erasure.Plan) string {
 		"\nRemove those that you no longer need. To erase from another store too, use a configuration that names it."
 }
 
-// pathLines lists paths, one a line.
 func pathLines(paths []string) string {
 	var lines []string
 	for _, path := range paths {

@@ -67,7 +67,6 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// nothingListed is printed instead of an empty list.
 func (e *env) nothingListed(q sessions.Query) string {
 	switch {
 	case q.After != nil:
@@ -78,7 +77,6 @@ func (e *env) nothingListed(q sessions.Query) string {
 	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
 }
 
-// withTags is the name of a conversation followed by its tags.
 func withTags(s httpapi.Listed) string {
 	name := s.Name()
 	for _, tag := range s.Tags {

@@ -40,7 +40,6 @@ func (e *env) startHint(c *cli) string {
 	return e.starting(cfg.Source().String(), systemd())
 }
 
-// systemd reports whether systemd runs the services of this machine.
 func systemd() bool {
 	_, err := os.Stat("/run/systemd/system")
 	return err == nil

@@ -59,7 +59,6 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// notImported names path in an error.
 func notImported(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

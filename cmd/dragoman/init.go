@@ -21,7 +21,6 @@ func (*initCmd) Help() string {
 	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
 }
 
-// provider is a choice in the list of model servers.
 type provider struct {
 	name, base, keys string // keys: the page on which people make a key
 	model            string // an example; "": Dragoman chooses one that the server has
@@ -165,7 +164,6 @@ func (a *asking) line(question, usual string) string {
 	return text
 }
 
-// secret asks for a line without showing it on the screen.
 func (a *asking) secret(question string) string {
 	f, terminal := a.e.in.(*os.File)
 	if !terminal || !term.IsTerminal(int(f.Fd())) {

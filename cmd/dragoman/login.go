@@ -153,7 +153,6 @@ func drawQR(text string, plain bool) (string, error) {
 	return b.String(), nil
 }
 
-// bare removes the colours of a picture.
 func bare(picture string) string {
 	return strings.NewReplacer(blackOnWhite, "", usual, "").Replace(picture)
 }

@@ -26,7 +26,6 @@ import (
 	"golang.org/x/term"
 )
 
-// Exit codes.
 const (
 	exitOK     = 0
 	exitFailed = 1
@@ -83,7 +82,6 @@ type env struct {
 	verb string
 }
 
-// usageError is a mistake on the command line.
 type usageError struct{ sentence string }
 
 func (e *usageError) Error() string { return e.sentence }
@@ -94,7 +92,6 @@ var errSaid = errors.New("something is wrong (see above)")
 // errDown ends "status" after it has printed that no daemon runs.
 var errDown = errors.New("no daemon is running (see above)")
 
-// run is the whole program; it returns the exit code.
 func run(ctx context.Context, args []string, e *env) int {
 	e.screen, e.answer = e.out, &output{to: e.out}
 	e.out = e.answer
@@ -212,7 +209,6 @@ func plainErrorf(cause error, format string, args ...any) error {
 	return &plainError{text, cause}
 }
 
-// say prints one line.
 func (e *env) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.out, format+"\n", args...)
 }

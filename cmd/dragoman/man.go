@@ -38,7 +38,6 @@ One person's configuration; the state is in
 	return err
 }
 
-// manCommands lists the commands below n, each with its flags.
 func manCommands(b *strings.Builder, n *kong.Node) {
 	for _, child := range commandsOf(n) {
 		if len(commandsOf(child)) > 0 {

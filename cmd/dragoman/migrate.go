@@ -60,7 +60,6 @@ type progress struct {
 	wrote bool
 }
 
-// showEvery is how often the line of progress changes.
 const showEvery = 200 * time.Millisecond
 
 func (p *progress) update(now exchange.Progress) {
@@ -90,7 +89,6 @@ func (p *progress) show(text string) {
 	_, _ = fmt.Fprintf(p.e.err, "\r\x1b[K%s", text)
 }
 
-// end clears the line.
 func (p *progress) end() {
 	if p.wrote {
 		_, _ = fmt.Fprint(p.e.err, "\r\x1b[K")

@@ -41,7 +41,6 @@ func (e *env) nodes(list []httpapi.Node) {
 	t.print(e)
 }
 
-// seen is the time of a node's last heartbeat.
 func (e *env) seen(n httpapi.Node) string {
 	return e.when(e.now().Add(-time.Duration(n.LagS * float64(time.Second))))
 }
@@ -55,7 +54,6 @@ func (e *env) leases(n httpapi.Node) string {
 	return words(names)
 }
 
-// words writes a list into one cell.
 func words(list []string) string {
 	if len(list) == 0 {
 		return "-"

@@ -62,7 +62,6 @@ func (e *env) sayModels(m llm.Report) {
 	}
 }
 
-// sayLook prints the model and what is wrong with its server.
 func (e *env) sayLook(m llm.Report) {
 	e.say("%s", oneLine(m.Why))
 	if m.Demo {
@@ -81,7 +80,6 @@ func (e *env) sayLook(m llm.Report) {
 	}
 }
 
-// checkOnline is the part of check --online about the model's server.
 func (e *env) checkOnline(cfg *config.Config) error {
 	m, err := e.daemon.lookAtModel(e.ctx, cfg, os.Getenv, false)
 	if err != nil {

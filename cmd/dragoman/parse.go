@@ -14,12 +14,10 @@ import (
 // type, which made this one half as large again. So this file takes kong's steps
 // one by one. make lint fails if another such look-up comes in.
 
-// command is implemented by every command of the cli.
 type command interface {
 	Run(e *env, c *cli) error
 }
 
-// errHelped ends the parser after --help.
 var errHelped = errors.New("the help was shown")
 
 // parse reads args into the cli that the parser was made of. The error is

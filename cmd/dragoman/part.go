@@ -47,7 +47,6 @@ func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpap
 	return slices.Concat(pages...), nil
 }
 
-// theEnd is after every message.
 const theEnd = "9223372036854775807"
 
 // count sets how many messages come before and after the shown ones. The numbers

@@ -69,7 +69,6 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// nothingFound is printed instead of an empty list.
 func nothingFound(s sessions.Search) string {
 	switch {
 	case s.After != nil:
@@ -80,7 +79,6 @@ func nothingFound(s sessions.Search) string {
 	return "No message contains " + oneLine(s.Query) + "."
 }
 
-// lineWidth is the width of the terminal, or 80 columns.
 func (e *env) lineWidth() int {
 	if e.width > 20 {
 		return e.width

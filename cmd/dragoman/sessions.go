@@ -101,7 +101,6 @@ func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// confirm asks before something that cannot be undone.
 func (e *env) confirm(yes bool, question string) error {
 	if yes {
 		return nil

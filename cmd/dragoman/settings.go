@@ -49,7 +49,6 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 	return e.configure(c, k.Key, change)
 }
 
-// configure makes a change and prints the new settings.
 func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	key, err := e.parseKey(name)
 	if err != nil {

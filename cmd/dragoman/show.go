@@ -45,7 +45,6 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// view is the part of a conversation that show prints.
 type view struct {
 	head        sessions.Conversation
 	generations []sessions.Generation
@@ -88,7 +87,6 @@ func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpa
 	return s, nil
 }
 
-// show prints s as text.
 func (e *env) show(s view) {
 	e.say("%s", s.headText())
 	if s.earlier > 0 && len(s.kept) > 0 {
@@ -119,7 +117,6 @@ func (e *env) show(s view) {
 	}
 }
 
-// sayLater prints how to read on.
 func (e *env) sayLater(s view) {
 	if len(s.kept) == 0 {
 		e.say("There are no messages there: %s before and %d after.", count(s.earlier, "message", "messages"), s.later)
@@ -142,7 +139,6 @@ func (s view) bordersFrom(seq int64) []sessions.Generation {
 	return later[i:]
 }
 
-// borderText is the line between two generations.
 func borderText(g sessions.Generation) string {
 	return fmt.Sprintf("── %s  generation %s began ──", g.Began.Local().Format("2006-01-02 15:04"), oneLine(g.ID))
 }
@@ -181,7 +177,6 @@ func (s view) headText() string {
 	return b.String()
 }
 
-// sizeText is the size of all generations.
 func (s view) sizeText() string {
 	text := count(s.head.Messages, "message", "messages")
 	if u := s.head.Usage; u.Input+u.Output > 0 {
@@ -215,7 +210,6 @@ func (s view) lastModel() string {
 	return ""
 }
 
-// speaker is the author of m, as printed.
 func speaker(m sessions.Message) string {
 	switch {
 	case m.Role == sessions.RoleTool:

@@ -30,7 +30,6 @@ type shownDocument struct {
 	Messages     []shownMessage             `json:"messages"`
 }
 
-// shownMessage is a message of a shownDocument.
 type shownMessage struct {
 	sessions.Message
 	// Generation is the one that the message belongs to.

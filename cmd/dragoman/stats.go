@@ -133,7 +133,6 @@ func (n numbers) unknown() string {
 	return ""
 }
 
-// barWidth is the longest bar.
 const barWidth = 24
 
 // bar draws n out of most. Anything above 0 is at least a sliver.

@@ -127,7 +127,6 @@ func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 	}
 }
 
-// depths prints the state of the queues.
 func (e *env) depths(s sessions.Stats, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
@@ -136,7 +135,6 @@ func (e *env) depths(s sessions.Stats, line func(what, value string)) {
 	}
 }
 
-// depth describes a queue.
 func (e *env) depth(n int, oldest time.Time, one, many string) string {
 	if n == 0 {
 		return "empty"

@@ -152,7 +152,6 @@ func (e *env) when(t time.Time) string {
 	return s + " ago"
 }
 
-// count is a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -160,5 +159,4 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// columns is the width of s in a terminal.
 func columns(s string) int { return uniseg.StringWidth(s) }

@@ -11,7 +11,6 @@ var timeForms = []string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00",
 }
 
-// timeExamples are for error messages.
 const timeExamples = "2026-11-01, 2026-11-01T10:00 or 2026-11-01T10:00:00+01:00"
 
 // parseTime reads a time, in the local zone if it names none. A day without a

@@ -14,7 +14,6 @@ import (
 	"dragoman/internal/metrics"
 )
 
-// counted counts the calls of a tool for the metrics.
 type counted struct {
 	agent.Tool
 	count *metrics.Set
@@ -53,7 +52,6 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	return ag, nil
 }
 
-// agentOptions converts the configuration for the agent.
 func (d *Daemon) agentOptions() (agent.Options, error) {
 	system := strings.TrimSpace(d.cfg.Agent.SystemPrompt)
 	toolless := ""

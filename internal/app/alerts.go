@@ -30,7 +30,6 @@ func (d *Daemon) alert(ctx context.Context) {
 	alerts.New(o).Run(ctx)
 }
 
-// troubles lists what does not work now.
 func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	for name, st := range d.gateway.ChannelsHere() { // other nodes watch theirs
 		if st.State != channels.StateConnected && !st.Unused {

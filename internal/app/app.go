@@ -42,7 +42,6 @@ import (
 
 // Options are what a daemon needs beside its configuration.
 type Options struct {
-	// Caller is this program.
 	storage.Caller
 	// Command returns a command that a person can paste. Nil: dragoman, the verb and
 	// the words.
@@ -150,7 +149,6 @@ func Serve(ctx context.Context, cfg *config.Config, opts Options) error {
 	return errors.Join(d.Run(ctx), d.Close())
 }
 
-// onClose adds a step to Close.
 func (d *Daemon) onClose(name string, f func() error) {
 	d.closers = append(d.closers, closer{name, f})
 }

@@ -19,10 +19,8 @@ import (
 	"dragoman/sessions"
 )
 
-// mostHeartbeatFile bounds HEARTBEAT.md, in bytes.
 const mostHeartbeatFile = 64 << 10
 
-// calendar is the store, as far as jobs are concerned.
 type calendar interface {
 	heartbeat.Ledger
 	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
@@ -39,7 +37,6 @@ type beats struct {
 	plan atomic.Pointer[plan]
 }
 
-// plan are the jobs of one configuration.
 type plan struct {
 	*heartbeat.Scheduler
 	jobs     []config.Job
@@ -80,7 +77,6 @@ func (b *beats) replace(cfg *config.Config) error {
 	return nil
 }
 
-// run fires jobs until ctx ends.
 func (b *beats) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p := b.plan.Load()

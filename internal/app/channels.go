@@ -22,7 +22,6 @@ import (
 	"dragoman/sessions"
 )
 
-// adapters are the channels of one configuration.
 type adapters struct {
 	bindings []gateway.Binding
 	web      *live.Hub // nil if disabled

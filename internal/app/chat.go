@@ -46,7 +46,6 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	return errors.Join(err, <-ended, d.Close())
 }
 
-// talk chats over the socket.
 func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	transport := httpapi.SocketTransport(storage.Socket(cfg.StateDir))
 	defer transport.CloseIdleConnections()

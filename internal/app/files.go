@@ -130,7 +130,6 @@ func tidy(ctx context.Context, store filing, files *media.Store, before time.Tim
 	return files.Tidy(ctx, before, transcripts{store})
 }
 
-// transcripts say which files messages name.
 type transcripts struct{ store filing }
 
 // Exists implements [media.Transcripts].

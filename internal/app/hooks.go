@@ -9,7 +9,6 @@ import (
 	"dragoman/internal/hooks"
 )
 
-// hooksOf are the configured hooks.
 func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	for _, c := range cfg.Hooks {
 		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
@@ -21,7 +20,6 @@ func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	return list
 }
 
-// resetOf is the configured reset policy.
 func resetOf(c config.Reset) gateway.Reset {
 	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zoneOf(c.TimeZone), After: c.After.D()}
 }

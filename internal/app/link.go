@@ -12,7 +12,6 @@ import (
 	"dragoman/internal/linking"
 )
 
-// findLinkable finds a channel of this daemon's that can be linked.
 func (d *Daemon) findLinkable(name string) (channels.Linker, error) {
 	if ch, ok := d.channels.linked[name]; ok {
 		return ch, nil
@@ -45,7 +44,6 @@ func errNotLinkable(name string, cfg *config.Config) error {
 	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)
 }
 
-// accounts show the channels to the page.
 type accounts struct {
 	*Daemon
 	*linking.Links

@@ -54,7 +54,6 @@ func (d *Daemon) progress(limit time.Duration) bool {
 	return !errors.Is(err, context.DeadlineExceeded)
 }
 
-// reloads reloads the configuration whenever asked, until ctx ends.
 func (d *Daemon) reloads(ctx context.Context) {
 	for {
 		select {
@@ -78,7 +77,6 @@ func (d *Daemon) reloadNow() {
 // reloadWithin is the limit for asking the other nodes to reload.
 const reloadWithin = 10 * time.Second
 
-// reloadOthers asks the other nodes to reload their configurations too.
 func (d *Daemon) reloadOthers(ctx context.Context) {
 	if d.peers == nil {
 		return

@@ -10,7 +10,6 @@ import (
 	"dragoman/internal/config"
 )
 
-// buildWhatsApp fails for every WhatsApp channel.
 func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (channels.Linker, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
 }

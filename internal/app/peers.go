@@ -15,15 +15,13 @@ import (
 const (
 	// liveMethod, followed by a channel's name, sends a message of its hub to the
 	// hubs of the other nodes.
-	liveMethod = "live:"
-	// reloadMethod reloads the configuration.
+	liveMethod   = "live:"
 	reloadMethod = "reload"
 	// loginsMethod returns all logins of the page; loginMethod reports a new one, or
 	// a logout.
 	loginsMethod = "page.logins"
 	loginMethod  = "page.login"
-	// askWithin is the limit for a call.
-	askWithin = 2 * time.Second
+	askWithin    = 2 * time.Second
 )
 
 // others sends messages of a channel's hub to those of the other nodes; nil if the
@@ -35,7 +33,6 @@ func (a *adapters) others(name string) func(context.Context, []byte) error {
 	return func(ctx context.Context, words []byte) error { return everybody(ctx, a.peers, liveMethod+name, words) }
 }
 
-// everybody calls a method of all other nodes.
 func everybody(ctx context.Context, p sessions.Peers, method string, args []byte) error {
 	_, err := p.Call(ctx, sessions.Peer{All: true}, method, args)
 	return err

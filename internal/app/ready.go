@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 )
 
-// sayReady prints the report and tells the service manager that the daemon serves.
 func (d *Daemon) sayReady() {
 	d.report()
 	notify("READY=1")

@@ -11,7 +11,6 @@ import (
 	"dragoman/internal/storage"
 )
 
-// watchAll gives the metrics what they read at each scrape.
 func (d *Daemon) watchAll() {
 	d.metrics.WatchQueues(d.store.Stats)
 	d.metrics.WatchChannels(d.gateway.ChannelsHere)

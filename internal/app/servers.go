@@ -133,7 +133,6 @@ func closeOnce(ln net.Listener) func() error {
 
 var started = time.Now()
 
-// info is the part of status about this process.
 func (d *Daemon) info() httpapi.Info {
 	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
 	i := httpapi.Info{
@@ -147,7 +146,6 @@ func (d *Daemon) info() httpapi.Info {
 	return i
 }
 
-// infoRunning adds the part about a running daemon.
 func (d *Daemon) infoRunning(i *httpapi.Info) {
 	turns, oldest := d.gateway.Running()
 	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()

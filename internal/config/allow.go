@@ -14,7 +14,6 @@ type identity struct {
 	what, want string
 }
 
-// fits makes an identity of an expression.
 func fits(form, what, want string) identity { return identity{lazily.Compile(form), what, want} }
 
 // identities are the forms of entries of allow for each type of channel. The first

@@ -33,7 +33,6 @@ type decoder struct {
 	literalSecret bool
 }
 
-// mark says where a value was written.
 type mark struct {
 	line int
 	// expanded: the value came from a variable or a file, so no message may
@@ -123,7 +122,6 @@ func shortForm(v reflect.Value) (main field) {
 	return main
 }
 
-// mapping decodes the keys of a struct.
 func (d *decoder) mapping(n *yaml.Node, path string, v reflect.Value) {
 	fields := fieldsOf(v)
 	d.keys(n, path, func(key, value *yaml.Node, at string) {
@@ -252,7 +250,6 @@ func (d *decoder) secret(line int, path string, v reflect.Value, f field, text s
 	}
 }
 
-// join adds a key to a path.
 func join(path, key string) string {
 	if path == "" {
 		return key

@@ -18,7 +18,6 @@ var (
 	wholeFile = lazily.Compile(`^\s*\$\{file:[^}]*\}\s*$`)
 )
 
-// missingError is a reference to a missing variable or file.
 type missingError struct{ error }
 
 // Unwrap returns the cause.

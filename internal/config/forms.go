@@ -50,7 +50,6 @@ var forms = map[string]func(text string) (what, want string){
 		"%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
 }
 
-// must makes a form of a predicate.
 func must(ok func(text string) bool, what, want string) func(string) (string, string) {
 	return func(text string) (string, string) {
 		if ok(text) {
@@ -60,7 +59,6 @@ func must(ok func(text string) bool, what, want string) func(string) (string, st
 	}
 }
 
-// like makes a form of a regular expression.
 func like(expression, what, want string) func(string) (string, string) {
 	return must(lazily.Compile(expression).Matches, what, want)
 }
@@ -71,7 +69,6 @@ func isFree(field string) bool {
 	return !slices.Contains([]string{"messages", "input", "model", "stream", "system", "instructions"}, field)
 }
 
-// flaw converts a *window.Flaw.
 func flaw(err error) (what, want string) {
 	if f := (*window.Flaw)(nil); errors.As(err, &f) {
 		return f.What, f.Want
@@ -89,7 +86,6 @@ func wholeSeconds(span string) bool {
 	return d%time.Second == 0
 }
 
-// network reads an address or a network.
 func network(s string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked(), nil
@@ -103,7 +99,6 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-// hostPort splits an address.
 func hostPort(s string) (host string, port int, ok bool) {
 	host, number, err := net.SplitHostPort(s)
 	n, bad := strconv.ParseUint(number, 10, 16)

@@ -21,7 +21,6 @@ func (b Body) MarshalYAML() (any, error) {
 	return plain, err
 }
 
-// table decodes names and values.
 func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 	all := reflect.MakeMap(v.Type())
 	d.keys(n, path, func(key, value *yaml.Node, _ string) {
@@ -40,7 +39,6 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 	}
 }
 
-// json decodes any value.
 func (d *decoder) json(n *yaml.Node, path string, v reflect.Value) {
 	plain, err := d.plainValue(n)
 	if err == nil {

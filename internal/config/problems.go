@@ -101,7 +101,6 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// oneOf lists the values to choose from.
 func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "write " + values[0]

@@ -88,7 +88,6 @@ var placeholder = lazily.Compile(`\{\{[a-z_]+\}\}|\{[a-z_]+\}`)
 
 var placeholders = []string{"{channel}", "{chat}", "{network}", "{nick}"}
 
-// fill replaces the placeholders of a prompt.
 func (ch Channel) fill(text, room, chat string) string {
 	return placeholder.Regexp().ReplaceAllStringFunc(text, func(p string) string {
 		switch p {

@@ -48,7 +48,6 @@ func (f field) words() []string {
 	return strings.Fields(tag)
 }
 
-// check checks a value by the tags of its setting.
 func (d *decoder) check(line int, path string, v reflect.Value, f field, text string) {
 	if text == "" && f.tag.Get("empty") == "ok" {
 		return
@@ -88,7 +87,6 @@ func (d *decoder) check(line int, path string, v reflect.Value, f field, text st
 	}
 }
 
-// rangeText writes the tag range in words.
 func rangeText(tag string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(tag, ",", ", or "), "..", " to ")
 }

@@ -48,10 +48,8 @@ func fieldsOf(v reflect.Value) (fields []field) {
 	return fields
 }
 
-// isSection reports whether a type has settings in it.
 func isSection(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != secretType }
 
-// setDefaults gives every setting in v its default.
 func setDefaults(v reflect.Value) {
 	for _, f := range fieldsOf(v) {
 		text, has := f.tag.Lookup("default")
@@ -165,7 +163,6 @@ func (v *validator) fill(path string, section, preset reflect.Value) {
 	}
 }
 
-// kindOf describes a type for people.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -178,7 +175,6 @@ func kindOf(t reflect.Type) string {
 	return kinds[t].name
 }
 
-// defaults is the configuration of an empty file.
 func defaults(o Options) *Config {
 	c := &Config{
 		StateDir: o.stateDir(), Channels: map[string]Channel{},

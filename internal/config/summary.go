@@ -105,7 +105,6 @@ type Prune struct {
 	window.Prune `yaml:",inline"`
 }
 
-// presetPrune is the section with the values of a preset.
 func presetPrune(name string) Prune {
 	p := window.PrunePresets[name]
 	p.Exempt = slices.Clone(p.Exempt)

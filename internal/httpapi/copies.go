@@ -34,7 +34,6 @@ type copyLine struct {
 // errCut: a copy ended without its last line.
 var errCut = errors.New("the copy was cut off")
 
-// dump writes the records of the requested conversations, or of the whole store.
 func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
 	var keys []channels.Key
 	if err := decode(r, &keys); err != nil {
@@ -59,7 +58,6 @@ func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, restored)
 }
 
-// copyWriter writes records and the last line of a copy.
 type copyWriter struct {
 	enc   *json.Encoder
 	out   *bufio.Writer

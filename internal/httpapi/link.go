@@ -12,7 +12,6 @@ import (
 
 const linkPath = "/v1/channels/link"
 
-// lineWithin bounds the writing of one line.
 const lineWithin = 10 * time.Second
 
 // Phones links channels to phones and unlinks them: see [channels.Linker].

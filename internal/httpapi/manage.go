@@ -140,7 +140,6 @@ type Numbers struct {
 	Top  []Listed            `json:"top"`  // by tokens
 }
 
-// numbersDays is how far back Numbers look, including today.
 const numbersDays = 7
 
 func (a *admin) numbers(ctx context.Context, _ done) (n Numbers, err error) {

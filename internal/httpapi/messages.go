@@ -21,7 +21,6 @@ type Bounds struct {
 	Before string `json:"before,omitempty"`
 }
 
-// messagesRequest asks for the messages of a conversation within bounds.
 type messagesRequest struct {
 	Key   channels.Key `json:"key"`
 	Limit int          `json:"limit,omitempty"`

@@ -59,7 +59,6 @@ type health struct {
 	err     error
 }
 
-// report is the body of both probes.
 type report struct {
 	Status   string                     `json:"status"`
 	Reason   string                     `json:"reason,omitempty"`

@@ -82,7 +82,6 @@ func keyed[A any](do func(ctx context.Context, k channels.Key) (A, error)) http.
 	})
 }
 
-// requireKey refuses a request that names no conversation.
 func requireKey(k channels.Key) error {
 	if k.IsZero() {
 		return &Refusal{"name a conversation by its key, like telegram:123456"}

@@ -81,7 +81,6 @@ func isTag(s string) bool {
 		!strings.ContainsAny(s[:1], "+-") && !strings.ContainsFunc(s, foreign)
 }
 
-// check validates c by itself.
 func (c Change) check() error {
 	for _, tag := range slices.Concat(c.Tag, c.Untag) {
 		if !isTag(tag) {

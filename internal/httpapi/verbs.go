@@ -38,7 +38,6 @@ func (a *admin) status(ctx context.Context, _ done) (Status, error) {
 // maxTitle is the longest title, in bytes: lists have no room for more.
 const maxTitle = 200
 
-// renameRequest gives a conversation a title.
 type renameRequest struct {
 	Key   channels.Key `json:"key"`
 	Title string       `json:"title"`
@@ -55,7 +54,6 @@ func (a *admin) rename(ctx context.Context, r renameRequest) error {
 	return a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, r.Key, title) }, r.Key)
 }
 
-// listRequest asks for the first items of a list.
 type listRequest struct {
 	Limit int `json:"limit,omitempty"`
 }
@@ -116,7 +114,6 @@ func (a *admin) approve(ctx context.Context, code string) (sessions.Pairing, err
 	return a.Approve(ctx, code, a.Now())
 }
 
-// unpairRequest names a person who was let in on a channel.
 type unpairRequest struct {
 	Channel string `json:"channel"`
 	Person  string `json:"person"`

@@ -27,7 +27,6 @@ type backend interface {
 	unlink(names ...string) (gone []string, err error)
 	// drop removes a folder with all of its files. A missing one is no error.
 	drop(folder string) error
-	// used returns the size of all files together.
 	used() (int64, error)
 	// collect removes unnamed files that crashes left.
 	collect() error
@@ -44,20 +43,17 @@ type draft interface {
 	discard()
 }
 
-// content is an open file.
 type content interface {
 	io.ReadCloser
 	io.ReaderAt
 }
 
-// entry is a file of a folder.
 type entry struct {
 	name string // within the folder
 	size int64
 	at   time.Time // when it was written
 }
 
-// put stores the content of from under a name.
 func put(to backend, name string, from io.Reader, at time.Time) error {
 	d, err := to.create()
 	if err != nil {

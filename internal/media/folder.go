@@ -64,7 +64,6 @@ func (s folder) collect() error {
 
 func (s folder) close() error { return s.root.Close() }
 
-// tempFile is a draft in tempDir.
 type tempFile struct {
 	*os.File
 	s    folder

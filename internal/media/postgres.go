@@ -111,7 +111,6 @@ func OpenPostgres(ctx context.Context, db *sql.DB, bucket *Bucket, intoBucket bo
 
 func (s postgres) close() error { return s.db.Close() }
 
-// transact runs f in a transaction.
 func (s postgres) transact(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -131,7 +130,6 @@ func (s postgres) update(f func(context.Context, *sql.Tx) error) error {
 	return s.transact(ctx, f)
 }
 
-// queryRow reads one row.
 func (s postgres) queryRow(to []any, query string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
@@ -142,7 +140,6 @@ func (s postgres) queryRow(to []any, query string, args ...any) error {
 	return err
 }
 
-// column reads one text of each row.
 func column(ctx context.Context, db interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }, query string, args ...any,
@@ -273,7 +270,6 @@ func (s postgres) open(name string) (content, int64, error) {
 	return f, size, nil
 }
 
-// opened is an open blob.
 type opened struct {
 	*bufio.Reader
 	at blobStore

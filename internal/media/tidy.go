@@ -53,7 +53,6 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 	return removed, errors.Join(errs...)
 }
 
-// tidy is Tidy of one folder.
 func (s *Store) tidy(ctx context.Context, folder string, before time.Time, all Transcripts) (removed int, err error) {
 	k, ok := keyOf(folder)
 	if !ok && folder != uploadDir {

@@ -48,7 +48,6 @@ func (s *Store) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
 	return f, size, nil
 }
 
-// isUpload reports whether ref is one of Put's.
 func isUpload(ref string) bool {
 	name, found := strings.CutPrefix(ref, uploadMark)
 	return found && len(name) >= 26 && alphanumeric(name)
@@ -56,7 +55,6 @@ func isUpload(ref string) bool {
 
 func uploadFile(ref string) string { return uploadDir + "/" + strings.TrimPrefix(ref, uploadMark) }
 
-// claimUpload moves an upload to its conversation.
 func (s *Store) claimUpload(a channels.Attachment, ref, file string) channels.Attachment {
 	err := s.files.rename(uploadFile(ref), file)
 	size, looked := s.size(file)
