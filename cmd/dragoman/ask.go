@@ -49,7 +49,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		id = rand.Text()
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		got, err := a.Ask(ctx, to, id, text, k.Wait)
+		got, err := httpapi.PutQuestion.Call(ctx, a, httpapi.Question{Key: to, ID: id, Text: text, Wait: k.Wait.String()})
 		switch {
 		case errors.Is(err, httpapi.ErrNoDaemon):
 			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))

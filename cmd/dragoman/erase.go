@@ -28,7 +28,7 @@ These are kept: what the model and other people said in shared chats, the memory
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		plan, err := a.PlanErase(ctx, k.Target, k.Conversation)
+		plan, err := httpapi.PlanErase.Call(ctx, a, httpapi.Target{Name: k.Target, OnlyConversation: k.Conversation})
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		if err := e.confirm(k.Yes, "Erase this for good? It cannot be undone."); err != nil {
 			return err
 		}
-		got, err := a.Erase(ctx, plan.Erasure)
+		got, err := httpapi.Erase.Call(ctx, a, plan.Erasure)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return &usageError{fmt.Sprintf("Dragoman has nothing of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list"))}
 		}

@@ -19,7 +19,7 @@ type sessionsFactsCmd struct {
 func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 	if k.Forget != 0 {
 		return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-			err := a.Forget(ctx, k.Target, k.Forget)
+			err := httpapi.Forget.Call(ctx, a, httpapi.Fact{Target: k.Target, ID: k.Forget})
 			if errors.Is(err, sessions.ErrNotFound) {
 				return &usageError{fmt.Sprintf("there is no fact number %d about %s; %s lists all of them", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
 			}
@@ -29,10 +29,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return err
 		})
 	}
-	known := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Remembered, error) {
-		return a.Facts(ctx, k.Target)
-	}
-	return list(e, c, k.JSON, known, func(facts []httpapi.Remembered) {
+	return list(e, c, k.JSON, httpapi.ListFacts, k.Target, func(facts []httpapi.Remembered) {
 		if len(facts) == 0 {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 		}

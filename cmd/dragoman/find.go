@@ -47,8 +47,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	find := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Listed, error) { return a.Find(ctx, q) }
-	return list(e, c, k.JSON, find, func(all []httpapi.Listed) {
+	return list(e, c, k.JSON, httpapi.Find, q, func(all []httpapi.Listed) {
 		if len(all) == 0 {
 			e.say("%s", e.nothingListed(q))
 			return
@@ -92,7 +91,7 @@ type sessionsGenerationsCmd struct {
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		all, err := a.Generations(ctx, key)
+		all, err := httpapi.ListGenerations.Call(ctx, a, key)
 		switch {
 		case err != nil:
 			return err

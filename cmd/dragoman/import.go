@@ -73,7 +73,7 @@ var errTaken = errors.New("something is there")
 // taken reports whether the store has a conversation under key, or the queues of a
 // deleted one. An import merges with neither.
 func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, error) {
-	_, err := a.Conversation(ctx, key)
+	_, err := httpapi.ReadConversation.Call(ctx, a, key)
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err == nil, err
 	}

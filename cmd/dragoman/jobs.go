@@ -20,7 +20,7 @@ type jobsListCmd struct {
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, (*httpapi.Client).Jobs, func(jobs []httpapi.Job) {
+	return list(e, c, k.JSON, httpapi.ListJobs, httpapi.None{}, func(jobs []httpapi.Job) {
 		if len(jobs) == 0 {
 			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
 			return
@@ -47,10 +47,7 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	past := func(a *httpapi.Client, ctx context.Context) ([]sessions.Occurrence, error) {
-		return a.Occurrences(ctx, k.Name, k.Limit)
-	}
-	return list(e, c, k.JSON, past, func(all []sessions.Occurrence) {
+	return list(e, c, k.JSON, httpapi.ListOccurrences, httpapi.JobLimited{Job: k.Name, Limit: k.Limit}, func(all []sessions.Occurrence) {
 		if len(all) == 0 {
 			e.say("Nothing was due yet.")
 			return
@@ -76,7 +73,7 @@ type jobsRunCmd struct {
 
 func (k *jobsRunCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := a.RunJob(ctx, k.Name)
+		err := httpapi.RunJob.Call(ctx, a, k.Name)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("there is no job %s; %s shows all", oneLine(k.Name), e.command("jobs list"))
 		}

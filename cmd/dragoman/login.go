@@ -164,7 +164,7 @@ type logoutCmd struct {
 // Run unlinks the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		removed, err := a.Unlink(ctx, k.Channel)
+		got, err := httpapi.Unlink.Call(ctx, a, k.Channel)
 		switch {
 		case ctx.Err() != nil:
 			return context.Canceled
@@ -172,7 +172,7 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 			return e.inPlainWords(err, k.Channel)
 		}
 		e.say("%s is no longer linked to a phone. To link it again: %s", oneLine(k.Channel), e.command("login", k.Channel))
-		if !removed {
+		if !got.Told {
 			e.say("WhatsApp could not be reached, so remove the device on the phone too: Settings, Linked devices.")
 		}
 		return nil

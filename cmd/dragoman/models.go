@@ -16,7 +16,7 @@ func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name stri
 		return // the setting is stored, and the daemon will report the configuration's error
 	}
 	running := ""
-	if s, err := a.Status(ctx); err == nil && s.Running {
+	if s, err := httpapi.ReadStatus.Call(ctx, a, httpapi.None{}); err == nil && s.Running {
 		running = s.Model
 	}
 	known := slices.ContainsFunc(cfg.Model.Others, func(o config.Other) bool { return o.Name == name })

@@ -17,7 +17,7 @@ func (*nodesCmd) Help() string {
 }
 
 func (k *nodesCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, (*httpapi.Client).Nodes, func(all httpapi.Nodes) {
+	return list(e, c, k.JSON, httpapi.ListNodes, httpapi.None{}, func(all httpapi.Nodes) {
 		switch {
 		case !all.Shared:
 			e.say("There is one node, because the store is of type %s. Several nodes share a store of type postgres; docs/scale.md says how.", all.Store)

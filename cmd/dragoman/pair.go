@@ -20,7 +20,7 @@ type pairListCmd struct {
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, (*httpapi.Client).Pairings, func(all []sessions.Pairing) {
+	return list(e, c, k.JSON, httpapi.ListPairings, httpapi.None{}, func(all []sessions.Pairing) {
 		if len(all) == 0 {
 			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
 			return
@@ -43,7 +43,7 @@ type pairApproveCmd struct {
 
 func (k *pairApproveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		p, err := a.ApprovePairing(ctx, k.Code)
+		p, err := httpapi.ApprovePairing.Call(ctx, a, k.Code)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
 		}
@@ -66,7 +66,7 @@ type pairRemoveCmd struct {
 
 func (k *pairRemoveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := a.Unpair(ctx, k.Channel, k.Person)
+		err := httpapi.Unpair.Call(ctx, a, httpapi.Paired{Channel: k.Channel, Person: k.Person})
 		if errors.Is(err, sessions.ErrNotFound) {
 			return plainErrorf(nil, "%s is not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
 		}

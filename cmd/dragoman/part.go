@@ -27,7 +27,7 @@ func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpap
 		if most > 0 {
 			size = min(size, most-n)
 		}
-		page, err := a.Part(ctx, key, b, size)
+		page, err := httpapi.ReadMessages.Call(ctx, a, httpapi.Part{Key: key, Limit: size, Bounds: b})
 		if err != nil {
 			return nil, err
 		}
@@ -52,16 +52,15 @@ const theEnd = "9223372036854775807"
 // count sets how many messages come before and after the shown ones. The numbers
 // of messages have no gaps.
 func (s *view) count(ctx context.Context, a *httpapi.Client, b httpapi.Bounds) error {
-	oldest, err := a.Messages(ctx, s.head.Key, 0, 1)
-	if err != nil || len(oldest) == 0 || len(s.generations) == 0 {
-		return err
+	if len(s.generations) == 0 {
+		return nil
 	}
-	first, last := oldest[0].Seq, s.generations[len(s.generations)-1].LastSeq
+	first, last := s.generations[0].FirstSeq, s.generations[len(s.generations)-1].LastSeq
 	from, to := last+1, last // of what is shown
 	if n := len(s.kept); n > 0 {
 		from, to = s.kept[0].Seq, s.kept[n-1].Seq
 	} else if b.Before != "" {
-		before, err := a.Part(ctx, s.head.Key, httpapi.Bounds{Before: b.Before}, 1)
+		before, err := httpapi.ReadMessages.Call(ctx, a, httpapi.Part{Key: s.head.Key, Limit: 1, Bounds: httpapi.Bounds{Before: b.Before}})
 		if err != nil {
 			return err
 		}

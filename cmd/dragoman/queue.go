@@ -26,10 +26,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	some := func(a *httpapi.Client, ctx context.Context) ([]sessions.QueueItem, error) {
-		return a.Queue(ctx, k.Limit)
-	}
-	return list(e, c, k.JSON, some, func(items []sessions.QueueItem) {
+	return list(e, c, k.JSON, httpapi.ListQueue, httpapi.Limited{Limit: k.Limit}, func(items []sessions.QueueItem) {
 		if len(items) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return
@@ -51,18 +48,14 @@ type queueShowCmd struct {
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {
-	one := func(a *httpapi.Client, ctx context.Context) (sessions.QueueItem, error) {
-		i, err := a.QueueItem(ctx, k.ID)
-		return i, e.queueError(k.ID, err)
-	}
-	return list(e, c, k.JSON, one, func(i sessions.QueueItem) {
+	return e.queueError(k.ID, list(e, c, k.JSON, httpapi.ShowQueue, k.ID, func(i sessions.QueueItem) {
 		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
 			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
 		if i.Error != "" {
 			e.say("why      %s", oneLine(i.Error))
 		}
 		e.say("\n%s", sessions.Printable(i.Text))
-	})
+	}))
 }
 
 type queueRetryCmd struct {
@@ -71,7 +64,7 @@ type queueRetryCmd struct {
 
 func (k *queueRetryCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		return e.forEach(k.ID, "will be tried again now", func(id string) error { return a.RetryQueue(ctx, id) })
+		return e.forEach(k.ID, "will be tried again now", func(id string) error { return httpapi.RetryQueue.Call(ctx, a, id) })
 	})
 }
 
@@ -85,7 +78,7 @@ func (k *queueDropCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		return e.forEach(k.ID, "was given up", func(id string) error { return a.DropQueue(ctx, id) })
+		return e.forEach(k.ID, "was given up", func(id string) error { return httpapi.DropQueue.Call(ctx, a, id) })
 	})
 }
 

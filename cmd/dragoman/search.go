@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"regexp"
 	"strings"
 
@@ -53,8 +52,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	hits := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Hit, error) { return a.SearchAll(ctx, search) }
-	return list(e, c, k.JSON, hits, func(found []httpapi.Hit) {
+	return list(e, c, k.JSON, httpapi.SearchAll, search, func(found []httpapi.Hit) {
 		if len(found) == 0 {
 			e.say("%s", nothingFound(search))
 			return

@@ -99,10 +99,10 @@ func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client
 	return verb(ctx, client)
 }
 
-// list runs a verb that gets a value and prints it, as JSON or as text.
-func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.Context) (T, error), text func(T)) error {
+// list prints the answer to a verb, as JSON or as text.
+func list[Q, T any](e *env, c *cli, asJSON bool, verb httpapi.Verb[Q, T], args Q, text func(T)) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		got, err := get(a, ctx)
+		got, err := verb.Call(ctx, a, args)
 		switch {
 		case err != nil:
 			return err

@@ -71,7 +71,7 @@ type sessionsRenameCmd struct {
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 	title := strings.Join(k.Title, " ")
 	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		if err := a.Rename(ctx, key, title); err != nil {
+		if err := httpapi.Rename.Call(ctx, a, httpapi.Title{Key: key, Title: title}); err != nil {
 			return err
 		}
 		if strings.TrimSpace(title) == "" {
@@ -93,7 +93,7 @@ func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
 		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all messages of %s for good?", key)); err != nil {
 			return err
 		}
-		if err := a.Delete(ctx, key); err != nil {
+		if err := httpapi.Delete.Call(ctx, a, key); err != nil {
 			return err
 		}
 		e.say("%s was deleted.", key)

@@ -56,7 +56,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	}
 	change.Key = key
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		now, err := a.Configure(ctx, change)
+		now, err := httpapi.Configure.Call(ctx, a, change)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("%w; to set something before its first message, use sessions set or tag with --new", e.noConversation(key))
 		}
@@ -70,7 +70,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		if settingsLines(now, 0) != "" {
 			return nil
 		}
-		head, err := a.Conversation(ctx, key)
+		head, err := httpapi.ReadConversation.Call(ctx, a, key)
 		if err == nil && head.Messages == 0 && head.Generation == "" {
 			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
@@ -159,13 +159,13 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 		return &usageError{fmt.Sprintf("%s and %s are on different channels; only conversations on the same channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
 	return e.withKey(c, k.From, func(ctx context.Context, a *httpapi.Client, from channels.Key) error {
-		if _, err := a.Conversation(ctx, from); err != nil {
+		if _, err := httpapi.ReadConversation.Call(ctx, a, from); err != nil {
 			return err
 		}
 		if err := e.confirm(k.Yes, fmt.Sprintf("Put all messages of %s before those of %s for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
 			return err
 		}
-		if err := a.Join(ctx, from, to); err != nil {
+		if err := httpapi.Join.Call(ctx, a, httpapi.Pair{From: from, To: to}); err != nil {
 			return err
 		}
 		e.say("%s is part of %s now.", from, to)

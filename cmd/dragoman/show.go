@@ -58,20 +58,20 @@ type view struct {
 // readShown reads the head of a conversation and its last messages within bounds,
 // or its first ones if b has an After. It reads all of them if most is 0.
 func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
-	if s.now, err = a.Running(ctx, key); err != nil { // first: a turn that ends meanwhile is in the transcript
+	if s.now, err = httpapi.ReadRunning.Call(ctx, a, key); err != nil { // first: a turn that ends meanwhile is in the transcript
 		return s, err
 	}
-	s.head, err = a.Conversation(ctx, key)
+	s.head, err = httpapi.ReadConversation.Call(ctx, a, key)
 	if errors.Is(err, sessions.ErrNotFound) && s.now.Turn != "" {
 		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
 	}
 	if err != nil {
 		return s, err
 	}
-	if s.generations, err = a.Generations(ctx, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+	if s.generations, err = httpapi.ListGenerations.Call(ctx, a, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return s, err
 	}
-	if s.summary, err = a.Summary(ctx, key); err != nil {
+	if s.summary, err = httpapi.ReadSummary.Call(ctx, a, key); err != nil {
 		return s, err
 	}
 	if s.kept, err = readPart(ctx, a, key, b, most); err != nil {

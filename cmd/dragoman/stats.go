@@ -26,18 +26,22 @@ type numbers struct {
 }
 
 func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
-	all := func(a *httpapi.Client, ctx context.Context) (numbers, error) {
-		got, err := a.Numbers(ctx)
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		got, err := httpapi.ReadNumbers.Call(ctx, a, httpapi.None{})
 		if err != nil {
-			return numbers{}, err
+			return err
 		}
 		cfg, err := e.loadWithoutSecrets(c.Config)
 		if err != nil {
-			return numbers{}, err
+			return err
 		}
-		return newNumbers(got, cfg), nil
-	}
-	return list(e, c, k.JSON, all, e.stats)
+		n := newNumbers(got, cfg)
+		if k.JSON {
+			return e.json(n)
+		}
+		e.stats(n)
+		return nil
+	})
 }
 
 func newNumbers(got httpapi.Numbers, cfg *config.Config) numbers {

@@ -24,7 +24,7 @@ func (*statusCmd) Help() string {
 // by then.
 func (k *statusCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		s, err := a.Status(ctx)
+		s, err := httpapi.ReadStatus.Call(ctx, a, httpapi.None{})
 		if err != nil {
 			return err
 		}

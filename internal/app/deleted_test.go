@@ -5,6 +5,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
 )
 
 // What is deleted is not on the page any more, and the room goes on.
@@ -18,7 +19,7 @@ func TestDeletedIsGoneFromThePage(t *testing.T) {
 			c := r.page("hall")
 			r.ask(c, "a secret")
 			r.until("the answer is sent", func() bool { items := r.feed(c); return len(items) == 2 && items[1].State == "sent" })
-			if err := r.admin.Delete(t.Context(), channels.MustKey("web:hall")); err != nil {
+			if err := httpapi.Delete.Call(t.Context(), r.admin, channels.MustKey("web:hall")); err != nil {
 				t.Fatal(err)
 			}
 			if items := r.feed(c); len(items) != 0 {

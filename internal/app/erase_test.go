@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/httpapi"
 )
 
 // An erasure that was cut off is finished by the next start, without a word
@@ -28,7 +29,7 @@ func TestAStartFinishesAnErasure(t *testing.T) {
 		_, err := os.Stat(p.state("erasing.json"))
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if _, err := r.admin.Conversation(t.Context(), channels.MustKey("web:hall")); err == nil {
+	if _, err := httpapi.ReadConversation.Call(t.Context(), r.admin, channels.MustKey("web:hall")); err == nil {
 		t.Error("the conversation is still there")
 	}
 }

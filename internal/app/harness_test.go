@@ -172,7 +172,7 @@ func (r *running) status() httpapi.Status {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), most)
 	defer cancel()
-	s, err := r.admin.Status(ctx)
+	s, err := httpapi.ReadStatus.Call(ctx, r.admin, httpapi.None{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestModelsOfChats(t *testing.T) {
 	asked("golang", "large")
 	asked("tea", "small")
 	own := "own"
-	if _, err := r.admin.Configure(t.Context(), httpapi.Change{Key: channels.MustKey("web:tea"), Model: &own}); err != nil {
+	if _, err := httpapi.Configure.Call(t.Context(), r.admin, httpapi.Change{Key: channels.MustKey("web:tea"), Model: &own}); err != nil {
 		t.Fatal(err)
 	}
 	asked("tea", "own")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 )
 
@@ -65,7 +66,7 @@ func TestLookingMakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if s, err := c.Status(t.Context()); err != nil || s.Running {
+	if s, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err != nil || s.Running {
 		t.Errorf("Status = %+v, %v; want one of no daemon", s, err)
 	}
 	if _, err := os.Lstat(p.state("")); !os.IsNotExist(err) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
 
@@ -32,7 +33,7 @@ func (r *running) reload(word string) {
 
 func (r *running) jobNames() string {
 	r.t.Helper()
-	list, err := r.admin.Jobs(r.t.Context())
+	list, err := httpapi.ListJobs.Call(r.t.Context(), r.admin, httpapi.None{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("status warns of %q, want what is new", warnings)
 	}
 	page := r.page("")
-	if err := r.admin.RunJob(t.Context(), "morning"); err != nil {
+	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
 		t.Errorf("RunJob = %v, want the new job to run", err)
 	}
 	r.until("the job's answer", func() bool { return len(r.feed(page)) == 3 })
@@ -101,7 +102,7 @@ func TestReload(t *testing.T) {
 	if warnings := strings.Join(r.status().Warnings, "; "); strings.Contains(warnings, shut) {
 		t.Errorf("status warns of %q, which is mended", warnings)
 	}
-	if err := r.admin.RunJob(t.Context(), "morning"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want that the job is gone", err)
 	}
 	if got := r.ask(r.page(""), "good evening"); got == "" {
@@ -132,7 +133,7 @@ func TestReloadWithoutTheChannel(t *testing.T) {
 		return api.FromBot(7)[said-1]
 	}
 	code := regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}").FindString(say("let me in"))
-	if _, err := r.admin.ApprovePairing(t.Context(), code); err != nil {
+	if _, err := httpapi.ApprovePairing.Call(t.Context(), r.admin, code); err != nil {
 		t.Fatalf("approve %q: %v", code, err)
 	}
 	said += 2 // that she may write, and the answer to what she wrote before
@@ -177,14 +178,14 @@ func TestReloadKeepsRunningJobs(t *testing.T) {
 	p := newPlace(t, "heartbeat:\n  jobs: [{name: morning, cron: \"0 8 * * *\", target: \"web:default\", prompt: 'say: good morning'}]")
 	r := p.run()
 	page := r.page("")
-	if err := r.admin.RunJob(t.Context(), "morning"); err != nil {
+	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		r.reload("reloaded")
 	}
 	r.until("the job's words", func() bool { return len(r.feed(page)) == 1 })
-	list, err := r.admin.Occurrences(t.Context(), "morning", 10)
+	list, err := httpapi.ListOccurrences.Call(t.Context(), r.admin, httpapi.JobLimited{Job: "morning", Limit: 10})
 	if err != nil || len(list) != 1 || list[0].Outcome != "ran" {
 		t.Errorf("occurrences = %+v, %v, want one that ran", list, err)
 	}

@@ -79,7 +79,7 @@ func TestScrapeMessagesAndModels(t *testing.T) {
 	r.ask(page, "hello")
 	r.ask(page, "/help")
 	for _, name := range []string{"cheap", "odd"} {
-		if _, err := r.admin.Configure(t.Context(), httpapi.Change{Key: channels.MustKey("web:default"), Model: &name}); err != nil {
+		if _, err := httpapi.Configure.Call(t.Context(), r.admin, httpapi.Change{Key: channels.MustKey("web:default"), Model: &name}); err != nil {
 			t.Fatal(err)
 		}
 		r.ask(page, "hello, "+name)

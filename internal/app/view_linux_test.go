@@ -48,10 +48,10 @@ func (p *place) read() (list []httpapi.Listed, found []httpapi.Hit, dump int) {
 		p.t.Fatal(err)
 	}
 	defer release()
-	if list, err = c.Find(p.t.Context(), sessions.Query{}); err != nil {
+	if list, err = httpapi.Find.Call(p.t.Context(), c, sessions.Query{}); err != nil {
 		p.t.Error(err)
 	}
-	if found, err = c.SearchAll(p.t.Context(), sessions.Search{Query: "morning", Limit: 10}); err != nil {
+	if found, err = httpapi.SearchAll.Call(p.t.Context(), c, sessions.Search{Query: "morning", Limit: 10}); err != nil {
 		p.t.Error(err)
 	}
 	if err := c.Dump(p.t.Context(), nil, func(sessions.Record) error { dump++; return nil }); err != nil {

@@ -94,7 +94,7 @@ func (h *house) join(i int) *daemon {
 	testkit.Eventually(h.t, "the node", func() bool {
 		admin := httpapi.Dial(filepath.Join(dir, "dragoman.sock"))
 		defer admin.Close()
-		_, err := admin.Status(h.t.Context())
+		_, err := httpapi.ReadStatus.Call(h.t.Context(), admin, httpapi.None{})
 		return err == nil
 	})
 	return d

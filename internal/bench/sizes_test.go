@@ -159,7 +159,7 @@ func memoryOf(t *testing.T, bin, config, socket string, env []string, connected 
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if s, err := c.Status(ctx); err == nil && s.Running && (!connected || s.Channels["whatsapp"].State == channels.StateConnected) {
+		if s, err := httpapi.ReadStatus.Call(ctx, c, httpapi.None{}); err == nil && s.Running && (!connected || s.Channels["whatsapp"].State == channels.StateConnected) {
 			break
 		}
 		select {

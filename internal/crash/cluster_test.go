@@ -207,7 +207,7 @@ func (c *cluster) settle() {
 func (c *cluster) between() bool {
 	admin := httpapi.Dial(filepath.Join(c.nodes[0].state, "dragoman.sock"))
 	defer admin.Close()
-	list, err := admin.Jobs(c.t.Context())
+	list, err := httpapi.ListJobs.Call(c.t.Context(), admin, httpapi.None{})
 	if err != nil || slices.ContainsFunc(list, func(j httpapi.Job) bool { return time.Until(j.Next) < 2*time.Second }) {
 		return false
 	}

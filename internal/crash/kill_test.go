@@ -116,7 +116,7 @@ func (c *campaign) settle() time.Duration {
 			return false
 		}
 		var err error
-		left, err = admin.Status(c.t.Context())
+		left, err = httpapi.ReadStatus.Call(c.t.Context(), admin, httpapi.None{})
 		return err == nil && left.Stats != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
 	})
 	took := time.Since(began)

@@ -101,7 +101,7 @@ func (n *node) ready() bool {
 func (n *node) status() (httpapi.Status, error) {
 	admin := httpapi.Dial(filepath.Join(n.state, "dragoman.sock"))
 	defer admin.Close()
-	return admin.Status(n.t.Context())
+	return httpapi.ReadStatus.Call(n.t.Context(), admin, httpapi.None{})
 }
 
 // leave ends the node for good, as an operator does.

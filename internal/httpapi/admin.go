@@ -122,47 +122,41 @@ func Admin(o AdminOptions) http.Handler {
 	}
 	a := &admin{o}
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]http.Handler{
-		"GET /v1/status":               verb(a.status),
-		"GET /v1/nodes":                verb(a.nodes),
-		"GET /v1/sessions":             verb(a.sessions),
-		"GET /v1/sessions/log":         verb(a.messages),
-		"POST /v1/sessions/rename":     verb(noAnswer(a.rename)),
-		"POST /v1/sessions/delete":     keyed(noAnswer(a.remove)),
-		"GET /v1/sessions/one":         keyed(o.Store.Conversation),
-		"GET /v1/sessions/running":     keyed(a.running),
-		"GET /v1/sessions/summary":     keyed(a.summary),
-		"GET /v1/sessions/generations": keyed(a.generations),
-		"GET /v1/sessions/numbers":     verb(a.numbers),
-		"POST /v1/sessions/configure":  verb(a.configure),
-		"POST /v1/sessions/join":       verb(noAnswer(a.join)),
-		"GET /v1/sessions/erase":       verb(a.planErase),
-		"GET /v1/facts":                verb(a.facts),
-		"POST /v1/facts/forget":        verb(noAnswer(a.forget)),
-		"GET /v1/search":               verb(a.searchAll),
-		"GET /v1/queue":                verb(a.queue),
-		"GET /v1/queue/item":           verb(o.Store.ShowQueue),
-		"POST /v1/queue/retry":         verb(noAnswer(o.Store.RetryQueue)),
-		"POST /v1/queue/drop":          verb(noAnswer(a.drop)),
-		"GET /v1/jobs":                 verb(a.jobs),
-		"GET /v1/jobs/log":             verb(a.occurrences),
-		"POST /v1/jobs/run":            verb(noAnswer(a.runJob)),
-		"GET /v1/pairings":             verb(a.pairings),
-		"POST /v1/pairings/add":        verb(a.approve),
-		"POST /v1/pairings/remove":     verb(noAnswer(a.unpair)),
-		"POST /v1/channels/unlink":     verb(a.unlink),
-	} {
-		mux.Handle(pattern, h)
-	}
-	all := http.NewServeMux()
-	all.Handle("/", http.MaxBytesHandler(mux, maxBody))
-	all.Handle("POST /v1/sessions/erase", http.MaxBytesHandler(verb(a.erase), maxErasure))
-	all.Handle("POST /v1/ask", Ask(o.Ask))
-	all.HandleFunc("POST "+linkPath, a.link)
-	all.HandleFunc("GET "+dumpPath, a.dump)
-	all.HandleFunc("POST "+restorePath, a.restore)
+	ReadStatus.serve(mux, a.status)
+	ListNodes.serve(mux, a.nodes)
+	Find.serve(mux, a.sessions)
+	ReadConversation.serve(mux, o.Store.Conversation)
+	ReadMessages.serve(mux, a.messages)
+	ReadRunning.serve(mux, a.running)
+	ReadSummary.serve(mux, a.summary)
+	ListGenerations.serve(mux, a.generations)
+	ReadNumbers.serve(mux, a.numbers)
+	SearchAll.serve(mux, a.searchAll)
+	Configure.serve(mux, a.configure)
+	Rename.serve(mux, a.rename)
+	Delete.serve(mux, a.remove)
+	Join.serve(mux, a.join)
+	PlanErase.serve(mux, a.planErase)
+	ListFacts.serve(mux, a.facts)
+	Forget.serve(mux, a.forget)
+	ListQueue.serve(mux, a.queue)
+	ShowQueue.serve(mux, o.Store.ShowQueue)
+	RetryQueue.serve(mux, o.Store.RetryQueue)
+	DropQueue.serve(mux, a.drop)
+	ListJobs.serve(mux, a.jobs)
+	ListOccurrences.serve(mux, a.occurrences)
+	RunJob.serve(mux, a.runJob)
+	ListPairings.serve(mux, a.pairings)
+	ApprovePairing.serve(mux, a.approve)
+	Unpair.serve(mux, a.unpair)
+	Unlink.serve(mux, a.unlink)
+	mux.Handle("POST "+Erase.path, http.MaxBytesHandler(answering(a.erase), maxErasure))
+	mux.Handle("POST "+PutQuestion.path, Ask(o.Ask))
+	mux.HandleFunc("POST "+linkPath, a.link)
+	mux.HandleFunc("GET "+dumpPath, a.dump)
+	mux.HandleFunc("POST "+restorePath, a.restore)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(formHeader, wireForm)
-		all.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 	})
 }

@@ -149,7 +149,7 @@ func TestVerbs(t *testing.T) {
 }
 
 func testStatus(t *testing.T, c *httpapi.Client) {
-	s, err := c.Status(t.Context())
+	s, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,47 +160,47 @@ func testStatus(t *testing.T, c *httpapi.Client) {
 
 func testSessions(t *testing.T, c *httpapi.Client) {
 	ctx, k := t.Context(), channels.MustKey("telegram:1")
-	all, err := c.Find(ctx, sessions.Query{Limit: 10})
+	all, err := httpapi.Find.Call(ctx, c, sessions.Query{Limit: 10})
 	if err != nil || len(all) != 1 || all[0].Key != k {
 		t.Fatalf("Sessions = %v, %v", all, err)
 	}
-	page, err := c.Messages(ctx, k, 0, 1)
+	page, err := httpapi.ReadMessages.Call(ctx, c, httpapi.Part{Key: k, Limit: 1, Bounds: httpapi.Bounds{After: "0"}})
 	if err != nil || len(page) != 1 || page[0].Content != "hello" {
 		t.Fatalf("Messages = %v, %v", page, err)
 	}
-	page, err = c.Messages(ctx, k, page[0].Seq, 10)
+	page, err = httpapi.ReadMessages.Call(ctx, c, httpapi.Part{Key: k, Limit: 10, Bounds: httpapi.Bounds{After: fmt.Sprint(page[0].Seq)}})
 	if err != nil || len(page) != 1 || page[0].Content != "hi" {
 		t.Fatalf("next Messages = %v, %v", page, err)
 	}
-	if found, err := c.SearchAll(ctx, sessions.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found) != 1 {
+	if found, err := httpapi.SearchAll.Call(ctx, c, sessions.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found) != 1 {
 		t.Errorf("Search = %v, %v", found, err)
 	}
-	if err := c.Rename(ctx, k, "  Täglich & \"mehr\" "); err != nil {
+	if err := httpapi.Rename.Call(ctx, c, httpapi.Title{Key: k, Title: "  Täglich & \"mehr\" "}); err != nil {
 		t.Fatal(err)
 	}
-	if all, _ := c.Find(ctx, sessions.Query{Limit: 10}); all[0].Title != `Täglich & "mehr"` {
+	if all, _ := httpapi.Find.Call(ctx, c, sessions.Query{Limit: 10}); all[0].Title != `Täglich & "mehr"` {
 		t.Errorf("Title = %q", all[0].Title)
 	}
-	if err := c.Rename(ctx, k, strings.Repeat("x", 201)); err == nil {
+	if err := httpapi.Rename.Call(ctx, c, httpapi.Title{Key: k, Title: strings.Repeat("x", 201)}); err == nil {
 		t.Error("an endless title was taken")
 	}
-	if err := c.Rename(ctx, k, strings.Repeat("x", 100_000)); err == nil {
+	if err := httpapi.Rename.Call(ctx, c, httpapi.Title{Key: k, Title: strings.Repeat("x", 100_000)}); err == nil {
 		t.Error("an endless body was taken")
 	}
-	if err := c.Delete(ctx, k); err != nil {
+	if err := httpapi.Delete.Call(ctx, c, k); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Delete(ctx, k); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.Delete.Call(ctx, c, k); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("second Delete = %v, want ErrNotFound", err)
 	}
-	if all, err := c.Find(ctx, sessions.Query{Limit: 10}); err != nil || all == nil || len(all) != 0 {
+	if all, err := httpapi.Find.Call(ctx, c, sessions.Query{Limit: 10}); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Sessions = %#v, %v, want an empty list", all, err)
 	}
 }
 
 func testQueue(t *testing.T, c *httpapi.Client) {
 	ctx := t.Context()
-	items, err := c.Queue(ctx, 100)
+	items, err := httpapi.ListQueue.Call(ctx, c, httpapi.Limited{Limit: 100})
 	if err != nil || len(items) != 3 {
 		t.Fatalf("Queue = %v, %v, want 3 items", items, err)
 	}
@@ -208,18 +208,18 @@ func testQueue(t *testing.T, c *httpapi.Client) {
 		if item.Text != "" {
 			t.Errorf("the list shows text: %+v", item)
 		}
-		shown, err := c.QueueItem(ctx, item.ID)
+		shown, err := httpapi.ShowQueue.Call(ctx, c, item.ID)
 		if err != nil || shown.ID != item.ID || shown.Text == "" {
 			t.Errorf("QueueItem(%s) = %+v, %v", item.ID, shown, err)
 		}
-		if err := c.DropQueue(ctx, item.ID); err != nil {
+		if err := httpapi.DropQueue.Call(ctx, c, item.ID); err != nil {
 			t.Errorf("DropQueue(%s) = %v", item.ID, err)
 		}
 	}
-	if err := c.RetryQueue(ctx, "out-999"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.RetryQueue.Call(ctx, c, "out-999"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RetryQueue = %v, want ErrNotFound", err)
 	}
-	if items, err := c.Queue(ctx, 100); err != nil || len(items) != 0 {
+	if items, err := httpapi.ListQueue.Call(ctx, c, httpapi.Limited{Limit: 100}); err != nil || len(items) != 0 {
 		t.Errorf("Queue = %v, %v, want nothing", items, err)
 	}
 }
@@ -227,41 +227,41 @@ func testQueue(t *testing.T, c *httpapi.Client) {
 func testJobs(t *testing.T, c *httpapi.Client, jobs *scheduler) {
 	ctx := t.Context()
 	jobs.ran = nil
-	got, err := c.Jobs(ctx)
+	got, err := httpapi.ListJobs.Call(ctx, c, httpapi.None{})
 	if err != nil || len(got) != 1 || got[0].Name != "morning" || !got[0].Next.Equal(began) {
 		t.Fatalf("Jobs = %+v, %v", got, err)
 	}
-	if err := c.RunJob(ctx, "morning"); err != nil {
+	if err := httpapi.RunJob.Call(ctx, c, "morning"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RunJob(ctx, "evening"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.RunJob.Call(ctx, c, "evening"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want ErrNotFound", err)
 	}
 	if diff := cmp.Diff([]string{"morning"}, jobs.ran); diff != "" {
 		t.Error(diff)
 	}
-	if log, err := c.Occurrences(ctx, "", 10); err != nil || log == nil {
+	if log, err := httpapi.ListOccurrences.Call(ctx, c, httpapi.JobLimited{Job: "", Limit: 10}); err != nil || log == nil {
 		t.Errorf("Occurrences = %#v, %v", log, err)
 	}
 }
 
 func testPairings(t *testing.T, c *httpapi.Client) {
 	ctx := t.Context()
-	if _, err := c.ApprovePairing(ctx, "nope"); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := httpapi.ApprovePairing.Call(ctx, c, "nope"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("ApprovePairing = %v, want ErrNotFound", err)
 	}
-	p, err := c.ApprovePairing(ctx, "aaaabbbb")
+	p, err := httpapi.ApprovePairing.Call(ctx, c, "aaaabbbb")
 	if err != nil || p.PersonID != "7" {
 		t.Fatalf("ApprovePairing = %+v, %v", p, err)
 	}
-	list, err := c.Pairings(ctx)
+	list, err := httpapi.ListPairings.Call(ctx, c, httpapi.None{})
 	if err != nil || len(list) != 1 || list[0].Approved.IsZero() {
 		t.Fatalf("Pairings = %+v, %v", list, err)
 	}
-	if err := c.Unpair(ctx, "telegram", "7"); err != nil {
+	if err := httpapi.Unpair.Call(ctx, c, httpapi.Paired{Channel: "telegram", Person: "7"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Unpair(ctx, "telegram", "7"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.Unpair.Call(ctx, c, httpapi.Paired{Channel: "telegram", Person: "7"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("second Unpair = %v, want ErrNotFound", err)
 	}
 }
@@ -329,10 +329,10 @@ func TestDaemonOfAnotherVersion(t *testing.T) {
 	stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	defer stop()
 	c := httpapi.Dial(path)
-	if _, err := c.Status(t.Context()); err != nil {
+	if _, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err != nil {
 		t.Errorf("Status = %v", err)
 	}
-	if _, err := c.SearchAll(t.Context(), sessions.Search{Query: "tea"}); err == nil || !strings.Contains(httpapi.Plain(err), "another version") {
+	if _, err := httpapi.SearchAll.Call(t.Context(), c, sessions.Search{Query: "tea"}); err == nil || !strings.Contains(httpapi.Plain(err), "another version") {
 		t.Errorf("SearchAll = %v, want to be told of another version", err)
 	}
 }
@@ -376,7 +376,7 @@ func TestStatusOfABrokenStore(t *testing.T) {
 	o := optionsOf(filled(t))
 	o.Store.Health, o.Info = broken{}, func() httpapi.Info { return httpapi.Info{Version: "v1"} }
 	c := httpapi.InProcess(httpapi.Admin(o))
-	s, err := c.Status(t.Context())
+	s, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{})
 	if err != nil || s.Version != "v1" || !strings.Contains(s.Problem, "disk is full") {
 		t.Errorf("Status = %+v, %v", s, err)
 	}
@@ -401,14 +401,14 @@ func TestSocketIsPrivateAndReplaced(t *testing.T) {
 	}
 	c := httpapi.Dial(path)
 	defer c.Close()
-	if _, err := c.Status(t.Context()); err == nil {
+	if _, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err == nil {
 		t.Fatal("a dead socket answers")
 	}
 	stop := serve(t, path, h)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
 	}
-	if _, err := c.Status(t.Context()); err != nil {
+	if _, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err != nil {
 		t.Error(err)
 	}
 	stop()
@@ -435,7 +435,7 @@ func TestForeignAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := httpapi.InProcess(h)
-			if _, err := c.Status(t.Context()); err == nil {
+			if _, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err == nil {
 				t.Error("Status = nil, want an error")
 			}
 		})

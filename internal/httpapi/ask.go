@@ -31,8 +31,8 @@ type Asked struct {
 	Answer string       `json:"answer"`
 }
 
-// question is the body of a request. Without an id it gets one.
-type question struct {
+// Question is a request for an answer. Without an id it gets one.
+type Question struct {
 	Key  channels.Key `json:"key"`
 	ID   string       `json:"id,omitempty"`
 	Text string       `json:"text"`
@@ -52,7 +52,7 @@ var askID = lazily.Compile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Ask answers POST {"key", "text", "id", "wait"} with an [Asked].
 func Ask(ask Asker) http.Handler {
-	return http.MaxBytesHandler(verb(func(ctx context.Context, q question) (a Asked, err error) {
+	return http.MaxBytesHandler(answering(func(ctx context.Context, q Question) (a Asked, err error) {
 		if ask == nil {
 			return a, ErrNoDaemon
 		}
@@ -79,10 +79,4 @@ func Ask(ask Asker) http.Handler {
 		}
 		return Asked{Key: q.Key, ID: q.ID, Answer: answer}, err
 	}), maxQuestion)
-}
-
-// Ask asks a question in k and waits for the answer. Errors: ErrNoDaemon,
-// context.DeadlineExceeded.
-func (c *Client) Ask(ctx context.Context, k channels.Key, id, text string, wait time.Duration) (Asked, error) {
-	return post[Asked](ctx, c, "/v1/ask", question{Key: k, ID: id, Text: text, Wait: wait.String()})
 }

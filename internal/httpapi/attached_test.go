@@ -53,18 +53,18 @@ func TestAttachedIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	clients(t, func() httpapi.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *httpapi.Client) {
-		all, err := c.Messages(t.Context(), k, 0, 9)
+		all, err := httpapi.ReadMessages.Call(t.Context(), c, httpapi.Part{Key: k, Limit: 9, Bounds: httpapi.Bounds{After: "0"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, in := range []channels.Key{k, {}} {
-			found, err := c.SearchAll(t.Context(), sessions.Search{Key: in, Query: "sealed", Limit: 9})
+			found, err := httpapi.SearchAll.Call(t.Context(), c, sessions.Search{Key: in, Query: "sealed", Limit: 9})
 			if err != nil || len(found) != 1 {
 				t.Fatalf("SearchAll = %+v, %v, want one message", found, err)
 			}
 			all = append(all, found[0].Message)
 		}
-		now, err := c.Running(t.Context(), k)
+		now, err := httpapi.ReadRunning.Call(t.Context(), c, k)
 		if err != nil || len(now.Messages) != 2 {
 			t.Fatalf("Running = %+v, %v, want the question and a step", now, err)
 		}

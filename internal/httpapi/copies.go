@@ -115,7 +115,7 @@ func (c *copyReader) next() (sessions.Record, error) {
 
 // Dump is the Dump of engine.Store.
 func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	resp, err := send(ctx, c.copies, http.MethodGet, dumpPath, keys)
+	resp, err := c.send(ctx, 0, get, dumpPath, keys)
 	if err != nil {
 		return err
 	}
@@ -142,26 +142,23 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 	var failed error // of next; the daemon only reports a failure of the copy
 	sender.Go(func() {
 		out := newCopyWriter(to)
-		for {
-			rec, err := next()
-			if err == nil {
+		var err error
+		for err == nil {
+			var rec sessions.Record
+			if rec, err = next(); err == nil {
 				err = out.put(rec)
 			}
-			if err == nil {
-				continue
-			}
-			if err == io.EOF {
-				err = nil
-			} else if !errors.Is(err, io.ErrClosedPipe) {
-				failed = err
-			}
-			out.finish(err)
-			_ = to.Close()
-			return
 		}
+		if err == io.EOF {
+			err = nil
+		} else if !errors.Is(err, io.ErrClosedPipe) {
+			failed = err
+		}
+		out.finish(err)
+		_ = to.Close()
 	})
 	var restored sessions.Restored
-	resp, err := do(ctx, c.copies, http.MethodPost, restorePath, from)
+	resp, err := c.do(ctx, 0, post, restorePath, from)
 	if err == nil {
 		err = receive(ctx, resp, &restored)
 	}

@@ -51,16 +51,16 @@ func TestDropIsTold(t *testing.T) {
 	o.Events = func(e event.Event) { told = append(told, e) }
 	c := httpapi.InProcess(httpapi.Admin(o))
 	defer c.Close()
-	items, err := c.Queue(ctx, 10)
+	items, err := httpapi.ListQueue.Call(ctx, c, httpapi.Limited{Limit: 10})
 	if err != nil || len(items) != 3 {
 		t.Fatalf("Queue = %+v, %v, want 3", items, err)
 	}
 	var want []event.Event
 	for _, i := range items {
-		if err := c.DropQueue(ctx, i.ID); err != nil {
+		if err := httpapi.DropQueue.Call(ctx, c, i.ID); err != nil {
 			t.Error(err)
 		}
-		if err := c.DropQueue(ctx, i.ID); !errors.Is(err, sessions.ErrConflict) {
+		if err := httpapi.DropQueue.Call(ctx, c, i.ID); !errors.Is(err, sessions.ErrConflict) {
 			t.Errorf("DropQueue(%s) again = %v, want ErrConflict", i.ID, err)
 		}
 		if i.Error == "away" {

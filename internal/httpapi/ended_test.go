@@ -23,12 +23,12 @@ func TestDaemonEnds(t *testing.T) {
 		err  error
 		want string
 	}{
-		"status":    {second(c.Status(ctx)), "nothing was changed, so run the command again"},
+		"status":    {second(httpapi.ReadStatus.Call(ctx, c, httpapi.None{})), "nothing was changed, so run the command again"},
 		"export":    {c.Dump(ctx, nil, nil), "nothing was changed, so run the command again"},
-		"rename":    {c.Rename(ctx, k, "x"), "it may or may not be done; run the same command again"},
-		"configure": {second(c.Configure(ctx, httpapi.Change{Key: k})), "it may or may not be done; run the same command again"},
-		"job":       {c.RunJob(ctx, "x"), "or it may run twice"},
-		"erase":     {second(c.Erase(ctx, sessions.Erasure{})), "to erase what is left"},
+		"rename":    {httpapi.Rename.Call(ctx, c, httpapi.Title{Key: k, Title: "x"}), "it may or may not be done; run the same command again"},
+		"configure": {second(httpapi.Configure.Call(ctx, c, httpapi.Change{Key: k})), "it may or may not be done; run the same command again"},
+		"job":       {httpapi.RunJob.Call(ctx, c, "x"), "or it may run twice"},
+		"erase":     {second(httpapi.Erase.Call(ctx, c, sessions.Erasure{})), "to erase what is left"},
 	} {
 		var ended *httpapi.EndedError
 		if got := httpapi.Plain(tt.err); !errors.As(tt.err, &ended) || !strings.Contains(got, tt.want) || strings.Contains(got, "EOF") {
@@ -36,12 +36,12 @@ func TestDaemonEnds(t *testing.T) {
 		}
 	}
 	end()
-	if got := httpapi.Plain(c.RunJob(ctx, "x")); !strings.Contains(got, "nothing was done") {
+	if got := httpapi.Plain(httpapi.RunJob.Call(ctx, c, "x")); !strings.Contains(got, "nothing was done") {
 		t.Errorf("after the end: %q, want that nothing was done", got)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := c.RunJob(gone, "x"); !errors.Is(err, context.Canceled) {
+	if err := httpapi.RunJob.Call(gone, c, "x"); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that is over: %v", err)
 	}
 }

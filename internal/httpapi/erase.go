@@ -33,19 +33,19 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	return channels.Key{}, &Refusal{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
 }
 
-// eraseRequest asks what belongs to a conversation or a person. The target is a
-// key, "channel:id" of a person, or a name under which a person was paired.
-type eraseRequest struct {
-	Target           string `json:"target"`
+// Target is a conversation or a person: Name is a key, "channel:id" of a person, or a
+// name under which a person was paired.
+type Target struct {
+	Name             string `json:"target"`
 	OnlyConversation bool   `json:"only_conversation,omitempty"`
 }
 
-func (a *admin) planErase(ctx context.Context, e eraseRequest) (erasure.Plan, error) {
-	k, err := a.resolve(ctx, e.Target)
+func (a *admin) planErase(ctx context.Context, t Target) (erasure.Plan, error) {
+	k, err := a.resolve(ctx, t.Name)
 	if err != nil {
 		return erasure.Plan{}, err
 	}
-	return a.Eraser.Plan(ctx, k, e.OnlyConversation)
+	return a.Eraser.Plan(ctx, k, t.OnlyConversation)
 }
 
 func (a *admin) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {

@@ -23,21 +23,21 @@ func TestErase(t *testing.T) {
 		o.Eraser = erasure.New(erasure.Options{Store: s, Log: erasure.Log{Path: audit}, Now: now})
 		return o
 	}, func(t *testing.T, c *httpapi.Client) {
-		plan, err := c.PlanErase(t.Context(), "telegram:1", true)
+		plan, err := httpapi.PlanErase.Call(t.Context(), c, httpapi.Target{Name: "telegram:1", OnlyConversation: true})
 		if err != nil || len(plan.Conversations) != 1 || len(plan.Erasure.Senders) != 0 {
 			t.Errorf("PlanErase = %+v, %v", plan, err)
 		}
-		if got, err := c.Erase(t.Context(), plan.Erasure); err != nil || got.Conversations != 1 {
+		if got, err := httpapi.Erase.Call(t.Context(), c, plan.Erasure); err != nil || got.Conversations != 1 {
 			t.Errorf("Erase = %+v, %v", got, err)
 		}
-		if _, err := c.Conversation(t.Context(), channels.MustKey("telegram:1")); !errors.Is(err, sessions.ErrNotFound) {
+		if _, err := httpapi.ReadConversation.Call(t.Context(), c, channels.MustKey("telegram:1")); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("Conversation = %v, want that it is gone", err)
 		}
-		if _, err := c.Erase(t.Context(), plan.Erasure); !errors.Is(err, sessions.ErrNotFound) {
+		if _, err := httpapi.Erase.Call(t.Context(), c, plan.Erasure); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("Erase again = %v, want that there is nothing", err)
 		}
 		var remote *httpapi.RemoteError
-		if _, err := c.Erase(t.Context(), sessions.Erasure{}); !errors.As(err, &remote) || remote.Status != 400 {
+		if _, err := httpapi.Erase.Call(t.Context(), c, sessions.Erasure{}); !errors.As(err, &remote) || remote.Status != 400 {
 			t.Errorf("Erase of an empty plan = %v", err)
 		}
 		data, err := os.ReadFile(audit)
@@ -61,7 +61,7 @@ func TestStatusWarnsOfAnErasure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if status, err := c.Status(t.Context()); err != nil || len(status.Warnings) != want {
+		if status, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err != nil || len(status.Warnings) != want {
 			t.Errorf("cut off %v: Status warns of %q, %v", cut, status.Warnings, err)
 		}
 		_ = os.Remove(file)
@@ -83,14 +83,14 @@ func TestFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	facts, err := c.Facts(t.Context(), "whatsapp:+1")
+	facts, err := httpapi.ListFacts.Call(t.Context(), c, "whatsapp:+1")
 	if err != nil || len(facts) != 2 || facts[0].Scope != "chat:whatsapp:+1" || facts[1].Scope != "person:whatsapp:800@lid" {
 		t.Fatalf("Facts = %+v, %v", facts, err)
 	}
-	if err := c.Forget(t.Context(), "whatsapp:+1", facts[1].ID); err != nil {
+	if err := httpapi.Forget.Call(t.Context(), c, httpapi.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); err != nil {
 		t.Errorf("Forget = %v", err)
 	}
-	if err := c.Forget(t.Context(), "whatsapp:+1", facts[1].ID); !errors.Is(err, sessions.ErrNotFound) {
+	if err := httpapi.Forget.Call(t.Context(), c, httpapi.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Forget again = %v", err)
 	}
 }

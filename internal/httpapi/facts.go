@@ -37,17 +37,18 @@ func (a *admin) facts(ctx context.Context, target string) ([]Remembered, error) 
 	return all, nil
 }
 
-type forgetRequest struct {
+// Fact is a fact of a target, by its number.
+type Fact struct {
 	Target string `json:"target"`
-	Fact   int64  `json:"fact"`
+	ID     int64  `json:"fact"`
 }
 
-func (a *admin) forget(ctx context.Context, f forgetRequest) error {
+func (a *admin) forget(ctx context.Context, f Fact) error {
 	facts, err := a.facts(ctx, f.Target)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.Fact })
+	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.ID })
 	if i < 0 {
 		return fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)
 	}
@@ -55,15 +56,5 @@ func (a *admin) forget(ctx context.Context, f forgetRequest) error {
 	if err != nil {
 		return err
 	}
-	return a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, facts[i].Scope, f.Fact) }, k)
-}
-
-// Facts lists the facts of target: a key, a person, or a name.
-func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error) {
-	return fetch[[]Remembered](ctx, c.patient(), "/v1/facts", target)
-}
-
-// Forget removes one fact of target. Errors: sessions.ErrNotFound.
-func (c *Client) Forget(ctx context.Context, target string, fact int64) error {
-	return c.patient().tell(ctx, "/v1/facts/forget", forgetRequest{target, fact})
+	return a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, facts[i].Scope, f.ID) }, k)
 }

@@ -10,7 +10,7 @@ import (
 // same with and without a daemon. The client reads an answer while the handler
 // writes it. The handler's goroutine has ended when the answer's body is closed.
 func InProcess(h http.Handler) *Client {
-	return newClient(roundTrip(func(r *http.Request) (*http.Response, error) {
+	return &Client{roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.Body == nil {
 			r.Body = http.NoBody
 		}
@@ -26,7 +26,7 @@ func InProcess(h http.Handler) *Client {
 		return &http.Response{
 			StatusCode: w.code, Status: http.StatusText(w.code), Header: w.sent, Body: &answer{from, &handler}, Request: r,
 		}, nil
-	}))
+	})}
 }
 
 // recorder passes an answer on. Status and header are fixed at the first write.

@@ -61,19 +61,20 @@ func (a *admin) link(w http.ResponseWriter, r *http.Request) {
 	tell(end)
 }
 
-type unlinked struct {
+// Unlinked is the answer to Unlink. Told: the network knows.
+type Unlinked struct {
 	Told bool `json:"told"`
 }
 
-func (a *admin) unlink(ctx context.Context, name string) (unlinked, error) {
+func (a *admin) unlink(ctx context.Context, name string) (Unlinked, error) {
 	told, err := a.Phones.Unlink(ctx, name)
-	return unlinked{told}, err
+	return Unlinked{told}, err
 }
 
 // Link links a channel to a phone and shows what the person needs: QR codes, or
 // a code to type on the phone of that number.
 func (c *Client) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
-	resp, err := send(ctx, c.copies, http.MethodPost, linkPath, linkRequest{name, phone})
+	resp, err := c.send(ctx, 0, post, linkPath, linkRequest{name, phone})
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +83,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		var l linkLine
 		switch err := lines.Decode(&l); {
 		case err != nil:
-			return "", callError(ctx, http.MethodPost, linkPath, err)
+			return "", callError(ctx, post, linkPath, err)
 		case l.Failure != nil:
 			return "", remoteError(http.StatusConflict, *l.Failure)
 		case l.Account != "":
@@ -90,10 +91,4 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		}
 		show(l.Invitation)
 	}
-}
-
-// Unlink forgets the account that a channel is linked to. told: the network knows.
-func (c *Client) Unlink(ctx context.Context, name string) (told bool, err error) {
-	got, err := post[unlinked](ctx, c.patient(), "/v1/channels/unlink", name)
-	return got.Told, err
 }

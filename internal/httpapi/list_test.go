@@ -21,11 +21,11 @@ func TestPageSizes(t *testing.T) {
 	}
 	c := httpapi.InProcess(httpapi.Admin(optionsOf(s)))
 	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
-		if list, err := c.Find(t.Context(), sessions.Query{Limit: limit}); err != nil || len(list) != want {
+		if list, err := httpapi.Find.Call(t.Context(), c, sessions.Query{Limit: limit}); err != nil || len(list) != want {
 			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
 		}
 	}
-	all, err := c.Find(t.Context(), sessions.Query{Limit: sessions.MaxPage})
+	all, err := httpapi.Find.Call(t.Context(), c, sessions.Query{Limit: sessions.MaxPage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestPageSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rest, err := c.Find(t.Context(), sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
+	if rest, err := httpapi.Find.Call(t.Context(), c, sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
 		t.Errorf("the second page: %d conversations, %v", len(rest), err)
 	}
 }
@@ -54,7 +54,7 @@ func TestTitleOfWhatIsLeft(t *testing.T) {
 		}
 		c := httpapi.InProcess(httpapi.Admin(optionsOf(s)))
 		defer c.Close()
-		list, err := c.Find(t.Context(), sessions.Query{Limit: 1})
+		list, err := httpapi.Find.Call(t.Context(), c, sessions.Query{Limit: 1})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%v, %v", list, err)
 		}

@@ -142,7 +142,7 @@ type Numbers struct {
 
 const numbersDays = 7
 
-func (a *admin) numbers(ctx context.Context, _ done) (n Numbers, err error) {
+func (a *admin) numbers(ctx context.Context, _ None) (n Numbers, err error) {
 	today := a.Now().UTC().Truncate(24 * time.Hour)
 	from, to := today.AddDate(0, 0, 1-numbersDays), today.AddDate(0, 0, 1)
 	counted, err := a.Store.Days(ctx, from, to)
@@ -181,12 +181,13 @@ func (a *admin) remove(ctx context.Context, k channels.Key) error {
 	}, k)
 }
 
-type joinRequest struct {
+// Pair are two conversations.
+type Pair struct {
 	From channels.Key `json:"from"`
 	To   channels.Key `json:"to"`
 }
 
-func (a *admin) join(ctx context.Context, j joinRequest) error {
+func (a *admin) join(ctx context.Context, j Pair) error {
 	if j.From == j.To {
 		return &Refusal{"these are already one conversation"}
 	}

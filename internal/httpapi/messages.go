@@ -21,7 +21,8 @@ type Bounds struct {
 	Before string `json:"before,omitempty"`
 }
 
-type messagesRequest struct {
+// Part is a part of a transcript, at most Limit messages long.
+type Part struct {
 	Key   channels.Key `json:"key"`
 	Limit int          `json:"limit,omitempty"`
 	Bounds
@@ -29,7 +30,7 @@ type messagesRequest struct {
 
 // messages returns the first messages within the bounds or, if only before is
 // set, the last, oldest first.
-func (a *admin) messages(ctx context.Context, p messagesRequest) ([]sessions.Message, error) {
+func (a *admin) messages(ctx context.Context, p Part) ([]sessions.Message, error) {
 	if err := requireKey(p.Key); err != nil {
 		return nil, err
 	}
@@ -105,17 +106,6 @@ func withoutAttached(messages []sessions.Message) []sessions.Message {
 	return messages
 }
 
-// Messages reads a page of the transcript of k, oldest first.
-func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
-	return c.Part(ctx, k, Bounds{After: strconv.FormatInt(after, 10)}, limit)
-}
-
-// Part reads the first messages of a part of k's transcript or, if b has no
-// After, the last, oldest first.
-func (c *Client) Part(ctx context.Context, k channels.Key, b Bounds, limit int) ([]sessions.Message, error) {
-	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", messagesRequest{k, limit, b})
-}
-
 // Hit is a message found by a search.
 type Hit struct {
 	sessions.Found
@@ -132,9 +122,4 @@ func (a *admin) searchAll(ctx context.Context, s sessions.Search) ([]Hit, error)
 		hits[i] = Hit{f, f.Position().String()}
 	}
 	return hits, err
-}
-
-// SearchAll finds messages by words, best match first.
-func (c *Client) SearchAll(ctx context.Context, s sessions.Search) ([]Hit, error) {
-	return fetch[[]Hit](ctx, c, "/v1/search", s)
 }

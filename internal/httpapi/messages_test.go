@@ -51,7 +51,7 @@ func TestPartsOfATranscript(t *testing.T) {
 			{"", "2027-01-01T00:00:00Z", 2, "[11 12]"},
 			{"2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", 9, "[3 4]"},
 		} {
-			page, err := c.Part(t.Context(), k, httpapi.Bounds{After: tt.after, Before: tt.before}, tt.limit)
+			page, err := httpapi.ReadMessages.Call(t.Context(), c, httpapi.Part{Key: k, Limit: tt.limit, Bounds: httpapi.Bounds{After: tt.after, Before: tt.before}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,11 +64,11 @@ func TestPartsOfATranscript(t *testing.T) {
 			}
 		}
 		for _, b := range []httpapi.Bounds{{After: "soon"}, {Before: "-1"}, {After: "2026-01-02"}} {
-			if _, err := c.Part(t.Context(), k, b, 1); err == nil || !strings.Contains(err.Error(), "neither the number of a message nor a time") {
+			if _, err := httpapi.ReadMessages.Call(t.Context(), c, httpapi.Part{Key: k, Limit: 1, Bounds: b}); err == nil || !strings.Contains(err.Error(), "neither the number of a message nor a time") {
 				t.Errorf("%+v: %v", b, err)
 			}
 		}
-		if none, err := c.Part(t.Context(), channels.MustKey("telegram:2"), httpapi.Bounds{Before: "2027-01-01T00:00:00Z"}, 3); err != nil || len(none) != 0 {
+		if none, err := httpapi.ReadMessages.Call(t.Context(), c, httpapi.Part{Key: channels.MustKey("telegram:2"), Limit: 3, Bounds: httpapi.Bounds{Before: "2027-01-01T00:00:00Z"}}); err != nil || len(none) != 0 {
 			t.Errorf("of no conversation: %v, %v", none, err)
 		}
 		testSearchPages(t, c, k, day)
@@ -79,7 +79,7 @@ func testSearchPages(t *testing.T, c *httpapi.Client, k channels.Key, day func(i
 	var seqs []int64
 	search := sessions.Search{Query: "word", Key: k, From: day(2), To: day(5), Limit: 4}
 	for {
-		page, err := c.SearchAll(t.Context(), search)
+		page, err := httpapi.SearchAll.Call(t.Context(), c, search)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func (n Node) Name() string {
 	return n.Host
 }
 
-func (a *admin) nodes(ctx context.Context, _ done) (Nodes, error) {
+func (a *admin) nodes(ctx context.Context, _ None) (Nodes, error) {
 	list := Nodes{Shared: a.Nodes != nil, Store: a.Info().Store, Nodes: []Node{}}
 	if a.Nodes == nil {
 		return list, nil
@@ -55,9 +55,4 @@ func nodeOf(n sessions.Node) Node {
 		ID: n.ID, Host: n.Host, Self: n.Self, Version: n.Version, Roles: append([]string{}, n.Roles...), Since: n.Since,
 		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: append([]sessions.Lease{}, n.Leases...),
 	}
-}
-
-// Nodes lists the nodes that work on the store.
-func (c *Client) Nodes(ctx context.Context) (Nodes, error) {
-	return fetch[Nodes](ctx, c, "/v1/nodes", nil)
 }

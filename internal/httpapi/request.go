@@ -27,17 +27,20 @@ func page(limit int) int {
 	return min(max(limit, 1), maxPage)
 }
 
-// verb answers a request with the result of do. The argument of do is the JSON
+// answering answers a request with the result of do. The argument of do is the JSON
 // in the request's body, also of a GET, or, for scripts, the query of its URL.
 // Without either it is the zero Q.
-func verb[Q, A any](do func(ctx context.Context, args Q) (A, error)) http.Handler {
+func answering[Q, A any](do func(ctx context.Context, args Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var args Q
-		if err := decode(r, &args); err != nil {
-			writeFailure(w, err)
-			return
+		err := decode(r, &args)
+		if k, about := any(args).(channels.Key); about && err == nil {
+			err = requireKey(k)
 		}
-		answer, err := do(r.Context(), args)
+		var answer A
+		if err == nil {
+			answer, err = do(r.Context(), args)
+		}
 		if err != nil {
 			writeFailure(w, err)
 			return
@@ -72,29 +75,11 @@ func fromQuery(query url.Values) ([]byte, error) {
 	return json.Marshal(args)
 }
 
-// keyed is a verb about one conversation.
-func keyed[A any](do func(ctx context.Context, k channels.Key) (A, error)) http.Handler {
-	return verb(func(ctx context.Context, k channels.Key) (a A, err error) {
-		if err := requireKey(k); err != nil {
-			return a, err
-		}
-		return do(ctx, k)
-	})
-}
-
 func requireKey(k channels.Key) error {
 	if k.IsZero() {
 		return &Refusal{"name a conversation by its key, like telegram:123456"}
 	}
 	return nil
-}
-
-// done is the answer of verbs without a result.
-type done struct{}
-
-// noAnswer makes do a verb without a result.
-func noAnswer[Q any](do func(context.Context, Q) error) func(context.Context, Q) (done, error) {
-	return func(ctx context.Context, args Q) (done, error) { return done{}, do(ctx, args) }
 }
 
 // list replaces a nil list by an empty one, which is encoded as [].

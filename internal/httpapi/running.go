@@ -51,8 +51,3 @@ func soFar(p sessions.Pending) []sessions.Message {
 	}
 	return withoutAttached(list)
 }
-
-// Running returns the messages of the unfinished turn of k.
-func (c *Client) Running(ctx context.Context, k channels.Key) (Running, error) {
-	return fetch[Running](ctx, c, "/v1/sessions/running", k)
-}

@@ -17,17 +17,17 @@ func TestSettingsOfNobody(t *testing.T) {
 	c := httpapi.InProcess(httpapi.Admin(optionsOf(filled(t))))
 	defer c.Close()
 	change := httpapi.Change{Key: channels.MustKey("telegram:typo"), Tag: []string{"a"}}
-	if _, err := c.Configure(t.Context(), change); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := httpapi.Configure.Call(t.Context(), c, change); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Configure = %v, want ErrNotFound", err)
 	}
-	if _, err := c.Conversation(t.Context(), change.Key); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := httpapi.ReadConversation.Call(t.Context(), c, change.Key); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Conversation = %v, want ErrNotFound", err)
 	}
 	change.New = true
-	if _, err := c.Configure(t.Context(), change); err != nil {
+	if _, err := httpapi.Configure.Call(t.Context(), c, change); err != nil {
 		t.Errorf("Configure of a new one = %v", err)
 	}
-	err := c.Join(t.Context(), change.Key, channels.MustKey("irc:x"))
+	err := httpapi.Join.Call(t.Context(), c, httpapi.Pair{From: change.Key, To: channels.MustKey("irc:x")})
 	if err == nil || err.Error() != "only conversations on the same channel can be joined" {
 		t.Errorf("Join = %v", err)
 	}
@@ -42,10 +42,10 @@ func TestRefusedSettingsAreNotStored(t *testing.T) {
 		change.Tag = append(change.Tag, fmt.Sprint("t", i))
 	}
 	const want = "a conversation has at most 50 tags and 64 values of metadata"
-	if _, err := c.Configure(t.Context(), change); err == nil || err.Error() != want {
+	if _, err := httpapi.Configure.Call(t.Context(), c, change); err == nil || err.Error() != want {
 		t.Errorf("Configure = %v, want %s", err, want)
 	}
-	if got, err := c.Conversation(t.Context(), change.Key); !errors.Is(err, sessions.ErrNotFound) {
+	if got, err := httpapi.ReadConversation.Call(t.Context(), c, change.Key); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Conversation = %+v, %v; want ErrNotFound", got, err)
 	}
 }
@@ -63,7 +63,7 @@ func TestSettingsBeforeTheFirstTurn(t *testing.T) {
 			}
 			c := httpapi.InProcess(httpapi.Admin(optionsOf(store)))
 			defer c.Close()
-			now, err := c.Configure(t.Context(), httpapi.Change{Key: key, Tag: []string{"a"}})
+			now, err := httpapi.Configure.Call(t.Context(), c, httpapi.Change{Key: key, Tag: []string{"a"}})
 			if err != nil || len(now.Tags) != 1 {
 				t.Errorf("Configure = %+v, %v; want it tagged", now, err)
 			}
@@ -110,7 +110,7 @@ func TestSettingsAreChecked(t *testing.T) {
 			c := httpapi.InProcess(httpapi.Admin(optionsOf(filled(t))))
 			defer c.Close()
 			tt.change.Key = channels.MustKey("telegram:1")
-			_, err := c.Configure(t.Context(), tt.change)
+			_, err := httpapi.Configure.Call(t.Context(), c, tt.change)
 			if good := err == nil; good != tt.good {
 				t.Errorf("accepted: %t (%v), want %t", good, err, tt.good)
 			}

@@ -10,7 +10,7 @@ import (
 	"dragoman/sessions"
 )
 
-func (a *admin) status(ctx context.Context, _ done) (Status, error) {
+func (a *admin) status(ctx context.Context, _ None) (Status, error) {
 	// Stats waits until the store has read its files, so that the warnings
 	// include what it finds.
 	st, err := a.Store.Stats(ctx)
@@ -28,7 +28,7 @@ func (a *admin) status(ctx context.Context, _ done) (Status, error) {
 		}
 		return s, nil
 	}
-	if list, err := a.nodes(ctx, done{}); err == nil { // else the store has begun to fail
+	if list, err := a.nodes(ctx, None{}); err == nil { // else the store has begun to fail
 		s.Nodes = list.Nodes
 	}
 	s.Stats = &st
@@ -38,12 +38,13 @@ func (a *admin) status(ctx context.Context, _ done) (Status, error) {
 // maxTitle is the longest title, in bytes: lists have no room for more.
 const maxTitle = 200
 
-type renameRequest struct {
+// Title is the title of a conversation.
+type Title struct {
 	Key   channels.Key `json:"key"`
 	Title string       `json:"title"`
 }
 
-func (a *admin) rename(ctx context.Context, r renameRequest) error {
+func (a *admin) rename(ctx context.Context, r Title) error {
 	title := strings.TrimSpace(r.Title)
 	if len(title) > maxTitle {
 		return &Refusal{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
@@ -54,11 +55,12 @@ func (a *admin) rename(ctx context.Context, r renameRequest) error {
 	return a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, r.Key, title) }, r.Key)
 }
 
-type listRequest struct {
+// Limited asks for the first items of a list.
+type Limited struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-func (a *admin) queue(ctx context.Context, s listRequest) ([]sessions.QueueItem, error) {
+func (a *admin) queue(ctx context.Context, s Limited) ([]sessions.QueueItem, error) {
 	return list(a.Store.ListQueue(ctx, page(s.Limit)))
 }
 
@@ -82,20 +84,20 @@ func (a *admin) drop(ctx context.Context, id string) error {
 	return nil
 }
 
-func (a *admin) jobs(ctx context.Context, _ done) ([]Job, error) {
+func (a *admin) jobs(ctx context.Context, _ None) ([]Job, error) {
 	if a.Jobs == nil {
 		return []Job{}, nil
 	}
 	return list(a.Jobs.Jobs(ctx))
 }
 
-// occurrencesRequest asks for the outcomes of a job's due times; "" means all jobs.
-type occurrencesRequest struct {
-	Job string `json:"job,omitempty"`
-	listRequest
+// JobLimited asks for the outcomes of a job's due times; "" means all jobs.
+type JobLimited struct {
+	Job   string `json:"job,omitempty"`
+	Limit int    `json:"limit,omitempty"`
 }
 
-func (a *admin) occurrences(ctx context.Context, p occurrencesRequest) ([]sessions.Occurrence, error) {
+func (a *admin) occurrences(ctx context.Context, p JobLimited) ([]sessions.Occurrence, error) {
 	return list(a.Store.Occurrences(ctx, p.Job, page(p.Limit)))
 }
 
@@ -106,7 +108,7 @@ func (a *admin) runJob(ctx context.Context, name string) error {
 	return a.Jobs.RunJob(ctx, name)
 }
 
-func (a *admin) pairings(ctx context.Context, _ done) ([]sessions.Pairing, error) {
+func (a *admin) pairings(ctx context.Context, _ None) ([]sessions.Pairing, error) {
 	return list(a.Store.Pairings(ctx, a.Now()))
 }
 
@@ -114,11 +116,12 @@ func (a *admin) approve(ctx context.Context, code string) (sessions.Pairing, err
 	return a.Approve(ctx, code, a.Now())
 }
 
-type unpairRequest struct {
+// Paired is a person who was let in on a channel.
+type Paired struct {
 	Channel string `json:"channel"`
 	Person  string `json:"person"`
 }
 
-func (a *admin) unpair(ctx context.Context, p unpairRequest) error {
+func (a *admin) unpair(ctx context.Context, p Paired) error {
 	return a.Store.Unpair(ctx, p.Channel, p.Person)
 }

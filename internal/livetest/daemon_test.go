@@ -57,7 +57,7 @@ channels: {telegram: {type: telegram, token: %q, api_url: %s, poll_timeout: 5s, 
 	d.admin = httpapi.Dial(filepath.Join(dir, "state", "dragoman.sock"))
 	t.Cleanup(d.admin.Close)
 	testkit.Eventually(t, "the daemon to be connected", func() bool {
-		s, err := d.admin.Status(t.Context())
+		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 		return err == nil && s.Channels["telegram"].State == "connected"
 	})
 	return d

@@ -13,6 +13,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/agent/window"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 )
 
@@ -136,7 +137,7 @@ func record(t *testing.T, preset string, l *lesson) [][]byte {
 		d.write("I forgot the tickets.")
 		d.write("And the cabin.")
 		testkit.Eventually(t, "both messages to wait", func() bool {
-			s, err := d.admin.Status(t.Context())
+			s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 			return err == nil && s.Waiting >= 2
 		})
 		close(gate)

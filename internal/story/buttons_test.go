@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 )
 
@@ -46,7 +47,7 @@ func TestButtons(t *testing.T) {
 		t.Errorf("the bot shows %q, want that it was stopped", got)
 	}
 	testkit.Eventually(h.t, "no turn to run", func() bool {
-		s, err := d.admin.Status(t.Context())
+		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 		return err == nil && s.Turns == 0
 	})
 	h.tell(ann, "what is Go? #2")

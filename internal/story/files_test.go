@@ -15,6 +15,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 )
 
@@ -205,7 +206,7 @@ func TestKillBeforeTheFileIsHere(t *testing.T) {
 		h.api.Break(botapi.Fault{Method: method, Delay: time.Hour})
 		h.api.Private(ann).Post(botapi.Post{From: ann, Extra: document(h.api.AddFile([]byte("survives\n")), "a.txt", "text/plain", "read it")})
 		testkit.Eventually(h.t, "the message to be taken and its turn to begin", func() bool {
-			s, err := d.admin.Status(t.Context())
+			s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 			return err == nil && s.Turns == 1 && h.api.Unconfirmed() == 0 && (method == "getFile" || h.api.Count("getFile") > n)
 		})
 		d.over = true

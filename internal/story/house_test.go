@@ -190,7 +190,7 @@ func (h *house) start(env ...string) *daemon {
 	h.t.Helper()
 	d := h.launch(env...)
 	testkit.Eventually(d.t, "every channel to be connected", func() bool {
-		s, err := d.admin.Status(h.t.Context())
+		s, err := httpapi.ReadStatus.Call(h.t.Context(), d.admin, httpapi.None{})
 		if err != nil {
 			return false
 		}
@@ -227,7 +227,7 @@ func (h *house) launch(env ...string) *daemon {
 		}
 	})
 	testkit.Eventually(d.t, "the daemon to answer", func() bool {
-		_, err := d.admin.Status(h.t.Context())
+		_, err := httpapi.ReadStatus.Call(h.t.Context(), d.admin, httpapi.None{})
 		return err == nil
 	})
 	return d
@@ -365,7 +365,7 @@ func decode[T any](t *testing.T, text string) T {
 // get reads a page of the daemon's HTTP server.
 func (d *daemon) get(path string, header ...string) (int, string) {
 	d.t.Helper()
-	s, err := d.admin.Status(d.t.Context())
+	s, err := httpapi.ReadStatus.Call(d.t.Context(), d.admin, httpapi.None{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestModelAwayForAWhile(t *testing.T) {
 	}
 	h.tell(bob, "from Bob #9")
 	testkit.Eventually(h.t, "both chats to be postponed", func() bool {
-		s, err := d.admin.Status(t.Context())
+		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 		return err == nil && s.Waiting == 4 && strings.Count(d.out.String(), "the turn is postponed") >= 2
 	})
 	if n := len(h.api.FromBot(ann.ID)) + len(h.api.FromBot(bob.ID)); n != 0 {

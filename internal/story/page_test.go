@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/channels/live"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 )
 
@@ -18,7 +19,7 @@ const pageToken = "a-token-of-at-least-sixteen-characters"
 // page is a client of the page's HTTP API.
 func (d *daemon) page(token string) *live.Client {
 	d.t.Helper()
-	s, err := d.admin.Status(d.t.Context())
+	s, err := httpapi.ReadStatus.Call(d.t.Context(), d.admin, httpapi.None{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/internal/httpapi"
 
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
@@ -146,7 +147,7 @@ func TestStopWhileStreaming(t *testing.T) {
 		t.Errorf("the chat shows %d messages of the bot, want the stopped one: %q", n, h.api.FromBot(ann.ID))
 	}
 	testkit.Eventually(h.t, "no turn to run", func() bool {
-		s, err := d.admin.Status(t.Context())
+		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
 		return err == nil && s.Turns == 0
 	})
 	h.tell(ann, "something else #2")

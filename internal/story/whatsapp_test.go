@@ -18,6 +18,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 )
 
@@ -99,7 +100,7 @@ func (w *whatsapp) sees(c condition) {
 		if len(wrong) == 0 {
 			return
 		}
-		s, err := w.admin.Status(w.t.Context())
+		s, err := httpapi.ReadStatus.Call(w.t.Context(), w.admin, httpapi.None{})
 		if err == nil && !s.Channels["whatsapp"].Since.Equal(before.Since) && time.Now().Before(deadline) {
 			continue
 		}
@@ -114,7 +115,7 @@ func (w *whatsapp) sees(c condition) {
 func (w *whatsapp) reaches(c condition) (got channels.Status) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "the channel to be "+string(c.state)+" "+c.reason, func() bool {
-		s, err := w.admin.Status(w.t.Context())
+		s, err := httpapi.ReadStatus.Call(w.t.Context(), w.admin, httpapi.None{})
 		got = s.Channels["whatsapp"]
 		return err == nil && got.State == c.state && got.Reason == c.reason && strings.HasPrefix(got.Detail, c.says)
 	})
@@ -231,7 +232,7 @@ type pageLine struct {
 func (w *whatsapp) linking(ctx context.Context, phone string) (next func() pageLine) {
 	t := w.t
 	t.Helper()
-	s, err := w.admin.Status(ctx)
+	s, err := httpapi.ReadStatus.Call(ctx, w.admin, httpapi.None{})
 	if err != nil {
 		t.Fatal(err)
 	}
