@@ -24,7 +24,8 @@ const (
 
 // albums are the albums that people are sending to groups now. Each picture is a message,
 // and only one of them, perhaps the last, has the text that addresses us. The parts
-// before it are kept here until then. A restart forgets all albums.
+// before it are kept here until then. A restart loses those parts, but not the fact that
+// an album is for us, which is in the device file.
 type albums struct {
 	mu   sync.Mutex
 	last map[albumKey]*album
@@ -52,15 +53,11 @@ func albumOf(m *waE2E.Message) string {
 	return a.GetParentMessageKey().GetID()
 }
 
-// add adds a part of an album in a group, and ignores other messages. If the album is for
-// us, add marks the part as addressed and returns the parts that came before it. The
-// caller must hand those in first, and then call delivered. Adding the same part again
-// changes nothing.
+// add adds a part of an album. If the album is for us, add marks the part as addressed and
+// returns the parts that came before it. The caller must hand those in first, and then
+// call delivered. Adding the same part again changes nothing.
 func (s *albums) add(got *converted) (before []converted) {
 	in := &got.in
-	if in.Private || in.Edits != "" || in.Album == "" {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.album(*in)
@@ -113,6 +110,24 @@ func (s *albums) erase(chats map[string]bool, people map[types.JID]bool) {
 	})
 }
 
+// albumParts marks a part of an album in a group as addressed if the album is for us, and
+// returns the earlier parts that must be handed in first.
+func (k *connection) albumParts(ctx context.Context, got *converted) (before []converted, err error) {
+	in := &got.in
+	switch {
+	case in.Private, in.Edits != "", in.Album == "":
+		return nil, nil
+	case in.Addressed:
+		err = k.file.saveAlbum(ctx, *in)
+	default:
+		in.Addressed, err = k.file.hasAlbum(ctx, *in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.c.albums.add(got), nil
+}
+
 // onAlbumStart handles a message without content. If it begins an album and mentions or
 // answers us, the album is for us.
 func (k *connection) onAlbumStart(ctx context.Context, evt *events.Message) error {
@@ -131,7 +146,6 @@ func (k *connection) onAlbumStart(ctx context.Context, evt *events.Message) erro
 	if err != nil {
 		return err
 	}
-	in.Album, in.Addressed = evt.Info.ID, true
-	k.c.albums.add(&converted{in: in})
-	return nil
+	in.Album = evt.Info.ID
+	return k.file.saveAlbum(ctx, in)
 }

@@ -16,7 +16,7 @@ var deviceTables = []string{
 	"whatsmeow_app_state_sync_keys", "whatsmeow_app_state_version", "whatsmeow_app_state_mutation_macs", "whatsmeow_contacts",
 	"whatsmeow_chat_settings", "whatsmeow_message_secrets", "whatsmeow_privacy_tokens", "whatsmeow_nct_salt", "whatsmeow_lid_map",
 	"whatsmeow_event_buffer", "whatsmeow_retry_buffer",
-	"dragoman_chats", "dragoman_unread", "dragoman_expiry",
+	"dragoman_chats", "dragoman_unread", "dragoman_expiry", "dragoman_albums",
 }
 
 // CopyTo copies the linked device to that of another channel, in one consistent snapshot.

@@ -23,8 +23,9 @@ import (
 )
 
 // deviceFile holds the linked device: an SQLite file or a schema of a PostgreSQL
-// database. It has whatsmeow's tables and three of ours: the chat of each person, the
-// messages that could not be decrypted, and the chats with disappearing messages.
+// database. It has whatsmeow's tables and four of ours: the chat of each person, the
+// messages that could not be decrypted, the chats with disappearing messages, and the
+// albums that address us.
 type deviceFile struct {
 	db        *sql.DB
 	shared    bool
@@ -56,7 +57,7 @@ func (c *Channel) openShared(ctx context.Context) (*deviceFile, error) {
 	}
 	var there bool
 	// createTables creates this table last.
-	if err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_expiry') IS NOT NULL`).Scan(&there); err == nil && !there {
+	if err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_albums') IS NOT NULL`).Scan(&there); err == nil && !there {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
@@ -108,9 +109,9 @@ func createTables(ctx context.Context, d *deviceFile, place string) (*deviceFile
 	for _, table := range []string{
 		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since BIGINT NOT NULL, state INTEGER NOT NULL, data BYTEA NOT NULL)`,
-		`DROP TABLE IF EXISTS dragoman_seen`, // Older versions had this and the next one.
-		`DROP TABLE IF EXISTS dragoman_albums`,
 		expiryTable,
+		`DROP TABLE IF EXISTS dragoman_seen`, // An older version had it; the inbox does its work now.
+		albumTable,
 	} {
 		if err == nil {
 			_, err = d.db.ExecContext(ctx, table)

@@ -157,6 +157,8 @@ func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err e
 	}{
 		{"dragoman_expiry", "chat", x.jids, chatName, false},
 		{"dragoman_chats", "jid", x.jids, types.JID.String, false},
+		{"dragoman_albums", "chat", x.chatJIDs, chatName, true},
+		{"dragoman_albums", "author", x.people, chatName, true},
 		{"whatsmeow_contacts", "their_jid", x.jids, types.JID.String, false},
 		{"whatsmeow_chat_settings", "chat_jid", x.jids, types.JID.String, false},
 		{"whatsmeow_message_secrets", "chat_jid", chats, types.JID.String, true},

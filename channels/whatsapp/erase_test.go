@@ -59,10 +59,13 @@ func newErasable(t *testing.T) *erasable {
 	x.ann.Say("garbled")
 	x.inbox.Until(t, "what cannot be decrypted to be set aside", func() bool { return len(x.inbox.Quarantined()) == 1 })
 	x.ann.Send(wasim.Note{Raw: timer(day)})
+	x.ann.Send(wasim.Note{In: x.group, Raw: &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{
+		ExpectedImageCount: proto.Uint32(2), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{x.Owner().PN().String()}},
+	}}})
 	if err := x.WaitDrained(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"dragoman_expiry", "dragoman_chats", "dragoman_unread"} {
+	for _, table := range []string{"dragoman_expiry", "dragoman_albums", "dragoman_chats", "dragoman_unread"} {
 		if x.tables(t, table) == "" {
 			t.Fatalf("%s is empty", table)
 		}
@@ -163,14 +166,14 @@ func TestErase(t *testing.T) {
 		entries int
 		gone    []string // the texts, and the answers to them, that are erased
 	}{
-		{"a person, running", true, alone, ann, 5, []string{"ann alone", "ann asks"}},
+		{"a person, running", true, alone, ann, 6, []string{"ann alone", "ann asks"}},
 		{"a person by the other name", false, func(*erasable) []channels.Key { return nil }, func(x *erasable) []string {
 			return []string{x.ann.LID().String()}
-		}, 5, []string{"ann alone", "ann asks"}},
+		}, 6, []string{"ann alone", "ann asks"}},
 		{"a private conversation", false, alone, nobody, 3, []string{"ann alone"}},
 		{"a group, running", true, func(x *erasable) []channels.Key {
 			return []channels.Key{channels.MustKey("whatsapp:" + x.group.JID().String())}
-		}, nobody, 4, []string{"ann asks", "bob asks"}},
+		}, nobody, 5, []string{"ann asks", "bob asks"}},
 		{"nobody", true, func(*erasable) []channels.Key { return []channels.Key{channels.MustKey("whatsapp:alice")} }, func(*erasable) []string {
 			return []string{"+1", "bob"}
 		}, 0, nil},

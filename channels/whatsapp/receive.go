@@ -100,7 +100,10 @@ func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quar
 		return k.onAlbumStart(ctx, evt)
 	}
 	got.in.ID = id
-	parts := k.c.albums.add(&got)
+	parts, err := k.albumParts(ctx, &got)
+	if err != nil {
+		return err
+	}
 	for _, part := range append(parts, got) {
 		// Remember it first: the answer may begin before Accept returns, and then quotes
 		// the message and marks it as read.

@@ -98,6 +98,7 @@ func (h *eraseHouse) fillDevice() {
 	for _, row := range []string{
 		`INSERT INTO dragoman_chats (jid, chat) VALUES ('` + erasedJID + `', '` + erasedPerson + `')`,
 		`INSERT INTO dragoman_expiry (chat, seconds) VALUES ('` + erasedPerson + `', 86400)`,
+		`INSERT INTO dragoman_albums (id, chat, author, at) VALUES ('A', '` + erasedFrom + `', '` + erasedPerson + `', 1)`,
 		`INSERT INTO dragoman_unread (id, since, state, data) VALUES ('U', 1, 0, '{"id":"U","chat":"` + erasedJID + `","sender":"` + erasedJID + `"}')`,
 		`INSERT INTO whatsmeow_contacts (our_jid, their_jid, full_name) VALUES ('1@s.whatsapp.net', '` + erasedJID + `', '` + saidWord + `')`,
 		`INSERT INTO whatsmeow_message_secrets (our_jid, chat_jid, sender_jid, message_id, key) VALUES ('1@s.whatsapp.net', '` + erasedFrom + `', '` + erasedJID + `', 'M', '` + saidWord + `')`,
