@@ -220,14 +220,6 @@ func (a *Agent) modelFor(t Turn) Model {
 	return m
 }
 
-// effort returns the [Request.Effort] for these settings.
-func (a *Agent) effort(s sessions.Settings) string {
-	if e := cmp.Or(s.Reasoning, a.opts.Effort); e != "auto" {
-		return e
-	}
-	return ""
-}
-
 // setFrame renders what comes before the turn's messages.
 func (r *run) setFrame() {
 	h := &r.t.History

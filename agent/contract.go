@@ -210,7 +210,6 @@ type Call struct {
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
-	Turn    string
 	// Operator says that the operator is asking: see [Turn.Operator].
 	Operator bool
 }

@@ -77,7 +77,7 @@ func TestCase28ContextError(t *testing.T) {
 		}
 		reqs := m.requests()
 		for i := 1; i < len(reqs); i++ {
-			if window.Estimate(reqs[i].Messages) >= window.Estimate(reqs[i-1].Messages) {
+			if window.Count(reqs[i].Messages, nil) >= window.Count(reqs[i-1].Messages, nil) {
 				t.Errorf("request %d is no smaller than the one that was refused", i)
 			}
 		}
@@ -144,7 +144,7 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 			t.Errorf("%d summaries, Text = %q, notes %q; want 1, Done. and a note about it", compactions, res.Text, notes)
 		}
 		for i, req := range m.requests() {
-			if n := window.Estimate(req.Messages); n > 8000 {
+			if n := window.Count(req.Messages, nil); n > 8000 {
 				t.Errorf("request %d takes about %d tokens of 8000", i, n)
 			}
 			if !strings.Contains(show(req.Messages), "user: what now?") {
@@ -163,7 +163,7 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 		}
 		run(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 		req := m.requests()[0]
-		if n := window.Estimate(req.Messages); asked != 0 || n > 8000 || len(req.Messages) == 0 {
+		if n := window.Count(req.Messages, nil); asked != 0 || n > 8000 || len(req.Messages) == 0 {
 			t.Errorf("asked %d times, then %d messages of %d tokens; want never and a view that fits", asked, len(req.Messages), n)
 		}
 	})
@@ -188,7 +188,7 @@ func TestCase13SixtyCalls(t *testing.T) {
 	}
 	trimmed := 0
 	for i, req := range reqs {
-		if n := window.Estimate(req.Messages); n > size*9/10 {
+		if n := window.Count(req.Messages, nil); n > size*9/10 {
 			t.Errorf("request %d takes about %d tokens of %d", i, n, size)
 		}
 		text := show(req.Messages)
@@ -223,7 +223,7 @@ func TestCalibration(t *testing.T) {
 	var c agent.Calibration
 	counting := func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		resp := response("ok", "stop")
-		resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
+		resp.Usage = &sessions.Usage{Input: 2 * (window.Count(r.Messages, nil) + window.EstimateText(r.System))}
 		resp.Message.Usage = nil
 		return resp, nil
 	}
@@ -241,7 +241,7 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("Factor of an unknown model = %.2f, want 1", f)
 	}
 	reqs := m.requests()
-	if n := 2 * window.Estimate(reqs[len(reqs)-1].Messages); n > 8000 {
+	if n := 2 * window.Count(reqs[len(reqs)-1].Messages, nil); n > 8000 {
 		t.Errorf("the last request takes %d of 8000 tokens as the server counts", n)
 	}
 	var wg sync.WaitGroup

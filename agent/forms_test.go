@@ -151,7 +151,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		var cal agent.Calibration
 		m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 			resp := response(theyTalked, "stop")
-			resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
+			resp.Usage = &sessions.Usage{Input: 2 * (window.Count(r.Messages, nil) + window.EstimateText(r.System))}
 			return resp, nil
 		})
 		if _, err := newAgent(t, m, agent.Options{}).Calibrated(&cal).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {

@@ -64,7 +64,7 @@ func (r *run) keepIfTooLong(final bool) *window.Keep {
 		return nil
 	}
 	if r.compacted || !r.a.Frees(h, cut) {
-		if fitted, listed := r.fit(view, users); countMissing(view, fitted, listed) == 0 {
+		if fitted, listed := window.Fit(view, users, r.budget(), r.a.opts.Count); countMissing(view, fitted, listed) == 0 {
 			return nil
 		}
 	}

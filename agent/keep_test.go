@@ -89,7 +89,7 @@ func TestHugeCallInATurn(t *testing.T) {
 			}
 			run(t, newAgent(t, m, agent.Options{ContextWindow: 32_768}, write), turn)
 			req := m.requests()[1]
-			if n := window.Estimate(req.Messages); len(req.Messages) != 121 || n > 32_768 {
+			if n := window.Count(req.Messages, nil); len(req.Messages) != 121 || n > 32_768 {
 				t.Errorf("the second request has %d messages of %d tokens, want all 121 in 32,768", len(req.Messages), n)
 			}
 		})

@@ -21,7 +21,7 @@ type strict struct {
 }
 
 func (s *strict) answer(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
-	if window.Estimate(r.Messages)+window.EstimateText(r.System) > s.takes {
+	if window.Count(r.Messages, nil)+window.EstimateText(r.System) > s.takes {
 		s.refused++
 		return agent.Response{}, modelError(agent.ErrorContext, 0)
 	}
@@ -62,7 +62,7 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 		t.Errorf("refused requests in each turn = %v, want some in the first only", got)
 	}
 	last := m.requests()[len(m.requests())-1]
-	if size := window.Estimate(last.Messages); size < 1000 {
+	if size := window.Count(last.Messages, nil); size < 1000 {
 		t.Errorf("requests take %d tokens now, want most of 2000", size)
 	}
 	now = now.Add(61 * time.Minute)
@@ -87,7 +87,7 @@ func TestAcceptedSizeIsNotTooLong(t *testing.T) {
 	if refused := s.following(t, a, 4); refused[0] == 0 || refused[3] != 0 {
 		t.Errorf("refused requests in each turn = %v, want some in the first and none in the last", refused)
 	}
-	if size := window.Estimate(m.requests()[len(m.requests())-1].Messages); size < 260 {
+	if size := window.Count(m.requests()[len(m.requests())-1].Messages, nil); size < 260 {
 		t.Errorf("the last request shows %d tokens of the conversation, want 260 of 500 at least", size)
 	}
 	long := strings.Repeat("And now? ", 205)
@@ -107,7 +107,7 @@ func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {
 	}
 	s.takes = 1 << 20
 	s.following(t, a, 1)
-	if size := window.Estimate(m.requests()[len(m.requests())-1].Messages); size < 4000 {
+	if size := window.Count(m.requests()[len(m.requests())-1].Messages, nil); size < 4000 {
 		t.Errorf("the next request takes %d tokens, want as many as fit into 8000", size)
 	}
 }
@@ -120,7 +120,7 @@ func TestLearnedLengthStartsSummaries(t *testing.T) {
 	c.Trigger.Messages = 0
 	a := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 12_000, Compaction: c})
 	h := sessions.History{Messages: long(200)}
-	for window.Estimate(h.Messages) > 4000 {
+	for window.Count(h.Messages, nil) > 4000 {
 		h.Messages = h.Messages[1:]
 	}
 	if a.Level(h) == recap.Due {

@@ -44,7 +44,7 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 	}
 	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", s.prompt/3), ContextWindow: s.window, Compaction: c, MaxSteps: steps + 1, Count: count}, look)
 	turn := turnOf("Please look at every place and tell me what you find there.")
-	for i := 0; window.Estimate(turn.History.Messages) < s.window; i++ {
+	for i := 0; window.Count(turn.History.Messages, nil) < s.window; i++ {
 		role := sessions.RoleUser
 		if i%2 == 1 {
 			role = sessions.RoleAssistant
@@ -71,7 +71,7 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 		t.Fatalf("%d requests, want %d", len(r.requests), steps)
 	}
 	for i, q := range r.requests {
-		r.tokens += (window.Estimate(q.Messages) + window.EstimateText(q.System)) / steps
+		r.tokens += (window.Count(q.Messages, nil) + window.EstimateText(q.System)) / steps
 		if i > 0 {
 			before, now := wire(t, r.requests[i-1]), wire(t, q)
 			same := common(before, now)

@@ -27,7 +27,7 @@ func (s *smaller) answer(_ context.Context, r agent.Request, _ func(agent.Delta)
 		s.t.Error("the same request was made twice")
 	}
 	s.seen[whole] = true
-	size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+	size := window.Count(r.Messages, nil) + window.EstimateText(r.System)
 	if s.answerToo {
 		size += r.MaxTokens
 	}
@@ -154,7 +154,7 @@ type odd struct {
 }
 
 func (o *odd) answer(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
-	size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+	size := window.Count(r.Messages, nil) + window.EstimateText(r.System)
 	o.sizes = append(o.sizes, size)
 	if size > o.takes {
 		o.failed++

@@ -186,7 +186,7 @@ func pieces(r agent.Request) []string {
 func (r *talked) size() int {
 	n := 0
 	for _, q := range r.requests {
-		n += window.Estimate(q.Messages) + window.EstimateText(q.System)
+		n += window.Count(q.Messages, nil) + window.EstimateText(q.System)
 	}
 	return n / len(r.requests)
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,23 +24,24 @@ import (
 func (r *run) request(final bool) (req Request, lacks lack) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
-		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
+		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: cmp.Or(r.t.History.Settings.Reasoning, r.a.opts.Effort),
 		// Keyed with a secret seed, so the provider cannot recognise the
 		// conversation. It stays the same while this process runs.
 		Key: fmt.Sprintf("%016x", maphash.String(r.a.seed, r.t.Key.String())),
+	}
+	if req.Effort == "auto" {
+		req.Effort = ""
 	}
 	if final {
 		req.Tools = nil
 	}
 	whole, users, failed := r.view(final)
-	view, listed := r.fit(r.newestMessages(whole, users), users)
+	view, listed := window.Fit(r.newestMessages(whole, users), users, r.budget(), r.a.opts.Count)
 	// Nothing should be missing before the fitting.
 	silent := window.Missing(r.all, whole) - failed
 	left := countMissing(r.all, view, listed) - failed - silent + r.t.History.Omitted
 	r.leftOut = left - r.t.History.Omitted
-	view = r.withLead(view, left)
-	view = window.Alternate(view, r.model.Name())
-	req.Messages = view
+	req.Messages = window.Alternate(r.withLead(view, left), r.model.Name())
 	silent += window.Uncovered(r.t.History)
 	return req, lack{all: silent + left, silent: silent}
 }
@@ -66,9 +68,6 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 			hint = " The tool " + toolHistory + " finds them."
 		}
 		lead = append(slices.Clip(lead), window.OmissionNotice(left, hint))
-	}
-	if len(lead) == 0 {
-		return view
 	}
 	return slices.Concat(lead, view)
 }
@@ -158,12 +157,6 @@ func (r *run) fits(view []sessions.Message) bool {
 func (r *run) surelyFits() bool {
 	bare := window.Repair(r.a.withoutForeign(r.model.Name(), r.all))
 	return window.UpperBound(bare)+(len(bare)+1)*window.StampBytes+len(noteLastStep) <= r.budget()
-}
-
-// fit returns a view of msgs that fits, and the turn's messages that it only lists in
-// short.
-func (r *run) fit(msgs []sessions.Message, users int) (view, listed []sessions.Message) {
-	return window.Fit(msgs, users, r.budget(), r.a.opts.Count)
 }
 
 // maxSqueezes is how often a request that the server found too long is retried with

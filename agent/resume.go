@@ -30,7 +30,6 @@ func (r *run) replay(steps []sessions.Step) {
 			}
 			r.appendMessage(m)
 			r.steps++
-			r.addUsage(m.Usage)
 		case s.Kind == sessions.StepSteer || s.Kind == sessions.StepNote:
 			r.closeGroup()
 			r.appendMessage(*s.Message)
@@ -57,13 +56,4 @@ func (r *run) openCalls() []sessions.ToolCall {
 		return nil
 	}
 	return r.last().ToolCalls
-}
-
-// addUsage adds the usage of one model call.
-func (r *run) addUsage(u *sessions.Usage) {
-	if u != nil {
-		r.usage.Input += u.Input
-		r.usage.Output += u.Output
-		r.usage.Cached += u.Cached
-	}
 }

@@ -146,7 +146,7 @@ func TestBudget(t *testing.T) {
 		t.Fatalf("Result = %q after %d requests", res.Text, len(m.requests()))
 	}
 	for i, req := range m.requests() {
-		if n := window.Estimate(req.Messages); n > window8k*9/10 {
+		if n := window.Count(req.Messages, nil); n > window8k*9/10 {
 			t.Errorf("request %d takes about %d tokens of %d", i, n, window8k)
 		}
 		if !strings.Contains(show(req.Messages), "what now?\n\nand this?") {
@@ -183,7 +183,7 @@ func TestContextError(t *testing.T) {
 				t.Errorf("%d requests, want %d", len(reqs), test.calls)
 			}
 			for i := 1; i < len(reqs); i++ {
-				if before, now := window.Estimate(reqs[i-1].Messages), window.Estimate(reqs[i].Messages); now > before*7/10 {
+				if before, now := window.Count(reqs[i-1].Messages, nil), window.Count(reqs[i].Messages, nil); now > before*7/10 {
 					t.Errorf("request %d takes %d tokens after %d, want far less", i, now, before)
 				}
 			}
@@ -201,7 +201,7 @@ func TestContextError(t *testing.T) {
 		turn.History.Messages = long(100)
 		runUnsummarised(t, newAgent(t, m, agent.Options{}, newCounter("get")), turn)
 		reqs := m.requests()
-		if second, third := window.Estimate(reqs[1].Messages), window.Estimate(reqs[2].Messages); third > second*11/10 {
+		if second, third := window.Count(reqs[1].Messages, nil), window.Count(reqs[2].Messages, nil); third > second*11/10 {
 			t.Errorf("the request after a refused one takes %d tokens, the next %d, want no more", second, third)
 		}
 	})

@@ -58,7 +58,6 @@ type run struct {
 	pin Pin
 	// said is what the model wrote for the person before its last message.
 	said  []string
-	usage sessions.Usage
 	steps int
 	lacks lack // Result.Unaccounted and Result.SilentlyDropped
 	// finished and thought are Result.Finish and Result.Thought.
@@ -109,7 +108,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 		a.partial.set(t.ID, r.pin)
 	}
 	if err != nil {
-		res = Result{Usage: r.usage, Steps: r.steps}
+		res = Result{Steps: r.steps}
 	}
 	res.Unaccounted, res.SilentlyDropped, res.SummaryFailed = r.lacks.all, r.lacks.silent, r.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
@@ -221,15 +220,11 @@ func (r *run) finishWith(text string, resp *Response, synthetic bool) Result {
 	}
 	r.stamp(&m)
 	return Result{
-		Messages: append(r.messages(), m),
+		Messages: append(slices.Clone(r.all[r.inputAt:]), m),
 		Text:     strings.Join(append(r.said, text), "\n\n"),
-		Usage:    r.usage,
 		Steps:    r.steps,
 	}
 }
-
-// messages returns what the turn has added to the transcript so far.
-func (r *run) messages() []sessions.Message { return slices.Clone(r.all[r.inputAt:]) }
 
 func (r *run) last() *sessions.Message { return &r.all[len(r.all)-1] }
 
@@ -246,7 +241,12 @@ func (r *run) stamp(m *sessions.Message) {
 func (r *run) acceptCalls(ctx context.Context, resp *Response) error {
 	m := resp.Message
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
-	if err := r.record(ctx, sessions.Step{Kind: sessions.StepModel, Message: &m}); err != nil {
+	return r.appendStep(ctx, sessions.StepModel, m)
+}
+
+// appendStep journals m and adds it to the turn.
+func (r *run) appendStep(ctx context.Context, kind sessions.StepKind, m sessions.Message) error {
+	if err := r.record(ctx, sessions.Step{Kind: kind, Message: &m}); err != nil {
 		return err
 	}
 	r.appendMessage(m)
@@ -272,11 +272,7 @@ func (r *run) appendMessage(m sessions.Message) {
 func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)
-	if err := r.record(ctx, sessions.Step{Kind: sessions.StepNote, Message: &m}); err != nil {
-		return err
-	}
-	r.appendMessage(m)
-	return nil
+	return r.appendStep(ctx, sessions.StepNote, m)
 }
 
 // steer appends messages that arrived while the turn ran. The caller has journaled

@@ -39,8 +39,8 @@ func TestRunAnswers(t *testing.T) {
 	}, res.Messages); diff != "" {
 		t.Errorf("Messages (-want +got):\n%s", diff)
 	}
-	if res.Text != "It is noon." || res.Steps != 1 || res.Usage != (sessions.Usage{Input: 100, Output: 10, Cached: 50}) {
-		t.Errorf("Result = %q, %d steps, %+v", res.Text, res.Steps, res.Usage)
+	if res.Text != "It is noon." || res.Steps != 1 {
+		t.Errorf("Result = %q, %d steps", res.Text, res.Steps)
 	}
 	if j.shape() != "" {
 		t.Errorf("journal = %q, want it empty: the commit records the answer", j.shape())
@@ -113,13 +113,13 @@ assistant: Done.
 	if diff := cmp.Diff(want, show(res.Messages)); diff != "" {
 		t.Errorf("Messages (-want +got):\n%s", diff)
 	}
-	if res.Text != "Let me look.\n\nDone." || res.Steps != 3 || res.Usage.Input != 300 {
-		t.Errorf("Result = %q, %d steps, %+v", res.Text, res.Steps, res.Usage)
+	if res.Text != "Let me look.\n\nDone." || res.Steps != 3 {
+		t.Errorf("Result = %q, %d steps", res.Text, res.Steps)
 	}
 	if got, want := j.shape(), "model tool_start:c1 tool_done:c1 tool_start:c2 tool_done:c2 model tool_start:c3 tool_done:c3"; got != want {
 		t.Errorf("journal = %q, want %q", got, want)
 	}
-	wantCall := agent.Call{ID: callID("c3"), Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Turn: "t1"}
+	wantCall := agent.Call{ID: callID("c3"), Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true}
 	if diff := cmp.Diff([]agent.Call{wantCall}, put.calls(), cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
 		t.Errorf("Call (-want +got):\n%s", diff)
 	}

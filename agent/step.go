@@ -33,7 +33,6 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	if m.Usage == nil {
 		m.Usage = resp.Usage
 	}
-	r.addUsage(m.Usage)
 	r.stamp(m)
 	r.finished, r.thought = resp.Finish, resp.Thought
 	return resp, nil

@@ -45,11 +45,11 @@ func TestCase16Trigger(t *testing.T) {
 	// newline is one token, and so is the newline.
 	exactly := func(n int) []sessions.Message {
 		msgs := talk(12)
-		msgs[0].Content += strings.Repeat("\n\t", (n-window.Estimate(msgs))/2)
-		if (n-window.Estimate(msgs))%2 == 1 {
+		msgs[0].Content += strings.Repeat("\n\t", (n-window.Count(msgs, nil))/2)
+		if (n-window.Count(msgs, nil))%2 == 1 {
 			msgs[0].Content += "\n"
 		}
-		if got := window.Estimate(msgs); got != n {
+		if got := window.Count(msgs, nil); got != n {
 			t.Fatalf("Estimate = %d, want %d", got, n)
 		}
 		return msgs
@@ -251,7 +251,7 @@ var ids = regexp.MustCompile(`fact-\d+`)
 func echo(t *testing.T, windowTokens int, requests *int) reply {
 	return func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 		*requests++
-		if n := window.Estimate(r.Messages) + window.EstimateText(r.System) + r.MaxTokens; n > windowTokens {
+		if n := window.Count(r.Messages, nil) + window.EstimateText(r.System) + r.MaxTokens; n > windowTokens {
 			t.Errorf("request %d takes %d tokens with its answer, the window has %d", *requests, n, windowTokens)
 		}
 		var out []string
@@ -377,7 +377,7 @@ func TestCase26SummariserOverflow(t *testing.T) {
 				if n := strings.Count(text, "left out here"); len(seen) <= 2 && (n != 1 || !strings.Contains(text, "of 100024 bytes")) {
 					t.Errorf("%d notes about what was left out, want 1, of 100024 bytes: an excerpt is made of the original", n)
 				}
-				if window.Estimate(r.Messages) > test.window {
+				if window.Count(r.Messages, nil) > test.window {
 					refused++
 					return agent.Response{}, modelError(agent.ErrorContext, 0)
 				}

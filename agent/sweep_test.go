@@ -84,7 +84,7 @@ func (p swept) measure(t *testing.T) string {
 	shared, _ := r.shared()
 	sent, largest := 0, 0
 	for _, q := range append(slices.Clone(r.requests), r.asked...) {
-		n := window.Estimate(q.Messages) + window.EstimateText(q.System)
+		n := window.Count(q.Messages, nil) + window.EstimateText(q.System)
 		sent, largest = sent+n, max(largest, n)
 	}
 	if r.unaccounted != 0 {

@@ -72,8 +72,7 @@ type Result struct {
 	// Text is the answer for the person, in Markdown. It is empty only if the model's
 	// answer is; the caller decides what to do then.
 	Text  string
-	Usage sessions.Usage // over all calls of the turn
-	Steps int            // model calls
+	Steps int // model calls
 	// Finish and Thought are [Response.Finish] and [Response.Thought] of the last
 	// answer. If Text is empty, they say why.
 	Finish  string

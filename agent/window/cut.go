@@ -94,7 +94,11 @@ func fit(msgs []sessions.Message, users, budget, reserve int, text func(string) 
 	if UpperBound(msgs) <= budget {
 		return msgs, nil
 	}
-	sizes, total := sizesOf(msgs, text)
+	sizes := make([]int, len(msgs))
+	for i := range msgs {
+		sizes[i] = Count(msgs[i:i+1], text)
+	}
+	total := sum(sizes)
 	if total <= budget {
 		return msgs, nil
 	}
@@ -127,15 +131,6 @@ func fit(msgs []sessions.Message, users, budget, reserve int, text func(string) 
 		start = end
 	}
 	return shorten(view, budget, text), gone
-}
-
-// sizesOf returns the tokens of each message, and their sum.
-func sizesOf(msgs []sessions.Message, text func(string) int) (sizes []int, total int) {
-	sizes = make([]int, len(msgs))
-	for i := range msgs {
-		sizes[i] = Count(msgs[i:i+1], text)
-	}
-	return sizes, sum(sizes)
 }
 
 func sum(sizes []int) (total int) {

@@ -52,8 +52,8 @@ func TestDigestListsWhatWasDone(t *testing.T) {
 	if n := window.Missing(msgs, append(slices.Clone(view), listed...)); n != 0 || len(listed) < 5 {
 		t.Errorf("%d messages are neither shown nor listed, %d are listed; want 0 and some", n, len(listed))
 	}
-	if !utf8.ValidString(text) || window.Estimate(view) > 2400 {
-		t.Errorf("valid UTF-8: %v; the view takes %d tokens, want at most 2400", utf8.ValidString(text), window.Estimate(view))
+	if !utf8.ValidString(text) || window.Count(view, nil) > 2400 {
+		t.Errorf("valid UTF-8: %v; the view takes %d tokens, want at most 2400", utf8.ValidString(text), window.Count(view, nil))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestDigestHasNoRoomForAll(t *testing.T) {
 	if first := fmt.Sprintf("\n- look {\"at\":%d}", missing/2); !strings.Contains(text, first) || strings.Contains(text, fmt.Sprintf("\n- look {\"at\":%d}", missing/2-1)) {
 		t.Errorf("%d messages are missing, and the digest does not begin after them:\n%s", missing, text)
 	}
-	if n := window.Estimate(view); n > 1000 {
+	if n := window.Count(view, nil); n > 1000 {
 		t.Errorf("the view takes %d tokens, want at most 1000", n)
 	}
 }
@@ -88,7 +88,7 @@ func TestNoDigestInATinyWindow(t *testing.T) {
 // digest that read all of them would be slow.
 func BenchmarkFitLoop(b *testing.B) {
 	msgs := loop(60, strings.Repeat("word ", 200_000))
-	size := window.Estimate(msgs[1:3])
+	size := window.Count(msgs[1:3], nil)
 	for b.Loop() {
 		if view, listed := window.Fit(msgs, 1, 8*size, nil); len(listed) == 0 || len(view) == 0 {
 			b.Fatal("nothing is listed")

@@ -14,7 +14,7 @@
 // [Prune] shortens large tool results, and never takes back what an earlier request
 // showed: see [Prune.Apply].
 //
-// What can go wrong: [Estimate] is a guess, between 0.7 and 2 times what tokenizers
+// What can go wrong: [EstimateText] is a guess, between 0.7 and 2 times what tokenizers
 // count. So callers must expect that a server sometimes refuses a request as too
 // long, and retry with a smaller budget.
 package window

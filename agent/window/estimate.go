@@ -35,15 +35,11 @@ func attachedTokens(m *sessions.Message) int {
 	return (len(m.Attached.Data) + 3) / 4
 }
 
-// Estimate guesses how many tokens msgs take, including ids, names and arguments of
-// tool calls.
-func Estimate(msgs []sessions.Message) int { return Count(msgs, nil) }
-
 // EstimateMessage guesses how many tokens m takes.
 func EstimateMessage(m *sessions.Message) int { return countMessage(m, EstimateText) }
 
-// Count is Estimate with another function that counts the tokens of a text; nil is
-// EstimateText.
+// Count returns how many tokens msgs take, including ids, names and arguments of tool
+// calls. text counts the tokens of a text; nil is EstimateText.
 func Count(msgs []sessions.Message, text func(string) int) int {
 	if text == nil {
 		text = EstimateText
@@ -63,7 +59,7 @@ func countMessage(m *sessions.Message, text func(string) int) int {
 	return n
 }
 
-// UpperBound is never less than Estimate and costs almost nothing: here no text has
+// UpperBound is never less than Count and costs almost nothing: here no text has
 // more tokens than bytes.
 func UpperBound(msgs []sessions.Message) int {
 	n := 0

@@ -2,7 +2,6 @@ package window
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -38,18 +37,18 @@ func Clip(s string, most int) string {
 		tail++
 	}
 	note := fmt.Sprintf("[… %d of %d bytes left out here …]", tail-head, len(s))
-	var b strings.Builder
-	b.Grow(head + len(note) + len(s) - tail + 2)
-	if head > 0 {
-		b.WriteString(s[:head])
-		b.WriteByte('\n')
+	return around(s[:head], note, s[tail:])
+}
+
+// around joins the beginning and the end of a text with the note between them.
+func around(head, note, tail string) string {
+	if head != "" {
+		note = head + "\n" + note
 	}
-	b.WriteString(note)
-	if tail < len(s) {
-		b.WriteByte('\n')
-		b.WriteString(s[tail:])
+	if tail != "" {
+		note += "\n" + tail
 	}
-	return b.String()
+	return note
 }
 
 // Ends returns the first head and the last tail characters of s, with a note between
@@ -63,11 +62,5 @@ func Ends(s string, head, tail int) string {
 		return s
 	}
 	note := fmt.Sprintf("[… %d of %d characters left out here to save room …]", left, len(runes))
-	if head > 0 {
-		note = string(runes[:head]) + "\n" + note
-	}
-	if tail > 0 {
-		note += "\n" + string(runes[len(runes)-tail:])
-	}
-	return note
+	return around(string(runes[:head]), note, string(runes[len(runes)-tail:]))
 }

@@ -25,11 +25,11 @@ func TestPicturesCount(t *testing.T) {
 		m := words
 		m.Attachments = tt.files
 		msgs := []sessions.Message{m}
-		if got := window.Estimate(msgs) - window.EstimateMessage(&words); got != tt.more {
+		if got := window.Count(msgs, nil) - window.EstimateMessage(&words); got != tt.more {
 			t.Errorf("%s: counts %d tokens more, want %d", name, got, tt.more)
 		}
-		if window.UpperBound(msgs) < window.Estimate(msgs) {
-			t.Errorf("%s: UpperBound %d is less than Estimate %d", name, window.UpperBound(msgs), window.Estimate(msgs))
+		if window.UpperBound(msgs) < window.Count(msgs, nil) {
+			t.Errorf("%s: UpperBound %d is less than Estimate %d", name, window.UpperBound(msgs), window.Count(msgs, nil))
 		}
 	}
 }

@@ -81,8 +81,8 @@ assistant/t3 f`)
 		{"no messages", nil, window.Keep{Unit: window.UnitTurns, N: 2}, 0},
 		{"case 12: 4 messages, back to the group", turns, window.Keep{Unit: window.UnitMessages, N: 4}, 4},
 		{"one token keeps a message", turns, window.Keep{Unit: window.UnitTokens, N: 1}, 9},
-		{"tokens, back to the group", turns, window.Keep{Unit: window.UnitTokens, N: window.Estimate(turns[6:])}, 4},
-		{"exactly so many tokens", turns, window.Keep{Unit: window.UnitTokens, N: window.Estimate(turns[8:])}, 8},
+		{"tokens, back to the group", turns, window.Keep{Unit: window.UnitTokens, N: window.Count(turns[6:], nil)}, 4},
+		{"exactly so many tokens", turns, window.Keep{Unit: window.UnitTokens, N: window.Count(turns[8:], nil)}, 8},
 		{"more tokens than there are", turns, window.Keep{Unit: window.UnitTokens, N: 1 << 20}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

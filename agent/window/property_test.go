@@ -145,8 +145,8 @@ func checkFit(t failer, msgs []sessions.Message, budget int) {
 	if count(msgs, sessions.RoleUser) > 0 && newest(msgs) != newest(view) {
 		t.Fatalf("Fit(msgs, 1, %d) dropped the newest user message", budget)
 	}
-	if window.UpperBound(view) < window.Estimate(view) {
-		t.Fatalf("UpperBound = %d < Estimate = %d", window.UpperBound(view), window.Estimate(view))
+	if window.UpperBound(view) < window.Count(view, nil) {
+		t.Fatalf("UpperBound = %d < Estimate = %d", window.UpperBound(view), window.Count(view, nil))
 	}
 }
 

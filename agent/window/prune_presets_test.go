@@ -128,7 +128,7 @@ func TestPruneMinTotalIsSticky(t *testing.T) {
 	p := window.PrunePresets["openclaw"]
 	result := strings.Repeat("All well. ", 1000)
 	msgs := talkOf()
-	size := 15 * window.Estimate(asked(1, "get", result))
+	size := 15 * window.Count(asked(1, "get", result), nil)
 	var before []sessions.Message
 	cleared, steps := 0, 0
 	for i := range 40 {

@@ -44,7 +44,7 @@ func talkOf(groups ...[]sessions.Message) []sessions.Message {
 
 // windowFor returns the window of which msgs take this many percent.
 func windowFor(msgs []sessions.Message, percent float64) int {
-	return int(float64(window.Estimate(msgs)) * 100 / percent)
+	return int(float64(window.Count(msgs, nil)) * 100 / percent)
 }
 
 func TestCase36Prune(t *testing.T) {
@@ -109,7 +109,7 @@ func TestCase36Boundaries(t *testing.T) {
 	const tokens = 100_000
 	for percent, want := range map[int][2]string{30: {"whole", "soft"}, 50: {"soft", "hard"}} {
 		for over, want := range want {
-			fixed := tokens*percent/100 - window.Estimate(msgs) + over
+			fixed := tokens*percent/100 - window.Count(msgs, nil) + over
 			got := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: tokens, Fixed: fixed})[2].Content
 			is := "hard"
 			switch {
@@ -153,13 +153,13 @@ func checkSoft(t *testing.T, got, result string, original int) {
 func TestPruneIsSticky(t *testing.T) {
 	result := strings.Repeat("x y z ", 10_000)
 	msgs := talkOf()
-	windowTokens := 8 * window.Estimate(asked(1, "get", result)) // each takes about an eighth
+	windowTokens := 8 * window.Count(asked(1, "get", result), nil) // each takes about an eighth
 	p := window.DefaultPrune()
 	changes, pruned := 0, 0
 	var before []sessions.Message
 	for i := range 30 {
 		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
-		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * 3 / 2}
+		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Count(before, nil) * 3 / 2}
 		view := p.Apply(window.Repair(msgs), window.PruneTarget{Window: windowTokens})
 		for j := range before {
 			if view[j].Content == before[j].Content {
@@ -190,7 +190,7 @@ func TestPruneIsSticky(t *testing.T) {
 func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
 	result := strings.Repeat("x y z ", 10_000)
 	msgs := talkOf(asked(2, "get", result))
-	size := 4 * window.Estimate(msgs) // the result is a quarter of it
+	size := 4 * window.Count(msgs, nil) // the result is a quarter of it
 	p, low := window.DefaultPrune(), 0
 	var before []sessions.Message
 	for i := range 40 {
@@ -200,7 +200,7 @@ func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
 			percent, model = 60, "counts little" // this forgets what the other one counted
 		}
 		msgs[len(msgs)-2].Model = model
-		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * percent / 100}
+		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Count(before, nil) * percent / 100}
 		view := p.Apply(window.Repair(msgs), window.PruneTarget{Window: size})
 		switch n := len(view[2].Content); {
 		case before != nil && n > len(before[2].Content):
@@ -265,7 +265,7 @@ func TestPruneUsesUsage(t *testing.T) {
 		if msgs[i].Role == sessions.RoleAssistant {
 			msgs[i].Model, msgs[i].Usage = "m", &sessions.Usage{Input: 2 * size}
 		}
-		size = window.Estimate(msgs[:i+1])
+		size = window.Count(msgs[:i+1], nil)
 	}
 	if view := window.DefaultPrune().Apply(msgs, sight); view[2].Content == result {
 		t.Error("not pruned where the provider counts twice as much, which is 40 % and more")

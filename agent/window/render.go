@@ -1,7 +1,7 @@
 package window
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -22,23 +22,16 @@ func EscapeTags(s string) string { return borderTag.Regexp().ReplaceAllString(s,
 // that no text in it can pass for another message.
 func Entry(m sessions.Message) string {
 	var b strings.Builder
-	b.WriteString(`<message seq="`)
-	b.WriteString(strconv.FormatInt(m.Seq, 10))
-	b.WriteString(`" role="`)
-	b.WriteString(string(m.Role))
-	b.WriteByte('"')
+	fmt.Fprintf(&b, `<message seq="%d" role="%s"`, m.Seq, m.Role)
 	if m.Name != "" {
-		b.WriteString(` name="`)
-		b.WriteString(attribute(m.Name))
-		b.WriteByte('"')
+		fmt.Fprintf(&b, ` name="%s"`, attribute(m.Name))
 	}
 	if !m.At.IsZero() {
 		b.WriteString(m.At.UTC().Format(` at="2006-01-02 15:04 UTC"`))
 	}
 	b.WriteString(">\n")
 	if !blank(m.Content) {
-		b.WriteString(EscapeTags(strings.TrimSpace(m.Content)))
-		b.WriteByte('\n')
+		b.WriteString(EscapeTags(strings.TrimSpace(m.Content)) + "\n")
 	}
 	for _, c := range m.ToolCalls {
 		b.WriteString("[called " + attribute(c.Name) + " with " + EscapeTags(c.Arguments) + "]\n")

@@ -60,7 +60,7 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 	}
 	extended := append(inTurn(before), fresh...)
 	got := inTurn(view)
-	if window.Estimate(extended) <= room {
+	if window.Count(extended, nil) <= room {
 		if !reflect.DeepEqual(got, extended) {
 			t.Fatalf("there is room for what was shown and what is new, and the turn is shown as\n%swant\n%s", show(got), show(extended))
 		}
@@ -88,7 +88,7 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 			pinned += window.EstimateMessage(&got[i])
 		}
 	}
-	if rest := window.Estimate(got) - pinned; rest > room/2 {
+	if rest := window.Count(got, nil) - pinned; rest > room/2 {
 		t.Fatalf("%d tokens of older groups stay where something had to go, want at most half of %d", rest, room)
 	}
 }
@@ -131,8 +131,8 @@ func TestFitShortensWhatIsHuge(t *testing.T) {
 	for i := range 5 {
 		msgs = append(msgs, sessions.Message{Seq: int64(200 + i), Role: sessions.RoleUser, Content: fmt.Sprint("question ", i)})
 		view, _ := window.Fit(msgs, 1, 1000, nil)
-		if window.Missing(msgs, view) != 0 || window.Estimate(view) > 1000 {
-			t.Fatalf("%d messages are left out, %d tokens stay of 1000; want none", window.Missing(msgs, view), window.Estimate(view))
+		if window.Missing(msgs, view) != 0 || window.Count(view, nil) > 1000 {
+			t.Fatalf("%d messages are left out, %d tokens stay of 1000; want none", window.Missing(msgs, view), window.Count(view, nil))
 		}
 		for j, m := range view {
 			short := m.Content != msgs[j].Content

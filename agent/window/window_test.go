@@ -173,7 +173,7 @@ func TestFit(t *testing.T) {
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
 			}
-			if got := window.Estimate(view); got > test.budget {
+			if got := window.Count(view, nil); got > test.budget {
 				t.Errorf("Estimate(Fit(msgs, %d)) = %d", test.budget, got)
 			}
 			if got := view[0].Content; !strings.HasPrefix(got, strings.TrimSuffix(test.wantFirst, " ")) {
@@ -202,7 +202,7 @@ func TestFitShortens(t *testing.T) {
 	if err := window.Validate(view); err != nil {
 		t.Fatalf("Validate(Fit()) = %v, want nil", err)
 	}
-	if got := window.Estimate(view); got > budget || got < budget/4 {
+	if got := window.Count(view, nil); got > budget || got < budget/4 {
 		t.Errorf("Estimate(Fit(msgs, %d)) = %d, want near it", budget, got)
 	}
 	for i, m := range view {
