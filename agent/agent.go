@@ -31,10 +31,10 @@ type Options struct {
 	MaxSteps int
 	// ContextWindow is the model's context length in tokens, including its answer.
 	// Default: what the model reports ([ModelWithAbilities]), or 32768. If the model
-	// reports less than this, the smaller number is used.
+	// reports less, that counts.
 	ContextWindow int
-	// Windows holds the context lengths of other models that conversations may
-	// choose, by model name. Models that are not in it get ContextWindow.
+	// Windows holds the context lengths of other models, by name. The rest get
+	// ContextWindow.
 	Windows map[string]int
 	// MaxTokens limits one answer. 0 leaves it to the server.
 	MaxTokens int
@@ -66,17 +66,17 @@ type Options struct {
 	// entry in Windows, or ContextWindow.
 	SummarizerWindow int
 	// TextTools says whether tool calls that a model writes as plain text are run:
-	// "auto" (the same as "") runs them if the server itself reported no calls and
-	// the tool exists; "off" never does.
+	// "auto" or "" runs them if the server itself reported no calls and the tool exists;
+	// [TextToolsOff] never.
 	TextTools string
 	// OnSilentCut, if not nil, is called when a model's server turns out to truncate
 	// requests without an error, with the window assumed from then on. It must not
 	// block, and must be safe for concurrent use.
 	OnSilentCut func(model string, window int)
-	// UnmarkedThoughts returns what an earlier run learned about a model: whether its
-	// answers begin with thoughts that have an end mark but no begin mark. Nil:
-	// nothing is known. OnUnmarkedThoughts, if not nil, is called with what this run
-	// learns. Both must be safe for concurrent use.
+	// UnmarkedThoughts returns what an earlier run learned: whether a model's answers
+	// begin with thoughts that have an end mark but no begin mark. Nil: nothing.
+	// OnUnmarkedThoughts, if not nil, is called with what this run learns. Both must be
+	// safe for concurrent use.
 	UnmarkedThoughts   func(model string) (thinks, known bool)
 	OnUnmarkedThoughts func(model string, thinks bool)
 	// Models returns the model that a conversation's settings name. Nil: the agent's
@@ -199,8 +199,8 @@ const defaultWindow = 32768
 // configuredWindow returns the configured context length of a model in tokens, or 0.
 func (o *Options) configuredWindow(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
 
-// nameFor returns the name of the model that these settings choose. It does not check
-// that the model exists.
+// nameFor returns the name of the model that these settings choose, which need not
+// exist.
 func (a *Agent) nameFor(s sessions.Settings) string {
 	if s.Model == "" || a.opts.Models == nil {
 		return a.model.Name()
@@ -208,8 +208,7 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 	return s.Model
 }
 
-// modelFor returns the model that answers t: the one that the conversation chose, or
-// the agent's.
+// modelFor returns the model that answers t.
 func (a *Agent) modelFor(t Turn) Model {
 	m, err := a.modelNamed(a.nameFor(t.History.Settings))
 	if err != nil {
@@ -220,7 +219,6 @@ func (a *Agent) modelFor(t Turn) Model {
 	return m
 }
 
-// setFrame renders what comes before the turn's messages.
 func (r *run) setFrame() {
 	h := &r.t.History
 	r.frame, r.offer = r.a.frameFor(r.model.Name(), h, r.t.System, h.Summary)

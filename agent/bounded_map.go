@@ -2,12 +2,11 @@ package agent
 
 import "sync"
 
-// maxEntries limits a [boundedMap]. At the limit all entries are dropped and learned
-// again, which costs little.
+// maxEntries limits a [boundedMap]. At the limit all entries go and are learned again.
 const maxEntries = 1024
 
-// boundedMap holds what the process learned about each K. It is safe for concurrent
-// use, and the zero value is ready.
+// boundedMap holds what was learned about each K. It is safe for concurrent use, and
+// the zero value is ready.
 type boundedMap[K comparable, V any] struct {
 	mu sync.Mutex
 	m  map[K]V

@@ -5,9 +5,9 @@ import (
 	"dragoman/sessions"
 )
 
-// calibration remembers, by model name, how many tokens its server counts for each
-// one that we count. It is safe for concurrent use, and the zero value is ready. It
-// is not stored: a few calls after a restart teach it again.
+// calibration remembers, by model name, how many tokens its server counts for each one
+// that we count. It is safe for concurrent use. A few calls after a restart teach it
+// again.
 type calibration struct {
 	models boundedMap[string, calibrated]
 }
@@ -31,7 +31,6 @@ const (
 	stepUp, stepDown = 1.05, 0.85
 )
 
-// of returns what is known about model.
 func (c *calibration) of(model string) calibrated {
 	if m, found := c.models.get(model); found {
 		return m
@@ -43,8 +42,8 @@ func (c *calibration) of(model string) calibrated {
 // while nothing is known.
 func (c *calibration) factor(model string) float64 { return c.of(model).applied }
 
-// observe learns that model's server reported this many tokens for a request for
-// which count returns ours.
+// observe learns that model's server reported this many tokens for a request for which
+// count returns ours.
 func (c *calibration) observe(model string, reported int, count func() int) {
 	m := c.of(model)
 	if m.calls++; m.calls <= firstReports || m.calls%everyReport == 0 {

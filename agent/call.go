@@ -131,7 +131,6 @@ func arguments(c sessions.ToolCall) string {
 	return c.Arguments
 }
 
-// toolResult returns the tool message that answers c.
 func (r *run) toolResult(c sessions.ToolCall, text string) sessions.Message {
 	m := sessions.Message{Role: sessions.RoleTool, Name: c.Name, ToolCallID: c.ID, Content: text}
 	r.stamp(&m)
@@ -190,9 +189,8 @@ type outcome struct {
 
 var errPanic = errors.New("the tool failed by an internal error")
 
-// runTool runs t, and returns at most toolGrace after ctx ended. Go cannot stop a
-// goroutine from outside, so a tool that ignores ctx is left running: blocking its
-// conversation for ever would be worse.
+// runTool runs t, and returns at most toolGrace after ctx ended. A tool that ignores
+// ctx is left running: blocking its conversation for ever would be worse.
 func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 	ended := make(chan outcome, 1)
 	go func() {

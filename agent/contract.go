@@ -24,11 +24,10 @@ type Request struct {
 	// Temperature, if nil, is left to the server.
 	Temperature *float32
 	// Effort says how much the model should reason: none, minimal, low, medium, high,
-	// xhigh or max. "" leaves it to the server, or to what its API requires when
-	// tools are offered.
+	// xhigh or max. "" leaves it to the server, or to what its API requires with tools.
 	Effort string
-	// Key identifies the conversation to the provider's prompt cache. It identifies
-	// no person. "": no key.
+	// Key identifies the conversation to the provider's prompt cache, and no person. "":
+	// none.
 	Key string
 	// Format is a JSON schema that the answer should follow, on servers that enforce
 	// one. Nil: free text.
@@ -64,9 +63,8 @@ type Response struct {
 	// Thought says that the model reasoned, whether or not an answer followed.
 	Thought bool
 	Usage   *sessions.Usage
-	// Refused says that the server marked the answer as a refusal: Content says why
-	// the model will not do it. People should read that, but it must not be used as a
-	// summary.
+	// Refused says that the server marked the answer as a refusal. People should read
+	// Content, but it must not be used as a summary.
 	Refused bool
 }
 
@@ -80,11 +78,10 @@ type Model interface {
 	Complete(ctx context.Context, r Request, onDelta func(Delta)) (Response, error)
 }
 
-// Abilities say what a model on its server can do. The zero value is a model that is
-// not known and assumed able to do everything.
+// Abilities say what a model on its server can do. An unknown model has the zero value:
+// it is assumed able to do everything.
 type Abilities struct {
-	// NoTools: the model accepts no tools. It is offered none, and its prompt
-	// mentions none.
+	// NoTools: it accepts none, so it is offered none and its prompt mentions none.
 	NoTools bool
 	// NoVision: the model accepts no pictures.
 	NoVision bool
@@ -96,15 +93,14 @@ type Abilities struct {
 }
 
 // ModelWithAbilities is a [Model] that knows what it can do. The answer may change,
-// because models learn from what their servers refuse. Abilities is called before
-// each request: it must not block, and must be safe for concurrent use. A model
-// without it is assumed to be able to do everything within the configured window.
+// because models learn from what their servers refuse. Abilities is called before each
+// request: it must not block, and must be safe for concurrent use. Other models are
+// assumed able to do everything within the configured window.
 type ModelWithAbilities interface {
 	Abilities() Abilities
 }
 
-// AbilitiesOf returns the abilities of m, or of the model that m wraps (see
-// [inside]).
+// AbilitiesOf returns the abilities of m, or of the model that m wraps.
 func AbilitiesOf(m Model) Abilities {
 	if able, ok := inside[ModelWithAbilities](m); ok {
 		return able.Abilities()
@@ -118,8 +114,7 @@ type FallbackModel interface {
 	Names() []string
 }
 
-// inside finds a T in m, or in a model that m wraps and returns from its method
-// Unwrap() Model.
+// inside finds a T in m, or in a model that m wraps and returns from Unwrap() Model.
 func inside[T any](m Model) (found T, ok bool) {
 	for m != nil {
 		if found, ok = m.(T); ok {
@@ -184,8 +179,7 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Temporary reports whether a retry may help, and how long the server asked us to
-// wait.
+// Temporary reports whether a retry may help, and how long the server asked us to wait.
 func (e *ModelError) Temporary() (after time.Duration, passes bool) {
 	return e.After, e.Kind == ErrorTemporary
 }
@@ -197,8 +191,8 @@ type Spec struct {
 	Parameters  json.RawMessage // JSON schema of an object
 	// Parallel says that calls of this tool may run at the same time as others.
 	Parallel bool
-	// Repeatable says that running a call a second time does no harm. It decides what
-	// happens to a call that a crash interrupted.
+	// Repeatable says that a second run of a call does no harm. It decides about calls
+	// that a crash interrupted.
 	Repeatable bool
 }
 
@@ -210,7 +204,7 @@ type Call struct {
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
-	// Operator says that the operator is asking: see [Turn.Operator].
+	// Operator: see [Turn.Operator].
 	Operator bool
 }
 
@@ -218,7 +212,7 @@ type Call struct {
 type Tool interface {
 	// Spec always returns the same value.
 	Spec() Spec
-	// Run executes the call. The model reads the result and the error's text, so
-	// neither may contain a secret. ctx has the tool's deadline.
+	// Run executes the call before ctx's deadline. The model reads the result and the
+	// error's text, so neither may contain a secret.
 	Run(ctx context.Context, c Call) (string, error)
 }

@@ -19,7 +19,6 @@ type habit struct {
 	known bool
 }
 
-// habit returns what is known about the model called model.
 func (a *Agent) habit(model string) habit {
 	now, _ := a.habits.get(model)
 	if !now.known && a.opts.UnmarkedThoughts != nil {
@@ -28,7 +27,6 @@ func (a *Agent) habit(model string) habit {
 	return now
 }
 
-// noteHabit learns from an answer of the model.
 func (a *Agent) noteHabit(model string, now habit) {
 	before := a.habit(model)
 	now.calls = now.calls || before.calls
@@ -44,11 +42,10 @@ func (a *Agent) noteHabit(model string, now habit) {
 	}
 }
 
-// answerer returns the name of the model that gives the current answer.
 func (r *run) answerer() string { return cmp.Or(r.pin.Model, r.model.Name()) }
 
-// reader returns a reader for the model's answer. It looks for tool calls in the text
-// if the model was offered tools and its server was never seen to report calls.
+// reader returns a reader for the model's answer. It takes text for calls if the model
+// was offered tools and its server was never seen to report calls.
 func (r *run) reader() output.Reader {
 	known := r.a.habit(r.answerer())
 	rd := output.Reader{ExpectThoughts: known.thinks}
@@ -58,8 +55,8 @@ func (r *run) reader() output.Reader {
 	return rd
 }
 
-// readAnswer replaces resp by what to keep of it: thoughts and template marks are
-// removed from the text, and calls that were written as text become calls.
+// readAnswer cleans resp: thoughts and template marks go, and calls that were written
+// as text become calls.
 func (r *run) readAnswer(resp *Response) {
 	m := &resp.Message
 	rd := r.reader()

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -8,10 +10,9 @@ import (
 // usualKeep returns what a summary leaves of the history beside the running turn.
 func (r *run) usualKeep() *window.Keep { return r.keepInWindow(r.a.usableWindow(r.model.Name())) }
 
-// keepAfterRefusal is usualKeep after the server refused a request of this many
-// tokens as too long, as we count them; 0: it did not. What is kept fits the window
-// that is learned from the refusal, or the next summary would be due right after this
-// turn.
+// keepAfterRefusal is usualKeep after the server refused a request of this many tokens,
+// as we count them (0: none), as too long. What is kept fits the window that is learned
+// from that, or the next summary would be due right after this turn.
 func (r *run) keepAfterRefusal(refused int) *window.Keep {
 	if refused == 0 {
 		return r.usualKeep()
@@ -20,7 +21,6 @@ func (r *run) keepAfterRefusal(refused int) *window.Keep {
 	return r.keepInWindow(r.a.windowHolding(name, r.a.usableWindow(name), refused*safeTenths/10))
 }
 
-// keepInWindow is usualKeep for a window of size tokens.
 func (r *run) keepInWindow(size int) *window.Keep {
 	k := r.a.KeepIn(r.t.History, size, r.budgetIn(size)-r.turnTokens())
 	return &k
@@ -70,4 +70,38 @@ func (r *run) keepIfTooLong(final bool) *window.Keep {
 	}
 	r.compactedAll = r.compacted
 	return keep
+}
+
+// enforceMessageLimit has older messages summarised while there are more than a
+// request may show. The messages to keep verbatim are counted from the end of the
+// running turn, so a long turn may leave none of the history. If no summary can be
+// made, newestMessages cuts the view.
+func (r *run) enforceMessageLimit(ctx context.Context) error {
+	most := r.a.Compaction().Keep.MaxMessages
+	for tries := 0; most > 0 && len(r.all) > most && r.inputAt > 0 && !r.limitStuck; tries++ {
+		before, turn := r.inputAt, len(r.all)-r.inputAt
+		keep := max(r.inputAt-window.CutAt(r.all, r.a.Keep(r.t.History)), 0)
+		keep = max(min(keep, most-turn), 0)
+		if tries > 0 {
+			keep = 0 // a group of tool calls was in the way, or another summary was made first
+		}
+		if err := r.compact(ctx, &window.Keep{Unit: window.UnitMessages, N: keep}); err != nil {
+			return err
+		}
+		r.limitStuck = r.inputAt >= before
+	}
+	return nil
+}
+
+// newestMessages cuts the view to the number of messages that it may have.
+func (r *run) newestMessages(msgs []sessions.Message, users int) []sessions.Message {
+	c := r.a.Compaction()
+	if c.Keep.MaxMessages == 0 {
+		return msgs
+	}
+	step := c.Keep.MaxMessages / 2
+	if c.Keep.Unit == window.UnitMessages {
+		step = c.Keep.MaxMessages - c.Keep.N
+	}
+	return window.Newest(msgs, users, c.Keep.MaxMessages, step)
 }

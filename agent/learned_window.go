@@ -13,17 +13,16 @@ const (
 	minWindowShare = 8
 )
 
-// sizeLimit is the largest request that a model's server is known to accept, in
-// tokens as we count them, and when that was learned. With it not every turn begins
-// with a refused request.
+// sizeLimit is the largest request that a model's server is known to accept, in tokens
+// as we count them. With it not every turn begins with a refused request.
 type sizeLimit struct {
 	maxTokens int
 	at        time.Time
 }
 
 // learnLimit learns that a model with this configured window refused a request as too
-// long, and then accepted another, both in tokens as we count them (0: there was
-// none). The learned limit is never below what passed.
+// long, and then accepted another, both in tokens as we count them (0: none). The
+// learned limit is never below what passed.
 func (a *Agent) learnLimit(name string, window, refused, passed int) {
 	if refused == 0 || passed == 0 && refused < a.room(name, window/minWindowShare) {
 		return
@@ -41,8 +40,8 @@ func (a *Agent) learnedWindow(name string, window int) int {
 	return a.windowHolding(name, window, known.maxTokens)
 }
 
-// usableWindow returns the model's context length in tokens: its nominal window, or
-// less if its server recently refused that much.
+// usableWindow returns the model's nominal window, or less if its server recently
+// refused that much.
 func (a *Agent) usableWindow(name string) int { return a.learnedWindow(name, a.nominalWindow(name)) }
 
 // windowHolding returns the size of the window in which a request of tokens, as we

@@ -66,7 +66,6 @@ func (a *Agent) LeftOut() (names []string) {
 	return names
 }
 
-// orderForDropping returns the names of all tools, the first to drop first.
 func (a *Agent) orderForDropping() (names []string) {
 	rank := func(name string) int {
 		if i := slices.Index(dropFirst, name); i >= 0 {
@@ -81,21 +80,18 @@ func (a *Agent) orderForDropping() (names []string) {
 	return names
 }
 
-// toolOverhead is the number of tokens that a server's template adds around a tool's
-// description.
+// toolOverhead is about what a server's template adds around a tool's description.
 const toolOverhead = 12
 
 func (a *Agent) specTokens(s Spec) int {
 	return toolOverhead + a.opts.Count(s.Name) + a.opts.Count(s.Description) + a.opts.Count(string(s.Parameters))
 }
 
-// abilities returns the abilities of the model called name.
 func (a *Agent) abilities(name string) Abilities {
 	m, _ := a.modelNamed(name) // an unusable model has none
 	return AbilitiesOf(m)
 }
 
-// modelNamed returns the model called name.
 func (a *Agent) modelNamed(name string) (Model, error) {
 	if name == a.model.Name() || a.opts.Models == nil {
 		return a.model, nil
@@ -103,8 +99,8 @@ func (a *Agent) modelNamed(name string) (Model, error) {
 	return a.opts.Models(name)
 }
 
-// nominalWindow returns the model's context length in tokens: the smaller of what is
-// configured and what its server says, or whichever is known.
+// nominalWindow returns the smaller of the configured context length and what the
+// model's server says, or whichever is known.
 func (a *Agent) nominalWindow(name string) int {
 	known, configured := a.abilities(name).Window, a.opts.configuredWindow(name)
 	if known > 0 && configured > 0 {
@@ -113,9 +109,8 @@ func (a *Agent) nominalWindow(name string) int {
 	return cmp.Or(known, configured, defaultWindow)
 }
 
-// frameFor returns what comes before the messages of h in a request to this model,
-// and the tools for it. channel is the channel's part of the prompt. For a model that
-// gets no tools, the prompt mentions none.
+// frameFor returns what comes before the messages of h in a request to this model, and
+// the tools for it. channel is the channel's part of the prompt.
 func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary) (window.Frame, offer) {
 	prompt := a.opts.System
 	own := strings.TrimSpace(h.Settings.System) != ""

@@ -26,7 +26,6 @@ func (r *run) checkRepeats() (stop string, warn bool) {
 	return "", warn
 }
 
-// streak says that a call is the times-th identical one in a row.
 type streak struct {
 	name  string
 	times int

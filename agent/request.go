@@ -15,12 +15,9 @@ import (
 	"dragoman/sessions"
 )
 
-// request builds the next request. The order of its steps matters: repair comes
-// first, and pruning and fitting keep the shape that it produced, which complete
-// validates.
-//
-// lacks counts what the request neither shows nor has a summary of. It counts only if
-// the request is sent: shrink builds some to compare their size.
+// request builds the next request. The order matters: repair comes first, and pruning
+// and fitting keep the shape that it produced, which complete validates. lacks counts
+// only if the request is sent: shrink builds some to compare their size.
 func (r *run) request(final bool) (req Request, lacks lack) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
@@ -120,8 +117,7 @@ func (r *run) exceedsLearned(final bool) bool {
 	return !r.fits(view)
 }
 
-// forcedResults selects the results to prune after the server found a request too
-// long: those in the history and the turn's own.
+// forcedResults selects the results to prune after the server found a request too long.
 func (r *run) forcedResults() (f window.Forced) {
 	if r.forcePrune {
 		f.Turn = r.t.ID
@@ -136,7 +132,6 @@ func (r *run) forcedResults() (f window.Forced) {
 // have. It is never 0: in doubt the server decides.
 func (r *run) budget() int { return r.budgetIn(r.a.usableWindow(r.model.Name())) }
 
-// budgetIn is budget for a window of size tokens.
 func (r *run) budgetIn(size int) int {
 	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fixed - omissionTokens
 	n = max(n, size/8)
@@ -146,7 +141,6 @@ func (r *run) budgetIn(size int) int {
 	return n
 }
 
-// fits reports whether view can be sent as it is.
 func (r *run) fits(view []sessions.Message) bool {
 	budget := r.budget()
 	return window.UpperBound(view) <= budget || r.a.messageTokens(view) <= budget
@@ -163,14 +157,13 @@ func (r *run) surelyFits() bool {
 // fewer messages.
 const maxSqueezes = 2
 
-// attempts records what was tried for one request that the server found too long.
+// attempts records what was tried after the server found a request too long.
 type attempts struct {
 	pruned, compacted bool
 	squeezes          int
-	// refused is the size of the last request, and so the smallest, that the server
-	// refused.
+	// refused is the size of the smallest request that the server refused.
 	refused int
-	// passed is the size of the request that it accepted in the end.
+	// passed is the size of the one that it accepted in the end.
 	passed int
 }
 

@@ -50,7 +50,6 @@ func (r *run) closeGroup() {
 	}
 }
 
-// openCalls returns the calls of the last message, if it is one of this turn.
 func (r *run) openCalls() []sessions.ToolCall {
 	if len(r.all) == r.addedAt {
 		return nil

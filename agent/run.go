@@ -50,17 +50,15 @@ type run struct {
 	fixed  int             // tokens that every request takes besides its messages
 	person channels.Person // the newest message's sender
 
-	// all is the history, the input and what was added. inputAt is where the input
-	// begins, addedAt where the additions begin.
+	// all is the history, the input from inputAt on, and from addedAt on what was added.
 	all              []sessions.Message
 	inputAt, addedAt int
 	// pin says which model gives the next answer, and whether people saw part of it.
 	pin Pin
 	// said is what the model wrote for the person before its last message.
-	said  []string
-	steps int
-	lacks lack // Result.Unaccounted and Result.SilentlyDropped
-	// finished and thought are Result.Finish and Result.Thought.
+	said     []string
+	steps    int
+	lacks    lack // Result.Unaccounted and Result.SilentlyDropped
 	finished string
 	thought  bool
 	ids      map[string]bool // ids of the turn's calls
@@ -82,14 +80,14 @@ type run struct {
 	cutReason string
 	// summaryFailed is Result.SummaryFailed.
 	summaryFailed bool
-	// sentThoughts says that thoughts of this run were passed to Turn.Thoughts.
+	// sentThoughts: thoughts of this run were passed to Turn.Thoughts.
 	sentThoughts bool
-	// forcePrune says that the server found a request too long. From then on tool
-	// results are replaced by notices.
+	// forcePrune: the server found a request too long, so results of tools become
+	// notices.
 	forcePrune bool
-	// limitStuck says that no summary can lower the number of messages further.
+	// limitStuck: no summary can lower the number of messages further.
 	limitStuck bool
-	// barred says that the person lost the right to use tools.
+	// barred: the person lost the right to use tools.
 	barred atomic.Bool
 
 	mu sync.Mutex
@@ -228,7 +226,6 @@ func (r *run) finishWith(text string, resp *Response, synthetic bool) Result {
 
 func (r *run) last() *sessions.Message { return &r.all[len(r.all)-1] }
 
-// stamp sets the fields that every message of the turn has.
 func (r *run) stamp(m *sessions.Message) {
 	m.Turn = r.t.ID
 	m.At = r.a.now()
@@ -237,7 +234,6 @@ func (r *run) stamp(m *sessions.Message) {
 	}
 }
 
-// acceptCalls journals an answer with tool calls and adds it to the turn.
 func (r *run) acceptCalls(ctx context.Context, resp *Response) error {
 	m := resp.Message
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
@@ -253,7 +249,6 @@ func (r *run) appendStep(ctx context.Context, kind sessions.StepKind, m sessions
 	return nil
 }
 
-// appendMessage appends m, an answer of the model or a message of a person.
 func (r *run) appendMessage(m sessions.Message) {
 	m.Turn = cmp.Or(m.Turn, r.t.ID)
 	r.all = append(r.all, m)
@@ -268,7 +263,7 @@ func (r *run) appendMessage(m sessions.Message) {
 	}
 }
 
-// addNote journals and appends a synthetic message for the model.
+// addNote adds a synthetic message for the model.
 func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)
@@ -291,7 +286,6 @@ func (r *run) steer(ctx context.Context) error {
 	return nil
 }
 
-// record journals s. It is safe for tools that run side by side.
 func (r *run) record(ctx context.Context, s sessions.Step) error {
 	if r.t.Record == nil {
 		return nil

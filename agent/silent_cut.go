@@ -26,7 +26,6 @@ const (
 	minCut = 1000
 )
 
-// watchKey is a conversation with one model.
 type watchKey struct {
 	key   channels.Key
 	model string

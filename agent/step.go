@@ -96,10 +96,8 @@ func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) 
 	}
 }
 
-// requestTokens returns the size of req in tokens, as we count them.
 func (r *run) requestTokens(req *Request) int { return r.fixed + r.a.messageTokens(req.Messages) }
 
-// tooLong reports whether err says that a request does not fit the model's window.
 func tooLong(err error) bool {
 	var me *ModelError
 	return errors.As(err, &me) && me.Kind == ErrorContext
@@ -162,7 +160,6 @@ func (r *run) stream() func(Delta) {
 	}
 }
 
-// thoughtSink returns the function that gets the thoughts of one try, or nil.
 func (r *run) thoughtSink() func(string) {
 	tell, begun := r.t.Thoughts, false
 	if tell == nil {

@@ -14,11 +14,9 @@ type Turn struct {
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
-	// Operator says that the operator is asking: in their own chat, or by a job that
-	// they configured.
+	// Operator: the operator asks, in their own chat or by a job that they configured.
 	Operator bool
-	// System is the channel's part of the system prompt. It stays the same from turn
-	// to turn.
+	// System is the channel's part of the system prompt, the same from turn to turn.
 	System string
 	// History must not change while the turn runs. Its Messages may have spare
 	// capacity, which the run uses: a copy would take as much memory as the
@@ -49,12 +47,11 @@ type Turn struct {
 	// Steer, if not nil, is asked between steps for messages that arrived meanwhile.
 	// It has journaled them (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)
-	// Compact, if not nil, summarises the conversation and returns its new history.
-	// It is called when a request does not fit, before sending it or after the server
-	// refused it. What the running turn itself said and did is not summarised. keep
-	// is passed to [recap.Summarizer.Summarize] and may be nil. If it fails, for
-	// example with [recap.ErrNothingToSummarize], the turn continues with the history
-	// it has, and leaves older messages out of its requests.
+	// Compact, if not nil, summarises the conversation and returns its new history. It
+	// is called when a request does not fit, before sending it or after the server
+	// refused it. What the running turn said and did is not summarised. keep is passed
+	// to [recap.Summarizer.Summarize] and may be nil. If it fails, the turn continues
+	// with the history it has, and leaves older messages out of its requests.
 	Compact func(ctx context.Context, keep *window.Keep) (sessions.History, error)
 }
 
@@ -78,15 +75,13 @@ type Result struct {
 	Finish  string
 	Thought bool
 	// Unaccounted is the largest number of messages that one of the turn's requests
-	// neither showed nor had a summary of. It is more than 0 only if there was no
-	// room and no summary could be made, or if the turn's own messages are too many.
-	// The model is told their number.
+	// neither showed nor had a summary of: there was no room and no summary could be
+	// made, or the turn's own messages are too many. The model is told their number.
 	Unaccounted int
 	// SilentlyDropped is how many of these were left out without telling the model.
 	// More than 0 is a bug.
 	SilentlyDropped int
-	// SummaryFailed says that requests left messages out because summarising the
-	// conversation failed, now or shortly before. People cannot see that, so the
-	// caller should tell them, once.
+	// SummaryFailed says that requests left messages out because a summary failed, now
+	// or shortly before. The caller should tell people, once.
 	SummaryFailed bool
 }

@@ -8,8 +8,7 @@ import (
 	"dragoman/sessions"
 )
 
-// visible returns msgs as requests to this model show them, before anything is left
-// out to save room.
+// visible returns msgs as requests to this model show them if there is room.
 func (a *Agent) visible(name string, msgs []sessions.Message) []sessions.Message {
 	return window.Stamped(window.Repair(a.withoutForeign(name, msgs)), a.opts.Zone)
 }

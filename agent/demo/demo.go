@@ -66,22 +66,18 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 
 // call returns an answer with tool calls.
 func (m *Model) call(r agent.Request, intents []*intent) agent.Response {
-	out := agent.Response{
-		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
-		Finish:  "tool_calls",
-	}
+	out := sessions.Message{Role: sessions.RoleAssistant, Model: name}
 	size := 0
 	for i, it := range intents {
 		args, _ := json.Marshal(it.args) // strings and numbers always encode
 		size += len(args)
 		// The same request gets the same ids; each later one gets others.
-		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
+		out.ToolCalls = append(out.ToolCalls, sessions.ToolCall{
 			ID: fmt.Sprintf("demo_%d_%d", len(r.Messages), i), Name: it.tool, Arguments: string(args),
 		})
 	}
 	out.Usage = usage(r, size)
-	out.Message.Usage = out.Usage
-	return out
+	return agent.Response{Message: out, Finish: "tool_calls", Usage: out.Usage}
 }
 
 // answer streams text word by word.

@@ -49,15 +49,14 @@ func (s *dialog) echo(it *intent) string {
 }
 
 func (s *dialog) greeting(it *intent) string {
-	hello, again := "Hello", ""
+	hello := "Hello"
 	if s.earlier > 0 || s.summary != "" {
-		again = " again"
+		hello += " again"
 	}
 	if it.person != "" {
-		again += ", " + it.person
+		hello += ", " + it.person
 	}
-	hello += again + "! "
-	if s.earlier > 0 {
+	if hello += "! "; s.earlier > 0 {
 		return hello + "Say “help” for what I can do."
 	}
 	return hello + sayWho + "\n\nTry “what time is it?” or “remember that my bicycle is green”, say “help” for more, or “connect” for how to get a real model."

@@ -56,7 +56,6 @@ type row struct {
 	maker string // the provider that made and serves them
 	// window is in tokens, including the answer.
 	window   int
-	noTools  bool
 	noVision bool // it takes no pictures
 	prices   Prices
 	// shutdown is the day on which its maker ends the model, YYYY-MM-DD; "" if

@@ -21,7 +21,7 @@ type chunk struct {
 		FinishReason json.RawMessage `json:"finish_reason"`
 	} `json:"choices"`
 	Usage  json.RawMessage `json:"usage"`
-	Object anyString       `json:"object"`
+	Object wire.Loose      `json:"object"`
 }
 
 type delta struct {
@@ -37,7 +37,7 @@ type delta struct {
 
 type toolCall struct {
 	Index    wire.Number `json:"index"`
-	ID       anyString   `json:"id"`
+	ID       wire.Loose  `json:"id"`
 	Function struct {
 		Name string `json:"name"`
 		// Arguments is a string; some servers send the object itself.
@@ -87,15 +87,6 @@ func (l *optionalText) UnmarshalJSON(b []byte) error {
 	if t.UnmarshalJSON(b) == nil {
 		*l = optionalText(wire.Clean(string(t)))
 	}
-	return nil
-}
-
-// anyString is a string, or any other value as it is written.
-type anyString string
-
-// UnmarshalJSON accepts any value.
-func (w *anyString) UnmarshalJSON(b []byte) error {
-	*w = anyString(wire.LooseString(b))
 	return nil
 }
 

@@ -37,8 +37,7 @@ type Fallback struct {
 var (
 	_ agent.Model              = (*Fallback)(nil)
 	_ agent.ModelWithAbilities = (*Fallback)(nil)
-
-	_ agent.FallbackModel = (*Fallback)(nil)
+	_ agent.FallbackModel      = (*Fallback)(nil)
 )
 
 // NewFallback returns a model that asks first, then others in order. It logs

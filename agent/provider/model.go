@@ -14,6 +14,7 @@ import (
 	"dragoman/agent/anthropic"
 	"dragoman/agent/models"
 	"dragoman/agent/openai"
+	"dragoman/agent/window"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
@@ -35,8 +36,6 @@ type Options struct {
 	Body map[string]json.RawMessage
 	// Learned are earlier lessons, from [Model.Learned].
 	Learned []Learned
-	// Window is for [agent.Abilities], in tokens; 0: unknown.
-	Window int
 	// Files, if not nil, opens the pictures in people's messages, and the model
 	// is shown the newest ten. Older ones are removed five at a time. Without
 	// Files, or if a picture cannot be read, the model only reads the line of
@@ -116,7 +115,7 @@ func (m *Model) Name() string { return m.o.Name }
 // Abilities returns what is known of the model now.
 func (m *Model) Abilities() agent.Abilities {
 	k := m.memory.current()
-	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.maxPictures == 0, Window: m.o.Window}
+	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.maxPictures == 0}
 }
 
 // Close closes idle connections. Running calls go on.
@@ -184,4 +183,39 @@ func (t *try) emit(d agent.Delta) {
 	if t.onDelta != nil {
 		t.onDelta(d)
 	}
+}
+
+// adaptHistory returns list in a form that a model with these traits accepts.
+// It returns list itself if that is already so.
+func adaptHistory(list []sessions.Message, t *wire.Traits) []sessions.Message {
+	hasCalls := func(least int) bool {
+		return slices.ContainsFunc(list, func(m sessions.Message) bool { return len(m.ToolCalls) >= least })
+	}
+	switch {
+	case t.NoTools && hasCalls(1):
+		return toolsAsText(list)
+	case t.SingleCall && hasCalls(2):
+		return window.OneByOne(list)
+	}
+	return list
+}
+
+// toolsAsText turns calls and results into text, for a model without tools.
+// Results become messages of the user, so that the roles still alternate.
+func toolsAsText(list []sessions.Message) []sessions.Message {
+	out := slices.Clone(list)
+	names := make(map[string]string)
+	for i := range out {
+		m := &out[i]
+		for _, c := range m.ToolCalls {
+			names[c.ID] = c.Name
+			m.Content = strings.TrimSpace(m.Content + fmt.Sprintf("\n(I called the tool %s with %s.)", c.Name, c.Arguments))
+			m.Attached = nil
+		}
+		m.ToolCalls = nil
+		if m.Role == sessions.RoleTool {
+			*m = sessions.Message{Role: sessions.RoleUser, Content: fmt.Sprintf("(The tool %s answered: %s)", names[m.ToolCallID], m.Content)}
+		}
+	}
+	return window.Alternate(out, "")
 }

@@ -36,7 +36,7 @@ const (
 // around the turn. Only the turn that reaches a trigger says it, in the same commit
 // as its answer, so a crash neither repeats nor loses it, and later turns are silent.
 func (s *Summaries) Choice(before, after sessions.History) string {
-	asks := func(h sessions.History) bool { return s.writer.Level(s.transcript.TrimForTurn(h)) == Choice }
+	asks := func(h sessions.History) bool { return s.writer.Level(s.opts.TrimForTurn(h)) == Choice }
 	if s.writer.Compaction().When != window.WhenAsk || !asks(after) || asks(before) {
 		return ""
 	}
@@ -50,7 +50,7 @@ func (s *Summaries) Ask(ctx context.Context, m channels.Inbound, answered <-chan
 	if s.Off() {
 		return sayOff, nil
 	}
-	h, err := s.transcript.LoadForTurn(ctx, m.Key)
+	h, err := s.opts.LoadForTurn(ctx, m.Key)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("recap: compact %s: %w", m.Key, err)
@@ -66,10 +66,9 @@ func (s *Summaries) Ask(ctx context.Context, m channels.Inbound, answered <-chan
 	return saySummary, nil
 }
 
-// tellFailure tells the person behind a command, once, that its summary failed later
-// on, and why. ctx is the summary's context. If ctx has ended, the summary was
-// interrupted: by the end of the process, or because the turn that waited for it was
-// stopped.
+// tellFailure tells the person behind a command, once, that its summary failed, and
+// why. If ctx, the summary's context, has ended, it was interrupted: by the end of the
+// process, or because the turn that waited for it was stopped.
 func (s *Summaries) tellFailure(ctx context.Context, asker channels.Inbound, cause error) {
 	text := sayFailed
 	switch {

@@ -26,7 +26,6 @@ type job struct {
 	err   error         // why it failed, once ended is closed
 }
 
-// pause records failures of a conversation's summaries.
 type pause struct {
 	failures int
 	failed   time.Time // when the last one failed
@@ -99,7 +98,6 @@ func (s *Summaries) overtake(k channels.Key) (j *job, ok bool) {
 	return j, true
 }
 
-// wanted reports whether a person wants the running summary of k.
 func (s *Summaries) wanted(k channels.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,9 +127,9 @@ func (s *Summaries) endJob(k channels.Key, err error, failed bool) (asker *chann
 	return asker
 }
 
-// pauseAfter returns how long a conversation's summaries pause after this many
-// failures in a row, of which err is the last. An error that may pass by itself has a
-// method Temporary, which also says how long its server asked us to wait.
+// pauseAfter returns how long a conversation's summaries pause after this many failures
+// in a row, of which err is the last. An error that may pass by itself has a method
+// Temporary.
 func pauseAfter(err error, failures int) time.Duration {
 	var may interface {
 		Temporary() (after time.Duration, passes bool)

@@ -54,7 +54,6 @@ func readFields(text string) (Fields, *Flaw) {
 	return f, nil
 }
 
-// texts returns all non-empty texts in a JSON value.
 func texts(value any) (all []string) {
 	switch v := value.(type) {
 	case string:

@@ -18,7 +18,9 @@ import (
 	"fmt"
 	"strings"
 
+	"dragoman/agent/output"
 	"dragoman/agent/window"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -80,7 +82,6 @@ func NewTask(c window.Compaction) (*Task, error) {
 	return t, nil
 }
 
-// buildInstructions joins the parts of the instructions.
 func (t *Task) buildInstructions() string {
 	c := t.compaction
 	parts := []string{prompt}
@@ -197,3 +198,21 @@ func (t *Task) Read(a Answer, talk Source) (Summary, error) {
 
 // TooLong returns the flaw of a summary that is too long; what says how.
 func TooLong(what string) *Flaw { return &Flaw{what, writeLess} }
+
+var (
+	openTag  = lazily.Compile(`(?i)<summary>`)
+	closeTag = lazily.Compile(`(?i)</\s*summary>`)
+)
+
+// unwrap returns the summary in an answer: without thoughts, and without anything
+// outside of the tag.
+func unwrap(text string) string {
+	text = output.Read(text, nil).Text
+	if at := openTag.Regexp().FindAllStringIndex(text, -1); at != nil {
+		text = text[at[len(at)-1][1]:]
+		if end := closeTag.Regexp().FindStringIndex(text); end != nil {
+			text = text[:end[0]]
+		}
+	}
+	return strings.TrimSpace(closeTag.Regexp().ReplaceAllString(text, ""))
+}

@@ -25,16 +25,15 @@ const (
 // in the transcript, and tells the person who asked for it if it failed. It is safe
 // for concurrent use.
 type Summaries struct {
-	writer     Writer
-	transcript Transcript
-	opts       Host
-	wg         sync.WaitGroup
-	slots      chan struct{}
-	ctx        context.Context // ends in Wait; background tasks have no caller's context
-	stop       context.CancelFunc
-	mu         sync.Mutex
-	jobs       map[channels.Key]*job
-	pauses     map[channels.Key]pause
+	writer Writer
+	opts   Host
+	wg     sync.WaitGroup
+	slots  chan struct{}
+	ctx    context.Context // ends in Wait; background tasks have no caller's context
+	stop   context.CancelFunc
+	mu     sync.Mutex
+	jobs   map[channels.Key]*job
+	pauses map[channels.Key]pause
 }
 
 // Writer decides about summaries and writes them: see [Summarizer].
@@ -46,22 +45,17 @@ type Writer interface {
 	Fill(h sessions.History) (tokens, limit int)
 }
 
-// Transcript is what Summaries needs of a store.
-type Transcript interface {
-	// LoadWhole returns all of the conversation since its last summary. LoadForTurn
-	// returns what a turn starts from. TrimForTurn cuts h to what the next turn would
-	// load.
-	LoadWhole(ctx context.Context, k channels.Key) (sessions.History, error)
-	LoadForTurn(ctx context.Context, k channels.Key) (sessions.History, error)
-	TrimForTurn(h sessions.History) sessions.History
-	// AddSummary stores s, or returns sessions.ErrConflict if the conversation was
-	// reset or changed meanwhile.
-	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error
-}
-
 // Host is what Summaries needs from its owner. Every field must be set.
 type Host struct {
 	Slots int // background summaries at once
+	// LoadWhole returns all of the conversation since its last summary. LoadForTurn
+	// returns what a turn starts from. TrimForTurn cuts h to what the next turn would
+	// load.
+	LoadWhole, LoadForTurn func(ctx context.Context, k channels.Key) (sessions.History, error)
+	TrimForTurn            func(h sessions.History) sessions.History
+	// AddSummary stores s, or returns sessions.ErrConflict if the conversation was
+	// reset or changed meanwhile.
+	AddSummary func(ctx context.Context, k channels.Key, s sessions.Summary) error
 	// Exclusive runs f while nothing else summarises k, even on other nodes.
 	Exclusive func(ctx context.Context, k channels.Key, f func(context.Context) error) error
 	// Tell sends text to the author of m, in the chat of m.
@@ -94,11 +88,10 @@ type Report struct {
 // Savings returns how much smaller After is than Before, in percent.
 func (r Report) Savings() int { return (r.Before - r.After) * 100 / max(r.Before, 1) }
 
-// NewSummaries returns Summaries for the conversations of t. The caller must call
-// Wait at the end.
-func NewSummaries(w Writer, t Transcript, host Host) *Summaries {
+// NewSummaries returns Summaries. The caller must call Wait at the end.
+func NewSummaries(w Writer, host Host) *Summaries {
 	s := &Summaries{
-		writer: w, transcript: t, opts: host, slots: make(chan struct{}, host.Slots),
+		writer: w, opts: host, slots: make(chan struct{}, host.Slots),
 		jobs: make(map[channels.Key]*job), pauses: make(map[channels.Key]pause),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -116,10 +109,10 @@ func (s *Summaries) Wait() {
 func (s *Summaries) Off() bool { return s.writer.Compaction().When == window.WhenOff }
 
 // AfterTurn summarises k in the background if it has become long enough. h is the
-// history of its last turn with what the turn added, so nothing has to be loaded.
-// After a failure everything is kept, and a later turn tries again.
+// history of its last turn with what the turn added. After a failure a later turn tries
+// again.
 func (s *Summaries) AfterTurn(k channels.Key, h sessions.History) {
-	h = s.transcript.TrimForTurn(h)
+	h = s.opts.TrimForTurn(h)
 	if s.writer.Level(h) < Due {
 		s.logFill(slog.LevelDebug, contextOK, k, h)
 		return
@@ -137,9 +130,9 @@ const onlyIfAsked = Due + 1
 
 // startInBackground queues a summary of k. When its turn comes, it is made if k still
 // reaches least, or if a person wants it. If one is on its way, or summaries of k are
-// paused, nothing is queued and startInBackground says so. asker is the command of
-// the person who asked, or nil. answered, if not nil, is closed once that command was
-// answered, because the answer must come before the outcome.
+// paused, it says so instead. asker is the command of the person who asked, or nil.
+// answered, if not nil, is closed once that command was answered, which must come
+// before the outcome.
 func (s *Summaries) startInBackground(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, paused time.Duration) {
 	if busy, paused = s.queue(k, least, asker); busy || paused > 0 {
 		return busy, paused
@@ -165,9 +158,8 @@ func (s *Summaries) startInBackground(k channels.Key, least Level, asker *channe
 
 // ForTurn summarises k for a turn that waits for it and loaded the conversation as
 // known, and returns the new history. If a summary is running, it waits for that one
-// instead, and its failure is the turn's. One that is only queued is overtaken, and
-// has nothing left to do later. A turn needs no slot: the number of running turns is
-// limited, and a person waits.
+// instead, and its failure is the turn's. One that is only queued is overtaken. A turn
+// needs no slot: the number of running turns is limited.
 func (s *Summaries) ForTurn(ctx context.Context, k channels.Key, known sessions.History, keep *window.Keep) (sessions.History, error) {
 	j, ok := s.overtake(k)
 	switch {
@@ -187,7 +179,7 @@ func (s *Summaries) ForTurn(ctx context.Context, k channels.Key, known sessions.
 			return sessions.History{}, err
 		}
 	}
-	return s.transcript.LoadForTurn(ctx, k)
+	return s.opts.LoadForTurn(ctx, k)
 }
 
 // makeOne makes the summary of the job that is marked as running, and finishes the
@@ -217,8 +209,6 @@ func (s *Summaries) makeOne(ctx context.Context, k channels.Key, known *sessions
 	return err
 }
 
-// finish ends the running job of k, and tells the person who asked for it if it
-// failed.
 func (s *Summaries) finish(ctx context.Context, k channels.Key, err error, failed bool, came error) {
 	if asker := s.endJob(k, err, failed); asker != nil && came != nil {
 		s.tellFailure(ctx, *asker, came)
@@ -234,7 +224,7 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 			err = fmt.Errorf("recap: summary of %s panicked: %T\n%s", k, v, debug.Stack())
 		}
 	}()
-	h, err := s.transcript.LoadWhole(ctx, k)
+	h, err := s.opts.LoadWhole(ctx, k)
 	if err == nil && known != nil && h.Generation == known.Generation && coversOf(h) > coversOf(*known) {
 		return nil // another node made one
 	}
@@ -247,7 +237,7 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 		return err
 	}
 	made.Erasures = h.Erasures
-	if err := s.transcript.AddSummary(ctx, k, made); err != nil {
+	if err := s.opts.AddSummary(ctx, k, made); err != nil {
 		return err
 	}
 	s.opts.Observer.Summarized("done")
@@ -259,7 +249,6 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 	return nil
 }
 
-// coversOf returns the seq of the last message that h's summary covers, or 0.
 func coversOf(h sessions.History) int64 {
 	if h.Summary == nil {
 		return 0
@@ -267,7 +256,6 @@ func coversOf(h sessions.History) int64 {
 	return h.Summary.CoversSeq
 }
 
-// report describes the change from h to h with made.
 func (s *Summaries) report(k channels.Key, h sessions.History, made sessions.Summary) Report {
 	covered := 0
 	for i := range h.Messages {
@@ -285,11 +273,10 @@ func (s *Summaries) report(k channels.Key, h sessions.History, made sessions.Sum
 
 func (s *Summaries) log(k channels.Key) *slog.Logger { return s.opts.Logger.With("key", k.String()) }
 
-// contextOK is logged for a conversation that needs no summary.
 const contextOK = "context ok"
 
-// logFill logs how full the window of a conversation's model is. Counting takes time,
-// so it is skipped if the level is not logged.
+// logFill logs how full the window of a conversation's model is, if the level is
+// logged: counting takes time.
 func (s *Summaries) logFill(level slog.Level, what string, k channels.Key, h sessions.History) {
 	if !s.opts.Logger.Enabled(s.ctx, level) {
 		return

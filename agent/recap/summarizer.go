@@ -95,7 +95,6 @@ func (s *Summarizer) SetCompaction(c window.Compaction) error {
 	return nil
 }
 
-// tokens counts the tokens of msgs.
 func (s *Summarizer) tokens(msgs []sessions.Message) int { return window.Count(msgs, s.opts.Count) }
 
 // bound is never less than the tokens of msgs in a request.

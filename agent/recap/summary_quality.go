@@ -28,14 +28,12 @@ const (
 var refusals = lazily.Compile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
 	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|as an? (?:ai|artificial|language|large)\b)`)
 
-// overlap counts what a text and a conversation share.
 type overlap struct {
 	words         int // of the text
 	shared, named int // shared with the conversation, and how many of these are names or numbers
 	known         int // distinct words of the conversation, up to manyWords
 }
 
-// judge returns what is wrong with text as a summary, or nil.
 func (t *Task) judge(text string, talk Source) *Flaw {
 	// Compare without the last question: an answer to it shares little with what came
 	// before.

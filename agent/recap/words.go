@@ -15,7 +15,6 @@ const (
 	minWord, minName = 4, 3
 )
 
-// script says how to find words in a writing system.
 type script int
 
 const (

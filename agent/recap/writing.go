@@ -130,7 +130,6 @@ func (w *writing) limitCut() int {
 	return w.cut
 }
 
-// writerRoom converts a number of the model's tokens into ours.
 func (w *writing) writerRoom(tokens int) int { return int(float64(tokens) / w.model.Factor()) }
 
 // summarizePart summarises as many messages as fit into one request. If the server
@@ -166,14 +165,13 @@ func (w *writing) summarizePart(ctx context.Context) error {
 	}
 }
 
-// requestTokens returns the size of req in tokens, as we count them.
 func (w *writing) requestTokens(req Request) int {
 	return w.tokens([]sessions.Message{{Content: req.Text}}) + w.opts.Count(req.System)
 }
 
-// shrink halves the size of the next requests, measured from req, which was refused,
-// because req may have filled only a small part of the window. The answer counts,
-// because many servers count the room for it.
+// shrink halves the size of the next requests, measured from req, which was refused and
+// may have filled only a small part of the window. The answer counts, because many
+// servers count the room for it.
 func (w *writing) shrink(req Request, entries []string) {
 	w.shrunk++
 	w.refused, w.passed = w.requestTokens(req), 0
@@ -183,8 +181,8 @@ func (w *writing) shrink(req Request, entries []string) {
 }
 
 // writePart has the summary of msgs written. If the answer is rejected, the model is
-// told why and asked once more. A summary that is too long is never cut, because the
-// newest facts are at its end.
+// told why and asked once more. A long summary is never cut: the newest facts are at
+// its end.
 func (w *writing) writePart(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	var flaw *Flaw
 	if so, err = w.askModel(ctx, req, msgs); !errors.As(err, &flaw) {
@@ -201,8 +199,7 @@ func (w *writing) writePart(ctx context.Context, req Request, msgs []sessions.Me
 	return Summary{}, fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
 }
 
-// askModel makes one request and reads the summary of msgs in its answer, or returns
-// a *Flaw.
+// askModel makes one request. It returns the summary of msgs, or a *Flaw.
 func (w *writing) askModel(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	answer, err := w.model.Ask(ctx, req)
 	if err != nil {

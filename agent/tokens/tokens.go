@@ -26,7 +26,6 @@ import (
 	"dragoman/agent/window"
 )
 
-// encodings are the vocabularies by name.
 var encodings = map[string]func() *codec.Codec{
 	"o200k_base":  sync.OnceValue(codec.NewO200kBase),
 	"cl100k_base": sync.OnceValue(codec.NewCl100kBase),

@@ -18,32 +18,19 @@ type clockArgs struct {
 // another.
 func Clock(zone *time.Location, now func() time.Time) agent.Tool {
 	return newReader("time", "Tell the current date, time and weekday.", func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
-		if args.Zone == "" {
-			return describeTime(now().In(zone)), nil
+		where := zone
+		if args.Zone != "" {
+			name, err := strings.TrimSpace(args.Zone), error(nil)
+			// The machine's zone ("Local") is refused: it concerns only the operator.
+			if where, err = time.LoadLocation(name); err != nil || name == "Local" || name == "" {
+				return "", fmt.Errorf("there is no time zone %.60q; use an IANA name like Europe/Rome or UTC", name)
+			}
 		}
-		there, err := loadZone(args.Zone)
-		if err != nil {
-			return "", err
-		}
-		return describeTime(now().In(there)), nil
+		t := now().In(where)
+		year, week := t.ISOWeek()
+		return fmt.Sprintf("%s, %s (%s), ISO week %d-W%02d, Unix time %d",
+			t.Format("Monday"), t.Format("2006-01-02 15:04:05"), describeZone(t), year, week, t.Unix()), nil
 	})
-}
-
-// loadZone loads a zone by its IANA name. The machine's zone ("Local") is refused: it
-// concerns only the operator.
-func loadZone(name string) (*time.Location, error) {
-	name = strings.TrimSpace(name)
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" || name == "" {
-		return nil, fmt.Errorf("there is no time zone %.60q; use an IANA name like Europe/Rome or UTC", name)
-	}
-	return zone, nil
-}
-
-func describeTime(t time.Time) string {
-	year, week := t.ISOWeek()
-	return fmt.Sprintf("%s, %s (%s), ISO week %d-W%02d, Unix time %d",
-		t.Format("Monday"), t.Format("2006-01-02 15:04:05"), describeZone(t), year, week, t.Unix())
 }
 
 // describeZone returns the zone's name, if it has a useful one, and its distance from

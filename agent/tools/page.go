@@ -185,7 +185,8 @@ func (w *writer) node(n *html.Node) {
 		w.words(n.Data)
 		return
 	case html.ElementNode:
-		if hidden[n.DataAtom] || attribute(n, "hidden") != nil || isTrue(attribute(n, "aria-hidden")) {
+		aria := attribute(n, "aria-hidden")
+		if hidden[n.DataAtom] || attribute(n, "hidden") != nil || aria != nil && strings.EqualFold(*aria, "true") {
 			return
 		}
 	case html.CommentNode, html.DoctypeNode:
@@ -292,5 +293,3 @@ func attribute(n *html.Node, key string) *string {
 	}
 	return nil
 }
-
-func isTrue(value *string) bool { return value != nil && strings.EqualFold(*value, "true") }

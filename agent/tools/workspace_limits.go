@@ -22,12 +22,14 @@ func inWorkspace[A any](w *Workspace, run func(context.Context, *Workspace, agen
 		if err != nil {
 			return "", err
 		}
-		defer seen.release()
+		if seen.chat { // forCall opened it
+			defer seen.root.Close() // nothing was written through it
+		}
 		return run(ctx, seen, c, args)
 	}
 }
 
-// forCall returns the workspace that c may see. The caller must release it.
+// forCall returns the workspace that c may see.
 func (w *Workspace) forCall(c agent.Call) (*Workspace, error) {
 	if !w.o.PerChat || c.Operator {
 		return w, nil
@@ -41,13 +43,6 @@ func (w *Workspace) forCall(c agent.Call) (*Workspace, error) {
 		return nil, explain("the workspace", err)
 	}
 	return &Workspace{root: root, o: w.o, chat: true, write: w.write}, nil
-}
-
-// release closes what forCall opened.
-func (w *Workspace) release() {
-	if w.chat {
-		_ = w.root.Close() // nothing was written through it
-	}
 }
 
 // checkOperatorFile refuses to write base in folder if it is an operator's file and c

@@ -123,11 +123,11 @@ func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) 
 	if err := folder.Remove(tempName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, explain(name, err)
 	}
-	if err := writeNew(folder, tempName, content, mode); err != nil {
-		_ = folder.Remove(tempName) // otherwise the next write removes it
-		return 0, explain(name, err)
+	err = writeNew(folder, tempName, content, mode)
+	if err == nil {
+		err = folder.Rename(tempName, base)
 	}
-	if err := folder.Rename(tempName, base); err != nil {
+	if err != nil {
 		_ = folder.Remove(tempName) // otherwise the next write removes it
 		return 0, explain(name, err)
 	}

@@ -67,7 +67,6 @@ func Alternate(msgs []sessions.Message, model string) []sessions.Message {
 	return out
 }
 
-// needsChange reports whether Alternate changes something at msgs[i].
 func needsChange(msgs []sessions.Message, i int, model string) bool {
 	m := &msgs[i]
 	if i == 0 {
@@ -78,18 +77,15 @@ func needsChange(msgs []sessions.Message, i int, model string) bool {
 		m.Role == sessions.RoleUser && before == sessions.RoleTool || splitsCalls(m, model)
 }
 
-// indivisible reports whether m must not be joined with others: it has data of its
-// provider, or it is a summary.
+// indivisible: m has data of its provider, or is a summary, and must not be joined.
 func indivisible(m *sessions.Message) bool { return m.Attached != nil || m.Summary }
 
-// joinPeople appends m to last as a new paragraph.
 func joinPeople(last, m *sessions.Message) {
 	last.Content += "\n\n" + m.Content
 	last.Attachments = slices.Concat(last.Attachments, m.Attachments)
 	last.Synthetic = last.Synthetic && m.Synthetic
 }
 
-// splitsCalls reports whether to show the calls of m one after another.
 func splitsCalls(m *sessions.Message, model string) bool {
 	return len(m.ToolCalls) > 1 && m.Model != model && m.Attached == nil
 }

@@ -39,9 +39,9 @@ func CutAt(msgs []sessions.Message, keep Keep) int {
 	return Cut(msgs, len(msgs)-first)
 }
 
-// startsTurn reports whether a turn begins with msgs[i]; i must not be 0. Messages
-// that were answered together are one turn. Imported messages have no turns, so there
-// a user message after an assistant's begins one.
+// startsTurn reports whether a turn begins with msgs[i]; i must not be 0. Messages that
+// were answered together are one turn. In imported messages, which have no turns, a
+// user message after an assistant's begins one.
 func startsTurn(msgs []sessions.Message, i int) bool {
 	m, before := &msgs[i], &msgs[i-1]
 	if m.Turn != "" || before.Turn != "" {
@@ -164,8 +164,7 @@ func capMessages(msgs []sessions.Message, turn int, sizes []int, budget int) ([]
 	return msgs, sum(sizes)
 }
 
-// minExcerpt is the smallest size in tokens at which an excerpt of an old message
-// says anything useful.
+// minExcerpt is the smallest useful size of an excerpt of an old message, in tokens.
 const minExcerpt = 64
 
 // If not everything fits, a message from before the turn takes at most one

@@ -10,8 +10,7 @@ import (
 const (
 	// A digest takes at most one digestShare-th of a budget.
 	digestShare = 8
-	// minDigest is the smallest size in tokens at which a digest is worth its room.
-	minDigest = 96
+	minDigest   = 96
 	// The limits for how many characters of each result an entry shows.
 	maxEntryWidth, minEntryWidth = 160, 20
 )
@@ -39,7 +38,6 @@ func digest(gone []sessions.Message, most int, text func(string) int) (m *sessio
 	return nil, nil
 }
 
-// digestOf writes a digest whose entries show width characters of each result.
 func digestOf(gone []sessions.Message, width int) *sessions.Message {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%d earlier messages of this turn are left out here, to save room. In short they were, the oldest first; "+
@@ -53,8 +51,6 @@ func digestOf(gone []sessions.Message, width int) *sessions.Message {
 	return &sessions.Message{Role: sessions.RoleUser, Content: b.String(), Synthetic: true}
 }
 
-// writeEntry writes a line for each call of a group, and one for the text beside
-// them.
 func writeEntry(b *strings.Builder, group []sessions.Message, width int) {
 	head := &group[0]
 	if !blank(head.Content) {

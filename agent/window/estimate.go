@@ -164,8 +164,8 @@ func Calibrate(factor float64, reported, counted int) float64 {
 	return factor + newestWeight*(ratio-factor)
 }
 
-// Reserve returns how many tokens of a window to leave free for the answer. answer is
-// the limit of an answer; 0: there is none.
+// Reserve returns how many tokens of a window to leave for an answer of this limit (0:
+// none).
 func Reserve(window, answer int) int {
 	if answer > 0 {
 		return min(answer, window/2)

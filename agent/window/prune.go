@@ -20,7 +20,8 @@ type Prune struct {
 	Head        int  `yaml:"head" range:"0..1000000" doc:"Characters kept from the beginning."`
 	Tail        int  `yaml:"tail" range:"0..1000000" doc:"Characters kept from the end."`
 	MinResult   int  `yaml:"min_result" range:"500..100000000" doc:"Results with fewer characters than this are left alone."`
-	// MinTotal exists because each change of what was shown costs a provider's cache.
+	// MinTotal: results become notices only if that saves at least this many characters
+	// together, because each change of what was shown costs a provider's cache.
 	MinTotal       int `yaml:"min_total" range:"0..100000000" doc:"Results are replaced by a notice only if that saves at least this many characters in all."`
 	KeepAssistants int `yaml:"keep_assistants" range:"0..1000" doc:"The tool results of this many newest messages from the model stay whole."`
 	// FailedCalls counts even if Off: see [WithoutFailed].
@@ -132,7 +133,6 @@ func (p Prune) Apply(msgs []sessions.Message, s PruneTarget) []sessions.Message 
 	return v.out
 }
 
-// canPrune reports whether m may ever be pruned.
 func (p Prune) canPrune(m *sessions.Message, s PruneTarget) bool {
 	if m.Role != sessions.RoleTool {
 		return false
@@ -185,7 +185,6 @@ func (v *pruning) pruneForRequest() {
 	v.open = left
 }
 
-// isRecent reports whether c belongs to one of the newest assistant messages.
 func (v *pruning) isRecent(c candidate) bool { return c.owner > v.assistants-v.KeepAssistants }
 
 // clearableChars returns how many characters notices would save, counting results at
@@ -205,7 +204,6 @@ func (v *pruning) clearableChars() int {
 	return n
 }
 
-// replace shows text instead of m's content, if it is shorter.
 func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	if len(text) >= len(m.Content) {
 		return
@@ -216,8 +214,45 @@ func (v *pruning) replace(m *sessions.Message, c *candidate, text string) {
 	c.tokens = tokens
 }
 
-// notice replaces a whole result.
 func (v *pruning) notice(c candidate) string {
 	return fmt.Sprintf("[The result of %s, %d characters, was left out here to save room. Call it again only if its content is needed.]",
 		cmp.Or(c.tool, noName), utf8.RuneCountInString(v.in[c.at].Content))
+}
+
+// WithoutFailed returns a view of msgs, which must be repaired, without tool calls
+// that failed and their results. Those of the running turn are kept, because its
+// model still works with them, and so is text beside a call. dropped is how many
+// messages the view lacks. What one request leaves out, all later ones leave out too,
+// because a finished turn never runs again.
+func WithoutFailed(msgs []sessions.Message, running string) (view []sessions.Message, dropped int) {
+	gone := func(m *sessions.Message) bool {
+		return m.Role == sessions.RoleTool && m.Failed && m.Turn != running
+	}
+	if !slices.ContainsFunc(msgs, func(m sessions.Message) bool { return gone(&m) }) {
+		return msgs, 0
+	}
+	view = make([]sessions.Message, 0, len(msgs))
+	for start := 0; start < len(msgs); {
+		end := groupEnd(msgs, start)
+		m, results := msgs[start], msgs[start+1:end]
+		if slices.ContainsFunc(results, func(m sessions.Message) bool { return gone(&m) }) {
+			calls := m.ToolCalls
+			m.ToolCalls, m.Attached = nil, nil // it belongs to all calls together
+			for i := range results {
+				if !gone(&results[i]) {
+					m.ToolCalls = append(m.ToolCalls, calls[i])
+				}
+			}
+		}
+		if m.Role != sessions.RoleAssistant || len(m.ToolCalls) > 0 || !blank(m.Content) {
+			view = append(view, m)
+		}
+		for i := range results {
+			if !gone(&results[i]) {
+				view = append(view, results[i])
+			}
+		}
+		start = end
+	}
+	return view, len(msgs) - len(view)
 }

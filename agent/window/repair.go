@@ -56,7 +56,6 @@ func Repair(msgs []sessions.Message) []sessions.Message {
 	return out
 }
 
-// notPlain reports whether m is more than text by a person or the model.
 func notPlain(m sessions.Message) bool {
 	return m.Role != sessions.RoleUser && m.Role != sessions.RoleAssistant ||
 		m.ToolCalls != nil || m.ToolCallID != "" || blank(m.Content)
@@ -121,14 +120,12 @@ func UniqueIDs(calls []sessions.ToolCall, turn string, used map[string]bool) []s
 // letters and digits, and all other servers accept them.
 const callIDLength = 9
 
-// isCallID reports whether every server accepts id.
 func isCallID(id string) bool {
 	return len(id) == callIDLength && !strings.ContainsFunc(id, func(r rune) bool {
 		return badInName(r) || r == '_' || r == '-'
 	})
 }
 
-// freshID derives an id from the turn, the old id and n.
 func freshID(turn, id string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := fnv.New64a()

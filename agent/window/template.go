@@ -18,8 +18,7 @@ type Flaw struct{ What, Want string }
 
 func (f *Flaw) Error() string { return "window: " + f.What + "; " + f.Want }
 
-// Template is the text around the messages to summarise. Its zero value is the
-// built-in one.
+// Template is the text around the messages to summarise; zero: the built-in one.
 type Template struct{ text string }
 
 // placeholder matches a placeholder, one without its end, or "$${".

@@ -22,8 +22,7 @@ const (
 	// finishGrace is how long the server may take to send the usage and [DONE]
 	// after the finish reason.
 	finishGrace = 2 * time.Second
-	// drainTimeout is how long the end of the body may take after [DONE]. A
-	// connection can be used again only if its body was read to the end.
+	// drainTimeout is how long the end of the body may take after [DONE].
 	drainTimeout = 25 * time.Millisecond
 	// maxErrorBody is how many bytes of an error's body are read.
 	maxErrorBody = 64 << 10
@@ -55,17 +54,14 @@ type call struct {
 func newCall(ctx context.Context, s *Server) *call {
 	c := &call{s: s, idleLimit: min(s.o.FirstByteTimeout, s.o.CallTimeout), deadline: time.Now().Add(s.o.CallTimeout), frames: &frames{}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.timer = time.AfterFunc(c.idleLimit, c.expire)
+	c.timer = time.AfterFunc(c.idleLimit, func() {
+		why := errTooSlow
+		if time.Now().Before(c.deadline) {
+			why = errStalled
+		}
+		c.cancel(why)
+	})
 	return c
-}
-
-// expire is called by the timer and ends the call.
-func (c *call) expire() {
-	if time.Now().Before(c.deadline) {
-		c.cancel(errStalled)
-		return
-	}
-	c.cancel(errTooSlow)
 }
 
 // close frees what the call holds.
@@ -79,12 +75,6 @@ func (c *call) close() {
 func (c *call) allowSilence(d time.Duration) {
 	c.idleLimit = d
 	c.timer.Reset(min(d, time.Until(c.deadline)))
-}
-
-// drain reads the end of the body, so that the connection can be used again.
-func (c *call) drain() {
-	c.allowSilence(drainTimeout)
-	_, _ = io.CopyN(io.Discard, c.frames.body, 4<<10)
 }
 
 // Complete makes one request and reads the whole answer. It returns ctx's error
@@ -132,7 +122,9 @@ func (c *call) readAnswer(a Answer) error {
 				c.allowSilence(min(finishGrace, c.s.o.IdleTimeout)) // only the usage may follow
 			}
 		case errors.Is(err, io.EOF) && c.frames.done:
-			c.drain()
+			// Read the end of the body, so that the connection can be used again.
+			c.allowSilence(drainTimeout)
+			_, _ = io.CopyN(io.Discard, c.frames.body, 4<<10)
 			return a.Check()
 		case finished:
 			// Only the usage or the mark of the end is missing.

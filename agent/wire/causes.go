@@ -61,7 +61,7 @@ func (e *errorBody) cause(status int, kind agent.ErrorKind) agent.Cause {
 		return agent.CauseKey
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
 		return agent.CauseURL
-	case kind == agent.ErrorInvalid && e.Param != "" && !lengthParams.Regexp().MatchString(e.Param):
+	case kind == agent.ErrorInvalid && e.Param != "" && !lengthParams.Regexp().MatchString(string(e.Param)):
 		return agent.CauseParameter
 	}
 	return ""

@@ -20,13 +20,15 @@ import (
 // error is an object, a string or the whole body; its code is a string, a
 // number or null.
 type errorBody struct {
-	Code    string
-	Type    string
-	Message string
+	Code    Loose `json:"code"`
+	Type    Loose `json:"type"`
+	Message Loose `json:"message"`
+	Detail  Loose `json:"detail"`
 	// Param names the refused part of the request, if the server says it.
-	Param string
+	Param Loose `json:"param"`
 	// Status is an HTTP status in words, as Google writes it.
-	Status string
+	Status   Loose           `json:"status"`
+	Metadata json.RawMessage `json:"metadata"`
 }
 
 // UnmarshalJSON reads the known forms: {"error":{…}}, {"error":"…"},
@@ -40,26 +42,29 @@ func (e *errorBody) UnmarshalJSON(b []byte) error {
 		}
 		b = list[0]
 	}
+	type fields errorBody // without this method
 	var top struct {
 		Error   json.RawMessage `json:"error"`
 		Choices json.RawMessage `json:"choices"`
-		errorFields
+		fields
 	}
 	if err := json.Unmarshal(b, &top); err != nil {
 		return err
 	}
 	if raw := top.Error; hasError(raw) {
-		var inner errorFields
+		var inner fields
 		if json.Unmarshal(raw, &inner) == nil {
-			inner.copyTo(e)
+			*e = errorBody(inner)
+			e.addUpstream()
 		}
 		if !e.found() {
-			e.Message = cmp.Or(LooseString(raw), "an error without a message")
+			e.Message = Loose(cmp.Or(LooseString(raw), "an error without a message"))
 		}
 		return nil
 	}
 	if len(top.Choices) == 0 {
-		top.copyTo(e)
+		*e = errorBody(top.fields)
+		e.addUpstream()
 	}
 	return nil
 }
@@ -69,31 +74,16 @@ func hasError(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
 }
 
-type errorFields struct {
-	Code     json.RawMessage `json:"code"`
-	Type     json.RawMessage `json:"type"`
-	Message  json.RawMessage `json:"message"`
-	Detail   json.RawMessage `json:"detail"`
-	Param    json.RawMessage `json:"param"`
-	Status   json.RawMessage `json:"status"`
-	Metadata json.RawMessage `json:"metadata"`
-}
-
-func (f *errorFields) copyTo(e *errorBody) {
-	*e = errorBody{Code: LooseString(f.Code), Type: LooseString(f.Type), Message: LooseString(f.Message), Param: LooseString(f.Param), Status: LooseString(f.Status)}
-	e.Message = cmp.Or(e.Message, LooseString(f.Detail))
-	f.addUpstream(e)
-}
-
 // addUpstream adds the error of the provider behind a router. OpenRouter's own
 // message is only "Provider returned error"; the reason is a string in its
 // metadata, often another error in JSON.
-func (f *errorFields) addUpstream(e *errorBody) {
+func (e *errorBody) addUpstream() {
+	e.Message = cmp.Or(e.Message, e.Detail)
 	var metadata struct {
-		Raw json.RawMessage `json:"raw"`
+		Raw Loose `json:"raw"`
 	}
-	_ = json.Unmarshal(f.Metadata, &metadata) // metadata of another form has no reason
-	reason := strings.TrimSpace(LooseString(metadata.Raw))
+	_ = json.Unmarshal(e.Metadata, &metadata) // metadata of another form has no reason
+	reason := strings.TrimSpace(string(metadata.Raw))
 	if reason == "" {
 		return
 	}
@@ -104,7 +94,16 @@ func (f *errorFields) addUpstream(e *errorBody) {
 		e.Param = cmp.Or(e.Param, inner.Param)
 		reason = inner.text()
 	}
-	e.Message = strings.TrimPrefix(e.Message+": "+reason, ": ")
+	e.Message = Loose(strings.TrimPrefix(string(e.Message)+": "+reason, ": "))
+}
+
+// Loose is a JSON string, or any other value as it is written: see [LooseString].
+type Loose string
+
+// UnmarshalJSON accepts any value.
+func (l *Loose) UnmarshalJSON(b []byte) error {
+	*l = Loose(LooseString(b))
+	return nil
 }
 
 // LooseString returns the text of a JSON string, or any other value as it is
@@ -127,14 +126,12 @@ func readError(data []byte) (e *errorBody, known bool) {
 	if json.Unmarshal(data, e) == nil && e.found() {
 		return e, true
 	}
-	return &errorBody{Message: plainText(data)}, false
+	return &errorBody{Message: Loose(plainText(data))}, false
 }
 
 func (e *errorBody) found() bool { return e.Message != "" || e.Type != "" || e.Code != "" }
 
-func (e *errorBody) text() string {
-	return cmp.Or(e.Message, e.Type, e.Code)
-}
+func (e *errorBody) text() string { return string(cmp.Or(e.Message, e.Type, e.Code)) }
 
 // statusError returns the error for a response that is not a 200.
 func (s *Server) statusError(resp *http.Response) error {

@@ -74,14 +74,14 @@ var tokenLimit = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [
 
 // words returns all texts of e in lower case.
 func (e *errorBody) words() string {
-	return strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Status + "\n" + e.Message)
+	return strings.ToLower(string(e.Code + "\n" + e.Type + "\n" + e.Status + "\n" + e.Message))
 }
 
 // kind classifies an error that came with an HTTP status. An error in a 200 is
 // judged by its words, or by its code if that is an HTTP status.
 func (e *errorBody) kind(status int) agent.ErrorKind {
 	words := e.words()
-	if code, err := strconv.Atoi(e.Code); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
+	if code, err := strconv.Atoi(string(e.Code)); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
 		status = code
 	}
 	// A rate limit may also mention the context window, with any status. A shorter
@@ -148,8 +148,8 @@ func (s *Server) serverError(e *errorBody, status int) *agent.ModelError {
 	}
 	out.Cause = e.cause(status, out.Kind)
 	out.Err = &ServerError{
-		prefix: text, message: scrub(e.text(), s.secrets), Status: status, Param: e.Param,
-		Words: strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Message),
+		prefix: text, message: scrub(e.text(), s.secrets), Status: status, Param: string(e.Param),
+		Words: strings.ToLower(string(e.Code + "\n" + e.Type + "\n" + e.Message)),
 	}
 	return out
 }

@@ -11,8 +11,9 @@ import (
 )
 
 func (g *Gateway) newSummaries() *recap.Summaries {
-	return recap.NewSummaries(g.agent, transcript{g}, recap.Host{
-		Slots: g.opts.Summarizers, Exclusive: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
+	return recap.NewSummaries(g.agent, recap.Host{
+		Slots: g.opts.Summarizers, LoadWhole: g.wholeHistory, LoadForTurn: g.history, TrimForTurn: g.trimForTurn, AddSummary: g.store.AddSummary,
+		Exclusive: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
 	})
 }
 
@@ -24,27 +25,16 @@ func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Cont
 	return g.store.Hold(ctx, "summary:"+k.String(), f)
 }
 
-// transcript implements [recap.Transcript] on the store.
-type transcript struct{ g *Gateway }
-
-func (t transcript) LoadWhole(ctx context.Context, k channels.Key) (sessions.History, error) {
-	h, err := t.g.store.History(ctx, k, sessions.HistoryLimit{})
-	return t.g.withModel(k, h), err
+func (g *Gateway) wholeHistory(ctx context.Context, k channels.Key) (sessions.History, error) {
+	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
+	return g.withModel(k, h), err
 }
 
-func (t transcript) LoadForTurn(ctx context.Context, k channels.Key) (sessions.History, error) {
-	return t.g.history(ctx, k)
-}
-
-func (t transcript) TrimForTurn(h sessions.History) sessions.History {
-	if n := len(h.Messages) - t.g.opts.HistoryMessages; n > 0 {
+func (g *Gateway) trimForTurn(h sessions.History) sessions.History {
+	if n := len(h.Messages) - g.opts.HistoryMessages; n > 0 {
 		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
 	}
 	return h
-}
-
-func (t transcript) AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error {
-	return t.g.store.AddSummary(ctx, k, s)
 }
 
 // history is the conversation that a turn of k starts from.

@@ -17,6 +17,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,20 +55,13 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Queue <= 0 {
-		o.Queue = 256
-	}
-	if o.DrainLimit <= 0 {
-		o.DrainLimit = 5 * time.Second
-	}
+	o.Queue, o.DrainLimit = cmp.Or(o.Queue, 256), cmp.Or(o.DrainLimit, 5*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Count == nil {
 		o.Count = func(string, string) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 }
 
@@ -135,9 +129,7 @@ func (h *Hooks) Replace(hooks []Hook) {
 }
 
 func newWorker(hook Hook, number, queue int) *worker {
-	if hook.Timeout == 0 {
-		hook.Timeout = 10 * time.Second
-	}
+	hook.Timeout = cmp.Or(hook.Timeout, 10*time.Second)
 	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
 	w.number.Store(int32(number))
 	if hook.URL != "" {
@@ -253,4 +245,24 @@ func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error
 		h.opts.Logger.Warn("hook failed", "hook", w.label(), "event", string(e.Event), "key", e.Key.String(), "failures", w.failing.count, "err", err)
 	}
 	return outcome
+}
+
+// logEvery is how often the failures of one hook are logged. A line for every event
+// would fill the log.
+const logEvery = time.Hour
+
+// outage counts the failures of a hook.
+type outage struct {
+	count  int
+	logged time.Time
+}
+
+// note counts a failure and reports whether to log it.
+func (o *outage) note(now time.Time) bool {
+	o.count++
+	if o.count > 1 && now.Sub(o.logged) < logEvery {
+		return false
+	}
+	o.logged = now
+	return true
 }

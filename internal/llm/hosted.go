@@ -59,13 +59,7 @@ func (v *hosted) Abilities() agent.Abilities {
 	f, a := v.found.Load(), agent.AbilitiesOf(v.Model)
 	a.NoTools = a.NoTools || f.Tools == models.No
 	a.NoVision = v.models.cfg.Model.Vision != "yes" && (a.NoVision || f.Vision == models.No)
-	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
-		a.Window = f.Window
-	}
-	a.SeparatesThoughts = v.separatesThoughts
-	if v.configured > 0 {
-		a.Window = v.configured
-	}
+	a.Window, a.SeparatesThoughts = cmp.Or(v.configured, f.Window), v.separatesThoughts
 	return a
 }
 

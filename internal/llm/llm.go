@@ -247,14 +247,6 @@ func modelServer(c config.Model, base, key string) models.Server {
 	return s
 }
 
-// extraBody returns the configured fields for requests to s.
-func extraBody(c config.Model, s models.Server) config.Body {
-	if c.BaseURL != "" && c.BaseURL != s.BaseURL {
-		return nil
-	}
-	return c.ExtraBody
-}
-
 // newHosted opens a model with the configured timeouts. window is the
 // configured window in tokens, or 0.
 func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) {
@@ -265,7 +257,10 @@ func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) 
 			BaseURL: base, APIKey: key, Headers: s.Headers,
 			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 		},
-		Name: name, API: s.API, Logger: m.log, Body: extraBody(c, s), Learned: m.notes.learned(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
+		Name: name, API: s.API, Logger: m.log, Learned: m.notes.learned(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
+	}
+	if c.BaseURL == "" || c.BaseURL == base {
+		o.Body = c.ExtraBody
 	}
 	h := &hosted{models: m, server: s, configured: window}
 	switch c.Vision {
