@@ -30,21 +30,13 @@ func (s *session) confirmUpTo(token string) {
 // text (channels can forbid colours), so if no pending line has this text, the
 // oldest one to the same target counts as confirmed.
 func (s *session) confirmEcho(target, text string) {
-	var first *delivery
-	for _, d := range s.pending {
-		if !s.net.fold.same(d.target, target) {
-			continue
-		}
-		if d.text == text {
-			s.settle(d, nil)
-			return
-		}
-		if first == nil {
-			first = d
-		}
+	same := func(d *delivery) bool { return s.net.fold.same(d.target, target) }
+	i := slices.IndexFunc(s.pending, func(d *delivery) bool { return d.text == text && same(d) })
+	if i < 0 {
+		i = slices.IndexFunc(s.pending, same)
 	}
-	if first != nil {
-		s.settle(first, nil)
+	if i >= 0 {
+		s.settle(s.pending[i], nil)
 	}
 }
 

@@ -186,7 +186,6 @@ func TestWebhook(t *testing.T) {
 
 func TestCommandsAreRegistered(t *testing.T) {
 	n := newNetwork(t)
-	n.Break(botapi.Fault{Method: "setMyCommands", Status: 500, Description: "no", Times: 1})
 	c := n.open(t, telegram.Options{})
 	c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}, {Name: "Not-Valid", Help: "x"}, {Name: "stop", Help: ""}})
 	n.run(t, c)

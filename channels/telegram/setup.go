@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"dragoman/channels"
 	"dragoman/channels/markup"
 	"dragoman/internal/lazily"
 
@@ -40,7 +39,7 @@ func (c *Channel) username() string {
 var commandForm = lazily.Compile(`^[a-z0-9_]{1,32}$`)
 
 // registerCommands tells Telegram the commands, for completion. They also work
-// without it, so it gives up after five failures, until the next start.
+// without it, so after a failure it waits for the next start.
 func (c *Channel) registerCommands(ctx context.Context) {
 	params := struct {
 		Commands []models.BotCommand `json:"commands"`
@@ -54,14 +53,7 @@ func (c *Channel) registerCommands(ctx context.Context) {
 	if len(params.Commands) == 0 {
 		return
 	}
-	var tries channels.Backoff
-	for tries.Failed < 5 && ctx.Err() == nil {
-		_, err := c.api.call(ctx, "setMyCommands", params, callTimeout)
-		if err == nil {
-			return
-		}
-		wait := tries.Next()
-		c.log.Warn("could not register the commands", "err", err, "attempt", tries.Failed)
-		channels.Sleep(ctx, wait)
+	if _, err := c.api.call(ctx, "setMyCommands", params, callTimeout); err != nil && ctx.Err() == nil {
+		c.log.Warn("could not register the commands", "err", err)
 	}
 }

@@ -82,54 +82,33 @@ func (e *editor) remember(text string) {
 
 // press handles an editing key. It returns the candidates if Tab found several.
 func (e *editor) press(k key) (candidates []string) {
-	switch k.name {
-	case keyText, keyPaste:
+	switch edit := edits[k.name]; {
+	case edit != nil:
+		edit(e)
+	case k.name == keyText || k.name == keyPaste:
 		e.insert(k.text)
-	case keyNewline:
-		e.insert("\n")
-	case keyBackspace:
-		e.cut(e.at-1, e.at)
-	case keyDelete:
-		e.cut(e.at, e.at+1)
-	case keyKillWord:
-		e.cut(e.wordLeft(), e.at)
-	case keyKillLine:
-		e.cut(0, e.at)
-	case keyKillRest:
-		e.cut(e.at, len(e.line))
-	case keyTab:
+	case k.name == keyTab:
 		return e.complete()
-	default:
-		e.move(k.name)
 	}
 	return nil
 }
 
-// move handles the keys that change no text.
-func (e *editor) move(name keyName) {
-	switch name {
-	case keyLeft:
-		e.at = max(0, e.at-1)
-	case keyRight:
-		e.at = min(len(e.line), e.at+1)
-	case keyHome:
-		e.at = 0
-	case keyEnd:
-		e.at = len(e.line)
-	case keyWordLeft:
-		e.at = e.wordLeft()
-	case keyWordRight:
-		for e.at < len(e.line) && blank(e.line[e.at]) {
-			e.at++
-		}
-		for e.at < len(e.line) && !blank(e.line[e.at]) {
-			e.at++
-		}
-	case keyUp:
-		e.browse(-1)
-	case keyDown:
-		e.browse(+1)
-	}
+// edits are the keys that always do the same.
+var edits = map[keyName]func(*editor){
+	keyNewline:   func(e *editor) { e.insert("\n") },
+	keyBackspace: func(e *editor) { e.cut(e.at-1, e.at) },
+	keyDelete:    func(e *editor) { e.cut(e.at, e.at+1) },
+	keyKillWord:  func(e *editor) { e.cut(e.wordLeft(), e.at) },
+	keyKillLine:  func(e *editor) { e.cut(0, e.at) },
+	keyKillRest:  func(e *editor) { e.cut(e.at, len(e.line)) },
+	keyLeft:      func(e *editor) { e.at = max(0, e.at-1) },
+	keyRight:     func(e *editor) { e.at = min(len(e.line), e.at+1) },
+	keyHome:      func(e *editor) { e.at = 0 },
+	keyEnd:       func(e *editor) { e.at = len(e.line) },
+	keyWordLeft:  func(e *editor) { e.at = e.wordLeft() },
+	keyWordRight: func(e *editor) { e.at = e.wordRight() },
+	keyUp:        func(e *editor) { e.browse(-1) },
+	keyDown:      func(e *editor) { e.browse(+1) },
 }
 
 func blank(cluster string) bool { return strings.TrimSpace(cluster) == "" }
@@ -141,6 +120,17 @@ func (e *editor) wordLeft() int {
 	}
 	for at > 0 && !blank(e.line[at-1]) {
 		at--
+	}
+	return at
+}
+
+func (e *editor) wordRight() int {
+	at := e.at
+	for at < len(e.line) && blank(e.line[at]) {
+		at++
+	}
+	for at < len(e.line) && !blank(e.line[at]) {
+		at++
 	}
 	return at
 }

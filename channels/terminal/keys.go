@@ -1,6 +1,9 @@
 package terminal
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // key is one action at the keyboard: text typed or pasted, or a named key.
 type key struct {
@@ -105,26 +108,21 @@ func (k *keyboard) read(b []byte) []key {
 
 // paste collects pasted text up to its end mark.
 func (k *keyboard) paste() (key, bool) {
-	for i := range k.rest {
-		if k.rest[i] != 0x1b {
-			continue
+	text, rest, ended := bytes.Cut(k.rest, []byte(pasteEnd))
+	if !ended {
+		n := len(pasteEnd) - 1 // bytes of the mark, which may continue in the next read
+		for !bytes.HasSuffix(text, []byte(pasteEnd[:n])) {
+			n--
 		}
-		tail := k.rest[i:]
-		if len(tail) < len(pasteEnd) && string(tail) == pasteEnd[:len(tail)] {
-			k.keep(k.rest[:i])
-			k.rest = tail
-			return key{}, false // the mark may continue in the next read
-		}
-		if len(tail) >= len(pasteEnd) && string(tail[:len(pasteEnd)]) == pasteEnd {
-			k.keep(k.rest[:i])
-			text := string(k.pasted)
-			k.rest, k.pasted, k.pasting = tail[len(pasteEnd):], nil, false
-			return key{keyPaste, text}, true
-		}
+		text, rest = text[:len(text)-n], text[len(text)-n:]
 	}
-	k.keep(k.rest)
-	k.rest = nil
-	return key{}, false
+	k.keep(text)
+	if k.rest = rest; !ended {
+		return key{}, false
+	}
+	done := key{keyPaste, string(k.pasted)}
+	k.pasted, k.pasting = nil, false
+	return done, true
 }
 
 func (k *keyboard) keep(b []byte) {

@@ -42,11 +42,7 @@ func (s *screen) print(text string) {
 	if text == "" {
 		return
 	}
-	if cut := strings.LastIndexByte(text, '\n'); cut >= 0 {
-		s.midLine = cut < len(text)-1
-	} else {
-		s.midLine = true
-	}
+	s.midLine = !strings.HasSuffix(text, "\n")
 	if s.raw {
 		text = strings.ReplaceAll(text, "\n", "\r\n") // in raw mode the terminal does not
 	}

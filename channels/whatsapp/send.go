@@ -147,7 +147,7 @@ var refusals = map[int]string{
 	479: "it calls the message malformed",
 }
 
-// outcome converts an error of the library to the classes that Send documents.
+// classify converts an error of the library to the classes that Send documents.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):

@@ -73,14 +73,10 @@ func (l *sendQueue) next() {
 func (l *sendQueue) acknowledged(to types.JID, ok bool) (before bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before = !l.missed[to]
-	if ok {
+	if before = !l.missed[to]; ok {
 		delete(l.missed, to)
-		return before
+	} else {
+		l.missed[to] = true
 	}
-	if l.missed == nil {
-		l.missed = map[types.JID]bool{}
-	}
-	l.missed[to] = true
 	return before
 }

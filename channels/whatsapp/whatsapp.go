@@ -63,6 +63,7 @@ import (
 	"dragoman/channels"
 
 	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types"
 )
 
 // Options configure a [Channel]. Only Device is required.
@@ -167,7 +168,7 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	c := &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name),
-		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
+		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), sends: sendQueue{missed: map[types.JID]bool{}}, slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
 		steadyAfter: steadyAfter, onlineFor: onlineFor, checkEvery: checkEvery, loginTimeout: loginTimeout, handInTimeout: handInTimeout, sendTimeout: sendTimeout,
 	}
 	c.version.Store(&version)
