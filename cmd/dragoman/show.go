@@ -92,10 +92,7 @@ func (e *env) show(s view) {
 	if s.earlier > 0 && len(s.kept) > 0 {
 		e.say("(%s before; more: --before %d; all: --last 0)\n", count(s.earlier, "message", "messages"), s.kept[0].Seq)
 	}
-	next := s.bordersFrom(0)
-	if len(s.kept) > 0 {
-		next = s.bordersFrom(s.kept[0].Seq)
-	}
+	next := s.borders()
 	for _, m := range s.kept {
 		for ; len(next) > 0 && next[0].FirstSeq <= m.Seq; next = next[1:] {
 			e.say("%s\n", borderText(next[0]))
@@ -125,18 +122,14 @@ func (e *env) sayLater(s view) {
 	e.say("(%s after; more: --after %d)", count(s.later, "message", "messages"), s.kept[len(s.kept)-1].Seq)
 }
 
-// bordersFrom returns the generations that begin at seq or later, without the
+// borders returns the generations that begin with or after what is shown, without the
 // first, before which there is nothing to separate.
-func (s view) bordersFrom(seq int64) []sessions.Generation {
-	if len(s.generations) < 2 {
-		return nil
+func (s view) borders() []sessions.Generation {
+	later := s.generations[min(1, len(s.generations)):]
+	for len(s.kept) > 0 && len(later) > 0 && later[0].FirstSeq < s.kept[0].Seq {
+		later = later[1:]
 	}
-	later := s.generations[1:]
-	i := slices.IndexFunc(later, func(g sessions.Generation) bool { return g.FirstSeq >= seq })
-	if i < 0 {
-		return nil
-	}
-	return later[i:]
+	return later
 }
 
 func borderText(g sessions.Generation) string {

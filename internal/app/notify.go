@@ -105,14 +105,11 @@ func (d *Daemon) reload() {
 	now.WarnAs(cfg)
 	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
-		ch := now.Channels[name]
-		gone := !slices.Contains(cfg.Active(), name)
-		if ch.Allow = cfg.Channels[name].Allow; gone {
+		ch, is, gone := now.Channels[name], cfg.Channels[name], !slices.Contains(cfg.Active(), name)
+		if gone {
 			ch.Allow, ch.Pairing = nil, false
-		}
-		if !gone {
-			is := cfg.Channels[name]
-			ch.SystemPrompt, ch.Prompts, ch.Models = is.SystemPrompt, is.Prompts, is.Models
+		} else {
+			ch.Allow, ch.SystemPrompt, ch.Prompts, ch.Models = is.Allow, is.SystemPrompt, is.Prompts, is.Models
 		}
 		d.gateway.Change(name, func(b *gateway.Binding) {
 			b.Allow, b.System, b.Model = ch.Allow, ch.System, ch.Model

@@ -57,7 +57,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.public = &server{ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: d.state.File(storage.PageSessionsName), Failed: d.metrics.LoginFailed, Logger: d.log,
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), SessionsFile: d.state.File(storage.PageSessionsName), Failed: d.metrics.LoginFailed, Logger: d.log,
 		Proxies: d.cfg.HTTP.Proxies(),
 	}
 	if text := d.cfg.HTTP.PublicURL; text != "" {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -18,21 +19,20 @@ type Problem struct {
 
 // String is one line: file, line, path, What and Want.
 func (p Problem) String() string {
-	var b strings.Builder
-	switch {
-	case p.File != "" && p.Line > 0:
-		fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
-	case p.File != "":
-		fmt.Fprintf(&b, "%s: ", p.File)
+	text := p.File
+	if text != "" && p.Line > 0 {
+		text += ":" + strconv.Itoa(p.Line)
 	}
-	if p.Path != "" {
-		b.WriteString(p.Path + ": ")
+	for _, part := range []string{p.Path, p.What} {
+		if text != "" && part != "" {
+			text += ": "
+		}
+		text += part
 	}
-	b.WriteString(p.What)
 	if p.Want != "" {
-		b.WriteString("; " + p.Want)
+		text += "; " + p.Want
 	}
-	return b.String()
+	return text
 }
 
 // Problems is the error of Load: all mistakes, in the order of the file.
@@ -43,11 +43,9 @@ const mostProblems = 100
 
 // Error lists all problems, one a line.
 func (ps Problems) Error() string {
-	lines := make([]string, 0, len(ps)+1)
+	lines := []string{fmt.Sprintf("config: %d problems:", len(ps))}
 	if len(ps) == 1 {
-		lines = append(lines, "config: one problem:")
-	} else {
-		lines = append(lines, fmt.Sprintf("config: %d problems:", len(ps)))
+		lines[0] = "config: one problem:"
 	}
 	for i, p := range ps {
 		if i == mostProblems {

@@ -15,7 +15,7 @@
 // [Console.Protect]. Loopback without a token trusts every user and program of this
 // machine; to restrict them, set a token.
 //
-// Failures. Sessions live in memory and in [Options.Sessions]; without the latter, a
+// Failures. Sessions live in memory and in [Options.SessionsFile]; without the latter, a
 // restart ends all logins. Wrong tokens are rate-limited; the right token and existing
 // logins are not affected. The package starts no goroutines.
 package console
@@ -73,9 +73,9 @@ type Options struct {
 	// PublicURL is the address that people open, if a proxy changes the host name.
 	// nil: the one in the request.
 	PublicURL *url.URL
-	// Sessions is a file that keeps logins across restarts. "": they end with the
+	// SessionsFile keeps logins across restarts. "": they end with the
 	// process.
-	Sessions string
+	SessionsFile string
 	// Broadcast sends logins and logouts to the pages of other nodes, for their
 	// [Console.ReceiveLogins]. Nil: there are no other nodes.
 	Broadcast func(logins []byte) error

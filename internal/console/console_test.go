@@ -355,7 +355,7 @@ func TestSessionsOutliveARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions")
 	begin := func(token string) *console.Console {
 		t.Helper()
-		c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: token, Chat: chat, Sessions: file})
+		c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: token, Chat: chat, SessionsFile: file})
 		if err != nil {
 			t.Fatal(err)
 		}

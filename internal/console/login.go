@@ -10,7 +10,6 @@ import (
 	"errors"
 	"html"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -31,13 +30,9 @@ const (
 
 // auth checks the token and keeps the sessions of those who have logged in with it.
 type auth struct {
-	token     [32]byte // hashed, so that comparing takes the same time for every length
-	key       []byte   // the token itself, which keys the names of sessions
-	file      string   // with the sessions; "": none
-	log       *slog.Logger
-	failed    func(tooMany bool)
-	guesses   *rate.Limiter
-	broadcast func(logins []byte) error // nil: there are no other nodes
+	Options
+	token   [32]byte // hashed, so that comparing takes the same time for every length
+	guesses *rate.Limiter
 
 	mu       sync.Mutex
 	sessions map[string]time.Time // name of the session -> when it ends
@@ -45,7 +40,7 @@ type auth struct {
 
 func newAuth(o Options) *auth {
 	a := &auth{
-		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), file: o.Sessions, log: o.Logger, failed: o.Failed, broadcast: o.Broadcast,
+		Options: o, token: sha256.Sum256([]byte(o.Token)),
 		sessions: map[string]time.Time{}, guesses: rate.NewLimiter(rate.Every(10*time.Second), 6),
 	}
 	a.load()
@@ -55,16 +50,16 @@ func newAuth(o Options) *auth {
 // sessionName derives the name under which a cookie's session is stored. It is keyed with
 // the token, so a new token ends all sessions, and stored names cannot be used to log in.
 func (a *auth) sessionName(cookie string) string {
-	h := hmac.New(sha256.New, a.key)
+	h := hmac.New(sha256.New, []byte(a.Token))
 	h.Write([]byte(cookie))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (a *auth) load() {
-	if a.file == "" || len(a.key) == 0 {
+	if a.SessionsFile == "" || a.Token == "" {
 		return
 	}
-	kept, err := os.ReadFile(a.file)
+	kept, err := os.ReadFile(a.SessionsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -73,25 +68,25 @@ func (a *auth) load() {
 	}
 	if err != nil || a.sessions == nil {
 		a.sessions = map[string]time.Time{}
-		a.log.Warn("the page's logins cannot be read; everybody must log in again", "err", err)
+		a.Logger.Warn("the page's logins cannot be read; everybody must log in again", "err", err)
 	}
 }
 
 // save replaces the file of the sessions, without fsync: losing it only costs a login.
 // The caller holds a.mu. If writing fails, the sessions last until the restart.
 func (a *auth) save() {
-	if a.file == "" {
+	if a.SessionsFile == "" {
 		return
 	}
 	text, err := json.Marshal(a.sessions)
 	if err == nil {
-		err = os.WriteFile(a.file+".new", text, 0o600)
+		err = os.WriteFile(a.SessionsFile+".new", text, 0o600)
 	}
 	if err == nil {
-		err = os.Rename(a.file+".new", a.file)
+		err = os.Rename(a.SessionsFile+".new", a.SessionsFile)
 	}
 	if err != nil {
-		a.log.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
+		a.Logger.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
 	}
 }
 
@@ -104,11 +99,11 @@ func (a *auth) checkToken(token string, remote netip.Addr) error {
 		return nil
 	}
 	if !a.guesses.Allow() {
-		a.failed(true)
+		a.Failed(true)
 		return errSlow
 	}
-	a.failed(false)
-	a.log.Warn("wrong token for the web page", "remote", remote)
+	a.Failed(false)
+	a.Logger.Warn("wrong token for the web page", "remote", remote)
 	return errAuth
 }
 

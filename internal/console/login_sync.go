@@ -35,7 +35,7 @@ func (c *Console) Logins() ([]byte, error) {
 func (c *Console) ReceiveLogins(received []byte) error {
 	a := c.auth
 	var l logins
-	if err := json.Unmarshal(received, &l); err != nil || len(a.key) == 0 || l.Token != a.sessionName("") {
+	if err := json.Unmarshal(received, &l); err != nil || a.Token == "" || l.Token != a.sessionName("") {
 		return err
 	}
 	a.apply(l)
@@ -45,16 +45,16 @@ func (c *Console) ReceiveLogins(received []byte) error {
 // changeEverywhere changes the sessions here and on other nodes.
 func (a *auth) changeEverywhere(l logins) {
 	a.apply(l)
-	if a.broadcast == nil {
+	if a.Broadcast == nil {
 		return
 	}
 	l.Token = a.sessionName("")
 	encoded, err := json.Marshal(l)
 	if err == nil {
-		err = a.broadcast(encoded)
+		err = a.Broadcast(encoded)
 	}
 	if err != nil {
-		a.log.Warn("other nodes did not learn of a login or logout on the web page", "err", err)
+		a.Logger.Warn("other nodes did not learn of a login or logout on the web page", "err", err)
 	}
 }
 
