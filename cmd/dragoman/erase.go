@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
@@ -95,4 +96,115 @@ func remembering(p erasure.Plan) (keys []string) {
 		}
 	}
 	return keys
+}
+
+func (e *env) planText(target string, p erasure.Plan) string {
+	return unfinishedText(p) + e.foundText(target, p) + elsewhereText(p)
+}
+
+func (e *env) foundText(target string, p erasure.Plan) string {
+	if p.Empty() {
+		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
+		if len(p.Names) > 0 {
+			found = fmt.Sprintf("Only the name of %s is left; it will be removed too.", keyLine(p.Names))
+		}
+		return found + " Messages that were set aside are searched when you erase." + e.keptText(p) + e.maybeText(p)
+	}
+	var b strings.Builder
+	b.WriteString("This will erase:\n")
+	for _, c := range p.Conversations {
+		title := ""
+		if c.Title != "" {
+			title = fmt.Sprintf(" (%s)", fit(oneLine(c.Title), 30))
+		}
+		fmt.Fprintf(&b, "  all of %s%s: %s\n", oneLine(c.Key.String()), title, count(c.Messages, "message", "messages"))
+	}
+	for _, s := range p.Shared {
+		fmt.Fprintf(&b, "  in %s: what the person wrote, %s\n", oneLine(s.Key.String()), count(s.Messages, "message", "messages"))
+	}
+	if p.Facts > 0 {
+		fmt.Fprintf(&b, "  memory: %s\n", count(p.Facts, "fact", "facts"))
+	}
+	if p.Queued > 0 {
+		fmt.Fprintf(&b, "  queues: %s, done ones included\n", count(p.Queued, "entry", "entries"))
+	}
+	if p.Pairings > 0 {
+		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
+	}
+	b.WriteString("This includes summaries that mention it, queues, files, the channel's own records and the search index.")
+	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there; look for them and delete them.")
+	b.WriteString(e.keptText(p))
+	b.WriteString(e.memoriesText(p))
+	b.WriteString(e.maybeText(p))
+	return b.String()
+}
+
+func keyLine(keys []channels.Key) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, oneLine(k.String()))
+	}
+	return strings.Join(all, ", ")
+}
+
+// elsewhereText names the stores that the erasure does not touch, or returns "".
+func elsewhereText(p erasure.Plan) string {
+	if len(p.Elsewhere) == 0 {
+		return ""
+	}
+	return "\nThese are not erased, because they are not the store in use:\n" + pathLines(p.Elsewhere) +
+		"\nRemove those that you no longer need. To erase from another store too, use a configuration that names it."
+}
+
+func pathLines(paths []string) string {
+	var lines []string
+	for _, path := range paths {
+		lines = append(lines, "  "+oneLine(path))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// keptText says what is kept and may mention the person, or returns "".
+func (e *env) keptText(p erasure.Plan) string {
+	if len(p.Erasure.Senders) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nWhat others wrote, titles, and other memories and summaries are kept. %s NAME and %s KEY find what still mentions the person.",
+		e.command("sessions search"), e.command("sessions facts"))
+}
+
+// memoriesText names the kept memories of shared chats, each with its commands, or
+// returns "".
+func (e *env) memoriesText(p erasure.Plan) string {
+	var b strings.Builder
+	for _, key := range remembering(p) {
+		fmt.Fprintf(&b, "\nThe memory of %s is kept and may mention the person. %s lists it; to erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
+	}
+	return b.String()
+}
+
+// maybeText lists people who may be the same person, each with the command that
+// erases them, or returns "".
+func (e *env) maybeText(p erasure.Plan) string {
+	if len(p.Maybe) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nThese may be the same person, but Dragoman cannot tell, so they are kept. Look at them, and erase those that are:")
+	for _, m := range p.Maybe {
+		where := ""
+		if len(m.Chats) > 0 {
+			where = ", in " + keyLine(m.Chats)
+		}
+		fmt.Fprintf(&b, "\n  %s%s\n    %s", oneLine(m.Person), where, e.command("sessions erase", m.Person))
+	}
+	return b.String()
+}
+
+// unfinishedText says that an earlier erasure was interrupted, or returns "".
+func unfinishedText(p erasure.Plan) string {
+	if p.Unfinished.IsZero() {
+		return ""
+	}
+	return "An erasure that began at " + p.Unfinished.Local().Format("2006-01-02 15:04:05") + " was interrupted. It will be finished first.\n"
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,12 @@ import (
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/config"
+	"dragoman/internal/event"
+	"dragoman/internal/gateway"
+	"dragoman/internal/hooks"
 	"dragoman/internal/metrics"
+	"dragoman/sessions"
 )
 
 type counted struct {
@@ -113,4 +119,49 @@ func (d *Daemon) buildTools() []agent.Tool {
 		}
 	}
 	return list
+}
+
+// crampedShare: if instructions and tools use more than one part in crampedShare of
+// the model's window, the log warns that little room is left for conversations.
+const crampedShare = 2
+
+// tellRoom warns if the instructions and tools, which are part of every request,
+// fill most of the model's window or all of it.
+func (d *Daemon) tellRoom(ag *agent.Agent) {
+	if names := ag.LeftOut(); len(names) > 0 && !agent.AbilitiesOf(d.models.Main).NoTools {
+		d.log.Warn("the model's window has no room for all tools, some are left out: allow fewer agent.tools, or correct model.context_window",
+			slog.Any("tools", names))
+	}
+	tokens, window := ag.Fill(sessions.History{})
+	if tokens < window/crampedShare {
+		return
+	}
+	words := "the instructions and tools leave little room in the model's window: shorten agent.system_prompt, allow fewer agent.tools, or correct model.context_window"
+	if tokens >= window {
+		words = "the instructions and tools do not fit the model's window, so no message can be answered: shorten agent.system_prompt, allow fewer agent.tools, or correct model.context_window"
+	}
+	d.log.Warn(words, slog.Int("tokens", tokens), slog.Int("context_window", window))
+}
+
+func hooksOf(cfg *config.Config) (list []hooks.Hook) {
+	for _, c := range cfg.Hooks {
+		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
+		for _, name := range c.On {
+			h.On = append(h.On, event.Name(name))
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+func resetOf(c config.Reset) gateway.Reset {
+	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zoneOf(c.TimeZone), After: c.After.D()}
+}
+
+// zoneOf is the configured time zone of that name; "" is the machine's.
+func zoneOf(name string) *time.Location {
+	if zone, err := time.LoadLocation(name); err == nil && name != "" {
+		return zone
+	}
+	return time.Local // Load has checked all other names
 }

@@ -3,7 +3,10 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"syscall"
 
 	"dragoman/sessions"
 )
@@ -74,4 +77,53 @@ func remoteError(status int, f failure) error {
 		}
 	}
 	return e
+}
+
+// EndedError: the daemon ended before or while it worked on a request.
+type EndedError struct {
+	what  string // happened to the request, and what to do
+	cause error
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("httpapi: ask the daemon: %v", e.cause)
+}
+
+// Plain is for [Plain].
+func (e *EndedError) Plain() string { return e.what }
+
+// Unwrap returns the error of the connection.
+func (e *EndedError) Unwrap() error { return e.cause }
+
+// runAgain is the advice after a change whose outcome is unknown. Running most
+// verbs a second time changes nothing, or says that it was done.
+const runAgain = "it may or may not be done; run the same command again, which is safe either way"
+
+// afterEnd is the advice for the verbs that need more, by their path.
+var afterEnd = map[string]string{
+	"/v1/sessions/erase": "it may be partly done; run the same command again to erase what is left (the daemon also does that when it starts)",
+	"/v1/sessions/join":  "it is either done or not, never half done; if `dragoman sessions show` no longer finds the first conversation, it is done, otherwise run the command again",
+	restorePath:          "everything stored so far is complete; run the same command again for the rest",
+	"/v1/queue/retry":    "it may or may not be done; `dragoman queue list` shows whether the entry is still there",
+	"/v1/jobs/run":       "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
+	"/v1/pairings/add":   "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
+}
+
+// callError is the error of a request that got no answer.
+func callError(ctx context.Context, method, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+		return &EndedError{"the daemon stopped before it was asked, so nothing was done; run the command again", err}
+	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE):
+	case method == http.MethodGet:
+		return &EndedError{"the daemon stopped while it answered; nothing was changed, so run the command again", err}
+	default:
+		what := afterEnd[path]
+		if what == "" {
+			what = runAgain
+		}
+		return &EndedError{"the daemon stopped while it worked on this: " + what, err}
+	}
+	return fmt.Errorf("httpapi: ask the daemon: %w", err)
 }
