@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,44 +12,34 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// writers is a set of people who wrote.
-type writers map[string]sessions.Writer
-
-func (all writers) add(w sessions.Writer) {
-	if len(w.IDs) > 0 {
-		all[fmt.Sprintf("%s %q %q %v", w.Key, w.IDs, w.Name, w.Private)] = w
-	}
-}
-
 // Writers lists who wrote on channel, each once, sorted by chat, ids and name: the
 // senders of inbox messages, answered or not, and of user messages in transcripts. It
 // may read each message of the channel once, which takes seconds for a million
 // messages but blocks no writes. A person disappears with their last message.
-func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
-	v, all := s.view(ctx), writers{}
+func (s *Store) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {
+	v, all := s.view(ctx), map[string]sessions.Writer{}
 	for _, h := range slices.Collect(v.heads(rows.ByKey)) {
 		if h.Key.Channel() == channel {
 			v.addWriters(h.Key, all)
 		}
 	}
-	list := slices.SortedFunc(maps.Values(all), func(a, b sessions.Writer) int {
-		private := 0
-		if a.Private != b.Private {
-			private = map[bool]int{true: 1, false: -1}[a.Private]
-		}
-		return cmp.Or(cmp.Compare(a.Key.Chat(), b.Key.Chat()), slices.Compare(a.IDs, b.IDs), cmp.Compare(a.Name, b.Name), private)
-	})
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
+	}
 	return list, s.wrap("writers", v.err)
 }
 
 // addWriters adds the people who wrote in k to all.
-func (v *view) addWriters(k channels.Key, all writers) {
+func (v *view) addWriters(k channels.Key, all map[string]sessions.Writer) {
+	add := func(w sessions.Writer) { all[fmt.Sprintf("%s %q %q %v", w.Key, w.IDs, w.Name, w.Private)] = w }
 	for r := range v.inbox(k, rows.QueueFilter{Writers: true}) {
-		all.add(sessions.Writer{Key: k, IDs: slices.Clone(r.Inbound.Sender.IDs), Name: r.Inbound.Sender.Name, Private: r.Inbound.Private})
+		if ids := r.Inbound.Sender.IDs; len(ids) > 0 {
+			add(sessions.Writer{Key: k, IDs: slices.Clone(ids), Name: r.Inbound.Sender.Name, Private: r.Inbound.Private})
+		}
 	}
 	for m := range v.messages(k, rows.MessageFilter{Light: true, Writers: true}) {
 		if m.Role == sessions.RoleUser && m.Sender != "" {
-			all.add(sessions.Writer{Key: k, IDs: []string{m.Sender}, Name: m.Name})
+			add(sessions.Writer{Key: k, IDs: []string{m.Sender}, Name: m.Name})
 		}
 	}
 }

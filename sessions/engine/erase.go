@@ -81,7 +81,8 @@ const oldFieldsName = "imported_places"
 // eraseKey erases everything of c.
 func (x *eraser) eraseKey(c *chat) {
 	for r := range x.inbox(c.Key, rows.QueueFilter{}) {
-		x.countInbox(&r)
+		x.noteFiles(r.Inbound.Attachments)
+		x.got.Queued++
 	}
 	for range x.outbox(c.Key, rows.QueueFilter{}) {
 		x.got.Queued++
@@ -104,12 +105,6 @@ func (x *eraser) deleteKey(c *chat) {
 	x.changes.Fenced = append(x.changes.Fenced, c.Key)
 	x.touch(c).Gone = true
 	c.Conversation, c.known = nil, false
-}
-
-// countInbox counts an inbox row that is deleted.
-func (x *eraser) countInbox(r *rows.In) {
-	x.noteFiles(r.Inbound.Attachments)
-	x.got.Queued++
 }
 
 // noteFiles adds the files of list to those that the caller deletes.
@@ -193,7 +188,8 @@ func (x *eraser) eraseInbox(c *chat, ids []string) {
 			}
 			continue
 		}
-		x.countInbox(&r)
+		x.noteFiles(r.Inbound.Attachments)
+		x.got.Queued++
 		ch := x.touch(c)
 		ch.Drop = append(ch.Drop, r.Seq)
 		if r.State == rules.InWaiting {

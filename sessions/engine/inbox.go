@@ -25,10 +25,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		a, err = st.accept(e)
 		return err
 	}, e.Inbound.Key)
-	if err != nil {
-		return sessions.Acceptance{}, err
-	}
-	return a, nil
+	return a, err
 }
 
 // checkEntry refuses invalid entries.
@@ -236,7 +233,7 @@ func (st *step) control(c *chat, e sessions.Entry) {
 			closed = append(closed, sessions.UserMessage(r.Inbound))
 		}
 		st.settle(c, r, rules.InClosed, string(e.Control))
-		st.endOccurrence(r, "skipped", "ended by /"+string(e.Control))
+		st.endOccurrence(r, "ended by /"+string(e.Control))
 	}
 	st.appendMessages(c, "", closed)
 }
@@ -248,11 +245,11 @@ func (st *step) endJournal(c *chat, turn string) {
 	}
 }
 
-// endOccurrence stores the outcome of the occurrence that fired r, if any, when no
-// turn will answer r.
-func (st *step) endOccurrence(r *rows.In, outcome, why string) {
+// endOccurrence stores that the occurrence that fired r, if any, was skipped, because
+// no turn will answer r.
+func (st *step) endOccurrence(r *rows.In, why string) {
 	if r.Job != "" {
-		st.occurred(sessions.Occurrence{Job: r.Job, Due: r.JobDue, Outcome: outcome, Why: why})
+		st.occurred(sessions.Occurrence{Job: r.Job, Due: r.JobDue, Outcome: "skipped", Why: why})
 	}
 }
 

@@ -224,7 +224,7 @@ func (st *step) dropIn(r *rows.In) error {
 	}
 	r.Turn = ""
 	st.settle(c, r, rules.InDropped, r.Why)
-	st.endOccurrence(r, "skipped", "dropped by the operator")
+	st.endOccurrence(r, "dropped by the operator")
 	return nil
 }
 

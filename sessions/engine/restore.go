@@ -40,10 +40,7 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 		}
 		return nil
 	}, plan.keys...)
-	if err != nil {
-		return sessions.Restored{}, err
-	}
-	return got, nil
+	return got, err
 }
 
 // restorer is one run of a restore's step.
