@@ -38,8 +38,14 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 		}
 	}
 	t.putRecords(&c)
-	if ids := t.placeholders(); len(ids) > 0 {
-		t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, ids)
+	var placeholders []int64 // rows that were inserted only to lock a key
+	for _, r := range t.keys {
+		if !r.known {
+			placeholders = append(placeholders, r.id)
+		}
+	}
+	if len(placeholders) > 0 {
+		t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, placeholders)
 	}
 	return nil
 }
@@ -67,16 +73,6 @@ func (t *tx) lockAll(ctx context.Context, c rows.Changes) error {
 		}
 	}
 	return nil
-}
-
-// placeholders returns the rows that were inserted only to lock a key.
-func (t *tx) placeholders() (ids []int64) {
-	for _, r := range t.keys {
-		if !r.known {
-			ids = append(ids, r.id)
-		}
-	}
-	return ids
 }
 
 // queue adds a statement to the batch.
@@ -278,7 +274,7 @@ func (t *tx) save(ch *rows.Chat) {
 		updated, text = &n, encode(conversation(*c))
 	}
 	r.known = true
-	now := t.b.now()
+	now := t.b.Now()
 	query, args := heldQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, int64(noTime)}
 	switch {
 	case t.cache != nil:

@@ -154,7 +154,7 @@ type verdict struct {
 // decide decides whether to claim a key now, or to let it rest because its handler
 // failed. After a fence the failures do not count.
 func (r *running) decide(row *keyRow, last *claim, failed error) verdict {
-	now := r.b.now()
+	now := r.b.Now()
 	due := row.due != nil && *row.due <= nanos(now)
 	select {
 	case <-r.left: // another node goes on
@@ -173,7 +173,7 @@ func (r *running) decide(row *keyRow, last *claim, failed error) verdict {
 		return verdict{due, 0, 0}
 	}
 	pause := dispatch.Backoff(int(row.failures) + 1)
-	r.b.log.Warn("work on a conversation failed; will try again", "key", row.head.Key.String(), "attempt", row.failures+1, "pause", pause, "err", failed)
+	r.b.Logger.Warn("work on a conversation failed; will try again", "key", row.head.Key.String(), "attempt", row.failures+1, "pause", pause, "err", failed)
 	return verdict{false, nanos(now.Add(pause)), row.failures + 1}
 }
 

@@ -29,7 +29,7 @@ func Draft(ctx context.Context, s *engine.Store) (*engine.Store, error) {
 	if _, err := b.pool.Exec(ctx, `DROP SCHEMA IF EXISTS `+quoted(schema)+` CASCADE`); err != nil {
 		return nil, fmt.Errorf("postgres: remove the leftovers of an earlier restore: %w", b.explain(err))
 	}
-	return Open(ctx, b.pool.Config().ConnString(), Options{Now: b.now, Logger: b.log, schema: schema})
+	return Open(ctx, b.pool.Config().ConnString(), Options{Now: b.Now, Logger: b.Logger, schema: schema})
 }
 
 // Replace replaces s by its draft in one transaction; s must not be used afterwards.

@@ -43,10 +43,10 @@ func (b *backend) join(ctx context.Context) (err error) {
 			_ = conn.Close(ctx)
 		}
 	}()
-	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, expires) VALUES ($1, $2, $3, $4, clock_timestamp() + $5)`, b.id, b.host, b.version, b.roles, b.ttl); err != nil {
+	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, expires) VALUES ($1, $2, $3, $4, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
 		return err
 	}
-	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.host, b.id); err != nil {
+	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.Host, b.id); err != nil {
 		return err
 	}
 	if err = b.takeOver(ctx); err != nil {
@@ -77,7 +77,7 @@ func (b *backend) leave() {
 	n.joined = false
 	n.stop()
 	n.renewal.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), b.ttl)
+	ctx, cancel := context.WithTimeout(context.Background(), b.TTL)
 	defer cancel()
 	// If this fails the node counts as dead when its row expires.
 	_, _ = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE id = $1`, b.id)
@@ -92,33 +92,33 @@ func (b *backend) keepAlive(ctx context.Context, conn *pgx.Conn) {
 	defer b.wire.down()
 	b.wire.up()
 	failing := false
-	for renewed, pause := time.Now(), b.ttl/4; ; {
+	for renewed, pause := time.Now(), b.TTL/4; ; {
 		if conn.IsClosed() {
 			channels.Sleep(ctx, pause)
 		} else {
 			b.receive(ctx, conn, pause)
 		}
 		began := time.Now()
-		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, max(b.grace()-time.Since(renewed), b.ttl/12)))
+		bound, cancel := context.WithTimeout(ctx, min(b.TTL/4, max(b.grace()-time.Since(renewed), b.TTL/12)))
 		alive, err := b.renew(bound, &conn)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil && alive:
-			renewed, pause, failing = began, b.ttl/4, false
+			renewed, pause, failing = began, b.TTL/4, false
 			b.node.renewed.Store(&began)
 			continue
 		case err != nil && time.Since(renewed) < b.grace():
 			if !failing {
-				b.log.Warn("could not renew this node; trying again", "err", b.explain(err))
+				b.Logger.Warn("could not renew this node; trying again", "err", b.explain(err))
 			}
-			failing, pause = true, b.ttl/20
+			failing, pause = true, b.TTL/20
 			continue
 		case err == nil:
-			b.log.Error("the other nodes consider this one dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
+			b.Logger.Error("the other nodes consider this one dead, so it stops", "silent for", time.Since(renewed).Round(time.Millisecond))
 		default:
-			b.log.Error("the database could not be reached in time, so this node stops before others take over its work", "for", time.Since(renewed).Round(time.Millisecond), "err", b.explain(err))
+			b.Logger.Error("the database could not be reached in time, so this node stops before others take over its work", "for", time.Since(renewed).Round(time.Millisecond), "err", b.explain(err))
 		}
 		b.node.lose()
 		return
@@ -126,7 +126,7 @@ func (b *backend) keepAlive(ctx context.Context, conn *pgx.Conn) {
 }
 
 // grace is how long a node goes on working after its last renewal.
-func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
+func (b *backend) grace() time.Duration { return b.TTL * 6 / 10 }
 
 // renew renews this node's row. alive is false if peers count it as dead. It replaces a
 // broken connection. The notes sent meanwhile are lost, so the handler must check
@@ -144,7 +144,7 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 			b.wire.do(func() { b.startCall(changeOf(k)) })
 		}
 	}
-	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
+	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.TTL)
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
@@ -152,7 +152,7 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 // count it as dead, for example because it was frozen.
 func (b *backend) stale() bool {
 	renewed := b.node.renewed.Load()
-	return renewed == nil || time.Since(*renewed) > b.ttl
+	return renewed == nil || time.Since(*renewed) > b.TTL
 }
 
 // watchPeers takes over from dead nodes, and keeps the list of peers fresh, until ctx
@@ -170,7 +170,7 @@ func (b *backend) watchPeers(ctx context.Context) {
 		}
 		err := errors.Join(b.takeOver(ctx), b.refreshPeers(ctx))
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not check the other nodes; will try again", "err", b.explain(err))
+			b.Logger.Warn("could not check the other nodes; will try again", "err", b.explain(err))
 		}
 		timer.Reset(b.untilDead(ctx, `SELECT min(expires) - clock_timestamp() FROM nodes WHERE id <> $1`, b.id))
 	}
@@ -179,13 +179,13 @@ func (b *backend) watchPeers(ctx context.Context) {
 // untilDead returns how long to wait until a node may be dead. query returns how long
 // the node's row is still valid.
 func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Duration {
-	bound, cancel := context.WithTimeout(ctx, b.ttl/4)
+	bound, cancel := context.WithTimeout(ctx, b.TTL/4)
 	defer cancel()
 	left, err := value[*time.Duration](bound, b.pool, query, arg)
 	if err != nil || left == nil {
-		return b.ttl / 4
+		return b.TTL / 4
 	}
-	return min(max(*left, 0)+10*time.Millisecond, b.ttl/4)
+	return min(max(*left, 0)+10*time.Millisecond, b.TTL/4)
 }
 
 // takeOver frees the keys, jobs and leases of dead nodes for others. It does the same
@@ -206,7 +206,7 @@ func (b *backend) takeOver(ctx context.Context) error {
 				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND (args->>'wake')::bigint <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
 			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5)
-			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, working, b.ttl/4, lost)
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, working, b.TTL/4, lost)
 		if err != nil || len(dead) == 0 && len(ids) == 0 {
 			return nil, err
 		}
@@ -217,13 +217,13 @@ func (b *backend) takeOver(ctx context.Context) error {
 		return func() {
 			for _, host := range dead {
 				if host != "" { // "": it left in order
-					b.log.Warn("a node is dead or cannot reach the database; others take over its work", "node", host)
+					b.Logger.Warn("a node is dead or cannot reach the database; others take over its work", "node", host)
 				}
 			}
 			if len(ids) > 0 {
-				b.log.Info("took over conversations that no node works on", "conversations", len(ids))
+				b.Logger.Info("took over conversations that no node works on", "conversations", len(ids))
 			}
-			b.committed(t, nil, b.now())
+			b.committed(t, nil, b.Now())
 		}, err
 	})
 }
@@ -245,7 +245,7 @@ func (b *backend) lostWakes(ctx context.Context) (working, lost []int64, err err
 		if !again {
 			since = time.Now()
 		}
-		if b.unknownWakes[wake] = since; time.Since(since) > b.ttl/4 {
+		if b.unknownWakes[wake] = since; time.Since(since) > b.TTL/4 {
 			lost = append(lost, wake)
 		}
 	}
@@ -265,7 +265,7 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 		defer cancel(nil)
 		defer context.AfterFunc(b.node.lost, func() { cancel(errLost) })()
 		err := run(held)
-		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.ttl)
+		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.TTL)
 		defer done()
 		// If this fails the lease lasts until the node is dead.
 		if _, failed := b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id); failed == nil {
@@ -287,7 +287,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("could not ask for a lease; will try again", "lease", name, "err", b.explain(err))
+			b.Logger.Warn("could not ask for a lease; will try again", "lease", name, "err", b.explain(err))
 		}
 		pause := b.untilDead(ctx, `SELECT expires - clock_timestamp() FROM leases JOIN nodes ON id = node WHERE name = $1`, name)
 		select {

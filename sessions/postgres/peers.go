@@ -92,7 +92,7 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 
 // await waits for the answer while the other node lives.
 func (b *backend) await(ctx context.Context, id string, a *pendingCall) ([]byte, error) {
-	ticker := time.NewTicker(b.ttl / 4)
+	ticker := time.NewTicker(b.TTL / 4)
 	defer ticker.Stop()
 	for {
 		select {
@@ -173,7 +173,7 @@ func (b *backend) answer(ctx context.Context, n note, f func(context.Context, st
 	data, err := guard(func() ([]byte, error) { return f(ctx, n.Method, n.Data) })
 	b.wire.do(func() { delete(b.wire.calls, [2]string{n.From, n.ID}) })
 	if n.Quiet && err != nil {
-		b.log.Warn("a call of another node failed", "method", n.Method, "err", err)
+		b.Logger.Warn("a call of another node failed", "method", n.Method, "err", err)
 	}
 	b.reply(n, data, err)
 }
@@ -192,7 +192,7 @@ func (b *backend) reply(to note, data []byte, err error) {
 		n.Kind, data = isFailure, encodeError(err)
 	}
 	if err := b.notify(nodeChannel(to.From), n, data); err != nil {
-		b.log.Warn("cannot answer another node", "method", to.Method, "err", err)
+		b.Logger.Warn("cannot answer another node", "method", to.Method, "err", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func (b *backend) Nodes(ctx context.Context) ([]sessions.Node, error) {
 		if err == nil {
 			err = decode(leases, &n.Leases)
 		}
-		n.Lag, n.Self = b.ttl+time.Duration(lag*float64(time.Second)), n.ID == b.id
+		n.Lag, n.Self = b.TTL+time.Duration(lag*float64(time.Second)), n.ID == b.id
 		return n, err
 	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
 		(SELECT coalesce(json_agg(json_build_object('name', name, 'since', since) ORDER BY name), '[]')::text FROM leases WHERE node = n.id),

@@ -43,11 +43,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
@@ -86,22 +88,15 @@ type Options struct {
 // backend keeps rows in a database.
 type backend struct {
 	reader
-	now    func() time.Time
-	log    *slog.Logger
+	Options
 	pool   *pgxpool.Pool
 	river  *river.Client[pgx.Tx]
-	id     string // of this node
-	host   string
-	schema string
-	ttl    time.Duration
+	id     string       // of this node
 	prefix string       // of delivery ids
 	fault  func() error // called before each commit; only tests set it
-
-	version string
-	roles   []string
-	leases  dispatch.Leases
-	node    node
-	wire    wire
+	leases dispatch.Leases
+	node   node
+	wire   wire
 	// nudges makes River fetch jobs.
 	nudges chan struct{}
 
@@ -123,7 +118,7 @@ func Open(ctx context.Context, url string, o Options) (*engine.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return engine.New(b, "postgres", b.now), nil
+	return engine.New(b, "postgres", b.Now), nil
 }
 
 // defaultSchema has the tables, unless the url has a search_path.
@@ -138,7 +133,7 @@ func open(ctx context.Context, url string, o Options) (*backend, error) {
 		b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`)
 	}
 	if err == nil {
-		b.river, err = b.newRiver(o.cooldown)
+		b.river, err = b.newRiver()
 	}
 	if err != nil {
 		b.pool.Close()
@@ -170,24 +165,23 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	// A machine without power does not refuse a connection. Then try the url's next host.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
 	params := config.ConnConfig.RuntimeParams
-	schema, ttl := cmp.Or(o.schema, params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
+	o.schema, o.TTL = cmp.Or(o.schema, params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
 	delete(params, "search_path") // PgBouncer refuses it as a startup parameter
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(schema), max(ttl, minIdleTimeout).Milliseconds())).Close()
+		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(o.schema), max(o.TTL, minIdleTimeout).Milliseconds())).Close()
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
+	o.Roles = append([]string{}, o.Roles...) // nil would be NULL
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	b := &backend{
-		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, working: map[int64]bool{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
+		Options: o, id: rand.Text(), claims: map[channels.Key]*claim{}, working: map[int64]bool{},
+		wire:   wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
 		nudges: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
-	b.host = cmp.Or(b.host, b.id)
+	b.Host = cmp.Or(b.Host, b.id)
 	b.node.lost, b.node.lose = context.WithCancel(context.Background())
 	config.ConnConfig.DialFunc = dialUntil(b.node.lost, config.ConnConfig.DialFunc)
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -217,7 +211,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	err = b.pool.QueryRow(ctx, `SELECT w.n, w.late, coalesce(w.oldest, $2), o.n, o.unknown, coalesce(o.oldest, $2), o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
 		(SELECT count(*) AS n, count(*) FILTER (WHERE due > $1) AS late, min(accepted) AS oldest FROM inbox WHERE state = 'waiting') w,
 		(SELECT count(*) FILTER (WHERE state <> 'dead') AS n, count(*) FILTER (WHERE state <> 'dead' AND uncertain) AS unknown,
-		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+andOpen+`) o`, nanos(b.now()), int64(noTime)).
+		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+andOpen+`) o`, nanos(b.Now()), int64(noTime)).
 		Scan(&st.Waiting, &st.Postponed, &oldest, &st.Unsent, &st.Unknown, &oldestSend, &st.Dead, &st.Quarantined)
 	if err == nil {
 		st.Oldest, st.OldestSend = timeOf(oldest), timeOf(oldestSend)
@@ -227,7 +221,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 
 // Check commits a change, to prove that the database can be written.
 func (b *backend) Check(ctx context.Context) error {
-	_, err := b.pool.Exec(ctx, `UPDATE meta SET checked = $1`, nanos(b.now()))
+	_, err := b.pool.Exec(ctx, `UPDATE meta SET checked = $1`, nanos(b.Now()))
 	return err
 }
 
@@ -263,4 +257,28 @@ func (b *backend) Close() error {
 	b.leave()
 	b.pool.Close()
 	return nil
+}
+
+// socket is a connection to a server that closes when this node is lost. Otherwise
+// calls to a silent server would wait until the network gives up.
+type socket struct {
+	net.Conn
+	stop func() bool
+}
+
+// Close closes the connection.
+func (s socket) Close() error {
+	s.stop()
+	return s.Conn.Close()
+}
+
+// dialUntil wraps dial: its connections close when life ends.
+func dialUntil(life context.Context, dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return socket{conn, context.AfterFunc(life, func() { conn.Close() })}, nil
+	}
 }

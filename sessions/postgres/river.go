@@ -39,12 +39,12 @@ func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 	return run.work(job.Args, nil)
 }
 
-func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {
+func (b *backend) newRiver() (*river.Client[pgx.Tx], error) {
 	all := river.NewWorkers()
 	river.AddWorker(all, &worker{b: b})
 	return river.NewClient(driver{riverpgxv5.New(b.pool), b.nudges}, &river.Config{
 		ID: b.id, Logger: silent, Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
-		FetchCooldown: cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
+		FetchCooldown: b.cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
 	})
 }
 

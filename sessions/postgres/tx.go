@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -208,15 +209,7 @@ func (t *tx) finish(ctx context.Context, want map[channels.Key]bool) {
 	}
 }
 
-func compareKeys(a, b channels.Key) int {
-	switch {
-	case a.String() < b.String():
-		return -1
-	case a == b:
-		return 0
-	}
-	return 1
-}
+func compareKeys(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
 const keyColumns = `id, key, known, seq, msg_seq, waiting, updated IS NOT NULL, conversation, version, rest, wake, live, failures, due, node`
 

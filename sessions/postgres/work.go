@@ -75,7 +75,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 		err = errLost
 		// The node is lost, so do not wait long for River's orderly end.
 		var done context.CancelFunc
-		outside, done = context.WithTimeout(outside, b.ttl/4)
+		outside, done = context.WithTimeout(outside, b.TTL/4)
 		defer done()
 	}
 	cancel()
@@ -103,9 +103,9 @@ func (r *running) wakeLoop() {
 		next, err := r.b.wakeDue(r.ctx)
 		switch {
 		case err != nil && r.ctx.Err() == nil:
-			r.b.log.Warn("could not look for conversations that are due; will try again", "err", r.b.explain(err))
+			r.b.Logger.Warn("could not look for conversations that are due; will try again", "err", r.b.explain(err))
 		case !next.IsZero():
-			pause = min(max(next.Sub(r.b.now()), 0), dueEvery)
+			pause = min(max(next.Sub(r.b.Now()), 0), dueEvery)
 		}
 		timer.Reset(pause)
 	}
@@ -113,7 +113,7 @@ func (r *running) wakeLoop() {
 
 // wakeDue wakes keys that are due, and returns when the next one is; zero: none.
 func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
-	now := b.now()
+	now := b.Now()
 	err = b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
 		n, err := batchOne(ctx, t, pgx.RowTo[int], `WITH u AS (UPDATE keys SET wake = nextval('epochs')
 			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake, live), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), maxDue)
@@ -161,7 +161,7 @@ func (r *running) work(job wakeUp, mine *claim) (err error) {
 				break
 			}
 			// Until this is written or the node is dead, no other node can claim the key.
-			b.log.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
+			b.Logger.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
 			if channels.Sleep(b.node.lost, time.Second); b.node.lost.Err() != nil {
 				return err
 			}
