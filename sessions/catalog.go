@@ -113,3 +113,40 @@ type Erased struct {
 func (e Erased) Empty() bool {
 	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
 }
+
+// Lookup is a search in one conversation.
+type Lookup struct {
+	// Query is text as a person typed it. There is no query language.
+	Query string
+	// After and Before bound the seqs, both exclusive; 0 is no bound.
+	After, Before int64
+	// Oldest sorts messages that match equally well oldest first, not newest first.
+	Oldest bool
+	// Limit is how many messages are wanted.
+	Limit int
+}
+
+// Hits are the results of a [Lookup].
+type Hits struct {
+	// Messages has the best first, ties as Lookup.Oldest says.
+	Messages []Message
+	// All counts the messages with all words of the query, including those in
+	// Messages. Some counts those with only some of the words; the store looks for
+	// them only if All is less than the limit. At MostCounted there may be more.
+	All, Some int
+}
+
+// MostCounted is the most that [Hits] counts.
+const MostCounted = 1000
+
+// Writer is a person who wrote in a conversation, as at least one stored message
+// names them.
+type Writer struct {
+	Key channels.Key `json:"key,omitzero"`
+	// IDs are the ids that the network gave for one message, in its order, at least
+	// one. A transcript keeps only the first.
+	IDs  []string `json:"ids"`
+	Name string   `json:"name,omitempty"`
+	// Private marks the writer of a private message. Transcripts do not have it.
+	Private bool `json:"private,omitempty"`
+}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
 // Lane is one of the queues of a key.
@@ -85,3 +88,19 @@ func (a *agenda) next() (first time.Time, open bool) {
 }
 
 func bySeq(a, b Item) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// In is the item of an inbox row.
+func In(r *rows.In) Item {
+	lane := Chat
+	if r.Origin == sessions.OriginHeartbeat {
+		lane = Heartbeat
+	}
+	return Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Turn: r.Turn, Since: r.Accepted, Gone: r.State != rules.InWaiting}
+}
+
+// Out is the item of a delivery.
+func Out(o *sessions.OutboxRecord) Item {
+	return Item{
+		Key: o.Key, Seq: o.Seq, Lane: Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
+	}
+}
