@@ -96,14 +96,7 @@ func (w *Writer) json(name string, v any) error {
 }
 
 func (w *Writer) bytes(name string, text []byte) error {
-	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text)), ModTime: w.created})
-	if err == nil {
-		_, err = w.tar.Write(text)
-	}
-	if err != nil {
-		return fmt.Errorf("backup: write %s: %w", name, err)
-	}
-	return nil
+	return w.write(name, 0o600, w.created, int64(len(text)), bytes.NewReader(text))
 }
 
 func (w *Writer) progress() {
@@ -197,6 +190,16 @@ func (w *Writer) entry(name, at string, d fs.DirEntry) error {
 
 // File writes a file of that size from a reader.
 func (w *Writer) File(name string, mode fs.FileMode, at time.Time, size int64, from io.Reader) error {
+	if err := w.write(name, mode, at, size, from); err != nil {
+		return err
+	}
+	w.end.Files++
+	w.end.Bytes += size
+	w.progress()
+	return nil
+}
+
+func (w *Writer) write(name string, mode fs.FileMode, at time.Time, size int64, from io.Reader) error {
 	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size, ModTime: at})
 	if err == nil {
 		_, err = io.CopyN(w.tar, from, size)
@@ -207,9 +210,6 @@ func (w *Writer) File(name string, mode fs.FileMode, at time.Time, size int64, f
 	if err != nil {
 		return fmt.Errorf("backup: write %s: %w", name, err)
 	}
-	w.end.Files++
-	w.end.Bytes += size
-	w.progress()
 	return nil
 }
 

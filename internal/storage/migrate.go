@@ -42,8 +42,7 @@ const draftSuffix = ".migrating"
 // was, and the next one starts over. It opens from as a daemon does, and deletes
 // nothing there.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
-	from, to = from.in(cfg, ""), to.in(cfg, "")
-	from.who, to.who = who, who
+	from.cfg, to.cfg, from.who, to.who = cfg, cfg, who, who
 	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
 	defer func() { m.Equal = err == nil }()
 	state, err := Lock(ctx, cfg.StateDir, who)
@@ -58,7 +57,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		return m, err
 	}
 	if to.Path == "" {
-		m.Counts, err = copyIntoDatabase(ctx, from, to, tell)
+		m.Counts, err = copyFrom(ctx, from, to, copyIntoDatabase, tell)
 		return m, err
 	}
 	there, err := checkTarget(ctx, to)
@@ -70,7 +69,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		return m, err
 	}
 	copied := Location{Type: to.Type, Path: draft.File(filepath.Base(to.Path))}
-	m.Counts, err = copyStore(ctx, from, copied, tell)
+	m.Counts, err = copyFrom(ctx, from, copied, copyInto, tell)
 	if differs := (*exchange.Difference)(nil); errors.As(err, &differs) {
 		return m, errors.Join(fmt.Errorf("storage: the copy is NOT equal and was not put in place; it is at %s: %w", copied.Path, err), draft.Unlock())
 	}
@@ -112,13 +111,14 @@ func checkLocations(from, to Location) error {
 // checkSource refuses a location without a store.
 func checkSource(from Location) error {
 	found, err := storeTypes[from.Type].look(from.Path)
+	if found {
+		return nil
+	}
+	none := fmt.Errorf("storage: there is no store at %s; name its path, like --from %s:PATH", from.Path, from.Type)
 	if err != nil {
-		return fmt.Errorf("storage: there is no store at %s; name its path, like --from %s:PATH: %w", from.Path, from.Type, err)
+		return fmt.Errorf("%w: %w", none, err)
 	}
-	if !found {
-		return fmt.Errorf("storage: there is no store at %s; name its path, like --from %s:PATH", from.Path, from.Type)
-	}
-	return nil
+	return none
 }
 
 // within reports whether path is in the folder dir.
@@ -164,18 +164,27 @@ func emptyFolder(path string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// copyStore makes the copy and closes it, so that all its files are complete.
-func copyStore(ctx context.Context, from, to Location, tell func(exchange.Progress)) (exchange.Counts, error) {
+// copier copies a store to a location.
+type copier func(ctx context.Context, from exchange.Source, to Location, tell func(exchange.Progress)) (exchange.Counts, error)
+
+// copyFrom opens the store at from for a copier. Opening changes it.
+func copyFrom(ctx context.Context, from, to Location, into copier, tell func(exchange.Progress)) (exchange.Counts, error) {
 	source, err := from.openIdle(ctx)
 	if err != nil {
 		return exchange.Counts{}, err
 	}
+	counts, err := into(ctx, source, to, tell)
+	return counts, errors.Join(err, source.Close())
+}
+
+// copyInto makes a store at to, and closes it, so that all its files are complete.
+func copyInto(ctx context.Context, from exchange.Source, to Location, tell func(exchange.Progress)) (exchange.Counts, error) {
 	target, err := to.open(ctx, nil)
 	if err != nil {
-		return exchange.Counts{}, errors.Join(err, source.Close())
+		return exchange.Counts{}, err
 	}
-	counts, err := exchange.Move(ctx, source, target, tell)
-	return counts, errors.Join(err, target.Close(), source.Close())
+	counts, err := exchange.Move(ctx, from, target, tell)
+	return counts, errors.Join(err, target.Close())
 }
 
 // setAside renames an empty store, and returns its new path.

@@ -32,14 +32,9 @@ func (p Location) openIdle(ctx context.Context) (*engine.Store, error) {
 	return store, nil
 }
 
-// copyIntoDatabase copies the store at from into an empty database, completely or not at
-// all, and compares the two.
-func copyIntoDatabase(ctx context.Context, from, to Location, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
-	source, err := from.openIdle(ctx)
-	if err != nil {
-		return counts, err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
+// copyIntoDatabase copies a store into an empty database, completely or not at all, and
+// compares the two.
+func copyIntoDatabase(ctx context.Context, source exchange.Source, to Location, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
 	target, err := to.openIdle(ctx)
 	if err != nil {
 		return counts, err

@@ -23,7 +23,7 @@ const checkTime = 30 * time.Second
 func checkPostgres(ctx context.Context, p Location) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	if err := postgres.Check(ctx, p.db.url.Reveal()); err != nil {
+	if err := postgres.Check(ctx, p.cfg.Store.URL.Reveal()); err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
 	return nil
@@ -31,10 +31,10 @@ func checkPostgres(ctx context.Context, p Location) error {
 
 // openPostgres opens the store in the database that the configuration names.
 func openPostgres(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
-	if p.db.url.IsZero() {
+	if p.cfg.Store.URL.IsZero() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
-	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version, Roles: p.db.roles})
+	return postgres.Open(ctx, p.cfg.Store.URL.Reveal(), postgres.Options{Logger: log, MaxConns: p.cfg.Store.MaxConns, Host: p.host, Version: p.version, Roles: p.cfg.Roles})
 }
 
 // openDatabase opens a part of the configured database that is not the store: files or a

@@ -86,7 +86,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	var database restoring
 	if t := storeTypes[cfg.Store.Type]; t.name == "" {
 		var old *engine.Store
-		if old, err = (Location{Type: cfg.Store.Type}).in(cfg, "").openIdle(ctx); err == nil {
+		if old, err = (Location{Type: cfg.Store.Type, cfg: cfg}).openIdle(ctx); err == nil {
 			database, err = t.restore(ctx, old, replace)
 		}
 		if err != nil {
@@ -177,22 +177,12 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 	if database != nil {
 		_, err = exchange.Move(ctx, recordFile{records}, database.store(), tell)
 	} else {
-		err = fillStore(ctx, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, recordFile{records}, tell)
+		_, err = copyInto(ctx, recordFile{records}, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, tell)
 	}
 	if err != nil {
 		return fmt.Errorf("storage: restore: nothing was changed: %w", err)
 	}
 	return os.Remove(records.Name())
-}
-
-// fillStore makes a store at place from the records of from.
-func fillStore(ctx context.Context, place Location, from recordFile, tell func(exchange.Progress)) error {
-	store, err := place.open(ctx, nil)
-	if err == nil {
-		_, err = exchange.Move(ctx, from, store, tell)
-		err = errors.Join(err, store.Close())
-	}
-	return err
 }
 
 // recordFile shows the records of a backup as a store that can only be dumped as a whole.

@@ -21,23 +21,12 @@ import (
 type Location struct {
 	Type string // a key of storeTypes
 	Path string // the file or folder; "" if the type has none
-	db   database
 	who  Caller // reads that open converts the store first; zero: nobody
-}
 
-// database is how to reach a store in a database, and as which node.
-type database struct {
-	url      config.Secret
-	maxConns int
-	host     string // identifies the daemon, see hostOf; "": not a daemon
-	version  string // of this program
-	roles    []string
-}
-
-// in returns p with the database of the configuration.
-func (p Location) in(cfg *config.Config, host string) Location {
-	p.db = database{url: cfg.Store.URL, maxConns: cfg.Store.MaxConns, host: host}
-	return p
+	// A store in a database is reached with cfg, as the node host, see hostOf, which runs
+	// that version of the program. "": not a daemon.
+	cfg           *config.Config
+	host, version string
 }
 
 // String returns p as TYPE:PATH, or as TYPE without a path.
@@ -136,8 +125,7 @@ func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, 
 	if err != nil {
 		return nil, fmt.Errorf("storage: store.type: %w", err)
 	}
-	p = p.in(cfg, hostOf(s.Path))
-	p.db.version, p.db.roles = version, cfg.Roles
+	p.cfg, p.host, p.version = cfg, hostOf(s.Path), version
 	if log == nil || !log.Enabled(ctx, slog.LevelInfo) {
 		p.who = who
 	}
@@ -172,7 +160,7 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	}
 	t := storeTypes[cfg.Store.Type]
 	if t.name == "" {
-		return t.check(ctx, Location{Type: cfg.Store.Type}.in(cfg, ""))
+		return t.check(ctx, Location{Type: cfg.Store.Type, cfg: cfg})
 	}
 	path := filepath.Join(cfg.StateDir, t.name)
 	_, err := t.look(path)

@@ -31,6 +31,7 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 	defer func() { err = errors.Join(err, plan.spool.Close()) }()
 	err = s.update(ctx, "restore", func(st *step) error {
 		x := &restorer{step: st, plan: plan, fresh: map[string]bool{}}
+		got = sessions.Restored{}
 		if err := x.check(); err != nil {
 			return err
 		}

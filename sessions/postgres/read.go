@@ -100,31 +100,30 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 	case rows.Oldest:
 		query = `updated >= $2 AND (updated > $2 OR key < $1) ORDER BY updated, key DESC`
 	}
-	at := sessions.Cursor{}
+	type place struct {
+		key     string
+		updated int64
+	}
+	at := place{updated: noTime}
 	if o == rows.Newest {
-		at.Updated = rules.LastMoment.Add(1)
+		at.updated = math.MaxInt64
 	}
 	if after != nil {
-		at = *after
+		at = place{after.Key.String(), nanos(after.Updated)}
 	}
-	return pages(at, func(at sessions.Cursor, most int) ([]rows.Head, error) {
-		updated := nanos(at.Updated)
-		if o == rows.Newest && at.Updated.After(rules.LastMoment) {
-			updated = at.Updated.UnixNano()
-		}
+	return pages(at, func(at place, most int) ([]rows.Head, error) {
 		return all(ctx, r.q, func(row pgx.CollectableRow) (h rows.Head, err error) {
 			k, err := scanKey(row)
 			if err == nil {
 				h = k.head
 			}
 			return h, err
-		}, `SELECT `+keyColumns+` FROM keys WHERE `+query+` LIMIT $3`, at.Key.String(), updated, most)
-	}, func(h rows.Head) sessions.Cursor {
-		p := sessions.Cursor{Key: h.Key}
-		if h.Conversation != nil {
-			p.Updated = h.Conversation.Updated
+		}, `SELECT `+keyColumns+` FROM keys WHERE `+query+` LIMIT $3`, at.key, at.updated, most)
+	}, func(h rows.Head) place {
+		if h.Conversation == nil {
+			return place{key: h.Key.String()}
 		}
-		return p
+		return place{h.Key.String(), nanos(h.Conversation.Updated)}
 	})
 }
 
