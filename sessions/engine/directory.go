@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dragoman/channels"
@@ -16,16 +18,17 @@ import (
 // senders of inbox messages, answered or not, and of user messages in transcripts. It
 // may read each message of the channel once, which takes seconds for a million
 // messages but blocks no writes. A person disappears with their last message.
-func (s *Store) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {
+func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
 	v, all := s.view(ctx), map[string]sessions.Writer{}
 	for _, h := range slices.Collect(v.heads(rows.ByKey)) {
 		if h.Key.Channel() == channel {
 			v.addWriters(h.Key, all)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, all[name])
-	}
+	list := slices.SortedFunc(maps.Values(all), func(a, b sessions.Writer) int {
+		return cmp.Or(cmp.Compare(a.Key.Chat(), b.Key.Chat()), slices.Compare(a.IDs, b.IDs), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(strconv.FormatBool(a.Private), strconv.FormatBool(b.Private)))
+	})
 	return list, s.wrap("writers", v.err)
 }
 

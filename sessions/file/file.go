@@ -33,6 +33,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,12 +112,8 @@ func open(ctx context.Context, dir string, o Options) (_ *engine.Store, err erro
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.FlushInterval <= 0 {
-		o.FlushInterval = 4 * time.Second
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.FlushInterval = cmp.Or(o.FlushInterval, 4*time.Second)
 	if o.Converting == nil {
 		o.Converting = func(string) {}
 	}
@@ -168,27 +165,21 @@ func (b *backend) removeDrafts() error {
 
 func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }
 
-// documentName is the folder and the name of k's document. The zero key has store.json.
-func documentName(k channels.Key) (dir, name string) {
+// documentName is the path of k's document within the store. The zero key has store.json.
+func documentName(k channels.Key) string {
 	if k.IsZero() {
-		return ".", commonName
+		return commonName
 	}
-	return folder(k, documentDir), fileName(k) + ".json"
+	return filepath.Join(folder(k, documentDir), fileName(k)+".json")
 }
 
-func archiveName(k channels.Key) (dir, name string) {
-	return folder(k, archiveDir), fileName(k) + ".jsonl"
+func archiveName(k channels.Key) string {
+	return filepath.Join(folder(k, archiveDir), fileName(k)+".jsonl")
 }
 
-func (b *backend) documentPath(k channels.Key) string {
-	dir, name := documentName(k)
-	return filepath.Join(b.dir, dir, name)
-}
+func (b *backend) documentPath(k channels.Key) string { return filepath.Join(b.dir, documentName(k)) }
 
-func (b *backend) archivePath(k channels.Key) string {
-	dir, name := archiveName(k)
-	return filepath.Join(b.dir, dir, name)
-}
+func (b *backend) archivePath(k channels.Key) string { return filepath.Join(b.dir, archiveName(k)) }
 
 // folder is usual, or for a scheduled job, which has a queue and no conversation,
 // jobDir.

@@ -62,8 +62,8 @@ func (s store) reconcile(ctx context.Context, converting func(backup string)) er
 	return err
 }
 
-// listing is the files of the store, by folder and name.
-type listing map[string]map[string]fs.DirEntry
+// listing is the files of the store, by their paths within it.
+type listing map[string]fs.DirEntry
 
 // list lists the files. It also reads the FileInfo of documents, but not of archives,
 // which may be many.
@@ -74,7 +74,6 @@ func (b *backend) list() (listing, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[dir] = make(map[string]fs.DirEntry, len(entries))
 		for _, e := range entries {
 			if filepath.Ext(e.Name()) == ".json" {
 				info, err := e.Info()
@@ -83,7 +82,7 @@ func (b *backend) list() (listing, error) {
 				}
 				e = fs.FileInfoToDirEntry(info)
 			}
-			all[dir][e.Name()] = e
+			all[filepath.Join(dir, e.Name())] = e
 		}
 	}
 	return all, nil
@@ -102,31 +101,32 @@ type differences struct {
 // restored backup may have changed their permissions.
 func (b *backend) compare(files listing, docs []sqlite.Document) differences {
 	d := differences{changed: map[string]sqlite.Document{}}
-	compare := func(dir, name string, doc sqlite.Document) {
-		info, _ := files[dir][name].Info() // list has read it
+	compare := func(name string, doc sqlite.Document) {
+		info, _ := files[name].Info() // list has read it
+		path := filepath.Join(b.dir, name)
 		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-			_ = os.Chmod(filepath.Join(b.dir, dir, name), 0o600) // fails if the file is another user's
+			_ = os.Chmod(path, 0o600) // fails if the file is another user's
 		}
 		if !info.Mode().IsRegular() || info.Size() != doc.Size || info.ModTime().UnixNano() != doc.Modified {
-			d.changed[filepath.Join(b.dir, dir, name)] = doc
+			d.changed[path] = doc
 		}
 	}
 	for _, doc := range docs {
 		warn := func(msg, file string) {
 			if !doc.Stale() { // else a crash may have come before the file was written
-				b.log.Warn(msg, "key", doc.Key.String(), "file", file)
+				b.log.Warn(msg, "key", doc.Key.String(), "file", filepath.Base(file))
 			}
 		}
-		dir, name := documentName(doc.Key)
-		if files[dir][name] != nil {
-			compare(dir, name, doc)
-			delete(files[dir], name)
+		name := documentName(doc.Key)
+		if files[name] != nil {
+			compare(name, doc)
+			delete(files, name)
 		} else if doc.Size > 0 {
 			warn("the document of a conversation is gone; it is written anew", name)
 			d.documents = append(d.documents, doc.Key)
 		}
-		dir, name = archiveName(doc.Key)
-		switch e := files[dir][name]; {
+		name = archiveName(doc.Key)
+		switch e := files[name]; {
 		case e == nil && doc.Bytes > 0:
 			warn("the archive of a conversation is gone; it is written anew", name)
 			d.archives = append(d.archives, doc.Key)
@@ -134,11 +134,9 @@ func (b *backend) compare(files listing, docs []sqlite.Document) differences {
 			d.odd = append(d.odd, doc.Key)
 		}
 	}
-	for _, dir := range []string{documentDir, jobDir} {
-		for name := range files[dir] {
-			if filepath.Ext(name) == ".json" {
-				compare(dir, name, sqlite.Document{})
-			}
+	for name := range files {
+		if dir := filepath.Dir(name); filepath.Ext(name) == ".json" && (dir == documentDir || dir == jobDir) {
+			compare(name, sqlite.Document{})
 		}
 	}
 	return d
