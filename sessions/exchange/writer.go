@@ -171,36 +171,21 @@ func (d *documentWriter) end() error {
 	return d.text(end + strings.TrimPrefix(string(raw), "{") + "\n") // the object's "{" is the document's
 }
 
-// outCall is a call as OpenAI writes it.
-type outCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
 // outMessage returns m with the names that OpenAI and PicoClaw use. Extra replaces our
 // fields of the same names, because what was imported has more in it.
 func outMessage(m sessions.Message) (any, error) {
-	calls := make([]outCall, len(m.ToolCalls))
-	for i, c := range m.ToolCalls {
-		calls[i].ID, calls[i].Type = c.ID, "function"
-		calls[i].Function.Name, calls[i].Function.Arguments = c.Name, c.Arguments
-	}
 	files := slices.Clone(m.Attachments)
 	for i := range files {
 		files[i].Ref = "" // it may hold the key that opens a file
 	}
 	ours := struct {
 		sessions.Message
-		Calls []outCall             `json:"tool_calls,omitempty"`
+		Calls []rules.Call          `json:"tool_calls,omitempty"`
 		Files []channels.Attachment `json:"attachments,omitempty"`
 		Seq   int64                 `json:"seq,omitempty"`
 		At    time.Time             `json:"at,omitzero"`
 		Extra any                   `json:"extra,omitempty"`
-	}{m, calls, files, m.Seq, m.At.UTC(), nil}
+	}{m, rules.Calls(m.ToolCalls), files, m.Seq, m.At.UTC(), nil}
 	if len(m.Extra) == 0 {
 		return ours, nil
 	}

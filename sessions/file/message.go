@@ -5,30 +5,15 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// message is a message in a document or archive. Its calls have OpenAI's form, which
-// readers of such files and other programs know.
+// message is a message in a document or archive.
 type message struct {
 	sessions.Message
-	ToolCalls []toolCall `json:"tool_calls,omitempty"`
-}
-
-type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function toolFunction `json:"function"`
-}
-
-type toolFunction struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	ToolCalls []rules.Call `json:"tool_calls,omitempty"`
 }
 
 func encodeMessage(m sessions.Message) message {
-	w := message{Message: m}
+	w := message{m, rules.Calls(m.ToolCalls)}
 	w.Message.ToolCalls = nil
-	for _, c := range m.ToolCalls {
-		w.ToolCalls = append(w.ToolCalls, toolCall{ID: c.ID, Type: "function", Function: toolFunction{c.Name, c.Arguments}})
-	}
 	return w
 }
 

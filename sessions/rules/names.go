@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"dragoman/sessions"
 )
 
 // Names has the exact names of the fields of one of our JSON objects, without those of
@@ -19,6 +21,26 @@ func NamesOf[T any]() Names {
 		}
 	}
 	return n
+}
+
+// Call is a tool call as OpenAI writes it, which readers of files and other programs know.
+type Call struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// Calls returns list in that form, nil for none.
+func Calls(list []sessions.ToolCall) (calls []Call) {
+	for _, c := range list {
+		w := Call{ID: c.ID, Type: "function"}
+		w.Function.Name, w.Function.Arguments = c.Name, c.Arguments
+		calls = append(calls, w)
+	}
+	return calls
 }
 
 // Split separates our fields in the object raw from those of other programs. If there are
