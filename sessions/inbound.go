@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,10 +18,7 @@ const quoteBytes = 1000
 func UserMessage(m channels.Inbound) Message {
 	var b strings.Builder
 	if m.Quote != nil && m.Quote.Text != "" {
-		who := m.Quote.Name
-		if who == "" {
-			who = "an earlier message"
-		}
+		who := cmp.Or(m.Quote.Name, "an earlier message")
 		quoted := clipBytes(m.Quote.Text, quoteBytes)
 		if len(quoted) < len(m.Quote.Text) {
 			quoted += "…"
@@ -74,11 +72,7 @@ func transcribed(all []channels.Attachment) []channels.Attachment {
 // Tools open the file by its path. The line is safe although everything in it comes
 // from strangers.
 func attachmentLine(a channels.Attachment) string {
-	kind := OneLine(string(a.Kind), 20)
-	if kind == "" {
-		kind = "file"
-	}
-	parts := []string{kind}
+	parts := []string{cmp.Or(OneLine(string(a.Kind), 20), "file")}
 	if name := strings.ReplaceAll(OneLine(a.Name, 100), `"`, "'"); name != "" {
 		parts[0] += ` "` + name + `"`
 	}
@@ -126,10 +120,7 @@ func ReactionNote(m channels.Inbound) Message {
 
 // senderLabel is the name of m's sender inside a bracketed note.
 func senderLabel(m channels.Inbound) string {
-	if m.Sender.Name == "" {
-		return "the sender"
-	}
-	return OneLine(m.Sender.Name, 60)
+	return cmp.Or(OneLine(m.Sender.Name, 60), "the sender")
 }
 
 // noteOf is a note about something that the sender of m did.

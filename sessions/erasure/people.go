@@ -99,7 +99,8 @@ func (p *people) identities() (mine []string, maybe [][]string) {
 	all := p.sameAs(nick)
 	var called, lead []string // ids with that nick; ids that wrote in the chat of that name
 	for id, i := range p.ids {
-		if nickIn(id) == nick || hasFold(i.names, nick) {
+		named := slices.ContainsFunc(slices.Collect(maps.Keys(i.names)), func(name string) bool { return strings.EqualFold(name, nick) })
+		if named || nickIn(id) == nick {
 			called = append(called, id)
 		}
 		if i.private {
@@ -189,13 +190,4 @@ func nickIn(id string) string {
 		return nick
 	}
 	return ""
-}
-
-func hasFold(names map[string]bool, name string) bool {
-	for one := range names {
-		if strings.EqualFold(one, name) {
-			return true
-		}
-	}
-	return false
 }

@@ -70,9 +70,6 @@ func metaPath(path string) string {
 }
 
 func readMeta(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
-	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("exchange: open: %w", err)

@@ -37,10 +37,10 @@ func openGooseFile(ctx context.Context, path string) (*gooseFile, error) {
 	if err = copyFile(path+"-wal", name+"-wal"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = copyFile(path, name)
 	}
-	if err == nil {
-		err = g.open(ctx, name)
-	}
 	if err != nil {
+		return nil, errors.Join(fmt.Errorf("exchange: copy: %w", err), g.Close())
+	}
+	if err = g.open(ctx, name); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
@@ -49,18 +49,15 @@ func openGooseFile(ctx context.Context, path string) (*gooseFile, error) {
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
-		return fmt.Errorf("exchange: copy: %w", err)
+		return err
 	}
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("exchange: copy: %w", err)
+		return err
 	}
 	_, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("exchange: copy: %w", err)
-	}
-	return nil
+	return errors.Join(err, out.Close())
 }
 
 // Close removes the copy.

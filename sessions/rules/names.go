@@ -61,9 +61,6 @@ func (n Names) Split(raw []byte) (ours []byte, theirs map[string]json.RawMessage
 	if len(all) == 0 {
 		return raw, nil
 	}
-	ours, err := json.Marshal(own)
-	if err != nil { // never: it was just decoded
-		return raw, nil
-	}
+	ours, _ = json.Marshal(own) // it was just decoded
 	return ours, all
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 
@@ -45,9 +46,6 @@ func Marks(m channels.Inbound) []string {
 // ErasedMark returns the hash that remains of m, or of the message that m changes, because
 // a network may report changes of a deleted message. ok is false for a message without an id.
 func ErasedMark(m channels.Inbound) (hash string, ok bool) {
-	id := m.MessageID
-	if m.Edits != "" {
-		id = m.Edits
-	}
+	id := cmp.Or(m.Edits, m.MessageID)
 	return Hash("\x00" + m.Key.String() + "\x00" + id), id != ""
 }

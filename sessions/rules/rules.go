@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,19 +101,14 @@ func Clone(m sessions.Message) sessions.Message {
 		a.Data = slices.Clone(a.Data)
 		m.Attached = &a
 	}
-	m.Extra = cloneFields(m.Extra)
+	if len(m.Extra) == 0 {
+		m.Extra = nil
+	}
+	m.Extra = maps.Clone(m.Extra)
+	for name, v := range m.Extra {
+		m.Extra[name] = slices.Clone(v)
+	}
 	return m
-}
-
-func cloneFields(m map[string]json.RawMessage) map[string]json.RawMessage {
-	if len(m) == 0 {
-		return nil
-	}
-	c := make(map[string]json.RawMessage, len(m))
-	for name, v := range m {
-		c[name] = slices.Clone(v)
-	}
-	return c
 }
 
 // Bytes is the size of m for [sessions.HistoryLimit].
@@ -138,12 +134,7 @@ func Generation(day string, n int64) string { return fmt.Sprintf("%s_%03d", day,
 
 // Code is the form in which pairing codes are compared.
 func Code(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' || r == ' ' || r == '\t' || r == '\n' || r == '\r' {
-			return -1
-		}
-		return r
-	}, strings.ToUpper(s))
+	return strings.NewReplacer("-", "", " ", "", "\t", "", "\n", "", "\r", "").Replace(strings.ToUpper(s))
 }
 
 // Attachments returns a cleaned copy, nil for none.
