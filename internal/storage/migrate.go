@@ -212,16 +212,18 @@ func setAside(path string) (string, error) {
 
 // putInPlace renames the copy at draft to path.
 func putInPlace(draft, path string) error {
+	var err error
 	if emptyFolder(path) {
-		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
-		}
+		err = os.Remove(path)
 	}
-	if err := os.Rename(draft, path); err != nil {
+	if err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err == nil {
+		err = durable.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
 		return fmt.Errorf("storage: put the copy in place: %w", plainPathError(err))
-	}
-	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("storage: put the copy in place: %w", err)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (e *Eraser) intend(i intention) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("erasure: note what is to be erased: %w", err), os.Remove(draft))
 	}
-	return e.syncFile()
+	return durable.SyncDir(filepath.Dir(e.File))
 }
 
 // forget removes the file of an erasure that is complete or has changed nothing.
@@ -85,12 +85,5 @@ func (e *Eraser) forget() error {
 	if err := os.Remove(e.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("erasure: remove the note of an erasure: %w", err)
 	}
-	return e.syncFile()
-}
-
-func (e *Eraser) syncFile() error {
-	if err := durable.SyncDir(filepath.Dir(e.File)); err != nil {
-		return fmt.Errorf("erasure: sync a folder: %w", err)
-	}
-	return nil
+	return durable.SyncDir(filepath.Dir(e.File))
 }

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,24 +24,22 @@ var ErrForeign = errors.New("this is not a Dragoman store")
 // there. Errors: ErrForeign.
 func Look(dir string) (found bool, err error) {
 	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case err != nil:
+	case !info.IsDir():
+		err = fmt.Errorf("%w: it is not a folder", ErrForeign)
+	default:
+		found, err = hasStore(dir)
+	}
+	if err == nil && !found {
+		err = refuseForeign(dir)
 	}
 	if err != nil {
-		return false, fmt.Errorf("file: look into a folder: %w", err)
+		return false, fmt.Errorf("file: look into %s: %w", dir, err)
 	}
-	if !info.IsDir() {
-		return false, fmt.Errorf("file: look into %s: %w: it is not a folder", dir, ErrForeign)
-	}
-	found, err = hasStore(dir)
-	if err != nil || found {
-		return found, err
-	}
-	other, err := foreignEntry(dir)
-	if err == nil && other != "" {
-		err = fmt.Errorf("file: look into %s: %w: there is %q in it", dir, ErrForeign, other)
-	}
-	return false, err
+	return found, nil
 }
 
 // hasStore looks for files that only this package writes. One is enough, since the
@@ -65,41 +64,35 @@ func hasStore(dir string) (bool, error) {
 		}
 	}
 	docs, err2 := listFiles(dir, ".json", documentDir, jobDir)
-	if err := errors.Join(err, err2); err != nil {
-		return false, fmt.Errorf("file: look into a folder: %w", err)
-	}
 	for _, path := range docs {
 		if _, found, err := sniff(path); err == nil && found {
 			return true, nil
 		}
 	}
-	return false, nil
+	return false, errors.Join(err, err2)
 }
 
-// foreignEntry returns the name of an entry of dir that an empty store does not
-// have, or "".
-func foreignEntry(dir string) (string, error) {
+// refuseForeign refuses a folder with an entry that an empty store does not have.
+func refuseForeign(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("file: look into a folder: %w", err)
-	}
 	for _, e := range entries {
+		foreign := fmt.Errorf("%w: there is %q in it", ErrForeign, e.Name())
 		switch e.Name() {
 		case documentDir, archiveDir, jobDir, format2Log:
 			inside, err := os.ReadDir(filepath.Join(dir, e.Name()))
-			if err != nil || len(inside) > 0 {
-				return e.Name(), ignoreMissing(err)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) || len(inside) > 0 {
+				return cmp.Or(err, foreign)
 			}
 		case rowsName + ".new", rowsName + ".new-wal", rowsName + ".new-shm": // an interrupted creation
 		case "lock", rowsName + ".lock":
-			if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
-				return e.Name(), ignoreMissing(err)
+			if info, err := e.Info(); err == nil && (!info.Mode().IsRegular() || info.Size() > 0) {
+				return foreign
 			}
 		default:
-			return e.Name(), nil
+			return foreign
 		}
 	}
-	return "", nil
+	return err
 }
 
 // Newer returns a sessions.NewerError if a newer version wrote some of the store at
