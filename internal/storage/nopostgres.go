@@ -20,7 +20,9 @@ func openPostgres(context.Context, Location, *slog.Logger) (*engine.Store, error
 
 func checkPostgres(context.Context, Location) error { return errWithout }
 
-func restoreDatabase(context.Context, *engine.Store, bool) (restoring, error) { return nil, errWithout }
+func restoreDatabase(context.Context, *engine.Store, bool) (*restoring, error) {
+	return nil, errWithout
+}
 
 var errWithout = errors.New("this program was built without PostgreSQL (-tags nopostgres): use the ordinary build")
 

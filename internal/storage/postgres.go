@@ -49,38 +49,31 @@ func ownDatabase(ctx context.Context, cfg *config.Config, part string, taken err
 	return pg.Own(ctx, cfg.Store.URL.Reveal(), part, taken)
 }
 
-// databaseRestoring is a restore into a database: see restoring.
-type databaseRestoring struct {
-	old, draft *engine.Store
-	keep, done bool
-}
-
-func restoreDatabase(ctx context.Context, old *engine.Store, replace bool) (restoring, error) {
-	r := &databaseRestoring{old: old}
-	there, err := exchange.Count(ctx, r.old)
-	if r.keep = !there.Empty(); err == nil && r.keep && !replace {
+func restoreDatabase(ctx context.Context, old *engine.Store, replace bool) (*restoring, error) {
+	there, err := exchange.Count(ctx, old)
+	keep, done := !there.Empty(), false
+	if err == nil && keep && !replace {
 		err = &NotEmptyError{"the database that store.url names"}
 	}
+	var draft *engine.Store
 	if err == nil {
-		r.draft, err = postgres.Draft(ctx, r.old)
+		draft, err = postgres.Draft(ctx, old)
 	}
 	if err != nil {
-		return nil, errors.Join(err, r.old.Close())
+		return nil, errors.Join(err, old.Close())
 	}
-	return r, nil
-}
-
-func (r *databaseRestoring) store() *engine.Store { return r.draft }
-
-func (r *databaseRestoring) putInPlace(ctx context.Context) (string, error) {
-	kept, err := postgres.Replace(ctx, r.old, r.draft, r.keep)
-	r.done = err == nil
-	return kept, err
-}
-
-func (r *databaseRestoring) end(ctx context.Context) error {
-	if r.done {
-		return errors.Join(r.draft.Close(), r.old.Close())
-	}
-	return errors.Join(postgres.Discard(ctx, r.draft), r.old.Close())
+	return &restoring{
+		draft: draft,
+		putInPlace: func(ctx context.Context) (kept string, err error) {
+			kept, err = postgres.Replace(ctx, old, draft, keep)
+			done = err == nil
+			return kept, err
+		},
+		end: func(ctx context.Context) error {
+			if done {
+				return errors.Join(draft.Close(), old.Close())
+			}
+			return errors.Join(postgres.Discard(ctx, draft), old.Close())
+		},
+	}, nil
 }

@@ -83,7 +83,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 			return r, err
 		}
 	}
-	var database restoring
+	var database *restoring
 	if t := storeTypes[cfg.Store.Type]; t.name == "" {
 		var old *engine.Store
 		if old, err = (Location{Type: cfg.Store.Type, cfg: cfg}).openIdle(ctx); err == nil {
@@ -111,7 +111,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 }
 
 // commitRestore puts all drafts in place, or none.
-func commitRestore(ctx context.Context, moves []*move, database restoring) (kept string, err error) {
+func commitRestore(ctx context.Context, moves []*move, database *restoring) (kept string, err error) {
 	for _, m := range moves {
 		if err == nil {
 			err = m.putInPlace()
@@ -132,17 +132,17 @@ func commitRestore(ctx context.Context, moves []*move, database restoring) (kept
 }
 
 // restoring is a draft beside a store without files in the state directory.
-type restoring interface {
-	store() *engine.Store
+type restoring struct {
+	draft *engine.Store
 	// putInPlace replaces the old store by the draft, and returns where the old one is.
-	putInPlace(ctx context.Context) (kept string, err error)
+	putInPlace func(ctx context.Context) (kept string, err error)
 	// end closes both, and deletes the draft if it was not put in place.
-	end(ctx context.Context) error
+	end func(ctx context.Context) error
 }
 
 // fill writes the contents of the backup into the drafts of moves, and of database if
 // that is not nil.
-func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database restoring, tell func(exchange.Progress)) error {
+func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database *restoring, tell func(exchange.Progress)) error {
 	draft := moves[len(moves)-1].draft
 	work := filepath.Join(draft.Path, workspaceInside(cfg))
 	if len(moves) > 1 {
@@ -175,7 +175,7 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 		return fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	if database != nil {
-		_, err = exchange.Move(ctx, recordFile{records}, database.store(), tell)
+		_, err = exchange.Move(ctx, recordFile{records}, database.draft, tell)
 	} else {
 		_, err = copyInto(ctx, recordFile{records}, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, tell)
 	}

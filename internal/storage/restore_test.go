@@ -8,12 +8,10 @@ import (
 	"testing"
 )
 
-// refusing is a database that does not take the place of the old one.
-type refusing struct{ restoring }
-
 var errRefused = errors.New("refused")
 
-func (refusing) putInPlace(context.Context) (string, error) { return "", errRefused }
+// refusing is a database that does not take the place of the old one.
+var refusing = &restoring{putInPlace: func(context.Context) (string, error) { return "", errRefused }}
 
 // TestFailedRestoreIsUndone: if the database fails last, both an empty state directory
 // and one with files are as they were.
@@ -35,7 +33,7 @@ func TestFailedRestoreIsUndone(t *testing.T) {
 			if err := os.WriteFile(m.draft.File("whatsapp.device.db"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := commitRestore(t.Context(), []*move{m}, refusing{}); !errors.Is(err, errRefused) {
+			if _, err := commitRestore(t.Context(), []*move{m}, refusing); !errors.Is(err, errRefused) {
 				t.Errorf("commitRestore = %v, want %v", err, errRefused)
 			}
 			entries, err := os.ReadDir(m.to)

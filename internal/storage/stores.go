@@ -59,7 +59,7 @@ type storeType struct {
 	check func(ctx context.Context, p Location) error
 	// restore makes a draft beside old, and closes old if it fails. It returns a
 	// *NotEmptyError if old is not empty, unless replace is set.
-	restore func(ctx context.Context, old *engine.Store, replace bool) (restoring, error)
+	restore func(ctx context.Context, old *engine.Store, replace bool) (*restoring, error)
 }
 
 // postgresType also has the linked devices, and the files of messages if asked.

@@ -44,7 +44,7 @@ func TestTypeWithoutAFile(t *testing.T) {
 			return sqlite.Open(ctx, far, sqlite.Options{})
 		},
 		check: func(context.Context, Location) error { return asked },
-		restore: func(_ context.Context, old *engine.Store, _ bool) (restoring, error) {
+		restore: func(_ context.Context, old *engine.Store, _ bool) (*restoring, error) {
 			return nil, errors.Join(asked, old.Close())
 		},
 	}

@@ -127,24 +127,21 @@ func readDocument(path string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := parseDocument(data)
-	if later, ok := errors.AsType[*sessions.NewerError](err); ok {
-		return nil, newerError(path, later.Has)
+	d, err := parseDocument(path, data)
+	if _, newer := errors.AsType[*sessions.NewerError](err); err != nil && !newer {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return d, nil
+	return d, err
 }
 
-func parseDocument(data []byte) (*document, error) {
+func parseDocument(path string, data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors put it before UTF-8
 	if !json.Valid(data) {
 		return nil, json.Unmarshal(data, &struct{}{}) // for the syntax error
 	}
 	// Read nothing else of a newer document: it may have any shape.
 	if n := formatIn(data); n > documentFormat {
-		return nil, newerError("it", n)
+		return nil, newerError(path, n)
 	}
 	d := &document{}
 	foreign, err := d.decode(data)

@@ -59,7 +59,7 @@ func KeyOf(name string) (channels.Key, bool) { return keyOf(name) }
 
 // ParseDocument reads a document.
 func ParseDocument(data []byte) error {
-	_, err := parseDocument(data)
+	_, err := parseDocument("it", data)
 	return err
 }
 

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -226,24 +224,18 @@ func (c *content) apply(ch *logChat) {
 	}
 }
 
-// keepBackup copies the files of the store to the folder to, as hard links, since
-// later writes replace files and leave the linked ones alone. Where the disk has no
-// hard links it copies the content.
+// keepBackup copies the files of the store to the folder to.
 func (b *backend) keepBackup(to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
 	unfinished := to + draftSuffix
 	err := os.RemoveAll(unfinished)
-	for _, sub := range append(slices.Clone(storeDirs), format2Log) {
-		if err == nil {
-			err = link(filepath.Join(b.dir, sub), filepath.Join(unfinished, sub))
-		}
+	if err == nil {
+		err = os.Mkdir(unfinished, 0o700) // no other user may read it
 	}
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		if err = os.RemoveAll(unfinished); err == nil {
-			err = os.CopyFS(unfinished, os.DirFS(b.dir))
-		}
+	if err == nil {
+		err = os.CopyFS(unfinished, os.DirFS(b.dir))
 	}
 	if err == nil {
 		err = os.Rename(unfinished, to)
@@ -252,22 +244,6 @@ func (b *backend) keepBackup(to string) error {
 		err = syncDir(filepath.Dir(b.dir))
 	}
 	return err
-}
-
-// link makes hard links to the files of one folder in another.
-func link(from, to string) error {
-	entries, err := os.ReadDir(from)
-	if err = errors.Join(ignoreMissing(err), os.MkdirAll(to, 0o700)); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), rowsName) {
-			if err := os.Link(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return syncDir(to)
 }
 
 // removeFormat2 removes the files that only format 2 has.
