@@ -50,8 +50,7 @@ func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, 
 		MaxTokens: r.MaxTokens, Temperature: a.opts.Temperature, Format: r.Format,
 	}
 	if r.Temperature != nil {
-		t := float32(*r.Temperature)
-		req.Temperature = &t
+		req.Temperature = new(float32(*r.Temperature))
 	}
 	resp, err := a.complete(ctx, a.opts.Summarizer, &req, func() func(Delta) { return nil })
 	switch {

@@ -105,18 +105,6 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	return view, users, failed
 }
 
-// exceedsLearned reports whether the next request is too long only for the learned
-// window. Then tool results are pruned first, as they were when the window was
-// learned.
-func (r *run) exceedsLearned(final bool) bool {
-	name := r.model.Name()
-	if r.forcePrune || r.a.usableWindow(name) == r.a.nominalWindow(name) {
-		return false
-	}
-	view, _, _ := r.view(final)
-	return !r.fits(view)
-}
-
 // forcedResults selects the results to prune after the server found a request too long.
 func (r *run) forcedResults() (f window.Forced) {
 	if r.forcePrune {

@@ -44,8 +44,12 @@ func (r *run) callModel(ctx context.Context, final bool) (*Response, error) {
 	if err := r.enforceMessageLimit(ctx); err != nil {
 		return nil, err
 	}
-	if r.exceedsLearned(final) {
-		r.forcePrune = true
+	name := r.model.Name()
+	if !r.forcePrune && r.a.usableWindow(name) != r.a.nominalWindow(name) {
+		// If the request is too long for the learned window, tool results are pruned
+		// first, as they were when the window was learned.
+		view, _, _ := r.view(final)
+		r.forcePrune = !r.fits(view)
 	}
 	if keep := r.keepIfTooLong(final); keep != nil {
 		if err := r.compact(ctx, keep); err != nil {
@@ -55,7 +59,6 @@ func (r *run) callModel(ctx context.Context, final bool) (*Response, error) {
 	var tried attempts
 	resp, err := r.sendUntilItFits(ctx, &tried, final)
 	// Not earlier, so that it does not change what is tried above.
-	name := r.model.Name()
 	r.a.learnLimit(name, r.a.nominalWindow(name), tried.refused, tried.passed)
 	return resp, err
 }

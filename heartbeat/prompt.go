@@ -69,9 +69,6 @@ func withoutComments(text string) string {
 	}
 }
 
-// okToken is the model's answer when there is nothing to say.
-const okToken = "heartbeat_ok"
-
 // maxRemark is how many letters an answer may have besides the token and still
 // count as silence.
 const maxRemark = 40
@@ -116,15 +113,12 @@ func isVisible(r rune) bool {
 // words. Splitting at punctuation has made two words of it, unless the model
 // wrote it as one.
 func cutToken(words []string) (rest []string, found bool) {
-	for _, token := range [][]string{strings.Split(okToken, "_"), {strings.ReplaceAll(okToken, "_", "")}} {
-		n := len(token)
-		if len(words) < n {
-			continue
-		}
-		if slices.Equal(words[:n], token) {
+	for _, token := range [][]string{{"heartbeat", "ok"}, {"heartbeatok"}} {
+		switch n := len(token); {
+		case len(words) < n:
+		case slices.Equal(words[:n], token):
 			return words[n:], true
-		}
-		if slices.Equal(words[len(words)-n:], token) {
+		case slices.Equal(words[len(words)-n:], token):
 			return words[:len(words)-n], true
 		}
 	}

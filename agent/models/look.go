@@ -63,11 +63,6 @@ const (
 // ownerLlamaCpp is the owner of models in llama.cpp's list.
 const ownerLlamaCpp = "llamacpp"
 
-const (
-	fromList  = "its server's list of models"
-	fromTable = "the table of " + TableDate
-)
-
 // Look finds out about the model called name: from the server at s, then from
 // the table. It never fails: properties that it cannot find out are unknown,
 // and Err says whether the server is the reason. Each question to the server
@@ -112,7 +107,7 @@ func (f *Found) addList(list []Listed, name string) {
 		f.Missing = len(list) > 0 && f.Server != ServerOllama && f.Server != ServerLlamaCpp && list[0].OwnedBy != ownerLlamaCpp
 		return
 	}
-	f.merge(list[i].Facts, fromList)
+	f.merge(list[i].Facts, "its server's list of models")
 	f.Prices, f.Shutdown = list[i].Prices, list[i].Shutdown
 }
 
@@ -182,8 +177,10 @@ func (f *Found) addTable(s Server, name string) {
 			f.Prices = k.Prices
 		}
 	}
-	facts.Vision = cmp.Or(facts.Vision, answerOf(looksLikeVision(name)))
-	f.merge(facts, fromTable)
+	plain := baseName(name)
+	looksLikeVision := slices.ContainsFunc(visionNames, func(s string) bool { return strings.Contains(plain, s) })
+	facts.Vision = cmp.Or(facts.Vision, answerOf(looksLikeVision))
+	f.merge(facts, "the table of "+TableDate)
 	f.Shutdown = cmp.Or(f.Shutdown, k.Shutdown)
 	f.JSONSchema = f.JSONSchema || k.Traits.JSONSchema
 }
@@ -208,12 +205,6 @@ func (f *Found) trusts(base, name string) bool {
 var visionNames = []string{
 	"llava", "vision", "-vl", "vl-", "gemma3", "gemma-3", "gemma4", "gemma-4", "llama4", "llama-4", "qwen2.5vl", "qwen3vl",
 	"minicpm-v", "moondream", "internvl", "mistral-small3", "gpt-4.5", "qwen3.5",
-}
-
-// looksLikeVision guesses from a model's name whether it can see pictures.
-func looksLikeVision(name string) bool {
-	name = baseName(name)
-	return slices.ContainsFunc(visionNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // Nearest returns at most n of names, the most similar to name first.

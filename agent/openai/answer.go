@@ -11,9 +11,6 @@ import (
 	"dragoman/agent/wire"
 )
 
-// errNoChoices is returned for a stream that ended properly but had no answer.
-var errNoChoices = errors.New("the answer has no choices")
-
 // answer collects the chunks of a stream.
 type answer struct {
 	wire.Draft
@@ -65,8 +62,7 @@ func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 
 // decodeError returns err without the decoded text, which may be chat text.
 func decodeError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s is a %s", wrong.Field, strings.Fields(wrong.Value + " value")[0])
 	}
 	return errors.New("it is not valid JSON")
@@ -96,7 +92,7 @@ func (a *answer) Finished() bool { return a.Finish != "" }
 func (a *answer) Check() error {
 	switch {
 	case !a.started:
-		return errNoChoices
+		return errors.New("the answer has no choices")
 	case a.Finish == "error":
 		return errors.New("the server reports that it failed during the answer")
 	}

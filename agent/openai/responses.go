@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"net"
 	"slices"
-	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -41,7 +41,7 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 		Stream:         true,
 		Input:          []any{},
 	}
-	if canReason(in.To.Model) {
+	if !nonReasoning.Matches(in.To.Model) {
 		out.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
 	if n := max(r.MaxTokens, 0); n > 0 {
@@ -75,14 +75,9 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	return wire.Object(fields), nil
 }
 
-// nonReasoning are prefixes of models that refuse to include reasoning:
-// "Encrypted content is not supported with this model".
-var nonReasoning = []string{"gpt-3.5", "gpt-4", "chatgpt-4o"}
-
-func canReason(model string) bool {
-	model = model[strings.LastIndexByte(model, '/')+1:]
-	return !slices.ContainsFunc(nonReasoning, func(p string) bool { return strings.HasPrefix(model, p) })
-}
+// nonReasoning matches models that refuse to include reasoning: "Encrypted
+// content is not supported with this model".
+var nonReasoning = lazily.Compile(`(?:^|/)(?:gpt-3\.5|gpt-4|chatgpt-4o)[^/]*$`)
 
 func responseTools(specs []agent.Spec) (out []openai.ResponseTool) {
 	for i := range specs {

@@ -218,14 +218,8 @@ func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 	return r.keep(raw, run)
 }
 
-// isCallFence reports whether a code block with this info string may be a call.
-func isCallFence(info string) bool {
-	switch strings.ToLower(strings.TrimSpace(info)) {
-	case "", "json", "tool_call", "tool_code", "tool":
-		return true
-	}
-	return false
-}
+// callFences are the info strings of code blocks that may be calls.
+var callFences = []string{"", "json", "tool_call", "tool_code", "tool"}
 
 // nothingBut reports whether only marks that end the turn follow in rest.
 func nothingBut(rest string) bool {

@@ -13,6 +13,7 @@
 package output
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -222,7 +223,7 @@ func (r *Reader) code(raw string, final bool) bool {
 				if !whole {
 					return false
 				}
-				if isCallFence(line) {
+				if slices.Contains(callFences, strings.ToLower(strings.TrimSpace(line))) {
 					return r.fencedCall(raw, run, final)
 				}
 			}

@@ -217,32 +217,17 @@ const ownTurn = "<|start|>assistant"
 // actsAsMark reports whether a mark between before and after is a real one. A
 // sentence about marks has a space, a bracket or a quote around them.
 func actsAsMark(before, after string) bool {
-	switch {
-	case after != "" && closesQuote(after):
-		return false
-	case lineStart(before), joinedTo(before):
-		return true
-	default:
-		return sentenceEnds(strings.TrimRight(before, " \t")) && (after == "" || after[0] == '\n')
-	}
-}
-
-// joinedTo reports whether before ends with a word or a sign that a mark directly
-// follows, as in templates.
-func joinedTo(before string) bool {
-	last, _ := utf8.DecodeLastRuneInString(before)
-	return !unicode.IsSpace(last) && !strings.ContainsRune("([{“‘«‹„", last)
-}
-
-func closesQuote(after string) bool {
 	next, _ := utf8.DecodeRuneInString(after)
-	return strings.ContainsRune("\"'`”’»›)}],;|/\\*_", next)
-}
-
-// sentenceEnds reports whether a sentence ends at the end of s.
-func sentenceEnds(s string) bool {
-	last, _ := utf8.DecodeLastRuneInString(s)
-	return strings.ContainsRune(".!?…。！？", last)
+	last, _ := utf8.DecodeLastRuneInString(before)
+	end, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " \t"))
+	switch {
+	case after != "" && strings.ContainsRune("\"'`”’»›)}],;|/\\*_", next): // a quote closes
+		return false
+	case lineStart(before), !unicode.IsSpace(last) && !strings.ContainsRune("([{“‘«‹„", last): // joined to a word, as in templates
+		return true
+	default: // the end of a sentence
+		return strings.ContainsRune(".!?…。！？", end) && (after == "" || after[0] == '\n')
+	}
 }
 
 // endsHere reports whether the text after a mark shows that the turn ends there:

@@ -99,11 +99,6 @@ func (s *pictureReader) read(m *sessions.Message) []wire.Picture {
 	return out
 }
 
-var (
-	errImageSize = errors.New("provider: the picture is larger than allowed")
-	errImageType = errors.New("provider: the picture has a type that models are not shown")
-)
-
 // readPicture reads a picture. Its type is detected from the content, because
 // the sender's claim may be wrong.
 func (m *Model) readPicture(file string) (wire.Picture, error) {
@@ -118,9 +113,9 @@ func (m *Model) readPicture(file string) (wire.Picture, error) {
 	kind := http.DetectContentType(b)
 	switch {
 	case int64(len(b)) > m.o.MaxImageBytes:
-		return wire.Picture{}, errImageSize
+		return wire.Picture{}, errors.New("provider: the picture is larger than allowed")
 	case !imageTypes[kind] || kind != "image/webp" && !decodable(b):
-		return wire.Picture{}, errImageType
+		return wire.Picture{}, errors.New("provider: the picture has a type that models are not shown")
 	}
 	return wire.Picture{MediaType: kind, Data: b}, nil
 }

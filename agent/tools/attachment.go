@@ -82,7 +82,7 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 	}
 	text, err := renderPage(path.Base(file), page[:n], offset, limit, size)
 	if err != nil {
-		return "", fmt.Errorf("%s (%s) is %s", label, channels.SizeText(size), otherText)
+		return "", fmt.Errorf("%s (%s) is not UTF-8 text throughout, and cannot be read; ask for it as UTF-8 text", label, channels.SizeText(size))
 	}
 	if offset == 0 {
 		text = strings.Replace(text, "\uFEFF", "", 1) // a byte order mark
@@ -98,8 +98,6 @@ func attachmentError(label string, err error) error {
 	}
 	return fmt.Errorf("%s cannot be read just now", label)
 }
-
-const otherText = "not UTF-8 text throughout, and cannot be read; ask for it as UTF-8 text"
 
 // kinds are types of files that are not text, by their first bytes.
 var kinds = []struct{ begin, is string }{

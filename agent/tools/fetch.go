@@ -132,19 +132,16 @@ func (f *fetcher) fetch(ctx context.Context, address string, offset int) (string
 
 // fetchFailed keeps the reason and drops what net/http wraps around it.
 func fetchFailed(ctx context.Context, err error) error {
-	var guarded *refused
-	if errors.As(err, &guarded) {
+	if guarded, ok := errors.AsType[*refused](err); ok {
 		return guarded
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	var lookup *net.DNSError
-	if errors.As(err, &lookup) { // its text contains the address of our name server
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // its text contains the address of our name server
 		return fmt.Errorf("%.100s could not be looked up: %s", lookup.Name, lookup.Err)
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return err

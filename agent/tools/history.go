@@ -63,10 +63,3 @@ func SearchHistory(s Searcher) agent.Tool {
 		return "[nothing was found in this conversation]", nil
 	})
 }
-
-// speaker names the author of m. People choose their names, so a line break in one
-// must not look like the next message.
-func speaker(m sessions.Message) string {
-	name := strings.Join(strings.Fields(m.Name), " ")
-	return strings.TrimSpace(string(m.Role) + " " + name)
-}

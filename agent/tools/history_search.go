@@ -153,6 +153,8 @@ func more(n, counted int) string {
 
 func (w *historySearch) list(messages []sessions.Message) {
 	for _, m := range messages {
-		fmt.Fprintf(&w.out, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker(m), excerpt(m.Content, w.query, excerptRunes))
+		// People choose their names: a line break must not look like the next message.
+		speaker := strings.Join(strings.Fields(string(m.Role)+" "+m.Name), " ")
+		fmt.Fprintf(&w.out, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker, excerpt(m.Content, w.query, excerptRunes))
 	}
 }

@@ -102,8 +102,7 @@ func decode(raw json.RawMessage, into any) error {
 
 // explainJSON tells the model what is wrong with its arguments.
 func explainJSON(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
 			return fmt.Errorf("want a JSON object, got a %s", wrong.Value)
 		}

@@ -117,18 +117,18 @@ var Presets = map[string]Compaction{
 	},
 	"picoclaw": {
 		When: WhenAuto, Trigger: Trigger{TokensPercent: 75, Messages: 20}, Keep: Keep{Unit: UnitMessages, N: 4},
-		Render: SystemSection, Format: Concise, MaxTokens: 1024, Temperature: degrees(0.3),
+		Render: SystemSection, Format: Concise, MaxTokens: 1024, Temperature: new(0.3),
 	},
 	// Terrarium shows the last 20 messages and, as a variant, a summary of all but
 	// the last 10, made anew for every request. Here one summary lasts until more
 	// than 20 messages would be shown again, so no message is lost.
 	"terrarium": {
 		When: WhenAuto, Trigger: Trigger{Messages: 20}, Keep: Keep{Unit: UnitMessages, N: 10, MaxMessages: 20},
-		Render: SystemMessage, Format: Concise, MaxTokens: 256, Temperature: degrees(0.2),
+		Render: SystemMessage, Format: Concise, MaxTokens: 256, Temperature: new(0.2),
 	},
 	"molf": {
 		When: WhenAuto, Trigger: Trigger{TokensPercent: 80, MinMessages: 6}, Keep: Keep{Unit: UnitTurns, N: 4},
-		Render: CheckpointPair, Format: Sections, MaxTokens: 4096, Temperature: degrees(0.3),
+		Render: CheckpointPair, Format: Sections, MaxTokens: 4096, Temperature: new(0.3),
 	},
 	"sentinel": {
 		When: WhenAuto, Trigger: Trigger{TokensPercent: 60}, Keep: Keep{Unit: UnitMessages, N: 30},
@@ -146,8 +146,6 @@ func goose(percent Threshold, keep int) Compaction {
 		Render: SystemMessage, Format: Concise, MaxTokens: 200,
 	}
 }
-
-func degrees(t float64) *float64 { return &t }
 
 // PresetNames returns the names in Presets, sorted.
 func PresetNames() []string { return slices.Sorted(maps.Keys(Presets)) }

@@ -242,8 +242,7 @@ func (w *watchedBody) Read(p []byte) (int, error) {
 // modelError returns the error for the caller. It must not be used if the
 // caller's own context has ended.
 func (s *Server) modelError(c *call, err error) error {
-	var known *agent.ModelError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*agent.ModelError](err); ok {
 		return known
 	}
 	fail := func(kind agent.ErrorKind, cause agent.Cause, text string) error {

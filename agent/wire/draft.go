@@ -27,11 +27,8 @@ type Draft struct {
 	layout  Layout
 }
 
-// Errors of event streams.
-var (
-	ErrBadEvent = errors.New("the stream has an event that cannot be read")
-	errNoEnd    = errors.New("the stream ended before the answer did")
-)
+// ErrBadEvent: an event cannot be read.
+var ErrBadEvent = errors.New("the stream has an event that cannot be read")
 
 // Finished implements [Answer].
 func (d *Draft) Finished() bool { return d.Ended }
@@ -39,7 +36,7 @@ func (d *Draft) Finished() bool { return d.Ended }
 // Check implements [Answer].
 func (d *Draft) Check() error {
 	if !d.Ended {
-		return errNoEnd
+		return errors.New("the stream ended before the answer did")
 	}
 	return nil
 }

@@ -190,8 +190,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // StripURL returns err without the URL that net/http puts before it.
 func StripURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -19,12 +19,6 @@ var (
 	errorKey   = []byte(`"error"`)
 )
 
-// errorEvent is the type of an event that reports an error.
-const errorEvent = "error"
-
-// errGarbage is returned for a data line that is not a JSON object.
-var errGarbage = errors.New("the stream has a data line that is not a JSON object")
-
 // frames reads the body of a 200 as real servers send it. It returns the JSON
 // objects after "data:", up to "data: [DONE]", each with the type of its event.
 // It skips comments and other fields. Error frames of all forms become errors.
@@ -137,7 +131,7 @@ func (f *frames) parseLine(line []byte) (frame []byte, err error) {
 	case bytes.HasPrefix(line, errorField):
 		return nil, streamError(line[len(errorField):])
 	case !isData:
-	case f.event == errorEvent:
+	case f.event == "error":
 		return nil, streamError(data)
 	case f.partial != nil:
 		f.partial = append(append(f.partial, '\n'), data...)
@@ -171,7 +165,7 @@ func frameError(frame []byte) error {
 		if _, known := readError(frame); known {
 			return streamError(frame)
 		}
-		return errGarbage
+		return errors.New("the stream has a data line that is not a JSON object")
 	}
 	if bytes.Contains(frame, errorKey) {
 		// An answer may have this key too: deeper inside, or with the value null.

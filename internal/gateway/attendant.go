@@ -158,8 +158,7 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	isNew := a.r.live.endPreview(id)
 	if err != nil {
 		a.r.log().Debug("preview not shown", "err", err)
-		var retry *channels.Retry
-		if errors.As(err, &retry) {
+		if retry, ok := errors.AsType[*channels.Retry](err); ok {
 			return max(retry.After, p.PreviewEvery())
 		}
 		return max(previewPauseOn, p.PreviewEvery())

@@ -150,14 +150,12 @@ func (g *Gateway) receiveStates(_ context.Context, list map[string]channelState)
 	return none, nil
 }
 
-// errNotHeld makes the caller look again for the node that runs the channel.
-var errNotHeld = fmt.Errorf("gateway: this node does not hold the channel: %w", sessions.ErrNoPeer)
-
 // heldHere is the channel called name with the ability T, if this node runs it.
 func heldHere[T any](g *Gateway, name string) (t T, err error) {
 	b := g.bindings[name]
 	if b == nil || !b.held.Load() {
-		return t, errNotHeld
+		// The caller looks again for the node that runs the channel.
+		return t, fmt.Errorf("gateway: this node does not hold the channel: %w", sessions.ErrNoPeer)
 	}
 	t, able := b.Channel.(T)
 	if !able {

@@ -171,34 +171,28 @@ func (g *Gateway) ApprovePairing(ctx context.Context, code string, now time.Time
 	return p, nil
 }
 
-// admit tells an applicant that they were let in. It runs on the node that has
-// their channel.
+// admit tells an applicant that they were let in, and queues what they wrote
+// before. The messages get new ids, because the old ones belong to the answers
+// of that time. It runs on the node that has their channel.
 func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{}, err error) {
 	it := g.applicants.take(p.Channel, p.PersonID)
 	b := g.bindings[p.Channel]
 	if it == nil || b == nil || b.isShut() {
 		return done, nil
 	}
-	return done, g.welcome(ctx, it)
-}
-
-// welcome tells an applicant that they were let in, and queues what they wrote
-// before. The messages get new ids, because the old ones belong to the answers
-// of that time.
-func (g *Gateway) welcome(ctx context.Context, it *applicant) error {
 	g.turnedAway.clear(it.first.Key)
 	hello := it.first
 	hello.ID, hello.At = "let in:"+hello.ID, g.opts.Now()
 	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, "You may write now."); err != nil {
-		return err
+		return done, err
 	}
 	for _, m := range it.messages {
 		m.ID = "asked:" + m.ID
 		if err := g.enqueue(ctx, m, false); err != nil {
-			return err
+			return done, err
 		}
 	}
-	return nil
+	return done, nil
 }
 
 // pairingCode is 65 random bits in letters and digits that are hard to confuse,

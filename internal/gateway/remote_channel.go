@@ -50,15 +50,12 @@ func (b *binding) fades() bool {
 	return is && f.Fades()
 }
 
-// errNoHolder: no node runs the channel now.
-var errNoHolder = errors.New("no node is connected")
-
 // askHolder calls the node that runs the channel. If there is none, nothing was
 // begun.
 func askHolder[R any](ctx context.Context, r *remoteChannel, name string, args any) (R, error) {
 	got, err := call[R](ctx, r.g, sessions.Peer{Lease: leaseOf(r.Name())}, name, args)
 	if errors.Is(err, sessions.ErrNoPeer) {
-		err = &channels.NotSent{Err: errNoHolder}
+		err = &channels.NotSent{Err: errors.New("no node is connected")}
 	}
 	return got, err
 }

@@ -82,8 +82,7 @@ func (w *worker) post(ctx context.Context, body []byte) error {
 	}
 	resp, err := w.http.Do(req)
 	if err != nil {
-		var failed *url.Error // its text has the whole URL, which may contain a secret
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL, which may contain a secret
 			err = failed.Err
 		}
 		return err
@@ -105,12 +104,4 @@ func newClient() *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// hostOf returns the host of a URL, the only part that may be logged.
-func hostOf(s string) string {
-	if u, err := url.Parse(s); err == nil {
-		return u.Host
-	}
-	return "its server"
 }

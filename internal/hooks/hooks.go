@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"sync"
@@ -133,7 +134,10 @@ func newWorker(hook Hook, number, queue int) *worker {
 	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
 	w.number.Store(int32(number))
 	if hook.URL != "" {
-		w.name, w.http = hostOf(hook.URL), newClient()
+		w.name, w.http = "its server", newClient()
+		if u, err := url.Parse(hook.URL); err == nil {
+			w.name = u.Host
+		}
 	} else {
 		w.name = hook.Command[0]
 	}

@@ -53,8 +53,7 @@ func (h *health) current() (t *httpapi.Trouble, down bool) {
 	if h.trouble.InARow == 0 {
 		return nil, false
 	}
-	copied := h.trouble
-	return &copied, copied.InARow >= failuresUntilDown || h.lasting
+	return new(h.trouble), h.trouble.InARow >= failuresUntilDown || h.lasting
 }
 
 // whyFailed returns the cause without our package names. A model's error holds

@@ -41,15 +41,6 @@ type hosted struct {
 	separatesThoughts bool          // see [agent.Abilities]
 }
 
-// start begins the first look at the model's server.
-func (v *hosted) start() {
-	f := models.Assume(v.server, v.Name())
-	v.found.Store(&f)
-	v.separatesThoughts = models.Lookup(v.server.BaseURL, v.Name(), v.server.API).SeparatesThoughts
-	v.looked = make(chan struct{})
-	v.look(func() { close(v.looked) })
-}
-
 // Unwrap returns the model that makes the calls.
 func (v *hosted) Unwrap() agent.Model { return v.Model }
 

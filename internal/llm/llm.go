@@ -262,7 +262,7 @@ func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) 
 	if c.BaseURL == "" || c.BaseURL == base {
 		o.Body = c.ExtraBody
 	}
-	h := &hosted{models: m, server: s, configured: window}
+	h := &hosted{models: m, server: s, configured: window, looked: make(chan struct{})}
 	switch c.Vision {
 	case "yes":
 		o.Files = m.files
@@ -274,7 +274,9 @@ func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) 
 		return nil, err
 	}
 	h.Model, h.provider = p, p
-	h.start()
+	h.found.Store(new(models.Assume(s, name)))
+	h.separatesThoughts = models.Lookup(base, name, s.API).SeparatesThoughts
+	h.look(func() { close(h.looked) })
 	return h, nil
 }
 

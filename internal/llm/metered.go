@@ -48,8 +48,7 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	outcome := "ok"
 	if err != nil {
 		outcome = "cancelled"
-		var failed *agent.ModelError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*agent.ModelError](err); ok {
 			outcome = string(failed.Kind)
 		}
 	}

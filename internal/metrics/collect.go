@@ -16,14 +16,14 @@ const readTimeout = 2 * time.Second
 
 // fromStore registers metrics that look reads from the store. If it fails, a scrape
 // leaves them out.
-func (s *Set) fromStore(look func(ctx context.Context, ch chan<- prometheus.Metric) error, descs ...*prometheus.Desc) {
-	s.registry.MustRegister(collector{descs, func(ch chan<- prometheus.Metric) {
+func (s *Set) fromStore(look func(ctx context.Context, ch chan<- prometheus.Metric) error) {
+	s.registry.MustRegister(collector(func(ch chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 		defer cancel()
 		if err := look(ctx, ch); err != nil {
 			s.collectErrors.Inc()
 		}
-	}})
+	}))
 }
 
 // The methods below add metrics that are read at each scrape. Call each at most once.
@@ -44,7 +44,7 @@ func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 		gauge(ch, inboxAgeDesc, age(now, st.Oldest))
 		gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
 		return nil
-	}, inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, quarantinedDesc, inboxAgeDesc, outboxAgeDesc)
+	})
 }
 
 // WatchNodes adds how many nodes share the store.
@@ -55,12 +55,12 @@ func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
 			gauge(ch, nodesDesc, float64(len(nodes)))
 		}
 		return err
-	}, nodesDesc)
+	})
 }
 
 // WatchChannels adds the state of each channel.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
-	s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, func(ch chan<- prometheus.Metric) {
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
 		now := time.Now()
 		for name, st := range states() {
 			up := 0.0
@@ -72,32 +72,27 @@ func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 			gauge(ch, channelIsDesc, 1, name, state)
 			gauge(ch, channelForDesc, age(now, st.Since), name, state)
 		}
-	}})
+	}))
 }
 
 // WatchTurns adds how many turns run and how old the oldest is.
 func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
-	s.own.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "turns_running", Help: "Turns that run now.",
-		}, func() float64 { n, _ := running(); return float64(n) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "turn_oldest_seconds", Help: "Age of the oldest running turn.",
-		}, func() float64 { _, d := running(); return d.Seconds() }),
-	)
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
+		n, oldest := running()
+		gauge(ch, turnsDesc, float64(n))
+		gauge(ch, turnAgeDesc, oldest.Seconds())
+	}))
 }
 
 // WatchDisk adds the free space on the disk of the state directory.
 func (s *Set) WatchDisk(bytes func() float64) {
-	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "disk_free_bytes", Help: "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.",
-	}, bytes))
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) { gauge(ch, diskDesc, bytes()) }))
 }
 
 // WatchSizes adds the size on disk of the conversations and of the files of messages. A
 // negative size is unknown and left out.
 func (s *Set) WatchSizes(sizes func() (store, media int64)) {
-	s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
 		store, media := sizes()
 		if store >= 0 {
 			gauge(ch, storeBytesDesc, float64(store))
@@ -105,31 +100,25 @@ func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 		if media >= 0 {
 			gauge(ch, mediaBytesDesc, float64(media))
 		}
-	}})
+	}))
 }
 
 // WatchHooks adds how many events wait for each hook, by its name in the log.
 func (s *Set) WatchHooks(waiting func() map[string]int) {
-	s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
 		for name, n := range waiting() {
 			gauge(ch, hookWaitingDesc, float64(n), clean(name))
 		}
-	}})
+	}))
 }
 
-// collector calls a function at each scrape.
-type collector struct {
-	descs   []*prometheus.Desc
-	collect func(chan<- prometheus.Metric)
-}
+// collector is called at each scrape. It describes nothing in advance, so its metrics
+// are checked at each scrape.
+type collector func(chan<- prometheus.Metric)
 
-func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range c.descs {
-		ch <- d
-	}
-}
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
-func (c collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+func (c collector) Collect(ch chan<- prometheus.Metric) { c(ch) }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
@@ -144,6 +133,9 @@ var (
 	quarantinedDesc = desc("aside", "Messages in quarantine because a channel could not understand them.")
 	inboxAgeDesc    = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
 	outboxAgeDesc   = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
+	turnsDesc       = desc("turns_running", "Turns that run now.")
+	turnAgeDesc     = desc("turn_oldest_seconds", "Age of the oldest running turn.")
+	diskDesc        = desc("disk_free_bytes", "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.")
 	nodesDesc       = desc("nodes", "Live nodes that share the store.")
 	channelUpDesc   = desc("channel_up", "1 while a channel is connected.", "channel")
 	channelIsDesc   = desc("channel_state", "1 for the state of a channel, or for the reason why it is not connected, if it has a word for that.", "channel", "state")
