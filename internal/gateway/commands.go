@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -171,4 +172,91 @@ func (g *Gateway) helpText() string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// maxTitle is the longest title, in bytes: lists have no room for more.
+const maxTitle = 200
+
+// title sets the conversation's title, or answers with the present one. The title is
+// stored first: a network repeats commands in order, so the last title wins.
+func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
+	title := strings.Join(strings.Fields(arguments(m.Text)), " ")
+	e := sessions.Entry{Inbound: m}
+	e.Inbound.Text = clipText(m.Text, 1000)
+	switch {
+	case title == "":
+		c, err := g.store.Conversation(ctx, m.Key)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("gateway: title of %s: %w", m.Key, err)
+		}
+		if c.Title == "" {
+			return g.answerCommand(ctx, e, "This conversation has no title. Write one after the command, like /title Holiday plans")
+		}
+		return g.answerCommand(ctx, e, "This conversation is called “"+c.Title+"”.")
+	case len(title) > maxTitle:
+		return g.answerCommand(ctx, e, fmt.Sprintf("That is too long for a title (%s; at most %s fit).", size(len(title)), size(maxTitle)))
+	}
+	err := g.opts.Audit("title", func() error { return g.store.Rename(ctx, m.Key, title) }, m.Key)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return g.answerCommand(ctx, e, "This conversation is still empty. It can have a title once something has been said.")
+	}
+	if err != nil {
+		// Without an answer the network would hand in the command for ever, and
+		// nothing after it. A failing store refuses the answer, too.
+		g.log(m.Key).Error("a title was not set", "err", err)
+		return g.answerCommand(ctx, e, "Sorry, I could not give this conversation that title. Please try again later.")
+	}
+	return g.answerCommand(ctx, e, "This conversation is now called “"+title+"”.")
+}
+
+// againLooksBack is how many items of the feed /again searches for the question.
+const againLooksBack = 50
+
+// againMark tells the model why it reads a question once more.
+const againMark = "[asks for another answer to:] "
+
+const (
+	sayNoQuestion = "There is no question here for me to answer again."
+	sayAnswering  = "Your last message is not answered yet."
+)
+
+// again asks the model the last question once more. The first answer stays.
+func (g *Gateway) again(ctx context.Context, m channels.Inbound) error {
+	feed, err := g.store.Feed(ctx, m.Key, 0, againLooksBack)
+	if err != nil {
+		return fmt.Errorf("gateway: again %s: %w", m.Key, err)
+	}
+	asked := lastAsked(feed)
+	switch {
+	case len(asked) == 0:
+		return g.answerCommand(ctx, sessions.Entry{Inbound: m}, sayNoQuestion)
+	case asked[len(asked)-1].Waiting:
+		return g.answerCommand(ctx, sessions.Entry{Inbound: m}, sayAnswering)
+	}
+	var said []string
+	m.Quote, m.Attachments = nil, nil
+	for _, it := range asked {
+		said = append(said, strings.TrimPrefix(it.Text, againMark))
+		m.Attachments = append(m.Attachments, it.Attachments...)
+	}
+	m.Text, m.Attachments = againMark+strings.Join(said, "\n"), cleanAttachments(m.Attachments)
+	if refusal := g.overLimit(ctx, m); refusal != "" {
+		return g.refuse(ctx, m, refusal)
+	}
+	return g.enqueue(ctx, m, false)
+}
+
+// lastAsked returns the messages that the last answer in feed is about, unless
+// /new came after them.
+func lastAsked(feed []sessions.FeedItem) (asked []sessions.FeedItem) {
+	for _, it := range slices.Backward(feed) {
+		command, is := parseCommand(it.Text)
+		switch {
+		case command == "new", it.From != "person" && len(asked) > 0:
+			return asked
+		case !is && it.From == "person":
+			asked = slices.Insert(asked, 0, it)
+		}
+	}
+	return asked
 }

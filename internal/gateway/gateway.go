@@ -10,10 +10,10 @@
 //
 // The files, in the order of a message's life:
 //
-//   - accept: binding, supervise, intake, gate, pairing, rates, accept, reset;
-//     commands, stop, again, title; ask
+//   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
+//     stop, ask
 //   - run a turn: work, turn, attachments, jobs, live_turns, attendant, finish,
-//     failures, outages, notices, summaries, events
+//     failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, underway, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
 //   - the gateway itself: gateway, store, options, drain, retention
