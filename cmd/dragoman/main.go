@@ -212,3 +212,30 @@ func plainErrorf(cause error, format string, args ...any) error {
 func (e *env) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.out, format+"\n", args...)
 }
+
+// output remembers its first write error. Otherwise "> file" on a full disk would
+// leave half an answer and exit code 0.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.to.Write(p)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// written returns code, or reports that the output could not be written, which
+// then matters more than any other error.
+func (e *env) written(code int) int {
+	if e.answer == nil || e.answer.err == nil {
+		return code
+	}
+	return e.report(plainErrorf(cause(e.answer.err), "the output cannot be written"))
+}

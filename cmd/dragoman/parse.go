@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"dragoman/sessions"
 )
 
 // kong's Parse, Run and Validate look up methods by name with reflection. In a
@@ -92,4 +94,39 @@ func valueOf(step *kong.Path) *kong.Value {
 		return step.Flag.Value
 	}
 	return step.Positional
+}
+
+// misparsed prints what is wrong with args in fewer words than the parser.
+func (e *env) misparsed(n *kong.Node, args []string, err error) int {
+	text, verb := err.Error(), typed(n, args)
+	if unknown, ok := noCommand(n, args, err); ok {
+		text = unknown
+	} else if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {
+		text = strings.TrimSpace(verb) + " wants " + strings.Trim(rest, `"`)
+	}
+	for _, got := range []struct{ parsers, ours string }{
+		{": expected a valid 64 bit int but got ", " wants a whole number, 0 or more"},
+		{": expected int value but got ", " wants a whole number, 0 or more"},
+		{": expected string value but got ", " wants a value"},
+	} {
+		if flag, _, ok := strings.Cut(text, got.parsers); ok {
+			text = flag + got.ours
+		}
+	}
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", sessions.Printable(text), e.command("help"), verb)
+	return exitUsage
+}
+
+// noCommand says which command args name that does not exist, if that is why the
+// parser refused them.
+func noCommand(n *kong.Node, args []string, err error) (string, bool) {
+	verb := typed(n, args)
+	for word := range strings.FieldsSeq(verb) {
+		n = childOf(n, word)
+	}
+	rest, ok := strings.CutPrefix(plainly(err), "unexpected argument ")
+	if !ok || n == nil || len(commandsOf(n)) == 0 {
+		return "", false
+	}
+	return "there is no command " + strings.TrimSpace(verb+" "+strings.Replace(rest, ", did", "; did", 1)), true
 }
