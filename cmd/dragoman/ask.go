@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -44,10 +45,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		}
 		text = string(all)
 	}
-	id := k.ID
-	if id == "" {
-		id = rand.Text()
-	}
+	id := cmp.Or(k.ID, rand.Text())
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		got, err := httpapi.PutQuestion.Call(ctx, a, httpapi.Question{Key: to, ID: id, Text: text, Wait: k.Wait.String()})
 		switch {

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +107,7 @@ func run(ctx context.Context, args []string, e *env) int {
 		panic(err) // our own bug: the struct's tags
 	}
 	e.ctx, e.parser = ctx, parser
-	if e.program == "" {
-		e.program = "dragoman"
-	}
+	e.program = cmp.Or(e.program, "dragoman")
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

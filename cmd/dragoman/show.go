@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,12 +210,8 @@ func speaker(m sessions.Message) string {
 		return "tool " + m.Name
 	case m.Role == sessions.RoleAssistant:
 		return "dragoman"
-	case m.Name != "":
-		return m.Name
-	case m.Sender != "":
-		return m.Sender
 	}
-	return "person"
+	return cmp.Or(m.Name, m.Sender, "person")
 }
 
 func messageText(m sessions.Message) string {

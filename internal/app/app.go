@@ -13,6 +13,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +58,10 @@ type Options struct {
 	Reload func() (*config.Config, error)
 	// Getenv finds a model if none is configured.
 	Getenv func(string) string
-	// Only, if not empty, starts only the channels of these types, and no jobs.
-	Only []string
+	// Only, if not empty, starts only the channels of this type: no jobs and no page.
+	Only string
 	// Hint gets a sentence for the person at the start of a chat. Nil: none.
 	Hint io.Writer
-	// NoHTTP does not open the page.
-	NoHTTP bool
 }
 
 // Daemon is everything that runs. Make it with [Open].
@@ -89,7 +88,7 @@ type Daemon struct {
 	turns     int // conversations that are answered at the same time
 	beats     *beats
 	hooks     *hooks.Hooks
-	page      *console.Console // nil with NoHTTP, as public is
+	page      *console.Console // nil without, as public is
 	public    *server
 	admin     *server
 	closers   []closer
@@ -226,7 +225,7 @@ func (d *Daemon) openModel(ctx context.Context) error {
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
-	if d.channels, err = buildChannels(d.cfg, feedOf(d.store.Feed), d.files, d.peers, d.log, d.opts.Only...); err != nil {
+	if d.channels, err = buildChannels(d.cfg, feedOf(d.store.Feed), d.files, d.peers, d.log, d.opts.Only); err != nil {
 		return err
 	}
 	d.links = linking.New(d.findLinkable)
@@ -255,7 +254,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
-		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
+		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: cmp.Or(d.cfg.Queue.RatePerMinute, -1),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Version: d.opts.Version, Heartbeats: d.beats,
@@ -272,16 +271,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 
 // partial reports whether this daemon serves only some channels. Jobs, and
 // everything of the other channels, then wait for a daemon that serves them all.
-func (d *Daemon) partial() bool { return len(d.opts.Only) > 0 }
-
-// orUnlimited converts a limit: 0 means unlimited in the configuration, a negative
-// number in the gateway.
-func orUnlimited(perMinute int) int {
-	if perMinute == 0 {
-		return -1
-	}
-	return perMinute
-}
+func (d *Daemon) partial() bool { return d.opts.Only != "" }
 
 // Run serves until ctx ends, then drains. Errors are failures of the store's
 // dispatcher or of a listener.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -31,14 +31,14 @@ type adapters struct {
 	peers    sessions.Peers
 }
 
-// buildChannels makes every enabled channel; only keeps those of the given
-// types if any are given. Nothing connects yet.
-func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers sessions.Peers, log *slog.Logger, only ...string) (*adapters, error) {
+// buildChannels makes every enabled channel, only those of a type if that is not
+// empty. Nothing connects yet.
+func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers sessions.Peers, log *slog.Logger, only string) (*adapters, error) {
 	a := &adapters{linked: map[string]channels.Linker{}, files: files, peers: peers}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
-		if len(only) > 0 && !slices.Contains(only, c.Type) {
+		if only != "" && c.Type != only {
 			continue
 		}
 		ch, err := a.build(name, c, cfg, feed, log)
@@ -59,7 +59,11 @@ func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers s
 func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed live.Feed, log *slog.Logger) (channels.Channel, error) {
 	switch c.Type {
 	case config.TypeTelegram:
-		return buildTelegram(name, c.Telegram, a.peers != nil, log)
+		t := c.Telegram
+		return telegram.New(name, telegram.Options{
+			Token: t.Token.Reveal(), APIURL: t.APIURL, PollTimeout: t.PollTimeout.D(), NoPreview: !t.Preview, Shared: a.peers != nil,
+			Proxy: http.ProxyFromEnvironment, Logger: log,
+		})
 	case config.TypeWhatsApp:
 		ch, err := buildWhatsApp(name, c.WhatsApp, cfg, a.peers != nil, log)
 		if err != nil {
@@ -88,13 +92,6 @@ func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, fe
 	return live.New(o)
 }
 
-func buildTelegram(name string, c *config.Telegram, shared bool, log *slog.Logger) (channels.Channel, error) {
-	return telegram.New(name, telegram.Options{
-		Token: c.Token.Reveal(), APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview, Shared: shared,
-		Proxy: http.ProxyFromEnvironment, Logger: log,
-	})
-}
-
 func buildIRC(name string, ch config.Channel, shared bool, log *slog.Logger) (channels.Channel, error) {
 	c := ch.IRC
 	tc, err := ircTLS(c)
@@ -113,12 +110,8 @@ func buildIRC(name string, ch config.Channel, shared bool, log *slog.Logger) (ch
 			Regain: strings.ToUpper(c.NickServ.Regain),
 		},
 		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Shared: shared, Logger: log,
-	}
-	if o.MaxLines = c.MaxLines; o.MaxLines == 0 {
-		o.MaxLines = -1
-	}
-	if ch.Groups == config.GroupsAll {
-		o.Everything = true // "!new" is a command for us then; the gateway decides about the rest
+		MaxLines:   cmp.Or(c.MaxLines, -1),
+		Everything: ch.Groups == config.GroupsAll, // "!new" is a command for us then; the gateway decides about the rest
 	}
 	for _, room := range c.Channels {
 		o.Channels = append(o.Channels, strings.TrimSpace(room.Name+" "+room.Key.Reveal()))
@@ -140,11 +133,7 @@ func ircTLS(c *config.IRC) (*tls.Config, error) {
 		}
 	}
 	if c.ClientCert != "" {
-		key := c.ClientKey
-		if key == "" {
-			key = c.ClientCert
-		}
-		pair, err := tls.LoadX509KeyPair(c.ClientCert, key)
+		pair, err := tls.LoadX509KeyPair(c.ClientCert, cmp.Or(c.ClientKey, c.ClientCert))
 		if err != nil {
 			return nil, fmt.Errorf("read client_cert: %w", err)
 		}

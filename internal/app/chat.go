@@ -24,7 +24,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
 		return errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
 	}
-	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
+	opts.Only, opts.Out = config.TypeCLI, nil
 	d, err := Open(ctx, cfg, opts)
 	if err != nil && storage.Served(ctx, cfg.StateDir) {
 		return talk(ctx, cfg, in, out, room, o)

@@ -6,12 +6,9 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/config"
-	"dragoman/internal/event"
-	"dragoman/internal/media"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
@@ -20,18 +17,6 @@ import (
 // auditLog is the log of what operators and people do to conversations.
 func auditLog(state *storage.Dir) erasure.Log {
 	return erasure.Log{Path: state.File(storage.AuditName)}
-}
-
-// newEraser makes the eraser of store, whose type is used. It emits an event for
-// each erased conversation.
-func newEraser(store erasure.Store, state *storage.Dir, used string, emit func(event.Event)) *erasure.Eraser {
-	return erasure.New(erasure.Options{
-		Store: store, Log: auditLog(state), File: state.File(storage.ErasingName), FileName: media.Name,
-		Leftovers: func() ([]string, error) { return storage.Leftovers(state.Path, used) },
-		Gone: func(k channels.Key) {
-			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
-		},
-	})
 }
 
 // finishErase finishes an erasure that was interrupted when the last daemon died.

@@ -14,10 +14,13 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/terminal"
 	"dragoman/internal/console"
+	"dragoman/internal/event"
 	"dragoman/internal/gateway"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/media"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 // serverGrace is how long requests may continue after everything else has ended. It
@@ -50,7 +53,7 @@ func (d *Daemon) openServers(context.Context) error {
 	if err := d.openAdmin(); err != nil {
 		return err
 	}
-	if d.opts.NoHTTP || d.cfg.HTTP.Listen == "off" {
+	if d.partial() || d.cfg.HTTP.Listen == "off" {
 		return nil
 	}
 	ln, err := net.Listen("tcp", d.cfg.HTTP.Listen)
@@ -108,7 +111,13 @@ func (d *Daemon) openAdmin() error {
 
 // verbs handles the operator's commands, for a daemon or for a command without one.
 func (d *Daemon) verbs() http.Handler {
-	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
+	d.eraser = erasure.New(erasure.Options{
+		Store: d.store, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
+		Leftovers: func() ([]string, error) { return storage.Leftovers(d.state.Path, d.cfg.Store.Type) },
+		Gone: func(k channels.Key) {
+			d.hooks.Emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
+		},
+	})
 	o := httpapi.AdminOptions{
 		Store: httpapi.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -92,9 +93,7 @@ func (o Options) filled() Options {
 	if o.Dir == "" {
 		o.Dir, _ = os.Getwd()
 	}
-	if o.System == "" {
-		o.System = "/etc/dragoman"
-	}
+	o.System = cmp.Or(o.System, "/etc/dragoman")
 	return o
 }
 

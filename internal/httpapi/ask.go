@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -59,9 +60,7 @@ func Ask(ask Asker) http.Handler {
 		if err := requireKey(q.Key); err != nil {
 			return a, err
 		}
-		if q.ID == "" {
-			q.ID = rand.Text()
-		}
+		q.ID = cmp.Or(q.ID, rand.Text())
 		if !askID.Regexp().MatchString(q.ID) {
 			return a, &Refusal{"an id has 1 to 64 letters, digits, _ or -"}
 		}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,10 +142,7 @@ const (
 
 // page is the number of items to list for this limit.
 func page(limit int) int {
-	if limit == 0 {
-		return defaultPage
-	}
-	return min(max(limit, 1), maxPage)
+	return min(max(cmp.Or(limit, defaultPage), 1), maxPage)
 }
 
 // answering answers a request with the result of do. The argument of do is the JSON

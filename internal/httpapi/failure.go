@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,11 +120,7 @@ func callError(ctx context.Context, method, path string, err error) error {
 	case method == http.MethodGet:
 		return &EndedError{"the daemon stopped while it answered; nothing was changed, so run the command again", err}
 	default:
-		what := afterEnd[path]
-		if what == "" {
-			what = runAgain
-		}
-		return &EndedError{"the daemon stopped while it worked on this: " + what, err}
+		return &EndedError{"the daemon stopped while it worked on this: " + cmp.Or(afterEnd[path], runAgain), err}
 	}
 	return fmt.Errorf("httpapi: ask the daemon: %w", err)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -29,10 +30,7 @@ type Listed struct {
 
 // Name is the title, or the derived one.
 func (l Listed) Name() string {
-	if l.Title != "" {
-		return l.Title
-	}
-	return l.Derived
+	return cmp.Or(l.Title, l.Derived)
 }
 
 func (a *admin) emit(e event.Event) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -152,10 +153,7 @@ type Node struct {
 
 // Name is what people call it.
 func (n Node) Name() string {
-	if n.Host == "" {
-		return n.ID
-	}
-	return n.Host
+	return cmp.Or(n.Host, n.ID)
 }
 
 func (a *admin) nodes(ctx context.Context, _ None) (Nodes, error) {
