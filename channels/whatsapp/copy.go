@@ -23,7 +23,7 @@ var deviceTables = []string{
 // Only one of the two may be used afterwards. found says that c has a device. CopyTo
 // returns [ErrLinked] if to has one too.
 func (c *Channel) CopyTo(ctx context.Context, to *Channel) (found bool, err error) {
-	source, err := c.openShared(ctx)
+	source, err := c.open(ctx, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -34,7 +34,7 @@ func (c *Channel) CopyTo(ctx context.Context, to *Channel) (found bool, err erro
 	if device, err := source.device(ctx); err != nil || device == nil {
 		return false, err
 	}
-	target, err := to.openOwned(ctx)
+	target, err := to.open(ctx, true)
 	if err != nil {
 		return true, err
 	}
@@ -65,7 +65,7 @@ func (c *Channel) CopyTo(ctx context.Context, to *Channel) (found bool, err erro
 // Clear deletes the device and all data about it, after it was copied. The phone still
 // lists it.
 func (c *Channel) Clear(ctx context.Context) (err error) {
-	file, err := c.openOwned(ctx)
+	file, err := c.open(ctx, true)
 	if err != nil {
 		return err
 	}

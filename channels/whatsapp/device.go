@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 
@@ -33,27 +32,24 @@ type deviceFile struct {
 	container *sqlstore.Container
 }
 
-// openOwned opens the device as its only user, and creates missing tables.
-func (c *Channel) openOwned(ctx context.Context) (*deviceFile, error) {
+// open opens the device. With own, it is for its only user, and missing tables are created.
+// Without, others may be using it, and the error is [fs.ErrNotExist] if no device was ever
+// linked.
+func (c *Channel) open(ctx context.Context, own bool) (*deviceFile, error) {
 	if c.o.Database == nil {
-		return openDevice(ctx, c.o.Device, os.O_RDWR|os.O_CREATE, logger{log: c.log})
+		flag := os.O_RDWR
+		if own {
+			flag |= os.O_CREATE
+		}
+		return openDevice(ctx, c.o.Device, flag, logger{log: c.log})
 	}
-	db, err := c.o.Database(ctx, true)
+	db, err := c.o.Database(ctx, own)
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the linked device: %w", err)
 	}
-	return createTables(ctx, newDeviceFile(db, true, logger{log: c.log}), "in the database")
-}
-
-// openShared opens the device while others may be using it. It returns [fs.ErrNotExist] if no
-// device was ever linked.
-func (c *Channel) openShared(ctx context.Context) (*deviceFile, error) {
-	if c.o.Database == nil {
-		return openDevice(ctx, c.o.Device, os.O_RDWR, logger{log: c.log})
-	}
-	db, err := c.o.Database(ctx, false)
-	if err != nil {
-		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
+	d := newDeviceFile(db, true, logger{log: c.log})
+	if own {
+		return createTables(ctx, d, "in the database")
 	}
 	var there bool
 	// createTables creates this table last.
@@ -61,10 +57,9 @@ func (c *Channel) openShared(ctx context.Context) (*deviceFile, error) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		_ = db.Close()
-		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
+		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", errors.Join(err, d.close()))
 	}
-	return newDeviceFile(db, true, logger{log: c.log}), nil
+	return d, nil
 }
 
 // openDevice opens the file, with permissions for its owner only, and creates it if flag
@@ -229,11 +224,7 @@ func (k *connection) joiner(ctx context.Context) joinFunc {
 			return false
 		}
 		if err := in.Join(ctx, old, key); err != nil {
-			level := slog.LevelWarn
-			if k.c.saidJoin.Swap(true) {
-				level = slog.LevelDebug // One warning is enough if the store cannot do it.
-			}
-			k.c.log.Log(ctx, level, "could not join the conversation under a LID with the one under the number", "err", err)
+			k.c.log.Warn("could not join the conversation under a LID with the one under the number", "err", err)
 			return false
 		}
 		if err := k.file.moveExpiry(ctx, from, to); err != nil {

@@ -34,7 +34,7 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 		}
 		defer func() { <-c.slot }()
 	}
-	file, err := c.openShared(ctx)
+	file, err := c.open(ctx, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, then() // No device was ever linked, or the file was removed.
 	}

@@ -41,9 +41,9 @@ func (l *eventBuffer) ClearBufferedEventPlaintext(_ context.Context, hash [32]by
 func (l *eventBuffer) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.BufferedEvent, error) {
 	e, err := l.EventBuffer.GetBufferedEvent(ctx, hash)
 	if err != nil {
-		return nil, l.cancelled(err)
+		err = l.cancelled(err)
 	}
-	return e, nil
+	return e, err
 }
 
 // DoDecryptionTxn runs do and removes the plaintexts of stored messages in one commit.

@@ -59,7 +59,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 		}
 		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w; %s", ErrLinked, c.logoutHint())
 	}
-	file, err := c.openOwned(ctx)
+	file, err := c.open(ctx, true)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 
 // linkedDevice is the linked device, or nil if there is none.
 func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
-	file, err := c.openShared(ctx)
+	file, err := c.open(ctx, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -116,7 +116,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels
 			return c.notLinked()
 		}
 	}
-	file, err := c.openOwned(ctx)
+	file, err := c.open(ctx, true)
 	if err != nil {
 		c.log.Warn("cannot use the device file", "err", err)
 		return dropped("the device file cannot be used: " + err.Error())

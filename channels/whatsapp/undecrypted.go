@@ -111,7 +111,7 @@ func (k *connection) handleUndecrypted(ctx context.Context) time.Duration {
 // deadline.
 func (k *connection) handlePending(ctx context.Context) (next time.Duration, err error) {
 	next = -1
-	waiting, err := k.file.pendingUndecrypted(ctx)
+	waiting, err := k.file.listUndecrypted(ctx, `state & $1 = 0`, int(stateArrived))
 	if err != nil {
 		return next, err
 	}

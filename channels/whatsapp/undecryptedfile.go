@@ -124,11 +124,6 @@ func (d *deviceFile) listUndecrypted(ctx context.Context, where string, arg any)
 	return all, nil
 }
 
-// pendingUndecrypted returns the messages that have not arrived yet, oldest first.
-func (d *deviceFile) pendingUndecrypted(ctx context.Context) ([]*undecrypted, error) {
-	return d.listUndecrypted(ctx, `state & $1 = 0`, int(stateArrived))
-}
-
 // findUndecrypted returns the row about message i, or nil if there is none.
 func (d *deviceFile) findUndecrypted(ctx context.Context, i *types.MessageInfo) (*undecrypted, error) {
 	all, err := d.listUndecrypted(ctx, `id LIKE $1`, i.ID+"/%")

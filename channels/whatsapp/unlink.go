@@ -26,7 +26,7 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 		return false, err
 	}
 	defer func() { <-c.slot }()
-	file, err := c.openOwned(ctx)
+	file, err := c.open(ctx, true)
 	if err != nil {
 		return false, err
 	}
@@ -46,8 +46,7 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 			return told, err
 		}
 	}
-	end := c.needsPairing("it was logged out")
-	c.reportEnd(end)
+	c.reportEnd(c.needsPairing("it was logged out"))
 	c.wakeRun()
 	return told, nil
 }

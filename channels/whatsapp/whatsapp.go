@@ -127,8 +127,6 @@ type Channel struct {
 	linked   chan struct{} // capacity 1; Link and Unlink tell Run that the device has changed
 	sends    sendQueue
 	live     atomic.Pointer[connection]
-	// saidJoin says that a warning about joining conversations was logged.
-	saidJoin atomic.Bool
 	// These are the constants with the same names. Tests shorten them.
 	steadyAfter, onlineFor, checkEvery, loginTimeout, handInTimeout, sendTimeout time.Duration
 
