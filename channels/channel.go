@@ -155,8 +155,8 @@ type Reviver interface {
 
 // Command is one of the "/" commands that work on every network.
 type Command struct {
-	Name string // without the "/"
-	Help string // a few words
+	Name string `json:"name"` // without the "/"
+	Help string `json:"help"` // a few words
 }
 
 // Commander registers the commands with its network, for completion.

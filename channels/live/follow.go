@@ -211,25 +211,15 @@ type Hello struct {
 	// Seq is that of the newest item when the viewer attached.
 	Seq int64 `json:"seq"`
 	// Whole is false if the viewer missed so much that it must load the history again.
-	Whole    bool      `json:"whole"`
-	MaxText  int       `json:"max_text"`
-	MaxFile  int64     `json:"max_file"` // 0: files cannot be sent
-	Commands []Command `json:"commands"`
-}
-
-// Command is a command that viewers can complete.
-type Command struct {
-	Name string `json:"name"`
-	Help string `json:"help"`
+	Whole    bool               `json:"whole"`
+	MaxText  int                `json:"max_text"`
+	MaxFile  int64              `json:"max_file"` // 0: files cannot be sent
+	Commands []channels.Command `json:"commands"` // for completion
 }
 
 // greeting encodes the hello event. The caller holds h.mu.
 func (h *Hub) greeting(r *room, whole bool, newest int64) []byte {
-	cmds := make([]Command, 0, len(h.commands))
-	for _, c := range h.commands {
-		cmds = append(cmds, Command(c))
-	}
 	return frame("hello", 0, Hello{
-		Room: r.key.Chat(), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, MaxFile: h.maxFile(), Commands: cmds,
+		Room: r.key.Chat(), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, MaxFile: h.maxFile(), Commands: h.commands,
 	})
 }

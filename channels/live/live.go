@@ -126,7 +126,7 @@ type Hub struct {
 	mu       sync.Mutex
 	intake   channels.Intake // nil while Run does not run
 	life     context.Context //nolint:containedctx // Run's
-	since    time.Time
+	status   channels.StatusTracker
 	posts    sync.WaitGroup // posts that use intake; Add under mu
 	rooms    map[channels.Key]*room
 	viewers  int
@@ -169,11 +169,12 @@ func New(o Options) (*Hub, error) {
 	o.Beat = cmp.Or(o.Beat, 15*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Hub{
-		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
-		rooms: map[channels.Key]*room{}, life: context.Background(),
+		opts: o, log: o.Logger.With("channel", o.Name),
+		rooms: map[channels.Key]*room{}, life: context.Background(), commands: []channels.Command{},
 		uploads: make(chan struct{}, uploads), previewChanged: make(chan struct{}, 1),
 	}
 	h.serve = h.routes()
+	h.status.Report(notStarted)
 	return h, nil
 }
 
@@ -187,34 +188,31 @@ func (h *Hub) MirrorsStore() {}
 // stored and waits for them, and disconnects the viewers.
 func (h *Hub) Run(ctx context.Context, in channels.Intake) error {
 	h.mu.Lock()
-	h.intake, h.life, h.since = in, ctx, time.Now()
+	h.intake, h.life = in, ctx
 	h.mu.Unlock()
+	h.status.Report(channels.Status{State: channels.StateConnected})
 
 	h.broadcastPreviews(ctx)
 
 	h.mu.Lock()
-	h.intake, h.since = nil, time.Now()
+	h.intake = nil
 	h.mu.Unlock()
+	h.status.Report(notStarted)
 	h.posts.Wait()
 	return nil
 }
 
 // Status implements [channels.Reporter].
-func (h *Hub) Status() channels.Status {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.intake == nil {
-		return channels.Status{State: channels.StateConnecting, Detail: "not started", Since: h.since}
-	}
-	return channels.Status{State: channels.StateConnected, Since: h.since}
-}
+func (h *Hub) Status() channels.Status { return h.status.Status() }
+
+var notStarted = channels.Status{State: channels.StateConnecting, Detail: "not started"}
 
 // SetCommands implements [channels.Commander]. Viewers get the commands when they
 // attach, for completion.
 func (h *Hub) SetCommands(cmds []channels.Command) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.commands = append([]channels.Command(nil), cmds...)
+	h.commands = append([]channels.Command{}, cmds...)
 }
 
 // beginPost admits one post while Run is running. It returns the intake, a context

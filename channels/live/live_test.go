@@ -205,7 +205,7 @@ func TestOneAnswer(t *testing.T) {
 	if got := say(first); got != "hello default 0 true" {
 		t.Fatalf("first event = %s", got)
 	}
-	if diff := cmp.Diff([]live.Command{{Name: "new", Help: "begin again"}}, first.Hello.Commands); diff != "" {
+	if diff := cmp.Diff([]channels.Command{{Name: "new", Help: "begin again"}}, first.Hello.Commands); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 	e.expect(t, "state false []")

@@ -35,14 +35,10 @@ type peerMessage struct {
 	New bool `json:"new,omitempty"`
 	// ID, of peerFeedChanged, is the answer being delivered; "" for other changes.
 	ID string `json:"id,omitempty"`
-	// Turn is the turn whose preview this is or ends.
-	Turn string `json:"turn,omitempty"`
-	// Of peerPreview: Text and Note are the whole preview, Thoughts the thoughts that
-	// are kept, ThoughtBytes the length of all thoughts so far.
-	Text         string `json:"text,omitempty"`
-	Note         string `json:"note,omitempty"`
-	Thoughts     string `json:"thoughts,omitempty"`
-	ThoughtBytes int    `json:"thought,omitempty"`
+	// Preview is the whole preview, with the thoughts that are kept; ThoughtBytes is the
+	// length of all thoughts so far. Of a preview that ends or is answered: only its Turn.
+	Preview
+	ThoughtBytes int `json:"thought,omitempty"`
 }
 
 type peerMessageKind string
@@ -167,8 +163,7 @@ func (r *room) unsentPreview(now time.Time) (w peerMessage, some bool) {
 	if r.preview == nil {
 		return w, r.typing
 	}
-	p := r.fullPreview()
-	w.Turn, w.Text, w.Note, w.Thoughts, w.ThoughtBytes = p.Turn, p.Text, p.Note, p.Thoughts, r.thoughtBytes
+	w.Preview, w.ThoughtBytes = r.fullPreview(), r.thoughtBytes
 	return w, true
 }
 

@@ -27,7 +27,7 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn}
 	it.detectApology()
 	h.follow(ctx, r, it)
-	h.notifyPeers(ctx, r, peerMessage{Kind: peerFeedChanged, ID: m.ID, Turn: turn})
+	h.notifyPeers(ctx, r, peerMessage{Kind: peerFeedChanged, ID: m.ID, Preview: Preview{Turn: turn}})
 	return channels.Receipt{MessageID: m.ID}, nil
 }
 
@@ -69,7 +69,7 @@ func (h *Hub) Retract(ctx context.Context, k channels.Key, messageID string) err
 	r := h.acquire(k)
 	defer h.release(r)
 	r.retract(turn)
-	h.notifyPeers(ctx, r, peerMessage{Kind: peerPreviewEnded, Turn: turn})
+	h.notifyPeers(ctx, r, peerMessage{Kind: peerPreviewEnded, Preview: Preview{Turn: turn}})
 	return nil
 }
 

@@ -122,7 +122,7 @@ type Channel struct {
 	memory   *memory
 	crashes  crashes
 	albums   albums
-	commands []string
+	commands []channels.Command
 	slot     chan struct{} // capacity 1; whoever has put its token in may use the device file
 	linked   chan struct{} // capacity 1; Link and Unlink tell Run that the device has changed
 	sends    sendQueue
@@ -183,14 +183,11 @@ func (c *Channel) Deduplicates() {}
 // SetCommands sets the words after a "/" that are for us in a group, where there may be
 // other bots. WhatsApp has no list of commands to register them in.
 func (c *Channel) SetCommands(commands []channels.Command) {
-	c.commands = nil
-	for _, command := range commands {
-		c.commands = append(c.commands, strings.ToLower(command.Name))
-	}
+	c.commands = commands
 }
 
 func (c *Channel) isCommand(word string) bool {
-	return slices.Contains(c.commands, strings.ToLower(word))
+	return slices.ContainsFunc(c.commands, func(known channels.Command) bool { return strings.EqualFold(known.Name, word) })
 }
 
 // Status reports the state of the connection, and what a person should do.
