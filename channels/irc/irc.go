@@ -101,8 +101,9 @@ func New(name string, o Options) (*Channel, error) {
 		runID: rand.Text(),
 		opts:  o,
 		log:   o.Logger.With("channel", name),
-		loops: loops{by: map[string]*exchange{}},
+		loops: loops{by: map[string]*exchange{}}, remainders: remainders{byChat: map[string][]*remainder{}},
 	}
+	c.multiline.Store(&limits{})
 	c.longestNick = slices.MaxFunc(append([]string{strings.Repeat("n", 16), o.Nick + "__"}, o.AltNicks...), func(a, b string) int { return len(a) - len(b) })
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	c.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "stop"}, {Name: "status"}, {Name: "start"}})
@@ -185,7 +186,7 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	s := newSession(c, conn, q)
 	c.current.Store(s)
 	defer c.current.Store(nil)
-	defer c.multiline.Store(nil)
+	defer c.multiline.Store(&limits{})
 	return s.run(ctx)
 }
 

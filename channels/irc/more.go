@@ -50,9 +50,6 @@ func (r *remainders) keep(chat string, left *remainder) {
 
 // putLocked is keep for callers that hold the lock.
 func (r *remainders) putLocked(chat string, left *remainder) {
-	if r.byChat == nil {
-		r.byChat = map[string][]*remainder{}
-	}
 	all := slices.DeleteFunc(r.byChat[chat], func(old *remainder) bool { return old.who == left.who && old.stop == nil })
 	r.byChat[chat] = append(all[max(0, len(all)+1-maxRemainders):], left)
 }

@@ -30,12 +30,7 @@ const (
 type limits struct{ bytes, lines int }
 
 // limits returns those of the current connection.
-func (c *Channel) limits() limits {
-	if l := c.multiline.Load(); l != nil {
-		return *l
-	}
-	return limits{}
-}
+func (c *Channel) limits() limits { return *c.multiline.Load() }
 
 // readLimits stores the network's limits for multiline messages.
 func (s *session) readLimits() {

@@ -96,9 +96,8 @@ func (s *session) join(rooms ...*room) {
 func (s *session) tickRooms(now time.Time) {
 	var due []*room
 	for _, r := range s.rooms {
-		switch {
-		case r.joined:
-		case !r.nextTry.IsZero() && now.After(r.nextTry), r.nextTry.IsZero() && now.Sub(r.triedAt) > max(joinTimeout, s.ch.opts.RejoinMax):
+		unanswered := r.nextTry.IsZero() && now.Sub(r.triedAt) > max(joinTimeout, s.ch.opts.RejoinMax)
+		if !r.joined && (unanswered || !r.nextTry.IsZero() && now.After(r.nextTry)) {
 			due = append(due, r)
 		}
 	}

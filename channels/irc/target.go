@@ -272,7 +272,7 @@ func (s *session) onFail(e *girc.Event) {
 			return
 		}
 		s.log.Warn("the network refused a message of several lines; sending the lines one by one from now on", "code", param(e, 1), "reason", plain(e.Last()))
-		s.ch.multiline.Store(nil)
+		s.ch.multiline.Store(&limits{})
 		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
 		return
 	case what != "PRIVMSG":

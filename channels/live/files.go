@@ -100,12 +100,8 @@ func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 			a.Type = kind
 		}
 		switch kind, _, _ := strings.Cut(a.Type, "/"); kind {
-		case "image":
-			a.Kind = channels.AttachmentImage
-		case "audio":
-			a.Kind = channels.AttachmentAudio
-		case "video":
-			a.Kind = channels.AttachmentVideo
+		case "image", "audio", "video":
+			a.Kind = channels.AttachmentKind(kind)
 		}
 		m.Attachments = append(m.Attachments, a)
 	}

@@ -122,11 +122,7 @@ func (s *screen) clear() {
 
 // flush writes everything at once, to avoid flicker.
 func (s *screen) flush() error {
-	if s.pending.Len() == 0 {
-		return nil
-	}
-	_, err := s.out.Write(s.pending.Bytes())
-	s.pending.Reset()
+	_, err := s.pending.WriteTo(s.out)
 	return err
 }
 

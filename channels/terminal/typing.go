@@ -51,11 +51,8 @@ func (s *session) handlePipe(b []byte, more bool) {
 
 // isQuit reports whether a line is a command to quit. The daemon never sees it.
 func isQuit(line string) bool {
-	switch strings.TrimSpace(line) {
-	case "/quit", "/exit":
-		return true
-	}
-	return false
+	line = strings.TrimSpace(line)
+	return line == "/quit" || line == "/exit"
 }
 
 func (s *session) pressKey(k key) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,17 +62,10 @@ type accounts struct {
 }
 
 func (c *Console) serveAccounts(of Accounts, within time.Duration) {
-	if within <= 0 {
-		within = linkWithin
-	}
-	a := &accounts{of, within}
-	for pattern, handler := range map[string]http.HandlerFunc{
-		"GET " + ChannelsPath:                     a.list,
-		"POST " + ChannelsPath + "/{name}/link":   a.link,
-		"POST " + ChannelsPath + "/{name}/unlink": a.unlink,
-	} {
-		c.mux.Handle(pattern, c.Protect(handler))
-	}
+	a := &accounts{of, cmp.Or(within, linkWithin)}
+	c.mux.Handle("GET "+ChannelsPath, c.Protect(http.HandlerFunc(a.list)))
+	c.mux.Handle("POST "+ChannelsPath+"/{name}/link", c.Protect(http.HandlerFunc(a.link)))
+	c.mux.Handle("POST "+ChannelsPath+"/{name}/unlink", c.Protect(http.HandlerFunc(a.unlink)))
 }
 
 func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
