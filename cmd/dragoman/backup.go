@@ -37,7 +37,7 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 	p := &progress{e: e}
 	defer p.end()
 	var end backup.End
-	err = e.intoChecked(k.File, k.Force, func(w io.Writer) error {
+	err = e.into(k.File, k.Force, func(w io.Writer) error {
 		a, release, err := e.daemon.admin(ctx, cfg, e.caller())
 		if err != nil {
 			return err

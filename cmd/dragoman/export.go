@@ -49,7 +49,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 				err = e.exportOne(ctx, a, exchange.Format(k.Format), key, out)
 			}
 			return errors.Join(err, out.Close())
-		})
+		}, nil)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
@@ -60,9 +59,8 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 }
 
 func notImported(path string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return plainErrorf(at.Err, "%s cannot be read", path)
+	if why := cause(err); why != err {
+		return plainErrorf(why, "%s cannot be read", path)
 	}
 	return plainErrorf(err, "%s was not imported", path)
 }

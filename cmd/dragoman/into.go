@@ -13,15 +13,9 @@ import (
 )
 
 // into writes to a file that only its owner can read, or to standard output. The
-// file gets its name when it is complete. An existing one is replaced only with
-// force.
-func (e *env) into(path string, force bool, f func(io.Writer) error) error {
-	return e.intoChecked(path, force, f, func(*os.File) error { return nil })
-}
-
-// intoChecked is into with a check, which reads the file from its beginning before
-// it gets its name.
-func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, check func(*os.File) error) (err error) {
+// file gets its name when it is complete and check, which may be nil, has read it. An
+// existing one is replaced only with force.
+func (e *env) into(path string, force bool, f func(io.Writer) error, check func(*os.File) error) (err error) {
 	if path == "" {
 		w := bufio.NewWriter(e.out)
 		return errors.Join(f(w), w.Flush())
@@ -44,11 +38,13 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 	if err := errors.Join(f(w), w.Flush(), file.Sync()); err != nil {
 		return notWritten(path, err)
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return notWritten(path, err)
-	}
-	if err := check(file); err != nil {
-		return err
+	if check != nil {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return notWritten(path, err)
+		}
+		if err := check(file); err != nil {
+			return err
+		}
 	}
 	if force {
 		err = os.Rename(file.Name(), path)

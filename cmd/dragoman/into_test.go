@@ -24,7 +24,7 @@ func unfinishedMain(path string) {
 		_, err := w.Write(bytes.Repeat([]byte("half "), 10_000))
 		fmt.Println("writing", err)
 		select {}
-	})
+	}, nil)
 }
 
 // A killed export leaves nothing under the name that was asked for, and is in
@@ -52,7 +52,7 @@ func TestKilledExport(t *testing.T) {
 		t.Errorf("the file of a killed export: %v, want none", err)
 	}
 	e := &env{}
-	if err := e.into(path, false, func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }); err != nil {
+	if err := e.into(path, false, func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); string(text) != "whole" || err != nil {

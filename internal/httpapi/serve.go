@@ -39,7 +39,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, o ServeOptions)
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	if o.Connections > 0 {
-		srv.ConnState = newConnections(o.Connections).follow
+		srv.ConnState = (&connections{most: o.Connections, open: map[net.Conn]*connection{}}).follow
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
