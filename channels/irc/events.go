@@ -57,7 +57,6 @@ func (s *session) handle(e *girc.Event) {
 	}
 }
 
-// param is the i-th parameter or "".
 func param(e *girc.Event, i int) string {
 	if i < len(e.Params) {
 		return e.Params[i]
@@ -114,7 +113,6 @@ func (s *session) onWelcome(e *girc.Event) {
 	}
 }
 
-// onSupport reads ISUPPORT.
 func (s *session) onSupport(e *girc.Event) {
 	for _, token := range e.Params[min(1, len(e.Params)):] {
 		name, value, _ := strings.Cut(token, "=")

@@ -48,7 +48,6 @@ func (q *intake) run(ctx context.Context) {
 	}
 }
 
-// acceptWithRetry tries until m is stored or ctx ends.
 func (q *intake) acceptWithRetry(ctx context.Context, m channels.Inbound) bool {
 	for tries := (channels.Backoff{Least: 50 * time.Millisecond, Most: 5 * time.Second}); ctx.Err() == nil; {
 		err := q.in.Accept(ctx, m)

@@ -176,7 +176,6 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	}
 }
 
-// connect dials and returns when the connection ends.
 func (c *Channel) connect(ctx context.Context, q *intake) error {
 	c.setStatus(channels.StateConnecting, "")
 	conn, err := c.dial(ctx)

@@ -271,7 +271,6 @@ func (s *session) identify() {
 	s.login.waitUntil = time.Now().Add(identifyTimeout)
 }
 
-// identified notes that the services recognise us.
 func (s *session) identified() {
 	if s.login.waitUntil.IsZero() {
 		return

@@ -17,7 +17,6 @@ type loops struct {
 	by map[string]*exchange // keyed by chat and sender
 }
 
-// exchange is the recent back and forth with one sender.
 type exchange struct {
 	answered bool        // we have answered since their last message
 	turns    []time.Time // their messages that followed an answer, within loopSpan

@@ -29,10 +29,8 @@ const (
 // limits bound a multiline message; zero if the network has none.
 type limits struct{ bytes, lines int }
 
-// limits returns those of the current connection.
 func (c *Channel) limits() limits { return *c.multiline.Load() }
 
-// readLimits stores the network's limits for multiline messages.
 func (s *session) readLimits() {
 	l := limits{lines: maxBatchLines}
 	for item := range strings.SplitSeq(s.login.offered[multilineCap], ",") {

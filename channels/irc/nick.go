@@ -89,7 +89,6 @@ func (s *session) regainByService() {
 	s.regain(time.Now())
 }
 
-// nickFreed is called when a nick has become free.
 func (s *session) nickFreed(nick string) {
 	if s.net.fold.same(nick, s.ch.opts.Nick) {
 		s.regain(time.Now())

@@ -130,7 +130,6 @@ func (s *session) onChangeHost(e *girc.Event) {
 	s.ch.people.hostChanged(nick, name, host, s.net.fold)
 }
 
-// onNames learns who is in a channel that we join.
 func (s *session) onNames(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(param(e, 2))]
 	if r == nil {
@@ -239,7 +238,6 @@ func (p *people) find(replyTo, chat string) *peer {
 	return nil
 }
 
-// withNick returns the peers who have this nick now.
 func (p *people) withNick(nick string, fold folder) (them []*peer) {
 	for _, who := range p.all {
 		if !who.gone && fold.same(who.nick, nick) {

@@ -14,7 +14,6 @@ import (
 	"dragoman/channels"
 )
 
-// room is a channel that we are configured to be in.
 type room struct {
 	name, key   string
 	joined      bool
@@ -92,7 +91,6 @@ func (s *session) join(rooms ...*room) {
 	flush()
 }
 
-// tickRooms retries the channels that we could not join.
 func (s *session) tickRooms(now time.Time) {
 	var due []*room
 	for _, r := range s.rooms {

@@ -121,7 +121,6 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 // now on it gets none.
 var errPlain = notSent("the channel takes no formatting")
 
-// stripCodes removes our formatting codes.
 var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
 // lockRoom waits until no other message is being sent to r, so that Send knows
@@ -163,7 +162,6 @@ func opening(m channels.Outbound, asker string) []string {
 	return lines
 }
 
-// addresses reports whether line begins by addressing nick.
 func addresses(line, nick string) bool {
 	line = strings.TrimPrefix(line, "@")
 	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))

@@ -28,7 +28,6 @@ const (
 	quitTimeout = time.Second
 )
 
-// phase is the stage of a connection.
 type phase int
 
 const (
@@ -37,7 +36,6 @@ const (
 	ready                    // we may join and send
 )
 
-// outLine is one line on its way to the server.
 type outLine struct {
 	text string
 	d    *delivery // nil, or the delivery that the line carries
@@ -105,7 +103,6 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 	}
 }
 
-// run returns when the connection or ctx ends, and says why.
 func (s *session) run(ctx context.Context) error {
 	wg := &s.wg
 	events := make(chan *girc.Event, 64) // when full, the server waits

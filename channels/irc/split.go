@@ -106,7 +106,6 @@ func (l limits) join(pieces []piece) (out []string) {
 	return out
 }
 
-// line is one line of a message.
 type line struct {
 	text      string // as a message of its own
 	inBatch   string // as a line of a multiline message
@@ -177,7 +176,6 @@ func fitting(line string, most int) int {
 	return n
 }
 
-// blank reports whether s has no visible character.
 func blank(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) < 0
 }

@@ -22,10 +22,8 @@ const trustNick = 5 * time.Second
 // trustNickInAnswer replaces trustNick for the later lines of one answer.
 const trustNickInAnswer = time.Minute
 
-// whoisTimeout bounds the wait for the end of a WHOIS reply.
 const whoisTimeout = 15 * time.Second
 
-// whoisQuery is a WHOIS under way.
 type whoisQuery struct {
 	at    time.Time
 	found bool
@@ -140,7 +138,6 @@ func (s *session) currentNick(replyTo string) string {
 	return nick
 }
 
-// userWith returns the user with that identity in one of our channels, or nil.
 func (s *session) userWith(id identity) *user {
 	for _, u := range s.users {
 		if u.identity.same(id, s.net.fold) {
@@ -219,7 +216,6 @@ const (
 	throttled                    // we were too fast
 )
 
-// sendRefusals are the numerics with which a server rejects a message.
 var sendRefusals = map[string]refusalKind{
 	"401": temporary, "403": temporary, "404": temporary, "408": temporary, "442": temporary, "477": temporary, "482": temporary,
 	"486": temporary, "489": temporary, "531": temporary, "716": temporary, "421": temporary, "451": temporary,

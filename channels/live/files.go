@@ -137,7 +137,6 @@ func fileName(s string) string {
 // pictures are the content types that a page may show.
 var pictures = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
-// readFile sends file n of the message numbered seq.
 func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) error {
 	none := &refusal{http.StatusNotFound, "There is no such file."}
 	seq, okSeq := number(r.URL.Query().Get("seq"), 0)

@@ -34,7 +34,6 @@ const (
 
 var clientID = lazily.Compile(`^[A-Za-z0-9_-]{8,64}$`)
 
-// refusal is a response other than 200: a status and a short sentence.
 type refusal struct {
 	status   int
 	sentence string

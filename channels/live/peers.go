@@ -90,7 +90,6 @@ func (r *room) noteRemoteViewer(now time.Time) {
 	r.remoteViewerAt, r.unsent = now, true
 }
 
-// showRemote shows a preview or typing sign from another node.
 func (r *room) showRemote(w peerMessage, now time.Time) {
 	if w.Turn == "" {
 		r.showTyping(now)
@@ -197,7 +196,6 @@ func (h *Hub) announceViewers(ctx context.Context, r *room, now time.Time) {
 	}
 }
 
-// broadcast sends messages to the hubs of other nodes, if there are any.
 func (h *Hub) broadcast(ctx context.Context, messages ...peerMessage) {
 	if h.opts.Broadcast == nil {
 		return

@@ -9,7 +9,6 @@ import (
 	"dragoman/channels"
 )
 
-// room is one chat and its viewers.
 type room struct {
 	key   channels.Key
 	users int // guarded by Hub.mu

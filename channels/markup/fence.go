@@ -6,7 +6,6 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// fence is an open code block.
 type fence struct {
 	indent int
 	mark   string // ``` or more, or ~~~
@@ -31,7 +30,6 @@ func fenceOf(line string) *fence {
 	return &fence{indent: len(m[1]), mark: m[2], info: infoOf(m[3])}
 }
 
-// closes reports whether line ends the block.
 func (f *fence) closes(line string) bool {
 	m := fencePattern.Regexp().FindStringSubmatch(line)
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)

@@ -61,7 +61,6 @@ func dropUsed(lines []string, code []bool, to map[string]*address) {
 	}
 }
 
-// inFences reports for each line whether it belongs to a code block.
 func inFences(lines []string) []bool {
 	in := make([]bool, len(lines))
 	var open *fence
@@ -86,7 +85,6 @@ type address struct {
 	uses      int
 }
 
-// maxUses bounds how often one address is repeated.
 const maxUses = 50
 
 // definition matches a line like `[1]: https://a.example "Title"`, but no footnote.
@@ -107,7 +105,6 @@ func addresses(lines []string, code []bool) map[string]*address {
 // reference matches code in a line, or words in brackets with or without a label.
 var reference = lazily.Compile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
 
-// resolveReferences puts the addresses into the references of line.
 func resolveReferences(line string, to map[string]*address) string {
 	if definition.Regexp().MatchString(line) {
 		return line
@@ -156,7 +153,6 @@ func unfold(line string) string {
 	return summary.Regexp().ReplaceAllString(details.Regexp().ReplaceAllString(line, ""), "\n**$1**\n")
 }
 
-// cellEnds returns where the cells of a row end.
 func cellEnds(row string) []int {
 	from, to := 0, len(strings.TrimRight(row, " \t"))
 	if trimmed := strings.TrimLeft(row, " \t"); strings.HasPrefix(trimmed, "|") {

@@ -35,7 +35,6 @@ func Walk(md string, p Pen) {
 	w.blocks(markdown().Parse(text.NewReader(w.source)), p)
 }
 
-// walk is one pass through a parsed text.
 type walk struct {
 	source []byte
 	cell   bool // in a table, whose rows are lines
@@ -146,7 +145,6 @@ func (w walk) rows(n *extast.Table) [][]Body {
 	return rows
 }
 
-// inlineBody returns the line of text in n.
 func (w walk) inlineBody(n ast.Node) Body {
 	return func(p Pen) { w.inlines(n, p) }
 }

@@ -30,7 +30,6 @@ func (s *albums) add(name string) {
 	}
 }
 
-// has reports whether m belongs to one of them.
 func (s *albums) has(m *models.Message) bool {
 	if m.MediaGroupID == "" {
 		return false

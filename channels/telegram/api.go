@@ -118,7 +118,6 @@ type response struct {
 	} `json:"parameters"`
 }
 
-// upload holds the parameters of a call that sends a file.
 type upload struct {
 	values map[string]string
 	field  string // the name of the parameter that holds the file
@@ -180,7 +179,6 @@ func (c *client) call(ctx context.Context, method string, params any, limit time
 	return c.decode(method, resp.StatusCode, answer)
 }
 
-// decode returns the result in an answer, or the error.
 func (c *client) decode(method string, status int, answer []byte) (json.RawMessage, error) {
 	var e response
 	if err := json.Unmarshal(answer, &e); err != nil || !e.OK && e.Code == 0 {

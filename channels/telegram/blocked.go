@@ -35,10 +35,8 @@ func (s *blockedChats) retryIn(chat int64) time.Duration {
 	return time.Until(until.(time.Time))
 }
 
-// errBlocked is the cause of the errors about such chats.
 var errBlocked = errors.New("telegram: the bot was blocked or removed, or may not write; the message waits until it may")
 
-// retryBlocked is the error of a message to a chat that blocked the bot.
 func retryBlocked(wait time.Duration, cause error) error {
 	return &channels.Retry{After: wait, Err: &channels.NotSent{Err: cause}}
 }
@@ -64,7 +62,6 @@ func (c *Channel) chatError(chat int64, err error) error {
 	return retryBlocked(blockedPause, fmt.Errorf("%w: %w", errBlocked, err))
 }
 
-// onMembership handles the bot being added to a chat, removed or blocked.
 func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *models.ChatMemberUpdated) error {
 	key := fmt.Sprintf("%s:%d", c.name, u.Chat.ID)
 	if !mayWrite(&u.NewChatMember) {
@@ -79,7 +76,6 @@ func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *model
 	return c.unblock(ctx, in, u.Chat.ID)
 }
 
-// unblock sends the messages that wait for chat.
 func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) error {
 	c.blocked.until.Delete(chat)
 	o, ok := in.(channels.Opener)

@@ -121,7 +121,6 @@ func (o *againButtons) add(chat int64, message int) {
 	o.m[chat] = append(all, message)
 }
 
-// take removes and returns the messages in chat.
 func (o *againButtons) take(chat int64) []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

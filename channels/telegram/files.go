@@ -55,7 +55,6 @@ func isSafePath(path string) bool {
 	return path != "" && path[0] != '/' && !strings.Contains(path, "..") && !strings.ContainsAny(path, "?#%\\ ")
 }
 
-// fileError classifies the error of a call that fetches a file.
 func fileError(err error) error {
 	var r *apiError
 	switch {
@@ -172,7 +171,6 @@ var describers = []describer{
 	},
 }
 
-// onField makes a describer of one field of a message.
 func onField[F any](field func(*models.Message) *F, describe func(*F) (string, *channels.Attachment)) describer {
 	return func(m *models.Message) (string, *channels.Attachment) {
 		if f := field(m); f != nil {

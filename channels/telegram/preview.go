@@ -92,14 +92,12 @@ type previewer struct {
 	chats    map[int64]*previewedChat
 }
 
-// previewedChat is the state of the previews in one chat.
 type previewedChat struct {
 	next  time.Time // when the next preview is allowed
 	turn  string    // the turn whose answer is shown
 	since time.Time // when it was shown first
 }
 
-// maxPreviewChats bounds the chats in previewer.
 const maxPreviewChats = 1000
 
 func newPreviewer(every time.Duration) *previewer {
@@ -181,7 +179,6 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	return receipt(id).MessageID, nil
 }
 
-// previewPage is p in the form of one message.
 func (c *Channel) previewPage(p channels.Preview) page {
 	switch {
 	case strings.TrimSpace(p.Text) != "":

@@ -107,7 +107,6 @@ var noLinkPreview = func() *models.LinkPreviewOptions {
 	return &models.LinkPreviewOptions{IsDisabled: &yes}
 }()
 
-// post sends a new message and returns its id.
 func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page) (int, error) {
 	params := bot.SendMessageParams{ChatID: chat, MessageThreadID: topic, LinkPreviewOptions: noLinkPreview}
 	if reply > 0 {
@@ -127,7 +126,6 @@ var _ channels.Filer = (*Channel)(nil)
 // SendsFiles implements [channels.Filer].
 func (c *Channel) SendsFiles() {}
 
-// postFile sends a file with p as its caption and returns the message's id.
 func (c *Channel) postFile(ctx context.Context, chat int64, topic, reply int, p page, f *channels.File) (int, error) {
 	return c.sendText(ctx, "sendDocument", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		u := &upload{field: "document", file: f, values: map[string]string{
@@ -143,7 +141,6 @@ func (c *Channel) postFile(ctx context.Context, chat int64, topic, reply int, p 
 	})
 }
 
-// edit changes a message of ours and returns its id.
 func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
 	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: noLinkPreview}
 	if p.button != "" {
@@ -212,7 +209,6 @@ func messageID(result json.RawMessage) int {
 	return m.ID
 }
 
-// cannotEdit reports whether err says that there is no such message to edit.
 func cannotEdit(err error) bool {
 	r := (*apiError)(nil)
 	return errors.As(err, &r) && r.code == http.StatusBadRequest &&

@@ -136,7 +136,6 @@ func (c *Channel) persist(ctx context.Context, in channels.Intake, a update) boo
 	return false
 }
 
-// handIn hands a to the intake, or quarantines it.
 func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) error {
 	if a.decoded == nil {
 		c.log.Error("quarantined an update that cannot be decoded", "msg_id", a.key(), "err", a.err)

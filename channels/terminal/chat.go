@@ -82,7 +82,6 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 	return s.run(ctx, in)
 }
 
-// asTerminal returns x as a file, and whether it is a terminal.
 func asTerminal(x any) (*os.File, bool) {
 	f, ok := x.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
@@ -226,7 +225,6 @@ func (s *session) postWithRetry(ctx context.Context, m message, notices chan<- s
 	}
 }
 
-// errorText is err in words for the person.
 func errorText(err error) string {
 	var refused *live.RefusedError
 	if errors.As(err, &refused) {

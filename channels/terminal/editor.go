@@ -28,7 +28,6 @@ type editor struct {
 
 func (e *editor) text() string { return strings.Join(e.line, "") }
 
-// set replaces the line and puts the cursor at its end.
 func (e *editor) set(text string) {
 	e.line = graphemes(text)
 	e.at = len(e.line)

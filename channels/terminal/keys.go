@@ -38,7 +38,6 @@ const (
 	keyEOF
 )
 
-// controls are the keys that send one byte.
 var controls = map[byte]keyName{
 	0x01: keyHome, 0x02: keyLeft, 0x03: keyInterrupt, 0x04: keyEOF, 0x05: keyEnd,
 	0x06: keyRight, 0x08: keyBackspace, '\t': keyTab, '\n': keyNewline, 0x0b: keyKillRest,

@@ -126,7 +126,6 @@ func (s *screen) flush() error {
 	return err
 }
 
-// textWidth is the width for text, in columns.
 func (s *screen) textWidth() int {
 	columns, _ := s.size()
 	return max(20, min(columns, textColumns))

@@ -22,7 +22,6 @@ func (s *session) handleInput(b []byte, more bool) {
 	}
 }
 
-// handlePipe makes a message of every line of a pipe.
 func (s *session) handlePipe(b []byte, more bool) {
 	s.partial = append(s.partial, b...)
 	for {

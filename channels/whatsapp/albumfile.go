@@ -19,7 +19,6 @@ const albumTable = `CREATE TABLE IF NOT EXISTS dragoman_albums (
 // they may arrive much later if the daemon was off.
 const albumSaved = 24 * time.Hour
 
-// saveAlbum records that an album is for us. It also deletes old rows.
 func (d *deviceFile) saveAlbum(ctx context.Context, in channels.Inbound) error {
 	now := time.Now()
 	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_albums WHERE at < $1`, now.Add(-albumSaved).Unix())
@@ -33,7 +32,6 @@ func (d *deviceFile) saveAlbum(ctx context.Context, in channels.Inbound) error {
 	return nil
 }
 
-// hasAlbum reports whether saveAlbum was called for the album of in.
 func (d *deviceFile) hasAlbum(ctx context.Context, in channels.Inbound) (known bool, err error) {
 	args, of := []any{in.Album, in.Key.Chat()}, "NULL"
 	for _, id := range in.Sender.IDs {

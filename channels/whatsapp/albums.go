@@ -31,7 +31,6 @@ type albums struct {
 	last map[albumKey]*album
 }
 
-// albumKey identifies an album.
 type albumKey struct{ chat, sender, album string }
 
 func albumKeyOf(in channels.Inbound) albumKey {
@@ -100,7 +99,6 @@ func (s *albums) delivered(in channels.Inbound) {
 	}
 }
 
-// erase forgets the albums in those chats and from those people.
 func (s *albums) erase(chats map[string]bool, people map[types.JID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -303,7 +303,6 @@ func banned(e *events.TemporaryBan) ending {
 	}
 }
 
-// outdated is the ending of a version that WhatsApp refuses.
 func (c *Channel) outdated() ending {
 	v := *c.version.Load()
 	if v.IsZero() {

@@ -23,7 +23,6 @@ type content struct {
 	about *waE2E.ContextInfo
 }
 
-// withNote is the text with the note.
 func (c content) withNote() string {
 	if c.note == "" || c.text == "" {
 		return c.text + c.note

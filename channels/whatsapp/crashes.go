@@ -69,7 +69,6 @@ func (c crashes) tooMany() (bool, error) {
 	return found >= maxCrashes, nil
 }
 
-// forget deletes all reports.
 func (c crashes) forget() error {
 	if err := os.Truncate(c.path, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("whatsapp: delete the crash reports: %w", err)

@@ -120,7 +120,6 @@ func createTables(ctx context.Context, d *deviceFile, place string) (*deviceFile
 
 func (d *deviceFile) close() error { return d.db.Close() }
 
-// device is the linked device, or nil if there is none.
 func (d *deviceFile) device(ctx context.Context) (*store.Device, error) {
 	all, err := d.container.GetAllDevices(ctx)
 	if err != nil {

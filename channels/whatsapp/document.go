@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// uploadTimeout bounds one upload.
 const uploadTimeout = 30 * time.Second
 
 var _ channels.Filer = (*Channel)(nil)

@@ -84,7 +84,6 @@ func (l *eventBuffer) cancelled(err error) error {
 	return fmt.Errorf("%w (%w)", err, context.Canceled)
 }
 
-// flushTimeout bounds one call of flush.
 const flushTimeout = 5 * time.Second
 
 func (l *eventBuffer) flush(ctx context.Context) error {

@@ -36,10 +36,8 @@ func identify(jids ...types.JID) identity {
 	return who
 }
 
-// known reports whether p has a name.
 func (p identity) known() bool { return !p.pn.IsEmpty() || !p.lid.IsEmpty() }
 
-// is reports whether jid is one of the person's names.
 func (p identity) is(jid types.JID) bool {
 	other := identify(jid)
 	return !other.pn.IsEmpty() && other.pn == p.pn || !other.lid.IsEmpty() && other.lid == p.lid

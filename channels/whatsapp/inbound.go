@@ -269,7 +269,6 @@ func cleanName(name string) string {
 	return markup.Clip(markup.Line(strings.ReplaceAll(name, ":", " ")), 64)
 }
 
-// speakerName is the name of p before a message in a group.
 func speakerName(p channels.Person) string { return cmp.Or(p.Name, p.ID(), "someone") }
 
 // spokenTo reports whether a message in a group addresses the assistant: it mentions us,

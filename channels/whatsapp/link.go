@@ -17,7 +17,6 @@ import (
 // ErrLinked is the error of [Channel.Link] if a device is already linked.
 var ErrLinked = errors.New("already linked")
 
-// logoutHint says how to link another phone.
 func (c *Channel) logoutHint() string {
 	return "to link another phone, log out first: dragoman logout " + c.Name()
 }
@@ -82,7 +81,6 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 	return account, nil
 }
 
-// linkedDevice is the linked device, or nil if there is none.
 func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
 	file, err := c.open(ctx, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -81,7 +81,6 @@ func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer)
 	return decryptFile(ref, body, w)
 }
 
-// requestFile asks for the encrypted file of ref.
 func requestFile(ctx context.Context, client *http.Client, ref reference) (io.ReadCloser, error) {
 	address := mediaHost + ref.Path
 	if strings.Contains(address, "?") {

@@ -28,7 +28,6 @@ type memory struct {
 	joined map[string]bool
 }
 
-// seenMessage is one message that went to the intake.
 type seenMessage struct {
 	chat, sender types.JID
 	text         string
@@ -36,7 +35,6 @@ type seenMessage struct {
 	unmarked bool
 }
 
-// chatMemory is one conversation.
 type chatMemory struct {
 	jid    types.JID // how WhatsApp addressed its newest message
 	unread []unreadMessage
@@ -81,7 +79,6 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	}
 }
 
-// forget deletes the text of a message if author wrote it.
 func (m *memory) forget(id string, author channels.Person) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,7 +139,6 @@ func (m *memory) join(from, to string) {
 	}
 }
 
-// erase forgets the messages of those people, and the conversations in those chats.
 func (m *memory) erase(chats map[string]bool, people map[types.JID]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

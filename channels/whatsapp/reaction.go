@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxReaction bounds an emoji in characters. Some have a dozen.
 const maxReaction = 16
 
 // reaction converts a reaction. It returns false if the reaction is not to a message of

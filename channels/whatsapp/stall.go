@@ -22,7 +22,6 @@ func stallTimeout(ctx context.Context, limit time.Duration) (context.Context, co
 	}
 }
 
-// progressKey is the context key of the func() that records progress.
 type progressKey struct{}
 
 // identities records progress for [stallTimeout] when a key is stored.

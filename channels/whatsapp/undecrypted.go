@@ -24,7 +24,6 @@ const (
 	handleRetry   = 5 * time.Second
 )
 
-// errUndecryptable is why such messages are quarantined.
 var errUndecryptable = errors.New("whatsapp: it could not be decrypted; its sender's phone was asked to send it again")
 
 // onUndecryptable handles a message that could not be decrypted. The library has requested
@@ -198,7 +197,6 @@ func (k *connection) reportMissing(ctx context.Context, u *undecrypted) error {
 	return k.file.markUndecrypted(ctx, stateReported, u)
 }
 
-// resolve resolves a message that could not be decrypted at first and is stored now.
 func (k *connection) resolve(ctx context.Context, u *undecrypted) error {
 	if u.is(stateArrived) {
 		return nil

@@ -124,7 +124,6 @@ func (d *deviceFile) listUndecrypted(ctx context.Context, where string, arg any)
 	return all, nil
 }
 
-// findUndecrypted returns the row about message i, or nil if there is none.
 func (d *deviceFile) findUndecrypted(ctx context.Context, i *types.MessageInfo) (*undecrypted, error) {
 	all, err := d.listUndecrypted(ctx, `id LIKE $1`, i.ID+"/%")
 	for _, u := range all {
@@ -135,7 +134,6 @@ func (d *deviceFile) findUndecrypted(ctx context.Context, i *types.MessageInfo) 
 	return nil, err
 }
 
-// markUndecrypted records that step is done for u.
 func (d *deviceFile) markUndecrypted(ctx context.Context, step undecryptedState, u *undecrypted) error {
 	if _, err := d.db.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
 		return fmt.Errorf("whatsapp: mark a message: %w", err)

@@ -51,7 +51,6 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 	return told, nil
 }
 
-// interruptible returns a context that ends when interrupt is called.
 func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	c.interruption.Store(&stop)

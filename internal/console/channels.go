@@ -55,7 +55,6 @@ const (
 
 var errExpired = errors.New("the time to link it has run out")
 
-// accounts serves the page's view of the channels, behind Protect.
 type accounts struct {
 	Accounts
 	within time.Duration
@@ -76,7 +75,6 @@ func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"channels": all})
 }
 
-// linkLine is one line of the response while linking: an invitation, or the result.
 type linkLine struct {
 	QR      *picture `json:"qr,omitempty"`
 	Code    string   `json:"code,omitempty"`

@@ -22,7 +22,6 @@ type guard struct {
 	proxies
 }
 
-// denial is a refusal: a status and a sentence.
 type denial struct {
 	status   int
 	sentence string
@@ -162,7 +161,6 @@ type proxies struct {
 	public  *url.URL // nil: not configured
 }
 
-// isTrusted reports whether addr belongs to a trusted proxy.
 func (p *proxies) isTrusted(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.trusted, func(net netip.Prefix) bool { return net.Contains(addr) })
 }
@@ -188,7 +186,6 @@ func (p *proxies) client(r *http.Request) netip.Addr {
 	return addr
 }
 
-// parseAddr reads an address with or without a port.
 func parseAddr(s string) netip.Addr {
 	if p, err := netip.ParseAddrPort(s); err == nil {
 		return p.Addr().Unmap().WithZone("")
@@ -211,7 +208,6 @@ func (p *proxies) isOurHost(host string, r *http.Request) bool {
 	return strings.EqualFold(host, r.Host) || p.public != nil && strings.EqualFold(host, p.public.Host)
 }
 
-// forwarded reports whether a proxy sent r on behalf of someone else.
 func forwarded(r *http.Request) bool {
 	return r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" || r.Header.Get("Via") != ""
 }

@@ -191,7 +191,6 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 	toPage(w, r)
 }
 
-// toPage redirects a browser to the page, in the room that it asked for.
 func toPage(w http.ResponseWriter, r *http.Request) {
 	page := url.URL{Path: "/"}
 	if room := r.URL.Query().Get("room"); room != "" {
@@ -253,7 +252,6 @@ func (c *Console) ReceiveLogins(received []byte) error {
 	return nil
 }
 
-// changeEverywhere changes the sessions here and on other nodes.
 func (a *auth) changeEverywhere(l logins) {
 	a.apply(l)
 	if a.Broadcast == nil {
