@@ -70,43 +70,41 @@ type erasing struct {
 func newErasing(ctx context.Context, file *deviceFile, keys []channels.Key, ids []string) (*erasing, error) {
 	x := &erasing{file: file, chats: map[string]bool{}, chatJIDs: map[types.JID]bool{}, people: map[types.JID]bool{}, jids: map[types.JID]bool{}}
 	for _, k := range keys {
-		if err := x.addName(ctx, k.Chat(), x.chatJIDs, true); err != nil {
+		if err := x.addName(ctx, k.Chat(), x.chatJIDs); err != nil {
 			return nil, err
 		}
 	}
 	for _, id := range ids {
-		if err := x.addName(ctx, id, x.people, false); err != nil {
+		if err := x.addName(ctx, id, x.people); err != nil {
 			return nil, err
 		}
 	}
+	for jid := range x.chatJIDs {
+		x.chats[chatName(jid)] = true
+	}
+	maps.Copy(x.jids, x.chatJIDs)
+	maps.Copy(x.jids, x.people)
 	return x, nil
 }
 
 // addName adds both names of a chat or person to a set. It ignores a name that is not
 // WhatsApp's, because no data is kept under it.
-func (x *erasing) addName(ctx context.Context, name string, to map[types.JID]bool, chat bool) error {
+func (x *erasing) addName(ctx context.Context, name string, to map[types.JID]bool) error {
 	jid, ok := parseChat(name)
 	if !ok {
 		return nil
 	}
-	names := []types.JID{jid}
-	if jid.Server != types.GroupServer {
-		who, err := x.file.complete(ctx, identify(jid))
-		if err != nil {
-			return err
-		}
-		names = []types.JID{who.pn, who.lid}
+	to[jid] = true
+	if jid.Server == types.GroupServer {
+		return nil
 	}
-	for _, jid := range names {
-		if jid.IsEmpty() {
-			continue
-		}
-		to[jid], x.jids[jid] = true, true
-		if chat {
-			x.chats[chatName(jid)] = true
+	who, err := x.file.complete(ctx, identify(jid))
+	for _, jid := range []types.JID{who.pn, who.lid} {
+		if !jid.IsEmpty() {
+			to[jid] = true
 		}
 	}
-	return nil
+	return err
 }
 
 // chatName is the chat part of the key for jid.
@@ -146,9 +144,6 @@ func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 // eraseRows deletes the rows. entries counts only rows about messages, not numbers, names
 // and settings.
 func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err error) {
-	chats := map[types.JID]bool{}
-	maps.Copy(chats, x.chatJIDs)
-	maps.Copy(chats, x.people)
 	for _, t := range []struct {
 		table, column string
 		of            map[types.JID]bool
@@ -161,9 +156,9 @@ func (x *erasing) eraseRows(ctx context.Context, tx *sql.Tx) (entries int, err e
 		{"dragoman_albums", "author", x.people, chatName, true},
 		{"whatsmeow_contacts", "their_jid", x.jids, types.JID.String, false},
 		{"whatsmeow_chat_settings", "chat_jid", x.jids, types.JID.String, false},
-		{"whatsmeow_message_secrets", "chat_jid", chats, types.JID.String, true},
+		{"whatsmeow_message_secrets", "chat_jid", x.jids, types.JID.String, true},
 		{"whatsmeow_message_secrets", "sender_jid", x.people, types.JID.String, true},
-		{"whatsmeow_retry_buffer", "chat_jid", chats, types.JID.String, true},
+		{"whatsmeow_retry_buffer", "chat_jid", x.jids, types.JID.String, true},
 	} {
 		for jid := range t.of {
 			n, err := deleteRow(ctx, tx, t.table, t.column, t.name(jid))
