@@ -94,7 +94,7 @@ func (t *tx) deleteInbox(r *keyRow, condition string, args ...any) {
 // generations go on.
 func (t *tx) deleteTranscript(r *keyRow) {
 	from, to := span(r.id)
-	t.unindexed = append(t.unindexed, [2]int64{from, to})
+	t.unindex(from, to)
 	t.deleteGenerations(r)
 	t.runAll([]any{r.id, from, to}, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM conversations WHERE key_id = ?1`)
 }
@@ -152,7 +152,7 @@ func (t *tx) move(r *keyRow, m rows.Move) {
 // them again.
 func (t *tx) moveMessages(r, f *keyRow, by int64) {
 	from, to := span(f.id)
-	t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, from, to)
+	t.unindex(from, to)
 	var first, last int64
 	t.scan([]any{&first, &last}, `SELECT coalesce(min(id), 0), coalesce(max(id), -1) FROM messages WHERE id BETWEEN ? AND ?`, from, to)
 	t.run(`UPDATE messages SET id = id + ? WHERE id BETWEEN ? AND ?`, by, from, to)

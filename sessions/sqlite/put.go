@@ -92,8 +92,8 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 	}
 	for _, m := range ch.Rewritten {
 		id := rowID(r.id, m.Seq)
-		t.run(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, rules.Bytes(m), encode(messageRest{Message: &m}), m.Content, id)
-		t.run(`DELETE FROM words WHERE rowid = ?`, id)
+		t.run(`UPDATE messages SET role = ?, bytes = ?, rest = ?, content = ? WHERE id = ?`, string(m.Role), rules.Bytes(m), encode(messageRest{Message: &m}), m.Content, id)
+		t.unindex(id, id)
 		t.indexLater(id, m)
 	}
 	for _, g := range ch.Begun {

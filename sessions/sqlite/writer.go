@@ -125,9 +125,8 @@ type tx struct {
 	added  []addedMessage
 
 	// For the end of the transaction.
-	indexed   []indexEntry              // to add to the search index
-	unindexed [][2]int64                // ranges of ids to remove from it after that
-	outdated  map[channels.Key]outdated // documents to mark
+	indexed  []indexEntry              // to add to the search index
+	outdated map[channels.Key]outdated // documents to mark
 }
 
 // addedMessage is a new message of the key with an id.
@@ -171,15 +170,18 @@ func (t *tx) fail(err error) {
 	}
 }
 
-// index writes the search index, once a batch, because FTS5 flushes at each savepoint.
+// unindex removes a range of ids from the search index.
+func (t *tx) unindex(from, to int64) {
+	t.fail(t.index()) // first what the batch has added
+	t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, from, to)
+}
+
+// index writes the search index, most of the time once a batch.
 func (t *tx) index() error {
 	for _, e := range t.indexed {
 		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, e.id, e.words)
 	}
-	for _, r := range t.unindexed {
-		t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1])
-	}
-	t.indexed, t.unindexed = nil, nil
+	t.indexed = nil
 	return t.err
 }
 
