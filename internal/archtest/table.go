@@ -51,7 +51,8 @@ var Table = []Rule{
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/engine", "internal/testkit"}},
-	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
+	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules", "sessions/rowstest/reference"}},
+	{Package: "sessions/rowstest/reference", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules", "sessions/dispatch"}, Tests: []string{"sessions/engine"}},
 	{Package: "sessions/sqlite/sqlitetest", ForTests: true, Imports: []string{"sessions/engine", "sessions/sqlite"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.

@@ -15,17 +15,17 @@ type QueueFilter struct {
 	Open bool
 	// Unsent chooses deliveries that are queued, sending or unknown.
 	Unsent bool
-	// Seq chooses one row.
+	// Seq chooses one row, whatever Before is.
 	Seq int64
 	// MessageID chooses inbox rows by the id that the network gave.
 	MessageID string
-	// ID chooses a delivery by its Delivery.ID.
+	// ID chooses a delivery by its Delivery.ID. No other field is set with it.
 	ID string
 	// Before is exclusive.
 	Before int64
 	// Newest reverses the order.
 	Newest bool
-	// Light: the caller reads only the Key of Inbound.
+	// Light: the caller reads only the Key of Inbound, and not Job and JobDue.
 	Light bool
 	// Writers: the caller reads only the Key, Sender and Private of Inbound. Rows that
 	// repeat those of another may be left out.
@@ -69,6 +69,7 @@ type WordSearch struct {
 	All bool
 	// Key is the conversation to search; zero for all.
 	Key channels.Key
+	// MessageFilter is for a search with a Key.
 	MessageFilter
 }
 
@@ -97,8 +98,8 @@ type Reader interface {
 	// are: a Generation's Key and ID (oldest first within a key), a Summary's Key (oldest
 	// first; the example must have one), the Mark itself, a fact's Scope and ID, a
 	// pairing's Channel and PersonID, a job's Job, an occurrence's Job and Due, a
-	// quarantined message's Channel and ID. There is one Store; it has the Days that like
-	// names, or all.
+	// quarantined message's Channel and ID. There is one Store; it has at least the Days
+	// that like names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
 	// Search finds messages with one or more of the words. In one conversation they are in
 	// the order of its MessageFilter, else unsorted. Only the Seq and At of a message are set.

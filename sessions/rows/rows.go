@@ -28,7 +28,7 @@ type Head struct {
 	// if there is none. Both are set only within an update, and no update changes Claim.
 	Waiting int
 	Claim   int64
-	// Conversation is nil if there is no transcript.
+	// Conversation is nil if there is no transcript. It becomes nil only with Chat.Cleared.
 	Conversation *Conversation
 }
 
@@ -71,7 +71,8 @@ type Step struct {
 }
 
 // Changes are the changes of one step, as values. They are applied in the order of the
-// fields, all or none.
+// fields, all or none. In the whole store no two generations, deliveries or facts have one
+// ID, no two pairings one code, and no two inbound messages one channel and ID.
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
@@ -132,8 +133,10 @@ type Chat struct {
 // InPut is an inbox row to be put by its Seq.
 type InPut struct {
 	In
-	// Fresh marks a new row, or one whose Inbound changes. The Inbound of other rows does
-	// not change, and may be empty here.
+	// Fresh marks a new row, or one whose Inbound changes, but for its ID, MessageID and
+	// Edits. The Inbound of other rows does not change, and may be empty here. Origin,
+	// Accepted and Job of a stored row do not change. Job names an Occurrence of the store
+	// or of these changes.
 	Fresh bool
 }
 

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
 		"Generations":             generations,
 		"Claims":                  claims,
 		"ASnapshotStaysAsItWas":   aSnapshotStays,
+		"LikeTheReference":        likeTheReference,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
