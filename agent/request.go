@@ -81,11 +81,18 @@ const (
 // purpose.
 func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	view := r.a.visible(r.model.Name(), r.all)
+	var forced window.Forced
+	if r.forcePrune {
+		forced.Turn = r.t.ID
+		if n := len(r.t.History.Messages); n > 0 {
+			forced.Seq = r.t.History.Messages[n-1].Seq
+		}
+	}
 	// Pruning uses the nominal window: it must not depend on what was learned since
 	// the process started.
 	view = r.a.opts.Prune.Apply(view, window.PruneTarget{
 		Window: r.a.nominalWindow(r.model.Name()), Fixed: r.fixed,
-		Count: r.a.opts.Count, Forced: r.forcedResults(),
+		Count: r.a.opts.Count, Forced: forced,
 	})
 	if r.a.opts.Prune.FailedCalls {
 		// After pruning, whose steps depend on all messages. Otherwise results that
@@ -103,17 +110,6 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 		users++
 	}
 	return view, users, failed
-}
-
-// forcedResults selects the results to prune after the server found a request too long.
-func (r *run) forcedResults() (f window.Forced) {
-	if r.forcePrune {
-		f.Turn = r.t.ID
-		if n := len(r.t.History.Messages); n > 0 {
-			f.Seq = r.t.History.Messages[n-1].Seq
-		}
-	}
-	return f
 }
 
 // budget returns how many tokens of messages, as we count them, the next request may

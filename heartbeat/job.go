@@ -44,7 +44,6 @@ type Job struct {
 // channelName is the first part of the keys of jobs. No channel has that name.
 const channelName = "heartbeat"
 
-// compiledJob is a job that is ready to run.
 type compiledJob struct {
 	job    Job
 	key    channels.Key // its turns run under this key

@@ -50,7 +50,6 @@ func (s *Scheduler) plan(ctx context.Context, e *compiledJob, due time.Time, pla
 	return next, s.ledger.Plan(ctx, e.job.Name, due, next)
 }
 
-// after is the first due time after t.
 func (e *compiledJob) after(t time.Time) time.Time {
 	if next := e.times.next(t); !next.IsZero() {
 		return wholeSecond(next)

@@ -33,7 +33,6 @@ type event struct {
 	Stop    string            `json:"stop_reason"`
 }
 
-// contentBlock is one block of the answer so far.
 type contentBlock struct {
 	kind      string // text, tool_use, thinking or another
 	start     json.RawMessage
@@ -56,7 +55,6 @@ func (Messages) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}, byIndex: make(map[int]*contentBlock)}
 }
 
-// Add implements [wire.Answer].
 func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 	var e event
 	unreadable := json.Unmarshal(data, &e) != nil
@@ -237,7 +235,6 @@ var finishReasons = map[string]string{
 	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
 }
 
-// Fill writes the response into out.
 func (a *answer) Fill(out *agent.Response) {
 	for _, c := range a.blocks {
 		switch c.kind {

@@ -64,7 +64,6 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	return m.answer(ctx, r, s.replyToAll(), onDelta)
 }
 
-// call returns an answer with tool calls.
 func (m *Model) call(r agent.Request, intents []*intent) agent.Response {
 	out := sessions.Message{Role: sessions.RoleAssistant, Model: name}
 	size := 0
@@ -80,7 +79,6 @@ func (m *Model) call(r agent.Request, intents []*intent) agent.Response {
 	return agent.Response{Message: out, Finish: "tool_calls", Usage: out.Usage}
 }
 
-// answer streams text word by word.
 func (m *Model) answer(ctx context.Context, r agent.Request, text string, onDelta func(agent.Delta)) (agent.Response, error) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	finish := "stop"

@@ -102,7 +102,6 @@ func (s *dialog) nextCalls() []*intent {
 	return all[min(len(s.calls), len(all)):]
 }
 
-// replyToAll answers all messages.
 func (s *dialog) replyToAll() string {
 	if len(s.intents) == 0 {
 		return sayNothingAsked

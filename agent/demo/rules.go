@@ -147,7 +147,6 @@ func argument(name, given string) any {
 // notFolders are words that a folder pattern matches but that name no folder.
 var notFolders = []string{"the", "this", "my", "your", "a", "here", "there", "workspace"}
 
-// replyFor returns the answer for a tool's result.
 func (it *intent) replyFor(result string) string {
 	if it.emptyReply != "" && (result == "" || strings.HasPrefix(result, "[nothing")) {
 		return it.fill(it.emptyReply, result)

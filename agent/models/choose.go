@@ -11,17 +11,6 @@ import (
 	"time"
 )
 
-// Source says where a [Choice] comes from.
-type Source string
-
-// The sources.
-const (
-	SourceConfiguration Source = "configuration"
-	SourceEnvironment   Source = "environment"
-	SourceOllama        Source = "ollama"
-	SourceDemo          Source = "demo"
-)
-
 // ChooseOptions are the inputs of [Choose]. Only Getenv is required.
 type ChooseOptions struct {
 	Getenv func(string) string
@@ -46,8 +35,8 @@ type ChooseOptions struct {
 
 // Choice is a chosen model.
 type Choice struct {
-	Source Source
-	// BaseURL, Key and Name are empty for SourceDemo.
+	// Demo: it is the built-in one; BaseURL, Key and Name are empty.
+	Demo               bool
 	BaseURL, Key, Name string
 	// Why says in a sentence or two what was chosen and why. It holds no secret.
 	Why string
@@ -74,9 +63,9 @@ func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
 	case o.Name != "" && base == "":
 		return o.configuredName(ctx)
 	case o.Name != "":
-		return o.choice(SourceEnvironment, base, key, o.Name, "OPENAI_BASE_URL is set, and model.name names the model"), nil
+		return o.choice(base, key, o.Name, "OPENAI_BASE_URL is set, and model.name names the model"), nil
 	case base != "":
-		return o.listed(ctx, SourceEnvironment, base, key, o.env("OPENAI_MODEL"), "OPENAI_BASE_URL is set"), nil
+		return o.listed(ctx, base, key, o.env("OPENAI_MODEL"), "OPENAI_BASE_URL is set"), nil
 	}
 	for i := range providers {
 		if p := &providers[i]; p.base != "" && o.env(p.env) != "" {
@@ -84,7 +73,7 @@ func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
 			if p.id == openAI {
 				wanted = o.env("OPENAI_MODEL")
 			}
-			return o.listed(ctx, SourceEnvironment, o.base(p), o.env(p.env), wanted, p.env+" is set"), nil
+			return o.listed(ctx, o.base(p), o.env(p.env), wanted, p.env+" is set"), nil
 		}
 	}
 	return o.ollama(ctx, o.env("OPENAI_MODEL")), nil
@@ -94,13 +83,12 @@ func (o *ChooseOptions) env(name string) string { return strings.TrimSpace(o.Get
 
 func (o *ChooseOptions) base(p *provider) string { return cmp.Or(o.bases[p.id], p.base) }
 
-// server returns the server at base, with the options' timeout.
 func (o *ChooseOptions) server(base, key string) Server {
 	return Server{BaseURL: base, Key: key, Headers: o.Headers, API: o.API, HTTP: o.HTTP, Timeout: o.Timeout}
 }
 
-func (o *ChooseOptions) choice(from Source, base, key, name, because string) Choice {
-	return Choice{Source: from, BaseURL: base, Key: key, Name: name, Why: fmt.Sprintf("The model is %s at %s, because %s.", name, Host(base), because)}
+func (o *ChooseOptions) choice(base, key, name, because string) Choice {
+	return Choice{BaseURL: base, Key: key, Name: name, Why: fmt.Sprintf("The model is %s at %s, because %s.", name, Host(base), because)}
 }
 
 // providerOfKey returns the provider whose keys look like key, or nil.
@@ -115,8 +103,7 @@ func providerOfKey(key string) *provider {
 	return nil
 }
 
-// makerOf returns the provider that made the model of that name and serves it,
-// or nil.
+// makerOf returns the provider that made the model and serves it, or nil.
 func makerOf(name string) *provider {
 	if r := rowOf(name); r != nil && !strings.ContainsAny(name, ":") {
 		return providerByID(r.maker)
@@ -143,17 +130,17 @@ func (o *ChooseOptions) configuredKey(ctx context.Context, base string) Choice {
 		}
 		base = o.base(p)
 	}
-	return o.listed(ctx, SourceConfiguration, base, o.Key, o.Name, because)
+	return o.listed(ctx, base, o.Key, o.Name, because)
 }
 
 // listed chooses a model at base: the wanted one, or else one from its list.
-func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, wanted, because string) Choice {
+func (o *ChooseOptions) listed(ctx context.Context, base, key, wanted, because string) Choice {
 	if wanted != "" {
 		named := "OPENAI_MODEL"
 		if wanted == o.Name {
 			named = "model.name"
 		}
-		return o.choice(from, base, key, wanted, because+", and "+named+" names the model")
+		return o.choice(base, key, wanted, because+", and "+named+" names the model")
 	}
 	s, guess := o.server(base, key), defaultModel(base)
 	if s.Timeout == 0 {
@@ -165,17 +152,16 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	list, err := List(ctx, s)
 	name, why := pick(list, o.Now())
 	if err == nil && name != "" {
-		return o.choice(from, base, key, name, because+"; "+why+" (model.name would choose another)")
+		return o.choice(base, key, name, because+"; "+why+" (model.name would choose another)")
 	}
 	why = "it lists no chat model"
 	if err != nil {
 		why = "it did not list its models just now"
 	}
-	return o.choice(from, base, key, cmp.Or(guess, "default"), because+"; "+why+", so set model.name if this name is wrong")
+	return o.choice(base, key, cmp.Or(guess, "default"), because+"; "+why+", so set model.name if this name is wrong")
 }
 
-// defaultModel returns the model to choose at base if the server does not list
-// its models, or "".
+// defaultModel returns the model to choose if the server at base lists none, or "".
 func defaultModel(base string) string {
 	p := providerAt(base)
 	best, rank := "", 0
@@ -233,8 +219,7 @@ func pick(list []Listed, now time.Time) (name, why string) {
 	return best, why
 }
 
-// scoreOfRank is the score of one rank. Less decides between names of the same
-// rank.
+// scoreOfRank is the score of one rank. Less decides between names of one rank.
 const scoreOfRank = 100
 
 // score rates a model for pick. Of several names of a model, the shortest wins,
@@ -257,17 +242,15 @@ type offer struct {
 	err              error
 }
 
-// configuredName chooses for model.name without model.base_url and
-// model.api_key.
 func (o *ChooseOptions) configuredName(ctx context.Context) (Choice, error) {
 	if p := makerOf(o.Name); p != nil && !strings.Contains(o.Name, "/") && o.env(p.env) != "" {
-		return o.choice(SourceConfiguration, o.base(p), o.env(p.env), o.Name, p.env+" is set, and model.name is one of "+p.title), nil
+		return o.choice(o.base(p), o.env(p.env), o.Name, p.env+" is set, and model.name is one of "+p.title), nil
 	}
 	offers := o.offers(ctx)
 	for _, offer := range offers {
 		for _, m := range offer.list {
 			if sameModel(m.Name, o.Name) {
-				return o.choice(SourceConfiguration, offer.base, offer.key, m.Name, "model.name names it, and "+offer.title+" has it"), nil
+				return o.choice(offer.base, offer.key, m.Name, "model.name names it, and "+offer.title+" has it"), nil
 			}
 		}
 	}
@@ -293,7 +276,6 @@ func (o *ChooseOptions) offers(ctx context.Context) []offer {
 	return all
 }
 
-// notFound returns the error for a model that no server has.
 func (o *ChooseOptions) notFound(offers []offer) error {
 	text := fmt.Sprintf("model.name is %s, model.base_url is not set, and ", o.Name)
 	if p := makerOf(o.Name); p != nil && p.env != "" {

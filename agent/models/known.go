@@ -65,7 +65,6 @@ func servesAsMaker(p *provider, r *row) bool {
 	return p.id == r.maker || p.id == azure && r.maker == openAI
 }
 
-// traitsOf combines the traits of the server and of the model.
 func traitsOf(base string, p *provider, r *row) wire.Traits {
 	switch {
 	case p == nil && r == nil:
@@ -91,7 +90,6 @@ func traitsOf(base string, p *provider, r *row) wire.Traits {
 	return t
 }
 
-// providerAt returns the provider at base, or nil.
 func providerAt(base string) *provider {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -108,7 +106,6 @@ func providerAt(base string) *provider {
 	return nil
 }
 
-// providerByID returns the provider with that id, or nil.
 func providerByID(id string) *provider {
 	for i := range providers {
 		if providers[i].id == id {

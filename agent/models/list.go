@@ -96,7 +96,6 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 	return models, nil
 }
 
-// model converts an entry.
 func (e *listEntry) model() Listed {
 	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), OwnedBy: e.OwnedBy, NoChat: notForChat(e.ID)}
 	m.Window = max(cmp.Or(e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens), 0)
@@ -171,7 +170,6 @@ var notForChatParts = []string{
 	"ocr", "voxtral", "turbo-instruct", "-live", "translate",
 }
 
-// notForChat reports whether a model's name shows that it does not chat.
 func notForChat(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(notForChatParts, func(part string) bool { return strings.Contains(name, part) })

@@ -95,7 +95,6 @@ func IsLocal(base string) bool {
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// addList adds what the list of models says.
 func (f *Found) addList(list []Listed, name string) {
 	i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) })
 	for _, m := range list {
@@ -139,7 +138,6 @@ func (s *Server) askLocal(ctx context.Context, f *Found, list []Listed, name str
 	}
 }
 
-// askLlamaCpp asks a llama-server about itself.
 func (s *Server) askLlamaCpp(ctx context.Context, f *Found) {
 	var props struct {
 		Settings *struct {

@@ -171,7 +171,7 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 	base := OllamaURL(o.env("OLLAMA_HOST"))
 	s := o.server(base, "")
 	s.Timeout = o.OllamaTimeout
-	demo := Choice{Source: SourceDemo}
+	demo := Choice{Demo: true}
 	var list struct {
 		Models []ollamaModel `json:"models"`
 	}
@@ -189,7 +189,7 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 		about = "it does not say that it can call tools, so it only chats"
 	}
 	return Choice{
-		Source: SourceOllama, BaseURL: base + "/v1", Name: name,
+		BaseURL: base + "/v1", Name: name,
 		Why: fmt.Sprintf("The model is %s of the Ollama found at %s; %s.", name, Host(base), about),
 	}
 }

@@ -50,10 +50,8 @@ func (e *statusError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", e.status, e.message), ": ")
 }
 
-// errNoAPI is returned for an answer that is not from a model API.
 var errNoAPI = errors.New("the answer is not from a model server")
 
-// client returns a client for one request.
 func (s *Server) client() *http.Client {
 	c := new(http.Client)
 	if s.HTTP != nil {
@@ -129,7 +127,6 @@ func (s *Server) fetch(ctx context.Context, path string, body, into any) error {
 	return nil
 }
 
-// authorise sets the headers that hold the key.
 func (s *Server) authorise(h http.Header) {
 	h.Set("User-Agent", "dragoman")
 	switch p := providerAt(s.BaseURL); {

@@ -20,7 +20,6 @@ type answer struct {
 	fast    fastPath
 }
 
-// Add implements [wire.Answer].
 func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
 	if content, ok := a.fast.text(frame); ok {
 		return a.addText(text(content), ""), nil
@@ -28,7 +27,6 @@ func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
 	return a.addChunk(frame)
 }
 
-// addChunk decodes a chunk of any form.
 func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(frame, &c); err != nil {
@@ -68,7 +66,6 @@ func decodeError(err error) error {
 	return errors.New("it is not valid JSON")
 }
 
-// addDelta reports whether d has a piece of the answer.
 func (a *answer) addDelta(d *delta) (progress bool) {
 	a.Refused = a.Refused || strings.TrimSpace(string(d.Refusal)) != ""
 	progress = a.addText(d.Content+text(d.Refusal), a.data.add(d))
@@ -85,10 +82,8 @@ func (a *answer) addText(raw text, thoughts optionalText) bool {
 	return a.Emit(content, string(thoughts))
 }
 
-// Finished reports whether the finish reason has arrived.
 func (a *answer) Finished() bool { return a.Finish != "" }
 
-// Check implements [wire.Answer].
 func (a *answer) Check() error {
 	switch {
 	case !a.started:
@@ -99,7 +94,6 @@ func (a *answer) Check() error {
 	return nil
 }
 
-// Fill writes the response into out.
 func (a *answer) Fill(out *agent.Response) {
 	for _, p := range a.calls.list {
 		a.AddCall(p.id, p.name, p.args.String())

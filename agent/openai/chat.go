@@ -90,7 +90,6 @@ func effort(in *wire.Input) string {
 	return t.Effort(in.Request.Effort)
 }
 
-// encodedTools are tools and their JSON.
 type encodedTools struct {
 	specs []agent.Spec
 	json  []byte

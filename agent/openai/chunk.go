@@ -81,7 +81,6 @@ func (t *text) UnmarshalJSON(b []byte) error {
 // are empty.
 type optionalText string
 
-// UnmarshalJSON accepts any value.
 func (l *optionalText) UnmarshalJSON(b []byte) error {
 	var t text
 	if t.UnmarshalJSON(b) == nil {
@@ -90,7 +89,6 @@ func (l *optionalText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// argumentText returns the text of a piece of arguments.
 func argumentText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {

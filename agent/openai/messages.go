@@ -25,7 +25,6 @@ type call struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-// encodeMessages returns the messages of a request as servers read them.
 func encodeMessages(in *wire.Input) []message {
 	r := in.Request
 	out := make([]message, 0, 1+len(r.Messages))

@@ -19,7 +19,6 @@ type providerData struct {
 	extra       json.RawMessage
 }
 
-// add keeps the data in d, and returns its thoughts.
 func (k *providerData) add(d *delta) optionalText {
 	thoughts := d.ReasoningContent
 	if thoughts == "" {
@@ -71,7 +70,6 @@ func (k *providerData) addDetail(fields map[string]json.RawMessage) {
 	}
 }
 
-// joinDetails returns the complete details as JSON.
 func (k *providerData) joinDetails() (list []json.RawMessage) {
 	for _, d := range k.details {
 		for name, text := range d.texts {

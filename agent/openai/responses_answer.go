@@ -39,7 +39,6 @@ type responseItem struct {
 	Encrypted optionalText `json:"encrypted_content"`
 }
 
-// outputItem is one item of the output so far.
 type outputItem struct {
 	index         int
 	id            string
@@ -66,7 +65,6 @@ func (Responses) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &responseAnswer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
-// Add implements [wire.Answer].
 func (a *responseAnswer) Add(event string, data []byte) (progress bool, err error) {
 	var e responseEvent
 	if json.Unmarshal(data, &e) != nil {
@@ -161,7 +159,6 @@ func (a *responseAnswer) newItem(e *responseEvent, kind string) *outputItem {
 	return it
 }
 
-// addText adds a piece of a message's text.
 func (a *responseAnswer) addText(it *outputItem, text string) bool {
 	if text == "" || it.done {
 		return false
@@ -238,7 +235,6 @@ func (a *responseAnswer) addItem(e *responseEvent, done bool) (progress bool, er
 	return progress, nil
 }
 
-// addMessage takes a complete message.
 func (a *responseAnswer) addMessage(it *outputItem, item *responseItem) bool {
 	var whole strings.Builder
 	for i := range item.Content {
@@ -249,7 +245,6 @@ func (a *responseAnswer) addMessage(it *outputItem, item *responseItem) bool {
 	return a.addRest(it, whole.String())
 }
 
-// addCall takes a function call, begun or complete.
 func (it *outputItem) addCall(item *responseItem, done bool) bool {
 	it.call.ID = cmp.Or(item.CallID, it.call.ID)
 	it.call.Name = cmp.Or(item.Name, it.call.Name)
@@ -330,7 +325,6 @@ func (a *responseAnswer) addOutput(list []json.RawMessage) (progress bool, err e
 	return progress, nil
 }
 
-// Fill writes the response into out.
 func (a *responseAnswer) Fill(out *agent.Response) {
 	slices.SortStableFunc(a.items, func(x, y *outputItem) int { return cmp.Compare(x.index, y.index) })
 	for _, it := range a.items {

@@ -78,7 +78,6 @@ func (r *Reader) callsIn(s string, bare bool) (list []sessions.ToolCall, rest st
 	}
 }
 
-// addCalls adds the calls that were read from the next n bytes.
 func (r *Reader) addCalls(list []sessions.ToolCall, n int) bool {
 	r.read.Calls = append(r.read.Calls, list...)
 	return r.skip(n)

@@ -122,7 +122,6 @@ func (r *Reader) skipUnmarkedThoughts(raw string, final bool) bool {
 	return true
 }
 
-// takeBack turns everything shown so far into thoughts.
 func (r *Reader) takeBack() {
 	r.out.Reset()
 	r.ExpectThoughts = false

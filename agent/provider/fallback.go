@@ -141,7 +141,6 @@ func cooldownAfter(e *agent.ModelError) time.Duration {
 	return cooldown
 }
 
-// pause skips model i until then.
 func (f *Fallback) pause(i int, then time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,7 +36,6 @@ type memory struct {
 
 func (m *memory) current() *knowledge { return m.known.Load() }
 
-// load sets the initial traits and earlier lessons.
 func (m *memory) load(t wire.Traits, learned []Learned) {
 	k := knowledge{traits: t, maxPictures: maxImages}
 	for _, l := range learned {

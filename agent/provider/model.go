@@ -162,7 +162,6 @@ type try struct {
 	tries        int
 }
 
-// ask makes one request.
 func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 	r := *t.r
 	r.Messages = adaptHistory(r.Messages, &t.known.traits)
@@ -177,7 +176,6 @@ func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 	return answer, err
 }
 
-// emit passes on a piece of the answer.
 func (t *try) emit(d agent.Delta) {
 	t.started = true
 	if t.onDelta != nil {

@@ -45,7 +45,6 @@ func firstImage(images, most int) int {
 	return (images - most + step - 1) / step * step
 }
 
-// picturesOf returns the files of the pictures in a person's message.
 func picturesOf(m *sessions.Message) (files []string) {
 	if m.Role != sessions.RoleUser {
 		return nil
@@ -84,7 +83,6 @@ func (m *Model) newPictureReader(msgs []sessions.Message, most int) *pictureRead
 	return s
 }
 
-// read returns the pictures of a message to show to the model.
 func (s *pictureReader) read(m *sessions.Message) []wire.Picture {
 	var out []wire.Picture
 	for _, file := range picturesOf(m)[s.hidden[m]:] {

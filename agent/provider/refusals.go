@@ -68,10 +68,8 @@ func teaches(lesson string, about func(*try) bool, words func(*wire.ServerError)
 
 func always(*try) bool { return true }
 
-// hasTools reports whether the request has tools.
 func (t *try) hasTools() bool { return len(t.r.Tools) > 0 && !t.known.traits.NoTools }
 
-// hasToolResults reports whether the request has results of tools.
 func (t *try) hasToolResults() bool {
 	return slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
 }

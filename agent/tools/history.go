@@ -13,7 +13,6 @@ import (
 	"dragoman/sessions"
 )
 
-// historySearch is one search of a conversation.
 type historySearch struct {
 	Searcher
 	key   channels.Key
@@ -105,7 +104,6 @@ func (w *historySearch) newest(ctx context.Context, l sessions.Lookup) (found, e
 	return f, err
 }
 
-// cut drops all but the first most messages.
 func (f *found) cut(most int) { f.newest = f.newest[:min(most, len(f.newest))] }
 
 // addOldest gives the last quarter of the places to the oldest messages with all

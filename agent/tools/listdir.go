@@ -68,7 +68,6 @@ func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, e
 	return b.String(), nil
 }
 
-// names returns the sorted names in a folder, at most maxNames.
 func (w *Workspace) names(dir string) (names []string, err error) {
 	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if errors.Is(err, syscall.ENOTDIR) {

@@ -198,5 +198,4 @@ type storeError struct{ cause error }
 
 func (e *storeError) Error() string { return "the store did not answer as it should; try again later" }
 
-// Unwrap returns the store's error.
 func (e *storeError) Unwrap() error { return e.cause }

@@ -40,7 +40,6 @@ func readPage(base *url.URL, contentType string, body []byte) page {
 	return page{binary: media}
 }
 
-// isText reports whether people can read a media type.
 func isText(media string) bool {
 	switch media {
 	case "application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml", "application/toml":
@@ -91,7 +90,6 @@ func tidyText(s string) string {
 	return b.String()
 }
 
-// htmlPage converts the main part of the document to text.
 func htmlPage(base *url.URL, body []byte) page {
 	root, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -284,7 +282,6 @@ func (w *writer) link(n *html.Node) {
 	}
 }
 
-// attribute returns the value of an attribute, or nil.
 func attribute(n *html.Node, key string) *string {
 	for i := range n.Attr {
 		if n.Attr[i].Key == key {

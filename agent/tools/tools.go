@@ -61,16 +61,13 @@ func newReader[A any](name, description string, run func(context.Context, agent.
 	return newTool(agent.Spec{Name: name, Description: description, Parallel: true, Repeatable: true}, run)
 }
 
-// argumentTypes are the schemas of our argument types.
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[number](): {Type: "integer", Minimum: new(float64)},
 	reflect.TypeFor[whose]():  {Type: "string", Enum: []any{"me", "chat"}},
 }
 
-// Spec describes the tool to the model.
 func (t *tool[A]) Spec() agent.Spec { return t.spec }
 
-// Run decodes the arguments and runs the tool.
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	var args A
 	if err := decode(c.Args, &args); err != nil {

@@ -137,7 +137,6 @@ func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) 
 	return len(content), nil
 }
 
-// appended returns the content of the file followed by more.
 func (w *Workspace) appended(name, more string) (string, error) {
 	f, size, err := w.openRegular(name)
 	if err != nil {

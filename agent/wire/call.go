@@ -37,8 +37,7 @@ var errStalled = errors.New("the server fell silent")
 // errTooSlow cancels a call that takes longer than CallTimeout.
 var errTooSlow = errors.New("the call took too long")
 
-// call is one completion. It sends the request, cancels itself when the server
-// falls silent, and reads the answer.
+// call is one completion. It cancels itself when the server falls silent.
 type call struct {
 	s      *Server
 	ctx    context.Context // ends with the call
@@ -64,7 +63,6 @@ func newCall(ctx context.Context, s *Server) *call {
 	return c
 }
 
-// close frees what the call holds.
 func (c *call) close() {
 	c.timer.Stop()
 	c.cancel(nil)
@@ -95,8 +93,7 @@ func (s *Server) Complete(ctx context.Context, codec Codec, in *Input, onDelta f
 	return nil, s.modelError(c, err)
 }
 
-// stream sends the request and reads the answer into a. It returns nil only if
-// the answer is complete.
+// stream returns nil only if the answer in a is complete.
 func (c *call) stream(codec Codec, in *Input, a Answer) error {
 	if err := c.send(codec, in); err != nil {
 		return err
@@ -105,7 +102,6 @@ func (c *call) stream(codec Codec, in *Input, a Answer) error {
 	return c.readAnswer(a)
 }
 
-// readAnswer adds the frames of the stream to a.
 func (c *call) readAnswer(a Answer) error {
 	finished := false
 	for {
@@ -157,7 +153,6 @@ func (c *call) send(codec Codec, in *Input) error {
 	return nil
 }
 
-// newRequest encodes the request.
 func (c *call) newRequest(codec Codec, in *Input) (*http.Request, error) {
 	body, err := codec.Encode(in)
 	if err == nil && len(in.Extra) > 0 {

@@ -179,7 +179,6 @@ func frameError(frame []byte) error {
 	return nil
 }
 
-// streamError returns the error that data describes.
 func streamError(data []byte) error { return &StreamError{bytes.Clone(bytes.TrimSpace(data))} }
 
 // readLine returns the next line, without allocating if it fits into the

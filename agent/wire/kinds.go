@@ -72,7 +72,6 @@ var filterPhrases = []string{
 // requested, as OpenAI, Azure and Groq write them.
 var tokenLimit = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
 
-// words returns all texts of e in lower case.
 func (e *errorBody) words() string {
 	return strings.ToLower(string(e.Code + "\n" + e.Type + "\n" + e.Status + "\n" + e.Message))
 }
@@ -107,7 +106,6 @@ func (e *errorBody) kind(status int) agent.ErrorKind {
 	}
 }
 
-// kindOfStatus returns the kind of an error whose words match no phrase.
 func kindOfStatus(status int, words string) agent.ErrorKind {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
@@ -137,7 +135,6 @@ func (e *errorBody) exceededLimit() (limit, asked int) {
 	return limit, asked
 }
 
-// serverError returns the error for the caller.
 func (s *Server) serverError(e *errorBody, status int) *agent.ModelError {
 	out := &agent.ModelError{Kind: e.kind(status)}
 	text := errorPrefix

@@ -180,7 +180,6 @@ func (w *Watcher) report(ctx context.Context) {
 	}
 }
 
-// text returns the message.
 func text(bad, good []*trouble) string {
 	var b strings.Builder
 	list := func(title string, all []*trouble, line func(*trouble) string) {

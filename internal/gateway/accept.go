@@ -34,7 +34,9 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if err != nil {
 		return err
 	}
-	unaddressed := b.isUnaddressedEdit(m)
+	// An edit in a shared chat that does not address us concerns us only if the
+	// edited message did, which the store knows.
+	unaddressed := m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
 	switch {
 	case verdict == notAddressed, verdict == stranger && unaddressed:
 		return nil
@@ -110,7 +112,11 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	case sessions.Queued:
 		g.live.arrived(m.Key, got.Seq, g.opts.Queue)
 	case sessions.Replaced, sessions.Withdrawn:
-		g.live.inputChanged(m.Key, got.Seq)
+		// The store would refuse the commit of a turn that reads it. The turn runs
+		// again on the present messages.
+		if t := g.live.get(m.Key); t != nil && t.reads(got.Seq) {
+			t.cancel(errInterrupted)
+		}
 	}
 	return nil
 }

@@ -34,7 +34,10 @@ type attendant struct {
 
 // attend starts the turn's attendant. stop ends it and waits for it.
 func (r *run) attend(ctx context.Context, replyTo string) (stop func()) {
-	a := &attendant{r: r, replyTo: replyTo, since: r.silentSince(), quit: make(chan struct{}), done: make(chan struct{})}
+	a := &attendant{r: r, replyTo: replyTo, since: r.live.began, quit: make(chan struct{}), done: make(chan struct{})}
+	if r.rows[0].Attempts > 0 { // it was postponed
+		a.since = r.rows[0].Accepted
+	}
 	go func() {
 		defer close(a.done)
 		a.run(ctx)

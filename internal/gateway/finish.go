@@ -241,16 +241,14 @@ func (r *run) emitSaved(t sessions.Turn) {
 		Event: event.SessionSave, Key: r.claim.Key, Generation: h.Generation, Turn: r.id, Messages: len(t.Messages),
 	}
 	addUsage(&e, t.Messages)
+	// Text that /stop has ended, notes and imported messages have no turn.
+	ofTurn := func(m sessions.Message) bool { return m.Turn != "" }
 	if h.Summary == nil && h.Omitted == 0 && !slices.ContainsFunc(h.Messages, ofTurn) {
 		r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
 		r.g.emit(event.Event{Event: event.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	r.g.emit(e)
 }
-
-// ofTurn reports whether a turn wrote m. Text that /stop has ended, notes and
-// imported messages have no turn.
-func ofTurn(m sessions.Message) bool { return m.Turn != "" }
 
 func addUsage(e *event.Event, messages []sessions.Message) {
 	var sum sessions.Usage

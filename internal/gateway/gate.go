@@ -47,12 +47,6 @@ func (g *Gateway) checkSender(ctx context.Context, b *binding, m channels.Inboun
 	return stranger, nil
 }
 
-// isUnaddressedEdit: m edits or deletes a message in a shared chat without addressing
-// us. It concerns us only if the edited message did, which the store knows.
-func (b *binding) isUnaddressedEdit(m channels.Inbound) bool {
-	return m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
-}
-
 func (b *binding) allows(m channels.Inbound) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -96,14 +96,6 @@ func (t *liveTurn) hasMore(mode Mode) {
 	}
 }
 
-// inputChanged ends a running turn that reads a message which was edited or deleted:
-// the store would refuse its commit. The turn runs again on the present messages.
-func (l *liveTurns) inputChanged(k channels.Key, seq int64) {
-	if t := l.get(k); t != nil && t.reads(seq) {
-		t.cancel(errInterrupted)
-	}
-}
-
 func (t *liveTurn) reads(seq int64) bool { return slices.Contains(seqsOf(t.bound()), seq) }
 
 func seqsOf(answers []sessions.Answered) (seqs []int64) {

@@ -49,15 +49,6 @@ func (r *run) sayUnseen(ctx context.Context) {
 	r.notice(ctx, "unseen:"+r.claim.Key.String()+"#"+r.history.Generation, r.g.withCure(r.claim.Key, sayUnseen, cureUnseen))
 }
 
-// silentSince is when the model's silence began: at the turn's beginning, or
-// when the message came if the turn was postponed.
-func (r *run) silentSince() time.Time {
-	if r.rows[0].Attempts > 0 {
-		return r.rows[0].Accepted
-	}
-	return r.live.began
-}
-
 // show receives the agent's progress. The beginning of the first call is no
 // sign of life.
 func (r *run) show(p agent.Progress) {

@@ -18,7 +18,6 @@ import (
 	"dragoman/internal/event"
 )
 
-// call calls the hook with e.
 func (w *worker) call(ctx context.Context, e event.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

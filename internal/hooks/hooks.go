@@ -178,7 +178,6 @@ func (h *Hooks) Waiting() map[string]int {
 	return n
 }
 
-// drop counts an event that is not sent.
 func (h *Hooks) drop(w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), "dropped")
 	if w.dropping.note(h.opts.Now()) {
@@ -220,7 +219,6 @@ func (h *Hooks) serve(life context.Context, w *worker) {
 	}
 }
 
-// send sends an event, once.
 func (h *Hooks) send(life context.Context, w *worker, e event.Event) {
 	if life.Err() != nil {
 		h.opts.Count(string(e.Event), "dropped")
@@ -255,7 +253,6 @@ func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error
 // would fill the log.
 const logEvery = time.Hour
 
-// outage counts the failures of a hook.
 type outage struct {
 	count  int
 	logged time.Time

@@ -41,7 +41,6 @@ type hosted struct {
 	separatesThoughts bool          // see [agent.Abilities]
 }
 
-// Unwrap returns the model that makes the calls.
 func (v *hosted) Unwrap() agent.Model { return v.Model }
 
 // Abilities combines what calls have taught and what was looked up. The
@@ -78,7 +77,6 @@ func (v *hosted) look(done func()) {
 	})
 }
 
-// logLook logs what a look has found that is new.
 func (v *hosted) logLook(before, now *models.Found, first bool) {
 	log := v.models.log.With("model", v.Name())
 	if first {
@@ -98,7 +96,6 @@ func (v *hosted) logLook(before, now *models.Found, first bool) {
 	}
 }
 
-// Complete makes one call; see [agent.Model].
 func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	res, err := v.Model.Complete(ctx, r, onDelta)
 	if err == nil {
@@ -131,11 +128,9 @@ func (v *hosted) awaitFirstLook() {
 	if !models.IsLocal(v.server.BaseURL) {
 		return
 	}
-	timeout := time.NewTimer(localWait)
-	defer timeout.Stop()
 	select {
 	case <-v.looked:
-	case <-timeout.C:
+	case <-time.After(localWait):
 	}
 }
 

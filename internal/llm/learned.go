@@ -91,7 +91,6 @@ func readNotes(path string) (file notesFile, err error) {
 	return file, nil
 }
 
-// learned returns the lessons about one model.
 func (l *notes) learned(s models.Server, name string) []provider.Learned {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +109,6 @@ func (l *notes) index(s models.Server, name string) int {
 // name any.
 const maxNotes = 256
 
-// setLearned saves the lessons about one model.
 func (l *notes) setLearned(s models.Server, name string, what []provider.Learned) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +123,7 @@ func (l *notes) setLearned(s models.Server, name string, what []provider.Learned
 	l.save(name)
 }
 
-// thoughtsFirst returns whether the model's answers begin with unmarked
-// thoughts, and whether that is known.
+// thoughtsFirst: see notesFile.ThoughtsFirst.
 func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +131,6 @@ func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	return thinks, known
 }
 
-// setThoughtsFirst saves that.
 func (l *notes) setThoughtsFirst(name string, thinks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -131,7 +131,7 @@ func (m *Models) Open(ctx context.Context, o Options) error {
 	switch {
 	case m.search.err != nil:
 		return fmt.Errorf("llm: %w", m.search.err)
-	case found.Source == models.SourceDemo:
+	case found.Demo:
 		m.setMain(demo.New(demo.Delay), found.Why)
 		return nil
 	}
@@ -219,7 +219,6 @@ func (m *Models) openOnce(name string, open func() (*hosted, error)) (agent.Mode
 	return made, nil
 }
 
-// settings returns the configuration of another model.
 func (m *Models) settings(name string) config.Other {
 	for _, o := range m.cfg.Model.Others {
 		if o.Name == name {

@@ -69,7 +69,7 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 		if err != nil {
 			return Report{}, fmt.Errorf("llm: %w", err)
 		}
-		if out.Why = found.Why; found.Source == models.SourceDemo {
+		if out.Why = found.Why; found.Demo {
 			out.Demo = true
 			return out, nil
 		}
@@ -113,7 +113,6 @@ func listedModels(ctx context.Context, s models.Server, configured string) (list
 	return list
 }
 
-// abilitiesText says what is known of the configured model.
 func abilitiesText(c config.Model, f models.Found) string {
 	text := windowText(c.ContextWindow, f)
 	switch f.Tools {

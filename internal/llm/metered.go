@@ -28,7 +28,6 @@ type metered struct {
 	health  *health
 }
 
-// Unwrap returns the metered model.
 func (m *metered) Unwrap() agent.Model { return m.Model }
 
 // cost returns the price of u in US dollars. Cached tokens are part of the
@@ -49,7 +48,6 @@ func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(ag
 	return res, err
 }
 
-// meter counts and prices a finished call.
 func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	outcome := "ok"
 	if err != nil {
