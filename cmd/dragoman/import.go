@@ -65,26 +65,18 @@ func notImported(path string, err error) error {
 	return plainErrorf(err, "%s was not imported", path)
 }
 
-// errTaken ends a dump early.
-var errTaken = errors.New("something is there")
-
 // taken reports whether the store has a conversation under key, or the queues of a
 // deleted one. An import merges with neither.
-func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, error) {
-	_, err := httpapi.ReadConversation.Call(ctx, a, key)
+func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (found bool, err error) {
+	_, err = httpapi.ReadConversation.Call(ctx, a, key)
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err == nil, err
 	}
 	err = a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
-		if r.Inbox != nil || r.Outbox != nil {
-			return errTaken
-		}
+		found = found || r.Inbox != nil || r.Outbox != nil
 		return nil
 	})
-	if errors.Is(err, errTaken) {
-		return true, nil
-	}
-	return false, err
+	return found, err
 }
 
 func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Restored, error) {

@@ -68,12 +68,10 @@ func notWritten(path string, err error) error {
 
 // cause is err without the name of the file.
 func cause(err error) error {
-	var at *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &at):
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
-	case errors.As(err, &link):
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
 		return link.Err
 	}
 	return err

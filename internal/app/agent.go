@@ -77,8 +77,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		return agent.Options{}, err
 	}
 	if t := d.cfg.Model.Temperature; t != nil {
-		f := float32(*t)
-		o.Temperature = &f
+		o.Temperature = new(float32(*t))
 	}
 	if name := d.cfg.Model.Encoding; name != "" {
 		counter, err := tokens.Open(name)

@@ -56,22 +56,18 @@ func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 		d.log.Info("something works again", "what", t.ID)
 	}
 	e := event.Event{At: time.Now()}
-	name, channel := strings.CutPrefix(t.ID, channelTrouble)
-	switch {
-	case channel:
-		e.Event, e.Channel = event.ChannelBack, name
-		if failed {
-			e.Event = event.ChannelFailed
-		}
-	case t.ID == modelTrouble:
-		e.Event, e.Model = event.ModelBack, d.models.Main.Name()
-		if failed {
-			e.Event = event.ModelDown
-		}
-	case failed:
-		e.Event, e.Why = event.DiskFull, t.ID
-	default:
-		return // no event says that there is room again
+	var down, back event.Name
+	if name, channel := strings.CutPrefix(t.ID, channelTrouble); channel {
+		down, back, e.Channel = event.ChannelFailed, event.ChannelBack, name
+	} else if t.ID == modelTrouble {
+		down, back, e.Model = event.ModelDown, event.ModelBack, d.models.Main.Name()
+	} else {
+		down, e.Why = event.DiskFull, t.ID // no event says that there is room again
 	}
-	d.hooks.Emit(e)
+	if e.Event = back; failed {
+		e.Event = down
+	}
+	if e.Event != "" {
+		d.hooks.Emit(e)
+	}
 }

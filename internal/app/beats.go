@@ -137,12 +137,9 @@ func (b *beats) Jobs(ctx context.Context) ([]httpapi.Job, error) {
 	list := make([]httpapi.Job, 0, len(jobs))
 	for _, c := range jobs {
 		j := httpapi.Job{Name: c.Name, Schedule: scheduleText(c), Target: c.Target}
-		next, planned, err := b.store.NextDue(ctx, c.Name)
-		if err != nil {
+		var err error
+		if j.Next, _, err = b.store.NextDue(ctx, c.Name); err != nil {
 			return nil, err
-		}
-		if planned {
-			j.Next = next
 		}
 		last, err := b.store.Occurrences(ctx, c.Name, 1)
 		if err != nil {

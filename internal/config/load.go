@@ -271,9 +271,8 @@ func readLimited(path string, limit int64) (data []byte, private bool, err error
 
 // reason is the text of err without its path, which the message has already.
 func reason(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
 	}
 	return err.Error()
 }
