@@ -113,24 +113,13 @@ type Claim struct {
 	Epoch int64
 }
 
-// Waiting is one message of a claim's inbox.
-type Waiting struct {
-	Seq int64
-	// Rev grows when an edit replaces the text of a waiting message.
-	Rev      int
-	Inbound  channels.Inbound
-	Origin   Origin
-	Attempts int       // how often it was postponed
-	Accepted time.Time // when it was stored
-}
-
 // Pending is the next task of a claim.
 type Pending struct {
 	// Turn is the id of a journaled turn that a crash interrupted or that was
 	// postponed, or "". If set, Messages are exactly its messages, and Steps is its
 	// journal, in order.
 	Turn     string
-	Messages []Waiting
+	Messages []InboxRecord
 	Steps    []Step
 	// More counts due messages beyond Messages.
 	More int

@@ -57,13 +57,14 @@ type MessagesRecord struct {
 
 // InboxRecord is one accepted message, answered or not.
 type InboxRecord struct {
-	Seq      int64            `json:"seq"`
+	Seq int64 `json:"seq"`
+	// Rev grows when an edit replaces the text of a waiting message.
 	Rev      int              `json:"rev,omitempty"`
 	Inbound  channels.Inbound `json:"inbound"`
 	Origin   Origin           `json:"origin"`
 	State    string           `json:"state"`
 	Turn     string           `json:"turn,omitempty"`
-	Attempts int              `json:"attempts,omitempty"`
+	Attempts int              `json:"attempts,omitempty"` // how often it was postponed
 	Due      time.Time        `json:"due,omitzero"`
 	Accepted time.Time        `json:"accepted"`
 	Why      string           `json:"why,omitempty"`

@@ -134,7 +134,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 
 // answersAsk reports whether the turn answers a question of [Gateway.Ask].
 func (r *run) answersAsk() bool {
-	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Inbound.Sender.ID() == operatorID })
+	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == operatorID })
 }
 
 // nameReplies gives the replies to a question the ids that [sentAnswer] looks for.

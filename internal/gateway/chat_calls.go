@@ -64,7 +64,7 @@ func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, err
 }
 
 // changed compares the messages that the turn reads with those that wait now.
-func (t *liveTurn) changed(waiting []sessions.Waiting, mode Mode) {
+func (t *liveTurn) changed(waiting []sessions.InboxRecord, mode Mode) {
 	mine := map[int64]int{} // the Rev of each
 	for _, a := range t.bound() {
 		mine[a.Seq] = a.Rev

@@ -87,7 +87,7 @@ func (g *Gateway) onlyFirstAsker(k channels.Key, p sessions.Pending) sessions.Pe
 		return p
 	}
 	all, first := len(p.Messages), iv.Asker(p.Messages[0].Inbound.MessageID)
-	p.Messages = slices.DeleteFunc(p.Messages, func(w sessions.Waiting) bool { return iv.Asker(w.Inbound.MessageID) != first })
+	p.Messages = slices.DeleteFunc(p.Messages, func(w sessions.InboxRecord) bool { return iv.Asker(w.Inbound.MessageID) != first })
 	p.More += all - len(p.Messages)
 	return p
 }

@@ -32,7 +32,7 @@ type Inbox interface {
 type Work interface {
 	Run(ctx context.Context, h sessions.Handler) error
 	Pending(ctx context.Context, c sessions.Claim, most int) (sessions.Pending, error)
-	Waiting(ctx context.Context, c sessions.Claim) ([]sessions.Waiting, error)
+	Waiting(ctx context.Context, c sessions.Claim) ([]sessions.InboxRecord, error)
 	AppendStep(ctx context.Context, c sessions.Claim, turn string, answers []sessions.Answered, s sessions.Step) error
 	CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error
 	Postpone(ctx context.Context, c sessions.Claim, seqs []int64, until time.Time, why string) error

@@ -29,8 +29,8 @@ type run struct {
 	// messages it is the conversation at its end, which need not be read again.
 	history sessions.History
 
-	mu   sync.Mutex         // the attendant also journals
-	rows []sessions.Waiting // the inbox messages that it answers
+	mu   sync.Mutex             // the attendant also journals
+	rows []sessions.InboxRecord // the inbox messages that it answers
 }
 
 // turn answers the pending messages. It returns an error only if the claim cannot go on
@@ -288,7 +288,7 @@ func steeredSeqs(steps []sessions.Step) map[int64]bool {
 	return m
 }
 
-func (r *run) add(w sessions.Waiting) {
+func (r *run) add(w sessions.InboxRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, w)

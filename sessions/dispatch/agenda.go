@@ -33,8 +33,6 @@ type Item struct {
 	Lane Lane
 	// Due is when to handle it; zero means at once.
 	Due time.Time
-	// Turn is the turn that an inbox item is bound to, or "".
-	Turn string
 	// Since is when it was accepted or created.
 	Since time.Time
 	// Uncertain marks a delivery that may have been sent already.
@@ -95,7 +93,7 @@ func In(r *rows.In) Item {
 	if r.Origin == sessions.OriginHeartbeat {
 		lane = Heartbeat
 	}
-	return Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Turn: r.Turn, Since: r.Accepted, Gone: r.State != rules.InWaiting}
+	return Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Since: r.Accepted, Gone: r.State != rules.InWaiting}
 }
 
 // Out is the item of a delivery.

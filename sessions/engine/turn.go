@@ -32,7 +32,7 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 
 // Waiting reads all waiting messages of cl's inbox, in order, including bound and
 // postponed ones.
-func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
+func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []rows.In, err error) {
 	err = s.live(ctx, "waiting", cl, func(v *view) {
 		for r := range v.inbox(cl.Key, rows.QueueFilter{Open: true}) {
 			list = append(list, waiting(&r))
@@ -97,10 +97,10 @@ func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending
 }
 
 // waiting returns a copy of r for a turn.
-func waiting(r *rows.In) sessions.Waiting {
-	return sessions.Waiting{
-		Seq: r.Seq, Rev: r.Rev, Inbound: rules.Inbound(r.Inbound), Origin: r.Origin, Attempts: r.Attempts, Accepted: rules.Time(r.Accepted),
-	}
+func waiting(r *rows.In) rows.In {
+	own := *r
+	own.Inbound, own.Accepted = rules.Inbound(r.Inbound), rules.Time(r.Accepted)
+	return own
 }
 
 // current returns the waiting rows that a turn answers. Errors: ErrConflict if one of
