@@ -202,7 +202,6 @@ func (st *step) join(f, r *chat) {
 	base := max(f.Seq, r.Seq)
 	own, theirs := rows.Move{From: r.Key, Queues: base + f.Seq}, rows.Move{From: f.Key, Queues: base}
 	ch := st.touch(r)
-	st.joinJournals(f, r, own.Queues)
 	r.Seq += base + f.Seq
 	r.Waiting, f.Waiting = r.Waiting+f.Waiting, 0
 	if f.Conversation != nil {
@@ -211,19 +210,6 @@ func (st *step) join(f, r *chat) {
 	ch.Moves = []rows.Move{own, theirs}
 	st.touch(f).Cleared = true
 	f.Conversation = nil
-}
-
-// joinJournals unbinds the messages of r from turns whose ids f has, too: two turns
-// with one id cannot share a journal, and that of f replaces that of r.
-func (st *step) joinJournals(f, r *chat, by int64) {
-	theirs := st.open(f, true)
-	for _, row := range st.open(r, true) {
-		if row.Turn != "" && len(bound(theirs, row.Turn)) > 0 {
-			row.Turn = ""
-			row.Seq += by
-			st.put(r, row, false)
-		}
-	}
 }
 
 // joinTranscripts sets the head of the joined transcript, and returns by how much the
