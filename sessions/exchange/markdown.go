@@ -16,7 +16,6 @@ import (
 type markdownWriter struct {
 	w     io.Writer
 	zone  *time.Location
-	key   channels.Key
 	day   string
 	calls map[string]string // names of tools by call
 	count int               // of conversations
@@ -30,9 +29,6 @@ func (p *markdownWriter) Put(r sessions.Record) error {
 	case r.Conversation != nil:
 		p.begin(&b, r.Conversation)
 	case r.Messages != nil:
-		if p.key != r.Messages.Key {
-			return fmt.Errorf("exchange: write %s: its messages come without it", r.Messages.Key)
-		}
 		for _, m := range r.Messages.Messages {
 			p.message(&b, m)
 		}
@@ -42,7 +38,7 @@ func (p *markdownWriter) Put(r sessions.Record) error {
 }
 
 func (p *markdownWriter) begin(b *strings.Builder, c *sessions.ConversationRecord) {
-	p.key, p.day, p.calls = c.Key, "", map[string]string{}
+	p.day, p.calls = "", map[string]string{}
 	if p.count > 0 {
 		b.WriteString("\n---\n\n")
 	}

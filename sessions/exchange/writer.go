@@ -71,9 +71,6 @@ func (d *documentWriter) Put(r sessions.Record) error {
 		}
 		return d.begin(*r.Conversation)
 	case r.Messages != nil:
-		if d.head == nil || d.head.Key != r.Messages.Key {
-			return fmt.Errorf("exchange: write %s: its messages come without it", r.Messages.Key)
-		}
 		for _, m := range r.Messages.Messages {
 			if err := d.message(m); err != nil {
 				return err
