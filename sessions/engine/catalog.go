@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,9 +133,6 @@ func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, er
 // It does not count as an update of the conversation.
 func (s *Store) Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error {
 	return s.update(ctx, "configure", func(st *step) error {
-		if k.IsZero() {
-			return errors.New("no key")
-		}
 		c := st.chat(k)
 		var set sessions.Settings
 		if c.Conversation != nil {

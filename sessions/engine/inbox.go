@@ -42,8 +42,6 @@ func checkEntry(e sessions.Entry) error {
 		return fmt.Errorf("control %q on an entry that is not answered", control)
 	case control != sessions.ControlNone && control != sessions.ControlStop && control != sessions.ControlNew:
 		return fmt.Errorf("unknown control %q", control)
-	case len(e.Ends) > 0 && control != sessions.ControlStop:
-		return fmt.Errorf("control %q cannot be for some messages only", control)
 	}
 	return nil
 }

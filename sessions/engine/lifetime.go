@@ -180,8 +180,6 @@ func (st *step) hasRows(c *chat) bool {
 func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 	return s.update(ctx, "join", func(st *step) error {
 		switch {
-		case from.IsZero() || to.IsZero():
-			return errors.New("a key is missing")
 		case from.Channel() != to.Channel():
 			return errors.New("the conversations are on two channels")
 		case from == to:
