@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,13 +52,6 @@ func (b *backend) fence(k channels.Key, epoch int64) {
 		delete(b.claims, k)
 		c.cancel(sessions.ErrFenced)
 	}
-}
-
-// claimedKeys returns the keys that this process has claimed.
-func (b *backend) claimedKeys() []channels.Key {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.claims))
 }
 
 // Live checks a claim of this process. If another node has fenced it and the notice

@@ -1,13 +1,11 @@
 package postgres
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
@@ -77,6 +75,3 @@ type inData struct {
 	Inbound hidden `json:"inbound,omitzero"`
 	State   hidden `json:"state,omitzero"`
 }
-
-// aboutOf returns the id by which an erased m is still recognised: see rules.ErasedMark.
-func aboutOf(m channels.Inbound) []byte { return []byte(cmp.Or(m.Edits, m.MessageID)) }

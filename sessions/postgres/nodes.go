@@ -140,7 +140,10 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 		}
 		*conn = fresh
 		b.wire.up()
-		for _, k := range b.claimedKeys() {
+		b.mu.Lock()
+		claimed := slices.Collect(maps.Keys(b.claims))
+		b.mu.Unlock()
+		for _, k := range claimed {
 			b.wire.do(func() { b.startCall(changeOf(k)) })
 		}
 	}

@@ -26,7 +26,6 @@ func queueSpan(q rows.QueueFilter) span {
 	return spanOf(-1, q.Before, q.Newest)
 }
 
-// Inbox: see rows.Reader.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
 	if r.t != nil && r.t.cache != nil {
 		return r.t.cache.inbox(k, q)
@@ -64,7 +63,6 @@ func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 	return in, err
 }
 
-// Outbox: see rows.Reader.
 func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	if r.t != nil && r.t.cache != nil {
 		return r.t.cache.outbox(k, q)

@@ -82,7 +82,6 @@ func yieldAll[T any](list []T, err error) iter.Seq2[T, error] {
 	}
 }
 
-// Head: see rows.Reader.
 func (r reader) Head(ctx context.Context, k channels.Key) (rows.Head, bool, error) {
 	row, err := r.key(ctx, k)
 	if row == nil {
@@ -91,7 +90,6 @@ func (r reader) Head(ctx context.Context, k channels.Key) (rows.Head, bool, erro
 	return row.head, true, nil
 }
 
-// Heads: see rows.Reader.
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	query := `known AND key > $1 AND $2::bigint IS NOT NULL ORDER BY key`
 	switch o {
@@ -182,7 +180,6 @@ func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query s
 	}, func(v T) span { return s.rest(seq(v)) })
 }
 
-// Messages: see rows.Reader.
 func (r reader) Messages(ctx context.Context, k channels.Key, q rows.MessageFilter) iter.Seq2[sessions.Message, error] {
 	content := `content`
 	if q.Light {
@@ -214,7 +211,6 @@ func scanJSON[T any](row pgx.CollectableRow) (v T, err error) {
 	return v, err
 }
 
-// Journal: see rows.Reader.
 func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error) {
 	key, err := r.key(ctx, k)
 	if key == nil {
@@ -223,7 +219,6 @@ func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]ses
 	return all(ctx, r.q, scanJSON[sessions.Step], `SELECT data FROM steps WHERE key_id = $1 AND turn = $2 ORDER BY id`, key.id, rules.Hash(turn))
 }
 
-// Accepted: see rows.Reader.
 func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error) {
 	hash := rules.Hash(rules.Dedupe(m))
 	var found *int64
