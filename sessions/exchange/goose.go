@@ -35,11 +35,8 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 
 // goose reads a session and its messages.
 func (t *conversation) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
-	err := t.gooseHead(session)
-	if err == nil {
-		err = t.gooseMessages(ctx, g)
-	}
-	if err != nil {
+	t.gooseHead(session)
+	if err := t.gooseMessages(ctx, g); err != nil {
 		return fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
 	}
 	return nil
@@ -78,7 +75,7 @@ func (t *conversation) gooseMessages(ctx context.Context, g *gooseFile) error {
 	})
 }
 
-func (t *conversation) gooseHead(f fieldSet) error {
+func (t *conversation) gooseHead(f fieldSet) {
 	if !take(f, "id", &t.name) { // a number, perhaps
 		t.name = string(f["id"])
 		delete(f, "id")
@@ -97,17 +94,13 @@ func (t *conversation) gooseHead(f fieldSet) error {
 		_ = json.Unmarshal([]byte(text), &own)
 		take(own, "tags", &h.Settings.Tags)
 		for name, value := range own {
-			if err := t.setMetadata(name, value); err != nil {
-				return err
-			}
+			t.setMetadata(name, value)
 		}
 	}
 	if len(f) > 0 {
-		if err := t.setMetadata("goose", f); err != nil {
-			return err
-		}
+		t.setMetadata("goose", f)
 	}
-	return t.setMetadata("goose_id", t.name)
+	t.setMetadata("goose_id", t.name)
 }
 
 // gooseVisibility reads the metadata of a row. Only the model sees a message that is
