@@ -145,7 +145,11 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *engine.Store, err er
 			return nil, err
 		}
 	}
-	if err := b.removeDrafts(); err != nil {
+	drafts, err := listFiles(b.dir, draftSuffix, storeDirs...)
+	for _, path := range drafts {
+		err = errors.Join(err, ignoreMissing(os.Remove(path)))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if b.Backend, err = sqlite.OpenBackend(ctx, b.rowsPath(), sqlite.Options{Now: o.Now, Logger: o.Logger}); err != nil {
@@ -153,14 +157,6 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *engine.Store, err er
 	}
 	s := store{engine.New(b, "file", b.now), b}
 	return s.Store, s.reconcile(ctx, o.Converting)
-}
-
-func (b *backend) removeDrafts() error {
-	drafts, err := listFiles(b.dir, draftSuffix, storeDirs...)
-	for _, path := range drafts {
-		err = errors.Join(err, ignoreMissing(os.Remove(path)))
-	}
-	return err
 }
 
 func (b *backend) rowsPath() string { return filepath.Join(b.dir, rowsName) }

@@ -50,7 +50,10 @@ func readKey(ctx context.Context, rs rows.Reader, k channels.Key) (h head, c con
 	h = head{Key: k, Seq: row.Seq, MessageSeq: row.MessageSeq}
 	r.queues(&c)
 	if row.Conversation != nil {
-		h.Conversation = r.conversation(*row.Conversation)
+		h.Conversation = &conversation{Conversation: *row.Conversation}
+		for _, rec := range collect(r, rs.Records(ctx, rows.Record{Generation: &rows.Generation{Key: k}})) {
+			h.Conversation.Generations = append(h.Conversation.Generations, rec.Generation.Generation)
+		}
 		for _, rec := range collect(r, rs.Records(ctx, rows.Record{Summary: &rows.Summary{Key: k}})) {
 			c.Summaries = append(c.Summaries, rec.Summary.Summary)
 		}
@@ -78,14 +81,6 @@ func (r *keyReader) queues(c *content) {
 			c.Journals[in.Turn] = steps
 		}
 	}
-}
-
-func (r *keyReader) conversation(row rows.Conversation) *conversation {
-	v := &conversation{Conversation: row}
-	for _, rec := range collect(r, r.r.Records(r.ctx, rows.Record{Generation: &rows.Generation{Key: r.k}})) {
-		v.Generations = append(v.Generations, rec.Generation.Generation)
-	}
-	return v
 }
 
 // tail reads the newest messages after a seq, those that a turn starts from.

@@ -151,8 +151,12 @@ func (b *backend) renameDamagedArchive(k channels.Key) error {
 // apply applies the changes in the document at path to the rows. doc is what is noted
 // of it; the zero Document if nothing is.
 func (s store) apply(ctx context.Context, path string, doc sqlite.Document) error {
-	if path == s.b.documentPath(channels.Key{}) {
-		return s.restoreCommon(ctx, path)
+	if path == s.b.documentPath(channels.Key{}) { // edits in it do not count
+		_, err := s.b.readCommonFile(path)
+		if err == nil {
+			err = s.b.Outdate(ctx, false, doc.Key)
+		}
+		return err
 	}
 	o, err := s.b.readOrphan(path)
 	if err != nil || o == nil {
@@ -178,14 +182,6 @@ func (b *backend) renameDamagedDocument(path string, k channels.Key, why error) 
 	b.log.Error("a document could not be read; what is known of its conversation is written anew", "key", k.String(), "set_aside", to,
 		"err", errors.Join(why, err))
 	return ignoreMissing(err)
-}
-
-// restoreCommon has store.json written anew. Edits in it do not count.
-func (s store) restoreCommon(ctx context.Context, path string) error {
-	if _, err := s.b.readCommonFile(path); err != nil {
-		return err
-	}
-	return s.b.Outdate(ctx, false, channels.Key{})
 }
 
 // contentName is the field of Extra that keeps the original parts of a message whose
