@@ -16,15 +16,6 @@ import (
 // asked before, it only waits. An error that the caller is to read is a [Refusal].
 type Asker func(ctx context.Context, k channels.Key, id, text string) (string, error)
 
-// Refusal is an error that the caller is to read, in a sentence: often a mistake of
-// theirs.
-type Refusal struct{ Sentence string }
-
-func (e *Refusal) Error() string { return e.Sentence }
-
-// Plain is for [Plain]: the sentence may begin with words of the caller.
-func (e *Refusal) Plain() string { return e.Sentence }
-
 // Asked is a question and its answer.
 type Asked struct {
 	Key    channels.Key `json:"key"`
@@ -62,12 +53,12 @@ func Ask(ask Asker) http.Handler {
 		}
 		q.ID = cmp.Or(q.ID, rand.Text())
 		if !askID.Regexp().MatchString(q.ID) {
-			return a, &Refusal{"an id has 1 to 64 letters, digits, _ or -"}
+			return a, &Refusal{Sentence: "an id has 1 to 64 letters, digits, _ or -"}
 		}
 		wait := defaultWait
 		if q.Wait != "" {
 			if wait, err = time.ParseDuration(q.Wait); err != nil || wait <= 0 || wait > maxWait {
-				return a, &Refusal{fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
+				return a, &Refusal{Sentence: fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
 			}
 		}
 		ctx, cancel := context.WithTimeout(ctx, wait)

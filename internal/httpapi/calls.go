@@ -176,7 +176,7 @@ func decode(r *http.Request, args any) error {
 		err = json.Unmarshal(text, args)
 	}
 	if err != nil {
-		return &Refusal{fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
+		return &Refusal{Sentence: fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func fromQuery(query url.Values) ([]byte, error) {
 
 func requireKey(k channels.Key) error {
 	if k.IsZero() {
-		return &Refusal{"name a conversation by its key, like telegram:123456"}
+		return &Refusal{Sentence: "name a conversation by its key, like telegram:123456"}
 	}
 	return nil
 }

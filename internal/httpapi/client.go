@@ -96,7 +96,7 @@ const (
 // anyForm are the paths whose JSON all versions share.
 var anyForm = map[string]bool{"/v1/status": true, dumpPath: true, restorePath: true}
 
-var errForm = &RemoteError{Sentence: "the running daemon has another version and may have misunderstood the command; restart it, then run the command again"}
+var errForm = &Refusal{Sentence: "the running daemon has another version and may have misunderstood the command; restart it, then run the command again"}
 
 // InProcess makes a client for a handler in this process, so that a verb does the
 // same with and without a daemon. The client reads an answer while the handler

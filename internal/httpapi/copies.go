@@ -28,7 +28,6 @@ type copyLine struct {
 	Done *int `json:"done,omitempty"`
 	// Failure is why the copy ends early, in the last line.
 	Failure *failure `json:"failure,omitempty"`
-	Status  int      `json:"status,omitempty"`
 }
 
 // errCut: a copy ended without its last line.
@@ -81,8 +80,8 @@ func (c *copyWriter) put(r sessions.Record) error {
 func (c *copyWriter) finish(err error) {
 	end := copyLine{Done: &c.count}
 	if err != nil {
-		f, status := failureOf(err)
-		end = copyLine{Failure: &f, Status: status}
+		f, _ := failureOf(err)
+		end = copyLine{Failure: &f}
 	}
 	_ = c.enc.Encode(end)
 	_ = c.out.Flush()
@@ -103,7 +102,7 @@ func (c *copyReader) next() (sessions.Record, error) {
 	}
 	switch {
 	case line.Failure != nil:
-		return sessions.Record{}, remoteError(line.Status, *line.Failure)
+		return sessions.Record{}, line.Failure.refusal()
 	case line.Done == nil:
 		c.count++
 		return line.Record, nil
@@ -176,5 +175,5 @@ func readFailure(resp *http.Response) error {
 	if err != nil || json.Unmarshal(data, &f) != nil || f.Error == "" {
 		f.Error = fmt.Sprintf("the daemon answered %s; is it another version?", resp.Status)
 	}
-	return remoteError(resp.StatusCode, f)
+	return f.refusal()
 }

@@ -27,11 +27,11 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	}
 	switch len(found) {
 	case 0:
-		return channels.Key{}, &Refusal{"this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person"}
+		return channels.Key{}, &Refusal{Sentence: "this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person"}
 	case 1:
 		return found[0], nil
 	}
-	return channels.Key{}, &Refusal{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
+	return channels.Key{}, &Refusal{Sentence: fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
 }
 
 // Target is a conversation or a person: Name is a key, "channel:id" of a person, or a
@@ -51,7 +51,7 @@ func (a *admin) planErase(ctx context.Context, t Target) (erasure.Plan, error) {
 
 func (a *admin) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
-		return sessions.Erased{}, &Refusal{"there is nothing to erase"}
+		return sessions.Erased{}, &Refusal{Sentence: "there is nothing to erase"}
 	}
 	return a.Eraser.Erase(ctx, e)
 }

@@ -36,9 +36,12 @@ func TestErase(t *testing.T) {
 		if _, err := httpapi.Erase.Call(t.Context(), c, plan.Erasure); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("Erase again = %v, want that there is nothing", err)
 		}
-		var remote *httpapi.RemoteError
-		if _, err := httpapi.Erase.Call(t.Context(), c, sessions.Erasure{}); !errors.As(err, &remote) || remote.Status != 400 {
+		var refused *httpapi.Refusal
+		if _, err := httpapi.Erase.Call(t.Context(), c, sessions.Erasure{}); !errors.As(err, &refused) || refused.Sentence != "there is nothing to erase" {
 			t.Errorf("Erase of an empty plan = %v", err)
+		}
+		if got := post(httpapi.Admin(optionsOf(filled(t))), "/v1/sessions/erase", "{}"); got != 400 {
+			t.Errorf("Erase of an empty plan has the status %d", got)
 		}
 		data, err := os.ReadFile(audit)
 		if n := strings.Count(string(data), "\n"); err != nil || n == 0 || n%2 != 0 {

@@ -19,6 +19,21 @@ type failure struct {
 	Code string `json:"code,omitempty"`
 }
 
+// Refusal is an error that the caller is to read, in a sentence: often a mistake of
+// theirs. At a client it unwraps to the sentinel error that the daemon returned.
+type Refusal struct {
+	Sentence string
+	cause    error
+}
+
+func (e *Refusal) Error() string { return e.Sentence }
+
+// Plain is for [Plain]: the sentence may begin with words of the caller.
+func (e *Refusal) Plain() string { return e.Sentence }
+
+// Unwrap returns the sentinel, or nil.
+func (e *Refusal) Unwrap() error { return e.cause }
+
 // ErrNoDaemon: only a running daemon can do this.
 var ErrNoDaemon = errors.New("only the daemon can do that, and it is not running")
 
@@ -54,24 +69,9 @@ func failureOf(err error) (failure, int) {
 	return failure{Error: Plain(err)}, status
 }
 
-// RemoteError is a refusal by the daemon. It unwraps to the sentinel error that
-// the daemon returned.
-type RemoteError struct {
-	Status   int
-	Sentence string
-	cause    error
-}
-
-func (e *RemoteError) Error() string { return e.Sentence }
-
-// Plain is for [Plain]: the daemon has already made it plain.
-func (e *RemoteError) Plain() string { return e.Sentence }
-
-// Unwrap returns the sentinel, or nil.
-func (e *RemoteError) Unwrap() error { return e.cause }
-
-func remoteError(status int, f failure) error {
-	e := &RemoteError{Status: status, Sentence: f.Error}
+// refusal is a failure at the client.
+func (f failure) refusal() error {
+	e := &Refusal{Sentence: f.Error}
 	for _, c := range codes {
 		if c.code == f.Code {
 			e.cause = c.err

@@ -85,7 +85,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		case err != nil:
 			return "", callError(ctx, post, linkPath, err)
 		case l.Failure != nil:
-			return "", remoteError(http.StatusConflict, *l.Failure)
+			return "", l.Failure.refusal()
 		case l.Account != "":
 			return l.Account, nil
 		}

@@ -187,10 +187,10 @@ type Pair struct {
 
 func (a *admin) join(ctx context.Context, j Pair) error {
 	if j.From == j.To {
-		return &Refusal{"these are already one conversation"}
+		return &Refusal{Sentence: "these are already one conversation"}
 	}
 	if j.From.Channel() != j.To.Channel() {
-		return &Refusal{"only conversations on the same channel can be joined"}
+		return &Refusal{Sentence: "only conversations on the same channel can be joined"}
 	}
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return err

@@ -65,7 +65,7 @@ func (a *admin) bound(ctx context.Context, k channels.Key, text string) (seq int
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		if seq, err = strconv.ParseInt(cmp.Or(text, "0"), 10, 64); err != nil || seq < 0 {
-			return 0, false, &Refusal{text + " is neither the number of a message nor a time like 2026-11-01T10:00:00Z"}
+			return 0, false, &Refusal{Sentence: text + " is neither the number of a message nor a time like 2026-11-01T10:00:00Z"}
 		}
 		return seq, false, nil
 	}

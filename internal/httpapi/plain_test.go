@@ -34,8 +34,8 @@ func TestPlain(t *testing.T) {
 		"words behind":    {fmt.Errorf("%w; see sqlite: it", errors.New("app: no")), "no; see sqlite: it"},
 		"said twice":      {fmt.Errorf("app: why not x: %w", errors.New("x")), "why not x: x"},
 		"a newer version": {fmt.Errorf("file: read a: %w", &sessions.NewerError{Path: "/s/x.json", Has: 7, Knows: 2}), "A newer version of Dragoman wrote /s/x.json (its format is 7, this version knows 2). Nothing was changed. Use that version, or restore a backup."},
-		"from afar":       {&httpapi.RemoteError{Sentence: "app: is no conversation"}, "app: is no conversation"},
-		"more than afar":  {fmt.Errorf("%w; use --new", &httpapi.RemoteError{Sentence: "file: no"}), "file: no; use --new"},
+		"from afar":       {&httpapi.Refusal{Sentence: "app: is no conversation"}, "app: is no conversation"},
+		"more than afar":  {fmt.Errorf("%w; use --new", &httpapi.Refusal{Sentence: "file: no"}), "file: no; use --new"},
 	} {
 		if got := httpapi.Plain(test.err); got != test.want {
 			t.Errorf("%s: Plain(%v) = %q, want %q", name, test.err, got, test.want)

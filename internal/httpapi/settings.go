@@ -84,25 +84,25 @@ func isTag(s string) bool {
 func (c Change) check() error {
 	for _, tag := range slices.Concat(c.Tag, c.Untag) {
 		if !isTag(tag) {
-			return &Refusal{"a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -; --remove TAG takes one away"}
+			return &Refusal{Sentence: "a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -; --remove TAG takes one away"}
 		}
 	}
 	for name, value := range c.Meta {
 		switch {
 		case !metaForm.Regexp().MatchString(name):
-			return &Refusal{"a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
+			return &Refusal{Sentence: "a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
 		case len(value) > maxValue || !json.Valid(value):
-			return &Refusal{fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}
+			return &Refusal{Sentence: fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}
 		}
 	}
 	if c.System != nil && len(*c.System) > maxSystem {
-		return &Refusal{fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
+		return &Refusal{Sentence: fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
 	}
 	if c.Reasoning != nil && !slices.Contains(levels, *c.Reasoning) {
-		return &Refusal{"reasoning is one of " + strings.Join(levels[1:], ", ")}
+		return &Refusal{Sentence: "reasoning is one of " + strings.Join(levels[1:], ", ")}
 	}
 	if c.Model != nil && len(*c.Model) > maxModelID {
-		return &Refusal{fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
+		return &Refusal{Sentence: fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (c Change) apply(s *sessions.Settings) error {
 	}
 	maps.Copy(meta, c.Meta)
 	if len(tags) > maxTags || len(meta) > maxMeta {
-		return &Refusal{fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
+		return &Refusal{Sentence: fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
 	}
 	if s.Tags, s.Metadata = tags, meta; len(meta) == 0 {
 		s.Metadata = nil

@@ -49,7 +49,7 @@ type Title struct {
 func (a *admin) rename(ctx context.Context, r Title) error {
 	title := strings.TrimSpace(r.Title)
 	if len(title) > maxTitle {
-		return &Refusal{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
+		return &Refusal{Sentence: fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
 	if err := requireKey(r.Key); err != nil {
 		return err
