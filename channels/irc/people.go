@@ -69,12 +69,10 @@ func (s *session) addMember(src *girc.Source, r *room) *user {
 // channel, because the network no longer tells us of their changes.
 func (s *session) removeMember(nick string, r *room) {
 	folded := s.net.fold.fold(nick)
-	u := s.users[folded]
-	if u == nil {
-		return
-	}
-	if delete(u.rooms, r); len(u.rooms) == 0 {
-		delete(s.users, folded)
+	if u := s.users[folded]; u != nil {
+		if delete(u.rooms, r); len(u.rooms) == 0 {
+			delete(s.users, folded)
+		}
 	}
 }
 

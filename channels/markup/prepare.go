@@ -65,15 +65,11 @@ func inFences(lines []string) []bool {
 	in := make([]bool, len(lines))
 	var open *fence
 	for i, line := range lines {
-		switch {
-		case open == nil:
+		if open == nil {
 			open = fenceOf(line)
 			in[i] = open != nil
-		default:
-			in[i] = true
-			if open.closes(line) {
-				open = nil
-			}
+		} else if in[i] = true; open.closes(line) {
+			open = nil
 		}
 	}
 	return in

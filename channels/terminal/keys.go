@@ -156,17 +156,14 @@ func sequence(b []byte) (_ key, n int) {
 	}
 	end := 2
 	if b[1] == '[' || b[1] == 'O' {
-		for end = 3; ; end++ {
-			if end > len(b) {
-				if len(b) > longestSequence {
-					return key{}, len(b)
-				}
-				return key{}, 0
-			}
-			if c := b[end-1]; c >= 0x40 && c <= 0x7e {
-				break
-			}
+		last := bytes.IndexFunc(b[2:], func(c rune) bool { return c >= 0x40 && c <= 0x7e })
+		switch {
+		case last < 0 && len(b) > longestSequence:
+			return key{}, len(b)
+		case last < 0:
+			return key{}, 0
 		}
+		end += last + 1
 	}
 	name := string(b[1:end])
 	if name == pasteBegin {

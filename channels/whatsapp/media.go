@@ -82,13 +82,11 @@ func (c *Channel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer)
 }
 
 func requestFile(ctx context.Context, client *http.Client, ref reference) (io.ReadCloser, error) {
-	address := mediaHost + ref.Path
-	if strings.Contains(address, "?") {
-		address += "&"
-	} else {
-		address += "?"
+	sign := "?"
+	if strings.Contains(ref.Path, sign) {
+		sign = "&"
 	}
-	address += "hash=" + base64.URLEncoding.EncodeToString(ref.SealedSum) + "&mms-type=" + mmsType[ref.Type] + "&__wa-mms="
+	address := mediaHost + ref.Path + sign + "hash=" + base64.URLEncoding.EncodeToString(ref.SealedSum) + "&mms-type=" + mmsType[ref.Type] + "&__wa-mms="
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: fetch a file: its path is not valid: %w", channels.ErrPermanent)
