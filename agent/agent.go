@@ -196,7 +196,6 @@ func (o Options) withDefaults(model Model) Options {
 // says one.
 const defaultWindow = 32768
 
-// configuredWindow returns the configured context length of a model in tokens, or 0.
 func (o *Options) configuredWindow(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
 
 // nameFor returns the name of the model that these settings choose, which need not
@@ -208,7 +207,6 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 	return s.Model
 }
 
-// modelFor returns the model that answers t.
 func (a *Agent) modelFor(t Turn) Model {
 	m, err := a.modelNamed(a.nameFor(t.History.Settings))
 	if err != nil {

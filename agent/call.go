@@ -227,7 +227,6 @@ func (a *Agent) logPanic(c Call, v any) {
 	a.log.Error("tool panicked", "key", c.Key.String(), "err", what, "stack", string(debug.Stack()))
 }
 
-// stoppedCall is the failure of a call whose turn was stopped.
 const stoppedCall = "stopped"
 
 // logCall logs how a tool call that ran under ctx ended. Failures are logged at Info:

@@ -30,7 +30,6 @@ const (
 	sayRepeat  = "(I stopped: I kept calling the tool %s with the same input and got no further.)"
 )
 
-// finishLength is the Response.Finish of an answer that reached the length limit.
 const finishLength = "length"
 
 // What the model reads.
@@ -178,7 +177,6 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 	}
 }
 
-// resultOf makes the Result of the model's last answer.
 func (r *run) resultOf(resp *Response) Result {
 	text := resp.Message.Content
 	if text != "" {
@@ -263,7 +261,6 @@ func (r *run) appendMessage(m sessions.Message) {
 	}
 }
 
-// addNote adds a synthetic message for the model.
 func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)

@@ -11,7 +11,6 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// timetable says when a job is due.
 type timetable interface {
 	// next is the first due time after t, in whole seconds; zero if there is none.
 	next(t time.Time) time.Time

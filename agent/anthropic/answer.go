@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -59,45 +60,34 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 	var e event
 	unreadable := json.Unmarshal(data, &e) != nil
 	e.Type = cmp.Or(e.Type, name)
-	handle := eventHandlers[e.Type]
-	switch {
-	case e.Type == "error":
+	if unreadable && slices.Contains(knownEvents, e.Type) {
+		return false, wire.ErrBadEvent
+	}
+	switch e.Type { // others are pings, or new kinds of events
+	case "error":
 		failure := e.Error
 		if len(failure) == 0 || failure[0] != '{' {
 			failure = data
 		}
 		return false, &wire.StreamError{Data: bytes.Clone(failure)}
-	case unreadable && (handle != nil || e.Type == ""):
-		return false, wire.ErrBadEvent
-	case handle == nil:
-		return false, nil // a ping, or a new kind of event
-	}
-	return handle(a, &e)
-}
-
-var eventHandlers = map[string]func(a *answer, e *event) (bool, error){
-	"message_start": func(a *answer, e *event) (bool, error) {
+	case "message_start":
 		var m struct {
 			Usage json.RawMessage `json:"usage"`
 		}
 		if json.Unmarshal(e.Message, &m) == nil {
 			a.addUsage(m.Usage)
 		}
-		return false, nil
-	},
-	"content_block_start": func(a *answer, e *event) (bool, error) { return a.startBlock(e.Index, e.Block) },
-	"content_block_delta": func(a *answer, e *event) (bool, error) { return a.addDelta(e), nil },
-	"message_delta": func(a *answer, e *event) (bool, error) {
+	case "content_block_start":
+		return a.startBlock(e.Index, e.Block)
+	case "content_block_delta":
+		return a.addDelta(&e), nil
+	case "message_delta":
 		a.addUsage(e.Usage)
 		a.stop = cmp.Or(e.Delta.Stop, a.stop)
 		a.Ended = a.Ended || a.stop != ""
-		return false, nil
-	},
-	"message_stop": func(a *answer, _ *event) (bool, error) {
+	case "message_stop":
 		a.Ended = true
-		return false, nil
-	},
-	"message": func(a *answer, e *event) (bool, error) {
+	case "message":
 		for i, b := range e.Content {
 			if _, err := a.startBlock(i, b); err != nil {
 				return false, err
@@ -106,8 +96,12 @@ var eventHandlers = map[string]func(a *answer, e *event) (bool, error){
 		a.addUsage(e.Usage)
 		a.stop, a.Ended = e.Stop, true
 		return len(e.Content) > 0, nil
-	},
+	}
+	return false, nil
 }
+
+// knownEvents must be readable.
+var knownEvents = []string{"", "message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "message"}
 
 // startBlock begins a block. Servers that do not stream a block send all of it
 // here.

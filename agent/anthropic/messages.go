@@ -59,7 +59,6 @@ type source struct {
 // requires one.
 const defaultMaxTokens = 8192
 
-// ephemeral marks the end of a prefix to cache.
 var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
 type tool struct {

@@ -54,14 +54,12 @@ func modelOf(name string) model {
 	return m
 }
 
-// thinking is the field of a request that asks for thoughts.
 type thinking struct {
 	Type    string `json:"type"`
 	Budget  int    `json:"budget_tokens,omitempty"`
 	Display string `json:"display,omitempty"`
 }
 
-// minBudget is the smallest budget that the API accepts.
 const minBudget = 1024
 
 var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 32000}

@@ -25,10 +25,8 @@ import (
 	"dragoman/sessions"
 )
 
-// name is the model's name for people and records.
 const name = "demo"
 
-// longestAnswer bounds how long one answer streams.
 const longestAnswer = 2 * time.Second
 
 // Delay is the usual pause between two words.
@@ -110,7 +108,6 @@ func (m *Model) answer(ctx context.Context, r agent.Request, text string, onDelt
 	}, nil
 }
 
-// bytesPerToken is the usual rule of thumb.
 const bytesPerToken = 4
 
 func usage(r agent.Request, output int) *sessions.Usage {

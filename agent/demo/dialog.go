@@ -142,7 +142,6 @@ func (s *dialog) replyTo(it *intent) string {
 	return it.replyFor(strings.TrimSpace(result))
 }
 
-// between returns the text between two marks, or "".
 func between(s, begin, end string) string {
 	_, s, found := strings.Cut(s, begin)
 	if !found {
@@ -154,7 +153,6 @@ func between(s, begin, end string) string {
 	return strings.TrimSpace(s)
 }
 
-// clip shortens s to about most bytes.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

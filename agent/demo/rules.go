@@ -87,7 +87,6 @@ type intent struct {
 	args   map[string]any
 }
 
-// matchRule finds the rule for a message.
 func matchRule(text, person string) *intent {
 	it := &intent{rule: &rule{replyFunc: (*dialog).echo}, text: text, person: person}
 	const most = 4000 // a longer message is not a command
@@ -154,7 +153,6 @@ func (it *intent) replyFor(result string) string {
 	return it.fill(it.reply, result)
 }
 
-// fill replaces the placeholders in text with the arguments and the result.
 func (it *intent) fill(text, result string) string {
 	shown := func(name string) string {
 		s, _ := it.args[name].(string)
@@ -196,7 +194,6 @@ func topic(s string) string {
 	return unquote(s)
 }
 
-// sentence returns s with a full stop at its end.
 func sentence(s string) string {
 	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?`") {
 		return s

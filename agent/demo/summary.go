@@ -67,7 +67,6 @@ func entryLine(role, who, what string) string {
 	}
 }
 
-// lastThatFit returns the last of lines that fit into room bytes.
 func lastThatFit(lines []string, room int) []string {
 	first := len(lines)
 	for first > 0 && len(lines[first-1]) < room {
@@ -77,7 +76,6 @@ func lastThatFit(lines []string, room int) []string {
 	return slices.Clip(lines[first:])
 }
 
-// firstSentence returns the first sentence of s on one line.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	for i := 0; i+1 < len(s); i++ {

@@ -91,7 +91,6 @@ func (o *ChooseOptions) choice(base, key, name, because string) Choice {
 	return Choice{BaseURL: base, Key: key, Name: name, Why: fmt.Sprintf("The model is %s at %s, because %s.", name, Host(base), because)}
 }
 
-// providerOfKey returns the provider whose keys look like key, or nil.
 func providerOfKey(key string) *provider {
 	for _, k := range []struct{ prefix, id string }{
 		{"sk-ant-", anthropic}, {"sk-or-", openRouter}, {"sk-proj-", openAI}, {"sk-svcacct-", openAI}, {"xai-", xAI}, {"AIza", google},

@@ -71,7 +71,6 @@ func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	return d
 }
 
-// cureKey says what to do about a refused key.
 func (s *Server) cureKey() string {
 	p := providerAt(s.BaseURL)
 	switch {
@@ -135,7 +134,6 @@ func (s *Server) diagnoseAddress(ctx context.Context, where string, status int) 
 	return d
 }
 
-// candidateURLs returns the base URLs that base may have meant.
 func candidateURLs(base string) []string {
 	u, _, err := wire.ParseBase(base)
 	if err != nil {
@@ -182,7 +180,6 @@ func RedactURL(address string) string {
 	return u.String()
 }
 
-// whyUnreachable describes a network error for people.
 func whyUnreachable(err error) string {
 	var dns *net.DNSError
 	switch {

@@ -163,7 +163,6 @@ func perMillion(text string) float64 {
 	return float64(int64(f*1e10+0.5)) / 1e4
 }
 
-// notForChatParts are parts of the names of models that do not chat.
 var notForChatParts = []string{
 	"embed", "bge-", "minilm", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime",
 	"audio", "davinci", "babbage", "sora", "-search", "deep-research", "computer-use", "codex", "imagen", "veo-", "lyria", "aqa",

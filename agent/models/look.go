@@ -60,7 +60,6 @@ const (
 	ServerVLLM     = "vLLM"
 )
 
-// ownerLlamaCpp is the owner of models in llama.cpp's list.
 const ownerLlamaCpp = "llamacpp"
 
 // Look finds out about the model called name: from the server at s, then from

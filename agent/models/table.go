@@ -50,7 +50,6 @@ var providers = []provider{
 	{azure, "Azure", "azure.com azure.us azure.cn", "", "AZURE_OPENAI_API_KEY", wire.Traits{JSONSchema: true}},
 }
 
-// row is what is known of some models.
 type row struct {
 	names string // patterns for [path.Match], separated by blanks; the first row that matches counts
 	maker string // the provider that made and serves them
@@ -80,12 +79,10 @@ var (
 	minToHigh   = []string{"minimal", "low", "medium", "high"}
 )
 
-// reasons returns the traits of an OpenAI model that reasons.
 func reasons(efforts []string) wire.Traits {
 	return wire.Traits{API: wire.APIResponses, NoTemperature: true, CompletionTokens: true, JSONSchema: true, Efforts: efforts}
 }
 
-// claude returns the traits of a Claude model.
 func claude(noTemperature bool, efforts []string) wire.Traits {
 	return wire.Traits{API: wire.APIMessages, NoTemperature: noTemperature, Efforts: efforts, NeedsMaxTokens: 32000}
 }

@@ -11,7 +11,6 @@ import (
 	"dragoman/agent/wire"
 )
 
-// answer collects the chunks of a stream.
 type answer struct {
 	wire.Draft
 	calls   calls

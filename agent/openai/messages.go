@@ -19,7 +19,6 @@ type message struct {
 	CallID  string `json:"tool_call_id,omitempty"`
 }
 
-// call is a tool call with attached data.
 type call struct {
 	openai.ToolCall
 	Extra json.RawMessage `json:"extra_content,omitempty"`

@@ -53,7 +53,6 @@ type outputItem struct {
 	newPart       bool   // the next thought begins a new part of the summary
 }
 
-// responseAnswer collects the events of one stream.
 type responseAnswer struct {
 	wire.Draft
 	items   []*outputItem

@@ -252,7 +252,6 @@ func (r *Reader) code(raw string, final bool) bool {
 // longestSpan is how far the end of inline code is looked for.
 const longestSpan = 400
 
-// closingRun returns the index in line of a run of exactly n backticks, or -1.
 func closingRun(line string, n int) int {
 	for i := 0; ; {
 		at := strings.IndexByte(line[i:], '`')
@@ -268,7 +267,6 @@ func closingRun(line string, n int) int {
 	}
 }
 
-// lineStart reports whether s ends at the start of a line, apart from spaces.
 func lineStart(s string) bool {
 	s = strings.TrimRight(s, " \t\r")
 	return s == "" || s[len(s)-1] == '\n'

@@ -107,7 +107,6 @@ func (r *Reader) skipThoughts(raw string, final bool) bool {
 	return true
 }
 
-// skipUnmarkedThoughts skips thoughts that have an end mark only.
 func (r *Reader) skipUnmarkedThoughts(raw string, final bool) bool {
 	at, n := first(raw, max(r.seen, r.at), closingMarks)
 	switch {
@@ -158,7 +157,6 @@ func first(raw string, from int, list []string) (at, n int) {
 	return at, n
 }
 
-// longestHeader limits the header of a message of harmony.
 const longestHeader = 200
 
 // harmonyHeader reads the header of a message of harmony, which says whether it holds

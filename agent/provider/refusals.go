@@ -74,7 +74,6 @@ func (t *try) hasToolResults() bool {
 	return slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
 }
 
-// matches returns a function that matches a server's words with a pattern.
 func matches(form string) func(*wire.ServerError) bool {
 	words := lazily.Compile(form)
 	return func(refusal *wire.ServerError) bool { return words.Regexp().MatchString(refusal.Words) }

@@ -80,7 +80,6 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 	return done, nil
 }
 
-// writing is the state of one Summarize.
 type writing struct {
 	*Summarizer
 	c         *settings // the settings when it started

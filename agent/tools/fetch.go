@@ -35,7 +35,6 @@ func (f *fetcher) tool() agent.Tool {
 	})
 }
 
-// fetcher is the client behind web_fetch.
 type fetcher struct {
 	client *http.Client
 	// check accepts or refuses an address that a socket is about to connect to.

@@ -20,7 +20,6 @@ type historySearch struct {
 	out   strings.Builder
 }
 
-// found are the matches in a part of a conversation.
 type found struct {
 	newest, oldest []sessions.Message // no message is in both
 	all, some      int

@@ -160,7 +160,6 @@ var hidden = map[atom.Atom]bool{
 	atom.Button: true, atom.Select: true, atom.Textarea: true, atom.Dialog: true,
 }
 
-// blocks are elements that begin and end a line.
 var blocks = map[atom.Atom]string{
 	atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Main: "\n", atom.Header: "\n",
 	atom.Footer: "\n\n", atom.Aside: "\n\n", atom.H1: "\n\n", atom.H2: "\n\n", atom.H3: "\n\n", atom.H4: "\n\n",
@@ -259,7 +258,6 @@ func (w *writer) endsWith(s string) bool {
 	return strings.HasSuffix(w.b.String(), s)
 }
 
-// link writes the target of an <a> after its text.
 func (w *writer) link(n *html.Node) {
 	href := attribute(n, "href")
 	if n.DataAtom != atom.A || href == nil {

@@ -42,7 +42,6 @@ type Workspace struct {
 	write *sync.Mutex
 }
 
-// kernelFolders are folders of the kernel's pseudo files.
 var kernelFolders = []string{"/proc", "/sys", "/dev"}
 
 // OpenWorkspace creates dir if it is missing, and opens it. The caller must close it

@@ -14,10 +14,8 @@ import (
 	"dragoman/agent"
 )
 
-// maxFileBytes is the largest file that write_file makes.
 const maxFileBytes = 1 << 20
 
-// tempName is the temporary file that write_file renames.
 const tempName = ".dragoman-write.tmp"
 
 type writeArgs struct {

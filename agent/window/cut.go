@@ -252,7 +252,6 @@ func turnStart(msgs []sessions.Message, n int) int {
 	return start
 }
 
-// groupEnd returns the index after the group that begins at start.
 func groupEnd(msgs []sessions.Message, start int) int {
 	end := start + 1
 	for end < len(msgs) && msgs[end].Role == sessions.RoleTool {

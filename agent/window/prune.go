@@ -148,7 +148,6 @@ type candidate struct {
 	tool      string
 }
 
-// pruning is the state of one Apply.
 type pruning struct {
 	Prune
 	s          PruneTarget
@@ -159,7 +158,6 @@ type pruning struct {
 	open       []candidate
 }
 
-// pruneForRequest prunes for the request that ends here.
 func (v *pruning) pruneForRequest() {
 	share := func(percent int) bool { return float64(v.size)*v.factor*100 > float64(v.s.Window)*float64(percent) }
 	hard, soft := share(v.HardPercent), share(v.SoftPercent)

@@ -15,7 +15,6 @@ import (
 	"dragoman/agent"
 )
 
-// errorPrefix begins the text of every error.
 const errorPrefix = "wire: complete: "
 
 const (
@@ -182,7 +181,6 @@ func (c *call) newRequest(codec Codec, in *Input) (*http.Request, error) {
 	return req, nil
 }
 
-// encodeError says that the request cannot be written as JSON.
 type encodeError struct{ error }
 
 // merge puts the fields of extra into the object in body. A null value removes
@@ -269,7 +267,6 @@ func (s *Server) modelError(c *call, err error) error {
 	}
 }
 
-// isDialError reports whether no connection could be made.
 func isDialError(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError

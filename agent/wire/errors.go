@@ -133,7 +133,6 @@ func (e *errorBody) found() bool { return e.Message != "" || e.Type != "" || e.C
 
 func (e *errorBody) text() string { return string(cmp.Or(e.Message, e.Type, e.Code)) }
 
-// statusError returns the error for a response that is not a 200.
 func (s *Server) statusError(resp *http.Response) error {
 	// An unreadable body is no loss: the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))

@@ -52,7 +52,6 @@ func Redact(err error, r *agent.Request) error {
 	return &clean
 }
 
-// redact returns message without pieces of r.
 func redact(message string, r *agent.Request) string {
 	cut := func(text string, piece int) {
 		message = replacePieces(message, strings.Join(strings.Fields(text), " "), piece, "[…]")

@@ -39,7 +39,6 @@ func (n Number) tokens() int {
 	return 0
 }
 
-// usage is the token count in a server's answer.
 type usage struct {
 	Input  Number `json:"prompt_tokens"`
 	Output Number `json:"completion_tokens"`

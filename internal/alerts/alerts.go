@@ -58,7 +58,6 @@ type Watcher struct {
 	id       string              // of the next message
 }
 
-// trouble is a trouble over time.
 type trouble struct {
 	Trouble
 	since, well time.Time     // when it began to fail and to work; well is zero while it fails
@@ -111,7 +110,6 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// update updates the troubles with those that were found now.
 func (w *Watcher) update(failing []Trouble, now time.Time) {
 	for _, t := range failing {
 		c := w.troubles[t.ID]

@@ -132,7 +132,6 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	return "", true, &RefusedError{text}
 }
 
-// answersAsk reports whether the turn answers a question of [Gateway.Ask].
 func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == operatorID })
 }
@@ -159,7 +158,6 @@ func answerPrefix(turn string) string {
 // its beginning, and control codes.
 var channelMarks = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
 
-// readable is a reply without channelMarks.
 func readable(reply string) string { return channelMarks.Regexp().ReplaceAllString(reply, "") }
 
 // sentAnswer is the answer of turn as it was sent, or "" if items does not have
@@ -191,7 +189,6 @@ type cures struct {
 	m  map[string]string // by turn id
 }
 
-// maxCures bounds the memory.
 const maxCures = 1000
 
 func (c *cures) keep(turn, cure string) {

@@ -16,7 +16,6 @@ import (
 	"dragoman/sessions"
 )
 
-// finish commits the agent's result, or an apology, or postpones the turn.
 func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome string, _ error) {
 	if err == nil {
 		r.g.outages.ended(r.claim.Key)

@@ -81,7 +81,6 @@ func call[R any](ctx context.Context, g *Gateway, to sessions.Peer, name string,
 	return r, err
 }
 
-// servePeer answers a call from another node.
 func (g *Gateway) servePeer(ctx context.Context, name string, args []byte) (_ []byte, err error) {
 	defer recoverTo(&err, "call "+name)
 	f := g.methods[name]
@@ -108,7 +107,6 @@ func (g *Gateway) servePeers(ctx context.Context) error {
 	return g.opts.Peers.Serve(ctx, g.servePeer)
 }
 
-// reportStates reports the states of this node's channels to all nodes.
 func (g *Gateway) reportStates(ctx context.Context) {
 	var last string
 	var reported time.Time
@@ -134,7 +132,6 @@ func (g *Gateway) reportStates(ctx context.Context) {
 	}
 }
 
-// channelState is the state of a channel on the node that runs it.
 type channelState struct {
 	Status channels.Status `json:"status"`
 	Fades  bool            `json:"fades,omitempty"` // see channels.Fader

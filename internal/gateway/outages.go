@@ -100,7 +100,6 @@ func (r *outages) recovered(model string, k channels.Key) (others []channels.Key
 	return others
 }
 
-// maxQueueItems bounds how many items of the queue are read.
 const maxQueueItems = 10_000
 
 // postponed returns the ids of the postponed messages of keys, oldest first.
@@ -164,7 +163,6 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 // oddWord is a word that differs from one error to the next: it has a digit.
 var oddWord = lazily.Compile(`\S*[0-9]\S*`)
 
-// connectionError matches the errors of a failing network.
 var connectionError = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
 
 // isOutage reports whether the server is away or overloaded. That passes,

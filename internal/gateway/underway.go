@@ -36,7 +36,6 @@ type streak struct {
 	text   string // of the last piece
 }
 
-// answer is an answer that is being delivered.
 type answer struct {
 	asker string // see [Gateway.asker]
 	begun bool   // a piece has arrived

@@ -139,7 +139,6 @@ func (v *hosted) window() int {
 	return cmp.Or(v.configured, v.found.Load().Window, config.UnknownWindow)
 }
 
-// windowText says how large the window is, and by which source.
 func windowText(configured int, f models.Found) string {
 	switch {
 	case configured > 0:

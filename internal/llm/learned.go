@@ -123,7 +123,6 @@ func (l *notes) setLearned(s models.Server, name string, what []provider.Learned
 	l.save(name)
 }
 
-// thoughtsFirst: see notesFile.ThoughtsFirst.
 func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -62,7 +62,6 @@ type Models struct {
 	others map[string]*metered // by the name in status
 }
 
-// search is a search for a model, during the start.
 type search struct {
 	done   chan struct{}
 	choice models.Choice
@@ -92,7 +91,6 @@ func (m *Models) Close() error {
 	return nil
 }
 
-// chooseOptions returns the options of the search for a model.
 func chooseOptions(c config.Model, getenv func(string) string) models.ChooseOptions {
 	s := modelServer(c, "", "")
 	return models.ChooseOptions{Getenv: getenv, Key: c.APIKey.Reveal(), Name: c.Name, API: s.API, Headers: s.Headers}
@@ -196,7 +194,6 @@ func (m *Models) Summarizer() (agent.Model, error) {
 	}
 }
 
-// maxModels bounds the models that conversations name.
 const maxModels = 256
 
 // openOnce opens each model once, because a model holds connections. Its calls

@@ -97,7 +97,6 @@ func (h *health) record(err error) {
 	h.trouble = httpapi.Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
 }
 
-// lastingCauses are causes that a person must fix.
 var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
 
 // failuresUntilDown is how many calls in a row must fail before the model

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// readTimeout bounds reading from the store for one scrape.
 const readTimeout = 2 * time.Second
 
 // fromStore registers metrics that look reads from the store. If it fails, a scrape

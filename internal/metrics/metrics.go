@@ -233,7 +233,6 @@ func (c counter) add(n float64, labels ...string) []string {
 	return labels
 }
 
-// maxValues bounds the different values of one label.
 const maxValues = 100
 
 // values remembers the values of each label.
