@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 )
 
 const (
@@ -296,4 +297,13 @@ func (h *Hub) key(name string) (channels.Key, error) {
 		return channels.Key{}, errNoRoom
 	}
 	return channels.NewKey(h.opts.Name, name)
+}
+
+// apology matches what the gateway sends when a turn has failed. The id lets an
+// operator find the cause in the log; advice may follow.
+var apology = lazily.Compile(`^Sorry, [^\n]*\(error [0-9a-f]{6}\)\.`)
+
+// detectApology sets Failed if the item is such a message.
+func (it *Item) detectApology() {
+	it.Failed = it.From == FromDragoman && apology.Regexp().MatchString(it.Text)
 }

@@ -16,10 +16,12 @@ import (
 	"bufio"
 	"bytes"
 	"html"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 )
@@ -147,4 +149,75 @@ func resolve(value []byte) string {
 	gmhtml.DefaultWriter.Write(out, value)
 	_ = out.Flush() // into a Buffer
 	return Tidy(html.UnescapeString(b.String()))
+}
+
+// Lead is the text that starts every line inside a quote or a list, on networks
+// that show both in plain text. Its zero value is the outermost level.
+type Lead string
+
+// maxLead bounds the lead in bytes, so that deep lists stay readable. Deeper
+// ones are indented no further.
+const maxLead = 16
+
+// Indent writes m with p if m is a quote or an item of a list: its sign ("> ",
+// "- " or "3. "), then body with a longer lead. For every other kind it writes
+// nothing and returns false.
+func (l *Lead) Indent(m Mark, p Pen, body Body) bool {
+	sign, rest := "- ", Lead("  ")
+	switch {
+	case m.Kind == Quote:
+		sign, rest = "> ", "> "
+	case m.Kind != Item:
+		return false
+	case m.Ordered:
+		sign = strconv.Itoa(m.Number) + ". "
+	}
+	p.Words(sign)
+	outer := *l
+	if len(outer) < maxLead {
+		*l += rest
+	}
+	body(p)
+	*l = outer
+	return true
+}
+
+// Grid is the text of a table and the widths of its columns on a screen.
+type Grid struct {
+	Rows   [][]string
+	Widths []int
+}
+
+// Lay makes a grid of rows; cell returns the text of each cell.
+func Lay(rows [][]Body, cell func(Body) string) Grid {
+	var g Grid
+	for _, bodies := range rows {
+		var cells []string
+		for i, body := range bodies {
+			s := cell(body)
+			cells = append(cells, s)
+			if i == len(g.Widths) {
+				g.Widths = append(g.Widths, 0)
+			}
+			g.Widths[i] = max(g.Widths[i], uniseg.StringWidth(s))
+		}
+		g.Rows = append(g.Rows, cells)
+	}
+	return g
+}
+
+// Line returns row i with aligned columns, separated by between. A cell that is wider than
+// its column is not cut.
+func (g Grid) Line(i int, between string) string {
+	var b strings.Builder
+	for j, cell := range g.Rows[i] {
+		if j > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(cell)
+		if j < len(g.Rows[i])-1 {
+			b.WriteString(strings.Repeat(" ", max(0, g.Widths[j]-uniseg.StringWidth(cell))))
+		}
+	}
+	return b.String()
 }

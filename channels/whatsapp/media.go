@@ -16,13 +16,16 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/socket"
 	"go.mau.fi/whatsmeow/util/hkdfutil"
+	"google.golang.org/protobuf/proto"
 )
 
 // reference is what is needed to download and decrypt a file. Its JSON is the Ref of an
@@ -211,4 +214,42 @@ func (u *decrypter) finish() error {
 // message. It never will.
 func (u *decrypter) damaged(why string) error {
 	return &channels.Gone{Why: "the file is damaged", Err: errors.New("whatsapp: fetch a file: " + why)}
+}
+
+const uploadTimeout = 30 * time.Second
+
+var _ channels.Filer = (*Channel)(nil)
+
+// SendsFiles implements [channels.Filer].
+func (c *Channel) SendsFiles() {}
+
+// upload encrypts f, stores it on WhatsApp's servers and returns the message that refers
+// to it. It returns nil if f is nil. Each attempt uploads it again.
+func (k *connection) upload(ctx context.Context, f *channels.File) (*waE2E.DocumentMessage, error) {
+	if f == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	up, err := k.client.Upload(ctx, []byte(f.Content), whatsmeow.MediaDocument)
+	if err != nil {
+		return nil, err
+	}
+	return &waE2E.DocumentMessage{
+		FileName: &f.Name, Title: &f.Name, Mimetype: proto.String("text/markdown"),
+		URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
+		FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
+	}, nil
+}
+
+// withDocument returns d with the text of m as its caption, or m if d is nil.
+func withDocument(m *waE2E.Message, d *waE2E.DocumentMessage) *waE2E.Message {
+	if d == nil {
+		return m
+	}
+	d.Caption = proto.String(m.GetConversation())
+	if e := m.GetExtendedTextMessage(); e != nil {
+		d.Caption, d.ContextInfo = e.Text, e.ContextInfo
+	}
+	return &waE2E.Message{DocumentMessage: d}
 }
