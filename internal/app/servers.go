@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"dragoman/internal/event"
 	"dragoman/internal/gateway"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/linking"
 	"dragoman/internal/media"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -188,4 +191,23 @@ func (d *Daemon) asker(owner bool) httpapi.Asker {
 		}
 		return answer, err
 	}
+}
+
+type accounts struct {
+	*Daemon
+	*linking.Links
+}
+
+var _ console.Accounts = accounts{}
+
+// Channels lists the channels by name.
+func (a accounts) Channels() []console.Channel {
+	states, holders := a.gateway.Channels(), a.Daemon.holders()
+	list := make([]console.Channel, 0, len(states))
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		list = append(list, console.Channel{
+			Name: name, Type: a.Daemon.cfg.Channels[name].Type, Linkable: a.Daemon.channels.linked[name] != nil, Status: states[name], Node: holders[name],
+		})
+	}
+	return list
 }
