@@ -80,7 +80,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the names in a directory durable, or the content of a file.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

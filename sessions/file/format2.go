@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -236,6 +237,14 @@ func (b *backend) keepBackup(to string) error {
 	}
 	if err == nil {
 		err = os.CopyFS(unfinished, os.DirFS(b.dir))
+	}
+	if err == nil {
+		err = filepath.WalkDir(unfinished, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && (d.IsDir() || d.Type().IsRegular()) {
+				err = syncDir(path)
+			}
+			return err
+		})
 	}
 	if err == nil {
 		err = os.Rename(unfinished, to)
