@@ -131,9 +131,9 @@ func (w *Writer) Records(dump func(emit func(sessions.Record) error) error) erro
 }
 
 // Tree writes the file or folder at dir, with everything below it, under name. If dir
-// does not exist it writes nothing. It leaves out paths, relative to dir, for which skip
-// returns true, and anything that is not a file, folder or link.
-func (w *Writer) Tree(ctx context.Context, name, dir string, skip func(rel string) bool) error {
+// does not exist it writes nothing. It leaves out the folder skip in dir, and anything
+// that is not a file, folder or link.
+func (w *Writer) Tree(ctx context.Context, name, dir, skip string) error {
 	return filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, at) // it is below
 		switch {
@@ -141,10 +141,8 @@ func (w *Writer) Tree(ctx context.Context, name, dir string, skip func(rel strin
 			err = fmt.Errorf("backup: read: %w", err)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case skip != nil && skip(rel) && d.IsDir():
+		case rel == skip && d.IsDir():
 			return fs.SkipDir
-		case skip != nil && skip(rel):
-			return nil
 		default:
 			err = w.entry(path.Join(name, filepath.ToSlash(rel)), at, d)
 		}

@@ -53,10 +53,10 @@ func write(t *testing.T, text string) []byte {
 		return nil
 	})
 	if err == nil {
-		err = w.Tree(t.Context(), "state/media", dir, func(rel string) bool { return rel == "tmp" })
+		err = w.Tree(t.Context(), "state/media", dir, "tmp")
 	}
 	if err == nil {
-		err = w.Tree(t.Context(), "workspace", filepath.Join(dir, "not there"), nil)
+		err = w.Tree(t.Context(), "workspace", filepath.Join(dir, "not there"), "")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -151,9 +151,7 @@ func (r *reader) put(root *os.Root, name string, h *tar.Header) error {
 	var err error
 	switch h.Typeflag {
 	case tar.TypeDir:
-		if err = root.Mkdir(name, mode|0o700); errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
+		err = root.MkdirAll(name, mode|0o700)
 	case tar.TypeSymlink:
 		err = root.Symlink(h.Linkname, name)
 	case tar.TypeReg:

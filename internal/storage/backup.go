@@ -40,7 +40,7 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
 	for _, name := range []string{AuditName, llm.NotesName, ErasingName} {
 		if err == nil {
-			err = b.Tree(ctx, stateFolder+"/"+name, state.File(name), nil)
+			err = b.Tree(ctx, stateFolder+"/"+name, state.File(name), "")
 		}
 	}
 	if err == nil {
@@ -50,7 +50,7 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 		err = backupDevices(ctx, b, cfg, state)
 	}
 	if err == nil {
-		err = b.Tree(ctx, workspaceFolder, config.RealPath(cfg.Workspace), nil)
+		err = b.Tree(ctx, workspaceFolder, config.RealPath(cfg.Workspace), "")
 	}
 	var end backup.End
 	if err == nil {
@@ -67,8 +67,7 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 func backupMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *Dir) error {
 	const to = stateFolder + "/" + mediaName
 	if cfg.Media.Type == config.MediaLocal { // do not open it: a daemon may be writing
-		unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
-		return b.Tree(ctx, to, state.File(mediaName), unfinished)
+		return b.Tree(ctx, to, state.File(mediaName), "tmp") // unfinished files: see internal/media
 	}
 	files, err := OpenMedia(ctx, cfg, state, nil)
 	if err != nil {
@@ -102,7 +101,7 @@ func backupDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, st
 		}
 	}
 	for _, file := range dir.Named("*" + deviceSuffix) {
-		if err := b.Tree(ctx, stateFolder+"/"+filepath.Base(file), file, nil); err != nil {
+		if err := b.Tree(ctx, stateFolder+"/"+filepath.Base(file), file, ""); err != nil {
 			return err
 		}
 	}
