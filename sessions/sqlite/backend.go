@@ -236,7 +236,10 @@ func (b *backend) Scrub(ctx context.Context, _ []channels.Key) error {
 
 // vacuum runs on the writer's goroutine, outside a transaction.
 func (b *backend) vacuum() error {
-	for _, query := range []string{`INSERT INTO words (words) VALUES ('optimize')`, `VACUUM`} {
+	for _, query := range []string{
+		`DELETE FROM words WHERE rowid NOT IN (SELECT id FROM messages)`, // earlier versions could leave some
+		`INSERT INTO words (words) VALUES ('optimize')`, `VACUUM`,
+	} {
 		if err := b.writer.exec(query); err != nil {
 			return err
 		}

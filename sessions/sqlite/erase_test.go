@@ -197,6 +197,36 @@ func TestDeleteOverwritesTheQueues(t *testing.T) {
 	}
 }
 
+// TestEraseRemovesOldWords: an earlier version could leave words of a deleted message in the
+// search index.
+func TestEraseRemovesOldWords(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dragoman.db")
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	must(t, err)
+	e := entry("x:1", "1", "hi")
+	e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "stays"}}
+	_, err = s.Accept(t.Context(), e)
+	must(t, err)
+	must(t, s.Close())
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.Exec(`INSERT INTO words (rowid, said) VALUES (77, 'zq7rcanaryword01')`)
+	must(t, errors.Join(err, db.Close()))
+	if found := traces(t, dir, "zq7rcanaryword01"); len(found) == 0 {
+		t.Fatal("the word was not planted")
+	}
+	s = openFile(t, path, sqlite.Options{})
+	_, err = s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{channels.MustKey("x:2")}})
+	must(t, err)
+	if found := traces(t, dir, "zq7rcanaryword01"); len(found) > 0 {
+		t.Error(found)
+	}
+	if found, err := s.SearchAll(t.Context(), sessions.Search{Query: "stays", Limit: 9}); err != nil || len(found) != 1 {
+		t.Errorf("SearchAll = %+v, %v", found, err)
+	}
+}
+
 // holdState has a reader that sees the present state of the file until release.
 func holdState(t *testing.T, path string) (release func()) {
 	t.Helper()
