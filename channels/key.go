@@ -119,7 +119,7 @@ const maxFileName = 200
 // "~" and a hash of the key, so the file must also contain the key.
 //
 // Attachment folders have these names. The documents of the file store are named
-// differently (sessions/file, names.go): people read those names, so they keep
+// differently (sessions/file, files.go): people read those names, so they keep
 // more characters and are shorter. Both kinds are on disks, so merging them would
 // mean renaming files.
 func (k Key) FileName() string {
