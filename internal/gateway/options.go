@@ -70,7 +70,8 @@ type Options struct {
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
 	Media Media // nil: the model only sees the names of files
 	Reset Reset // default: never
-	// RetentionDays is when a conversation without an update is deleted. 0: never.
+	// RetentionDays is how many days after its last update a conversation is deleted.
+	// 0: never.
 	RetentionDays int
 	// Events receives each event, and must not block. Nil: events are dropped.
 	Events func(event.Event)

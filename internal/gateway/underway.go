@@ -142,8 +142,8 @@ func (u *underway) partlySent(k channels.Key, asker string) bool {
 	return len(u.begun(k, asker)) > 0
 }
 
-// cancelRest cancels what partlySent means, up to the piece before seq. It reports
-// whether there is any.
+// cancelRest cancels the rest of the answers in k to asker ("": to anybody) that are
+// partly sent, up to the piece before seq. It reports whether there are any.
 func (u *underway) cancelRest(k channels.Key, asker string, seq int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

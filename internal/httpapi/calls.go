@@ -16,7 +16,7 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// Verb is what an operator can ask: Q is what for, A the answer.
+// Verb is one kind of request that a command makes. Q is its arguments, A the answer.
 type Verb[Q, A any] struct {
 	method, path string
 	within       time.Duration // of one call
@@ -25,7 +25,7 @@ type Verb[Q, A any] struct {
 // Order is a verb without an answer.
 type Order[Q any] Verb[Q, None]
 
-// None is nothing to ask for, or no answer.
+// None stands for no arguments, or no answer.
 type None struct{}
 
 const (
