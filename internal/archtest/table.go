@@ -99,10 +99,12 @@ var Table = []Rule{
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules.
 	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event"}, Tests: []string{"agent/tools"}},
-	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
-	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
+	// Who asks, and what they may do.
+	{Package: "internal/people", Imports: domain},
+	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
+	{Package: "internal/httpapi", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
-	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/live", "channels/whatsapp"}},
+	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/event", "internal/metrics"), Tests: []string{"channels/live", "channels/whatsapp"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.
@@ -120,7 +122,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

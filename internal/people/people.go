@@ -1,0 +1,68 @@
+// Package people decides who asks and what they may do.
+//
+// Every request to Dragoman comes from a [Principal]: a person with a [Scope].
+// The front door (internal/web) finds it, once for each request, and puts it
+// into the context with [With]; whoever decides something reads it with
+// [From]. Nothing else carries it: no header, no argument, no global. A
+// context without a principal may do nothing.
+//
+// A scope includes the ones before it: chat < read < operate < admin. A scope
+// says which verbs somebody may use. It never says whose talks they may read:
+// read and admin do not open the private talks of other people.
+//
+// # Failures
+//
+//	what is wrong                     what happens
+//	no principal in the context       May is false: refused
+//	an unknown word for a scope       ParseScope refuses it; Includes is false for it
+//	a mistyped token                  ErrMistyped, without looking into the store
+//	a token that nobody has           ErrUnknownToken
+//	a token past its date             ErrExpired
+//	a token that was revoked          ErrRevoked while its record is kept, then ErrUnknownToken
+//	a one-time link, used or past     ErrUsedLink
+//	the store cannot be asked         the error of the store: refused, and the caller says "try again"
+//
+// The package starts no goroutine. All of it may be used concurrently.
+package people
+
+import "context"
+
+// OperatorID is the [Principal.ID] of whoever runs Dragoman: the one at the
+// socket, at a port without tokens, and behind the token of the configuration.
+const OperatorID = "operator"
+
+// Principal is who asks. The zero value is nobody and may do nothing.
+type Principal struct {
+	// ID is the person: [OperatorID], or an identity that a network vouches
+	// for, as in "telegram:42".
+	ID string
+	// Name is for people to read: the person's, else the token's.
+	Name string
+	// Scope is what they may do. "" is nothing.
+	Scope Scope
+	// Token is the name of the token that was shown. It is "" for the socket
+	// and for a port without tokens. It is never the token itself.
+	Token string
+}
+
+// May reports whether p may use a verb that needs s.
+func (p Principal) May(s Scope) bool { return p.ID != "" && p.Scope.Includes(s) }
+
+// IsOperator reports whether p is whoever runs Dragoman. It says nothing about
+// what they may do: the token of the configuration is the operator's and has
+// not all scopes.
+func (p Principal) IsOperator() bool { return p.ID == OperatorID }
+
+// principalKey is the key of the principal in a context.
+type principalKey struct{}
+
+// With returns a context that carries p.
+func With(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// From returns the principal of a context, false if there is none.
+func From(ctx context.Context) (Principal, bool) {
+	p, found := ctx.Value(principalKey{}).(Principal)
+	return p, found
+}
