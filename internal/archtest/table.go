@@ -22,8 +22,8 @@ type Rule struct {
 // domain are the four roots that the plumbing may know.
 var domain = []string{"channels", "sessions", "agent", "heartbeat"}
 
-// everywhere may be imported by any package: it knows nothing of the house.
-var everywhere = []string{"internal/lazily"}
+// everywhere may be imported by any package: they know nothing of the house.
+var everywhere = []string{"internal/lazily", "internal/respond"}
 
 // everywhereInTests may be imported by the tests of any package: the suites
 // that implementations have to pass, the servers and scripted models they run
@@ -88,6 +88,8 @@ var Table = []Rule{
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},
+	// The form of answers and refusals, which channels/live and its client speak too.
+	{Package: "internal/respond"},
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/event", Imports: domain},
