@@ -93,6 +93,7 @@ var Table = []Rule{
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/event", Imports: domain},
+	{Package: "internal/stream", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/alerts"},
 	{Package: "internal/linking", Imports: []string{"channels"}},

@@ -1,0 +1,36 @@
+// Package stream tells whoever listens what happens: a message was accepted, a turn began,
+// text came, an answer was sent. The page, the API's events, the hooks, the alerts and
+// dragoman ask listen; the gateway and the daemon publish.
+//
+// The promise. What is durable is never skipped: each event about a row of the store
+// (see [Name.Durable]) has a cursor. A listener that comes back with the cursor of the last
+// event that it has handled gets every later one, also after a restart or a crash, and
+// at another node. It may get some of them twice: an event about a row has its Key, Seq
+// and ID, and its newest state, so a listener drops what it knows. What is not durable
+// (text, thoughts, tool calls) has no cursor, comes at most once, and may be lost. An
+// event is published after its row is durable, never before. Publishing never blocks
+// and never fails, whatever listeners do.
+//
+// Order. The events of one conversation arrive in the order in which they were
+// published. Between conversations there is no order.
+//
+// Failures:
+//
+//	a listener reads too slowly        It is cut off at maxQueued events or maxQueuedBytes. Next
+//	                                   returns ErrSlow. The listener comes back with its cursor.
+//	it comes back to the same process, It gets exactly what it missed, from memory.
+//	at most maxKept events later
+//	it comes back to another process,  It gets the rows that were stored since the time in its
+//	or after more events               cursor, less slack, and the state of each delivery that
+//	                                   had no final state for it.
+//	it missed more than MaxMissed      It gets one event, Reset: it must read the conversations
+//	                                   again. Nothing older follows.
+//	a cursor cannot be read            ErrCursor. The listener forgets its cursor.
+//	the store fails during a look-up   Listen returns the store's error. The listener tries again.
+//	another node cannot be told        The listeners there learn of the row when they look at the
+//	                                   store, each LookEvery.
+//	the process is killed              Rows are on disk. Events without a row are gone.
+//
+// Goroutines. The package starts none. [Hub.Listen] and [Listener.Next] run in the
+// goroutine of whoever listens.
+package stream

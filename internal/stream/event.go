@@ -1,0 +1,121 @@
+package stream
+
+import (
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Name says what happened. Hooks, the configuration and the API use it, so the meaning
+// of a name never changes.
+type Name string
+
+// The events about rows of the store. Each has a cursor.
+const (
+	// MessageAccepted: a person's message is stored. It has a Seq and an ID.
+	MessageAccepted Name = "message_accepted"
+	// DeliveryChanged: a delivery was stored, or has another State. It has a Seq and an ID.
+	DeliveryChanged Name = "delivery_changed"
+	// JobDone: a due time of a job has its outcome. It has a Job, a Due and an Outcome.
+	JobDone Name = "job_done"
+)
+
+// The events that may be lost.
+const (
+	TurnBegun Name = "turn_begun" // the model is asked; Turn
+	Text      Name = "text"       // more of an answer: Turn, and in Text what was added
+	Thought   Name = "thought"    // more of what the model thinks: Turn, and in Text what was added
+	ToolBegun Name = "tool_begun" // a tool runs: Turn, Tool, Call
+	ToolEnded Name = "tool_ended" // it has ended: Turn, Tool, Call
+
+	SessionCreate    Name = "session_create"    // the first turn of a conversation or of a new generation
+	SessionSave      Name = "session_save"      // a turn was stored
+	SessionDelete    Name = "session_delete"    // deleted, expired, erased or joined into another
+	ContextCompacted Name = "context_compacted" // a summary replaced older messages in the context
+	TurnDone         Name = "turn_done"         // a turn ended, with any outcome
+	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
+	ChannelFailed    Name = "channel_failed"    // a channel has not worked for a while
+	ChannelBack      Name = "channel_back"      // it works again
+	ModelDown        Name = "model_down"        // the model has not answered for a while
+	ModelBack        Name = "model_back"        // it answers again
+	DiskFull         Name = "disk_full"         // the store has not been able to write for a while, or the disk is almost full
+)
+
+// Reset tells a listener that it missed more than it is sent: it must read the
+// conversations again. Only [Listener.Next] makes it.
+const Reset Name = "reset"
+
+// Durable reports whether events of this name are about rows of the store.
+func (n Name) Durable() bool {
+	return n == MessageAccepted || n == DeliveryChanged || n == JobDone
+}
+
+// ForHooks lists the events that hooks can ask for: those with names and counts, and
+// never with text from a conversation.
+func ForHooks() []Name {
+	return []Name{
+		SessionCreate, SessionSave, SessionDelete, ContextCompacted, TurnDone, DeliveryDead,
+		ChannelFailed, ChannelBack, ModelDown, ModelBack, DiskFull,
+	}
+}
+
+// Event is one event. Fields that do not apply are zero.
+type Event struct {
+	Event Name
+	At    time.Time
+	// Key is the conversation; zero if the event is not about one.
+	Key channels.Key
+	// Seq is the number of the row in the queues of Key, and ID is the message's
+	// Inbound.ID or the delivery's Delivery.ID.
+	Seq int64
+	ID  string
+	// State is the present state of a delivery.
+	State sessions.DeliveryState
+	// Turn is the turn's id, and Text what was added to its answer or thoughts.
+	Turn, Text string
+	// Tool is the name of a tool, and Call the id of its call.
+	Tool, Call string
+	// Job and Due name a due time. Outcome is the outcome of that, or of a turn:
+	// answered, failed, postponed, interrupted, cancelled, refused.
+	Job     string
+	Due     time.Time
+	Outcome string
+	// Why is one word. Of session_delete: deleted, expired, erased or joined. Of
+	// disk_full: disk (nothing can be stored) or almost_full.
+	Why string
+	// Channel and Model name what failed or works again.
+	Channel, Model string
+	// Generation is the id of the conversation's generation, if known.
+	Generation string
+	// Attempts counts those of a delivery.
+	Attempts int
+	Turned   *Turned    // of turn_done and session_save
+	Covered  *Compacted // of context_compacted
+}
+
+// Turned says what a turn took.
+type Turned struct {
+	Steps    int // model calls
+	Took     time.Duration
+	Messages int // that were stored
+	Usage    sessions.Usage
+}
+
+// Compacted says what a summary replaced.
+type Compacted struct {
+	CoversSeq int64 // the last message that it covers
+	Covered   int   // how many it covers
+	Messages  int   // how many there were before
+	// OldTokens and NewTokens are how many tokens of a request the conversation used
+	// before, and uses now, both estimated and without the system prompt.
+	OldTokens, NewTokens int
+}
+
+// bytes is roughly the memory that e takes.
+func (e *Event) bytes() int { return 300 + len(e.Text) + len(e.ID) + len(e.Turn) }
+
+// final reports whether the delivery of e changes no more by itself.
+func (e *Event) final() bool {
+	return e.State == sessions.DeliverySent || e.State == sessions.DeliveryDead || e.State == sessions.DeliveryDropped
+}

@@ -1,0 +1,238 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Limits.
+const (
+	// maxKept is how many durable events a Hub remembers for listeners that come back:
+	// a few minutes of a busy daemon, and some 150 KB.
+	maxKept = 512
+	// MaxMissed is how many events a listener that comes back is sent. After more it
+	// is told to read the conversations again, which is cheaper for both.
+	MaxMissed = 256
+)
+
+// Source reads the store for listeners whose missed events this process does not remember.
+type Source interface {
+	// Since lists the events about rows that were stored at t or later and that see
+	// allows, oldest first. It stops after limit of them.
+	Since(ctx context.Context, t time.Time, limit int, see func(*Event) bool) ([]Event, error)
+	// States returns an event for each of these deliveries that still exists.
+	States(ctx context.Context, deliveries []Ref) ([]Event, error)
+}
+
+// Options tune a Hub.
+type Options struct {
+	// Source finds missed events after a restart. Nil: such a listener gets a Reset.
+	Source Source
+	// Tell passes an event of this process to the other nodes, for their [Hub.Receive].
+	// It must not block. Nil: there are none.
+	Tell func(Event)
+	Now  func() time.Time // nil: time.Now
+}
+
+// Hub takes events and gives them to its listeners. It is safe for concurrent use.
+type Hub struct {
+	opts    Options
+	process string // the random name of this Hub in cursors
+
+	mu        sync.Mutex
+	number    int64 // of the last durable event
+	kept      []kept
+	listeners map[*Listener]bool
+}
+
+// kept is a durable event that the Hub remembers, with its number.
+type kept struct {
+	number int64
+	event  Event
+}
+
+// New makes a Hub. It needs no end.
+func New(o Options) *Hub {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tell == nil {
+		o.Tell = func(Event) {}
+	}
+	return &Hub{opts: o, process: rand.Text()[:8], listeners: map[*Listener]bool{}}
+}
+
+// Publish gives e to all listeners here and at other nodes. It never blocks. An event
+// without a time gets the present one. Call it after the row of e is durable.
+func (h *Hub) Publish(e Event) {
+	if e.At.IsZero() {
+		e.At = h.opts.Now()
+	}
+	h.Receive(e)
+	h.opts.Tell(e)
+}
+
+// Receive is Publish for an event of another node.
+func (h *Hub) Receive(e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e.Event.Durable() {
+		h.number++
+		if len(h.kept) >= maxKept {
+			h.kept = append(h.kept[:0], h.kept[maxKept/2:]...)
+		}
+		h.kept = append(h.kept, kept{h.number, e})
+	}
+	for l := range h.listeners {
+		l.put(h.number, e)
+	}
+}
+
+// Filter says which events a listener wants.
+type Filter struct {
+	// Names are the wanted names; empty: all.
+	Names []Name
+	// See reports whether the listener may see an event now. It must be quick, because
+	// Publish waits for it, and it is called for each event anew, because rights
+	// change. Nil: it may see all.
+	See func(*Event) bool
+}
+
+func (f *Filter) wants(e *Event) bool {
+	if len(f.Names) > 0 && !contains(f.Names, e.Event) {
+		return false
+	}
+	return f.See == nil || f.See(e)
+}
+
+func contains(names []Name, n Name) bool {
+	for _, name := range names {
+		if name == n {
+			return true
+		}
+	}
+	return false
+}
+
+// Listen begins to listen. after is the cursor of the last event that the listener has
+// handled; with "" it gets only what comes from now on. The caller closes the listener.
+// Errors: [ErrCursor], and those of the store.
+func (h *Hub) Listen(ctx context.Context, f Filter, after string) (*Listener, error) {
+	l := &Listener{hub: h, filter: f, wake: make(chan struct{}, 1), open: map[Ref]bool{}}
+	if after == "" {
+		h.add(l)
+		return l, nil
+	}
+	c, err := parseCursor(after)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.Open {
+		l.open[r] = true
+	}
+	l.lost = c.Lost
+	if h.resume(l, c) {
+		return l, nil
+	}
+	h.add(l) // what happens while we read the store waits in its queue
+	missed, whole, err := h.missed(ctx, &f, c)
+	if err != nil {
+		l.Close()
+		return nil, fmt.Errorf("stream: look for missed events: %w", err)
+	}
+	l.missed(missed, whole)
+	return l, nil
+}
+
+func (h *Hub) add(l *Listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.last = cursor{Process: h.process, Number: h.number, At: h.opts.Now().UnixMilli()}
+	h.listeners[l] = true
+}
+
+// resume attaches l where c ended, if this process remembers all that came since.
+func (h *Hub) resume(l *Listener, c *cursor) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	remembered := c.Process == h.process && c.Number <= h.number && !c.Lost &&
+		(c.Number == h.number || len(h.kept) > 0 && h.kept[0].number <= c.Number+1)
+	if !remembered {
+		return false
+	}
+	l.last = *c
+	wanted := 0
+	for i := range h.kept {
+		if h.kept[i].number > c.Number && l.filter.wants(&h.kept[i].event) {
+			wanted++
+		}
+	}
+	if wanted > MaxMissed {
+		l.last = cursor{Process: h.process, Number: h.number, At: h.opts.Now().UnixMilli()}
+		l.missed(nil, false)
+	} else {
+		for _, k := range h.kept {
+			if k.number > c.Number {
+				l.put(k.number, k.event)
+			}
+		}
+	}
+	h.listeners[l] = true
+	return true
+}
+
+// missed reads from the store what happened since c. whole is false if that is too much.
+func (h *Hub) missed(ctx context.Context, f *Filter, c *cursor) (events []Event, whole bool, err error) {
+	if h.opts.Source == nil || c.Lost {
+		return nil, false, nil
+	}
+	events, err = h.opts.Source.Since(ctx, c.time().Add(-Slack), MaxMissed+1, f.wants)
+	if err != nil {
+		return nil, false, err
+	}
+	states, err := h.opts.Source.States(ctx, c.Open)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range states {
+		if f.wants(&states[i]) && !containsRow(events, &states[i]) {
+			events = append(events, states[i])
+		}
+	}
+	return events, len(events) <= MaxMissed, nil
+}
+
+func containsRow(events []Event, e *Event) bool {
+	for i := range events {
+		if events[i].Event == e.Event && events[i].Key == e.Key && events[i].Seq == e.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+// Listeners counts those who listen.
+func (h *Hub) Listeners() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.listeners)
+}
+
+// Watched reports whether somebody listens to events about k that are not durable, so
+// that whoever makes them can save the work.
+func (h *Hub) Watched(k channels.Key) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := Event{Event: Text, Key: k}
+	for l := range h.listeners {
+		if l.filter.wants(&e) {
+			return true
+		}
+	}
+	return false
+}
