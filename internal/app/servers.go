@@ -164,8 +164,13 @@ func (d *Daemon) info() httpapi.Info {
 func (d *Daemon) infoRunning(i *httpapi.Info) {
 	turns, oldest := d.gateway.Running()
 	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()
-	i.Model, i.OtherTroubles = d.models.Main.Name(), d.models.OtherTroubles()
-	i.ModelTrouble, _ = d.models.Trouble()
+	i.Model = d.models.Main.Name()
+	if t, _ := d.models.Trouble(); t != nil {
+		i.ModelTrouble = new(httpapi.Trouble(*t))
+	}
+	for _, t := range d.models.OtherTroubles() {
+		i.OtherTroubles = append(i.OtherTroubles, httpapi.OtherTrouble{Model: t.Model, Trouble: httpapi.Trouble(t.Trouble)})
+	}
 	if d.public != nil {
 		i.Listen = d.public.addr()
 	}

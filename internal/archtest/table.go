@@ -118,7 +118,7 @@ var Table = []Rule{
 	{Package: "internal/livetest/**", Imports: []string{"**"}, ForTests: true},
 
 	// The models that a configuration names, with what is known of them.
-	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/gateway", "internal/httpapi", "internal/media", "internal/metrics"}},
+	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/media", "internal/metrics"}},
 
 	// What a configuration keeps, and copies of all of it.
 	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/httpapi", "internal/llm", "internal/media"}},

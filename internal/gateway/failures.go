@@ -30,39 +30,39 @@ const (
 var sentences = map[agent.Cause]sentence{
 	agent.CauseKey: {
 		"the model's server does not accept my key, so I cannot answer now",
-		"The API key is missing, wrong or revoked: set model.api_key (or the variable that it names) to a valid one.",
+		agent.CauseKey.Cure(),
 	},
 	agent.CauseModel: {
 		"the model that I am set to use does not exist on its server, so I cannot answer now",
-		"Set model.name to a model that the server has.",
+		agent.CauseModel.Cure(),
 	},
 	agent.CauseQuota: {
 		"the account that pays for the model has no credit left, so I cannot answer now",
-		"Add credit or raise the limit at the provider, or set another model.api_key.",
+		agent.CauseQuota.Cure(),
 	},
 	agent.CauseURL: {
 		"nothing answers at the address that I have for the model, so I cannot answer now",
-		"Look at model.base_url: most servers want it to end in /v1, and none in /chat/completions.",
+		agent.CauseURL.Cure(),
 	},
 	agent.CauseFilter: {
 		"the model's provider filters this message. Please say it in other words",
-		"It was the provider's content filter, not Dragoman. Some providers let you change it.",
+		agent.CauseFilter.Cure(),
 	},
 	agent.CauseUnreachable: {
 		"I could not reach the model for a while, so I have given up on this message. Please ask again later",
-		"There was no connection to model.base_url: check that the server is running and that its name can be looked up from here.",
+		agent.CauseUnreachable.Cure(),
 	},
 	agent.CauseBusy: {
 		"the model was overloaded for a while, so I have given up on this message. Please ask again later",
-		"There are too many requests, or the server is overloaded: a higher limit at the provider helps, or a fallback model.",
+		agent.CauseBusy.Cure(),
 	},
 	agent.CauseTools: {
 		"the model cannot use tools, so I cannot answer now",
-		"Choose a model that can call tools, or set agent.tools to [].",
+		agent.CauseTools.Cure(),
 	},
 	agent.CauseParameter: {
 		"the model's server does not take one of my settings, so I cannot answer now",
-		"Check the settings under model, above all those that differ from the defaults.",
+		agent.CauseParameter.Cure(),
 	},
 	whyUnknown: {"something went wrong on my side and I could not answer this", "The log has the error under this id."},
 	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Check the settings under model."},
@@ -99,14 +99,6 @@ func causeOf(model *agent.ModelError) agent.Cause {
 		return whyRefused
 	}
 	return whyUnknown
-}
-
-// Cure tells whoever runs Dragoman what to do about a failed call, or is "".
-func Cure(e *agent.ModelError) string {
-	if e.Cause == "" {
-		return ""
-	}
-	return sentences[e.Cause].cure
 }
 
 // maxServerWords bounds how much of a server's message is repeated, in bytes.

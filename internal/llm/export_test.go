@@ -1,14 +1,10 @@
 package llm
 
-import (
-	"time"
-
-	"dragoman/internal/httpapi"
-)
+import "time"
 
 // TroublesAfter returns OtherTroubles a while after calls of model with these
 // results.
-func TroublesAfter(while time.Duration, model string, results ...error) []httpapi.OtherTrouble {
+func TroublesAfter(while time.Duration, model string, results ...error) []OtherTrouble {
 	m := &Models{others: map[string]*metered{model: {health: &health{}}}}
 	for _, err := range results {
 		m.others[model].health.record(err)

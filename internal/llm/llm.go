@@ -28,7 +28,6 @@ import (
 	"dragoman/agent/provider"
 	"dragoman/agent/wire"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 )
@@ -330,19 +329,19 @@ func (m *Models) Warnings() []string {
 
 // Trouble returns the failure of Main's last call, or nil, and whether Main is
 // down, so that people get no answers.
-func (m *Models) Trouble() (t *httpapi.Trouble, down bool) { return m.health.current() }
+func (m *Models) Trouble() (t *Trouble, down bool) { return m.health.current() }
 
 // troubleShown is how long the failure of another model is shown if nothing
 // asks that model again: its conversation may use another one by now.
 const troubleShown = 24 * time.Hour
 
 // OtherTroubles returns the failures of other models, sorted by name.
-func (m *Models) OtherTroubles() (list []httpapi.OtherTrouble) {
+func (m *Models) OtherTroubles() (list []OtherTrouble) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.others)) {
 		if t, _ := m.others[name].health.current(); t != nil && time.Since(t.At) < troubleShown {
-			list = append(list, httpapi.OtherTrouble{Model: name, Trouble: *t})
+			list = append(list, OtherTrouble{Model: name, Trouble: *t})
 		}
 	}
 	return list

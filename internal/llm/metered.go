@@ -12,8 +12,6 @@ import (
 
 	"dragoman/agent"
 	"dragoman/internal/config"
-	"dragoman/internal/gateway"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
 )
@@ -72,11 +70,24 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	m.metrics.Cost(m.label, u.Cost)
 }
 
+// Trouble is why calls of a model fail, until one succeeds.
+type Trouble struct {
+	At     time.Time // of the newest failure
+	Why    string    // a sentence for the operator
+	InARow int       // failures since the last success
+}
+
+// OtherTrouble is trouble with a model other than the configured one.
+type OtherTrouble struct {
+	Model string
+	Trouble
+}
+
 // health remembers how a model's calls have failed since the last success. It
 // is not stored: after a start nothing is known until the first call.
 type health struct {
 	mu      sync.Mutex
-	trouble httpapi.Trouble
+	trouble Trouble
 	lasting bool // another try is useless
 }
 
@@ -90,11 +101,11 @@ func (h *health) record(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
-		h.trouble, h.lasting = httpapi.Trouble{}, false
+		h.trouble, h.lasting = Trouble{}, false
 		return
 	}
 	h.lasting = slices.Contains(lastingCauses, failed.Cause)
-	h.trouble = httpapi.Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
+	h.trouble = Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
 }
 
 var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
@@ -105,7 +116,7 @@ const failuresUntilDown = 3
 
 // current returns the trouble for the status page, or nil, and whether the
 // model is down, so that people get no answers.
-func (h *health) current() (t *httpapi.Trouble, down bool) {
+func (h *health) current() (t *Trouble, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.trouble.InARow == 0 {
@@ -121,7 +132,7 @@ func whyFailed(e *agent.ModelError) string {
 	if e.Status != 0 {
 		why = fmt.Sprintf("HTTP %d: %s", e.Status, why)
 	}
-	if cure := gateway.Cure(e); cure != "" {
+	if cure := e.Cause.Cure(); cure != "" {
 		why = strings.TrimRight(why, ".") + ". " + cure
 	}
 	return why
