@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -46,10 +46,10 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		text = string(all)
 	}
 	id := cmp.Or(k.ID, rand.Text())
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		got, err := httpapi.PutQuestion.Call(ctx, a, httpapi.Question{Key: to, ID: id, Text: text, Wait: k.Wait.String()})
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		got, err := api.PutQuestion.Call(ctx, a, api.Question{Key: to, ID: id, Text: text, Wait: k.Wait.String()})
 		switch {
-		case errors.Is(err, httpapi.ErrNoDaemon):
+		case errors.Is(err, api.ErrNoDaemon):
 			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))
 		case errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("no answer within %s; the question is still waiting. To keep waiting: %s", k.Wait, e.command("ask", text, "--key", k.Key, "--id", id))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -28,8 +28,8 @@ These are kept: what the model and other people said in shared chats, the memory
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		plan, err := httpapi.PlanErase.Call(ctx, a, httpapi.Target{Name: k.Target, OnlyConversation: k.Conversation})
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		plan, err := api.PlanErase.Call(ctx, a, api.Target{Name: k.Target, OnlyConversation: k.Conversation})
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		if err := e.confirm(k.Yes, "Erase this for good? It cannot be undone."); err != nil {
 			return err
 		}
-		got, err := httpapi.Erase.Call(ctx, a, plan.Erasure)
+		got, err := api.Erase.Call(ctx, a, plan.Erasure)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return &usageError{fmt.Sprintf("Dragoman has nothing of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list"))}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -32,7 +32,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 			return err
 		}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		return e.into(k.Out, k.Force, func(w io.Writer) error {
 			out, err := exchange.NewWriter(w, exchange.Format(k.Format), exchange.WriterOptions{Zone: time.Local, List: k.All})
 			if err != nil {
@@ -56,7 +56,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 // exportOne writes the records of key. A store can know a key without a
 // conversation: somebody asked to be paired, or only the name is left. As jsonl
 // the queues of such a key are written; the other formats have only transcripts.
-func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
+func (e *env) exportOne(ctx context.Context, a *api.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
 	found := false
 	var head *sessions.Record // of a key without a conversation
 	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {

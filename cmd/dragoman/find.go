@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -47,7 +47,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return list(e, c, k.JSON, httpapi.Find, q, func(all []httpapi.Listed) {
+	return list(e, c, k.JSON, api.Find, q, func(all []api.Listed) {
 		if len(all) == 0 {
 			e.say("%s", e.nothingListed(q))
 			return
@@ -76,7 +76,7 @@ func (e *env) nothingListed(q sessions.Query) string {
 	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
 }
 
-func withTags(s httpapi.Listed) string {
+func withTags(s api.Listed) string {
 	name := s.Name()
 	for _, tag := range s.Tags {
 		name += " #" + tag
@@ -90,8 +90,8 @@ type sessionsGenerationsCmd struct {
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
-	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		all, err := httpapi.ListGenerations.Call(ctx, a, key)
+	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
+		all, err := api.ListGenerations.Call(ctx, a, key)
 		switch {
 		case err != nil:
 			return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -56,7 +56,7 @@ func TestStarting(t *testing.T) {
 func TestHintsOfChannels(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, program: "bin/dragoman", config: "a.yaml"}
-	e.status(httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{
+	e.status(api.Status{Info: api.Info{Channels: map[string]channels.Status{
 		"phone": {State: channels.StateFailed, Detail: "needs pairing: the phone ended it; run: dragoman login phone"},
 		"other": {State: channels.StateFailed, Detail: "needs pairing: dragoman login phone is a joke"},
 	}}})
@@ -71,11 +71,11 @@ func TestHintsOfChannels(t *testing.T) {
 // What to do after the end of the daemon is a command of the one who asked.
 func TestHintsAfterTheEnd(t *testing.T) {
 	socket, _ := testkit.Ending(t)
-	c := httpapi.Dial(socket)
+	c := api.Dial(socket)
 	defer c.Close()
 	var out bytes.Buffer
 	e := &env{err: &out, program: "bin/dragoman", config: "a.yaml"}
-	code := e.report(plainErrorf(httpapi.RunJob.Call(t.Context(), c, "x"), "x"))
+	code := e.report(plainErrorf(api.RunJob.Call(t.Context(), c, "x"), "x"))
 	if want := "check `bin/dragoman -c a.yaml jobs list` before"; code != exitFailed || !strings.Contains(out.String(), want) {
 		t.Errorf("it ends with %d and %q, want %q in it", code, out.String(), want)
 	}

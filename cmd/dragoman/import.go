@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -29,7 +29,7 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 			return err
 		}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) { return taken(ctx, a, key) })
 		if errors.Is(err, exchange.ErrNoKey) && k.Key == "" {
 			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", notImported(k.Path, err))
@@ -67,8 +67,8 @@ func notImported(path string, err error) error {
 
 // taken reports whether the store has a conversation under key, or the queues of a
 // deleted one. An import merges with neither.
-func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (found bool, err error) {
-	_, err = httpapi.ReadConversation.Call(ctx, a, key)
+func taken(ctx context.Context, a *api.Client, key channels.Key) (found bool, err error) {
+	_, err = api.ReadConversation.Call(ctx, a, key)
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err == nil, err
 	}
@@ -79,7 +79,7 @@ func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (found bool
 	return found, err
 }
 
-func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Restored, error) {
+func restore(ctx context.Context, a *api.Client, plan *exchange.Plan) (sessions.Restored, error) {
 	taken, err := plan.Import(ctx, a.Restore)
 	switch {
 	case err != nil && taken == (sessions.Restored{}):

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -20,7 +20,7 @@ type jobsListCmd struct {
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, httpapi.ListJobs, httpapi.None{}, func(jobs []httpapi.Job) {
+	return list(e, c, k.JSON, api.ListJobs, api.None{}, func(jobs []api.Job) {
 		if len(jobs) == 0 {
 			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
 			return
@@ -47,7 +47,7 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return list(e, c, k.JSON, httpapi.ListOccurrences, httpapi.JobLimited{Job: k.Name, Limit: k.Limit}, func(all []sessions.Occurrence) {
+	return list(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all []sessions.Occurrence) {
 		if len(all) == 0 {
 			e.say("Nothing was due yet.")
 			return
@@ -72,12 +72,12 @@ type jobsRunCmd struct {
 }
 
 func (k *jobsRunCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := httpapi.RunJob.Call(ctx, a, k.Name)
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		err := api.RunJob.Call(ctx, a, k.Name)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("there is no job %s; %s shows all", oneLine(k.Name), e.command("jobs list"))
 		}
-		if errors.Is(err, httpapi.ErrNoDaemon) {
+		if errors.Is(err, api.ErrNoDaemon) {
 			return fmt.Errorf("%w: start it with %s", err, e.startHint(c))
 		}
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/linking"
 
 	"rsc.io/qr"
@@ -27,7 +27,7 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 			return &usageError{"--code: " + err.Error()}
 		}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		account, err := a.Link(ctx, k.Channel, phone, (&shown{e: e, channel: k.Channel}).show)
 		switch {
 		case ctx.Err() != nil:
@@ -163,8 +163,8 @@ type logoutCmd struct {
 
 // Run unlinks the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		got, err := httpapi.Unlink.Call(ctx, a, k.Channel)
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		got, err := api.Unlink.Call(ctx, a, k.Channel)
 		switch {
 		case ctx.Err() != nil:
 			return context.Canceled

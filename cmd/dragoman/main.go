@@ -19,9 +19,9 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/llm"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -172,7 +172,7 @@ func (e *env) report(err error) int {
 		return exitFailed
 	}
 	text := plainly(err)
-	if _, ok := errors.AsType[*httpapi.EndedError](err); ok {
+	if _, ok := errors.AsType[*api.EndedError](err); ok {
 		text = e.ownCommands(text)
 	}
 	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", text)
@@ -184,10 +184,10 @@ func plainly(err error) string {
 	if err == nil {
 		return ""
 	}
-	return sessions.Printable(httpapi.Plain(err))
+	return sessions.Printable(api.Plain(err))
 }
 
-// plainError is an error whose text is printed unchanged. [httpapi.Plain] would
+// plainError is an error whose text is printed unchanged. [api.Plain] would
 // take a file name at its beginning for the name of a package and cut it off.
 type plainError struct {
 	text  string
@@ -196,7 +196,7 @@ type plainError struct {
 
 func (e *plainError) Error() string { return e.text }
 
-// Plain is for [httpapi.Plain].
+// Plain is for [api.Plain].
 func (e *plainError) Plain() string { return e.text }
 
 // Unwrap returns the cause, or nil.
@@ -250,7 +250,7 @@ type daemon struct {
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
 	migrate     func(ctx context.Context, cfg *config.Config, from, to storage.Location, who storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error)
 	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (llm.Report, error)
-	admin       func(context.Context, *config.Config, storage.Caller) (c *httpapi.Client, release func(), err error)
+	admin       func(context.Context, *config.Config, storage.Caller) (c *api.Client, release func(), err error)
 }
 
 var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}

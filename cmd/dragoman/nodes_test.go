@@ -6,20 +6,20 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
 // What is said of nodes: what each holds and since when, and which role nobody has.
 func TestNodes(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	list := []httpapi.Node{
+	list := []api.Node{
 		{ID: "a", Host: "one:/state", Self: true, Roles: []string{"channels", "jobs"}, Since: now.Add(-time.Hour), Holds: []sessions.Lease{{Name: "channel:telegram", Since: now.Add(-3 * time.Minute)}}},
 		{ID: "b", Host: "two:/state", Roles: []string{sessions.Leaving}, Since: now.Add(-time.Hour)},
 	}
 	e := &env{now: func() time.Time { return now }}
 	said := func() (lines []string) {
-		e.nodesLine(httpapi.Status{Nodes: list}, func(what, value string) { lines = append(lines, fmt.Sprint(what, ": ", value)) })
+		e.nodesLine(api.Status{Nodes: list}, func(what, value string) { lines = append(lines, fmt.Sprint(what, ": ", value)) })
 		return lines
 	}
 	got := said()

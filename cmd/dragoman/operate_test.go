@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -41,8 +41,8 @@ func TestQueue(t *testing.T) {
 
 type oneJob struct{ ran int }
 
-func (j *oneJob) Jobs(context.Context) ([]httpapi.Job, error) {
-	return []httpapi.Job{{
+func (j *oneJob) Jobs(context.Context) ([]api.Job, error) {
+	return []api.Job{{
 		Name: "morning", Schedule: "0 8 * * *", Target: "telegram:1", Next: clock.Add(2 * time.Hour),
 		Last: &sessions.Occurrence{Job: "morning", Due: clock, Outcome: "skipped", Why: "outside of active hours"},
 	}}, nil
@@ -95,8 +95,8 @@ func TestStatus(t *testing.T) {
 	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
 		t.Fatal(err)
 	}
-	w.daemon.trouble = &httpapi.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
-	w.daemon.troubles = []httpapi.OtherTrouble{{Model: "small", Trouble: httpapi.Trouble{At: w.daemon.trouble.At, Why: "busy", InARow: 1}}}
+	w.daemon.trouble = &api.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
+	w.daemon.troubles = []api.OtherTrouble{{Model: "small", Trouble: api.Trouble{At: w.daemon.trouble.At, Why: "busy", InARow: 1}}}
 	w.wantCode(exitDown, []string{
 		"1 message waits for an answer, the oldest from 5 min ago",
 		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n" +
@@ -109,19 +109,19 @@ func TestStatus(t *testing.T) {
 // an unused channel is not that.
 func TestStatusCodes(t *testing.T) {
 	for name, c := range map[string]struct {
-		status httpapi.Status
+		status api.Status
 		want   bool
 	}{
-		"well":        {httpapi.Status{}, false},
-		"a store":     {httpapi.Status{Problem: "The disk is full."}, true},
-		"the disk":    {httpapi.Status{Info: httpapi.Info{DiskFull: true}}, true},
-		"the model":   {httpapi.Status{Info: httpapi.Info{ModelTrouble: &httpapi.Trouble{InARow: 1}}}, true},
-		"given up":    {httpapi.Status{Stats: &sessions.Stats{Dead: 1}}, true},
-		"a channel":   {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},
-		"never used":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
-		"on its way":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateConnecting}}}}, false},
-		"some waits":  {httpapi.Status{Stats: &sessions.Stats{Waiting: 3}}, false},
-		"interrupted": {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateDown}}}}, true},
+		"well":        {api.Status{}, false},
+		"a store":     {api.Status{Problem: "The disk is full."}, true},
+		"the disk":    {api.Status{Info: api.Info{DiskFull: true}}, true},
+		"the model":   {api.Status{Info: api.Info{ModelTrouble: &api.Trouble{InARow: 1}}}, true},
+		"given up":    {api.Status{Stats: &sessions.Stats{Dead: 1}}, true},
+		"a channel":   {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},
+		"never used":  {api.Status{Info: api.Info{Channels: map[string]channels.Status{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
+		"on its way":  {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateConnecting}}}}, false},
+		"some waits":  {api.Status{Stats: &sessions.Stats{Waiting: 3}}, false},
+		"interrupted": {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateDown}}}}, true},
 	} {
 		if got := degraded(c.status); got != c.want {
 			t.Errorf("%s: degraded = %v, want %v", name, got, c.want)

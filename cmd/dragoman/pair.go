@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -20,7 +20,7 @@ type pairListCmd struct {
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, httpapi.ListPairings, httpapi.None{}, func(all []sessions.Pairing) {
+	return list(e, c, k.JSON, api.ListPairings, api.None{}, func(all []sessions.Pairing) {
 		if len(all) == 0 {
 			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
 			return
@@ -42,8 +42,8 @@ type pairApproveCmd struct {
 }
 
 func (k *pairApproveCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		p, err := httpapi.ApprovePairing.Call(ctx, a, k.Code)
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		p, err := api.ApprovePairing.Call(ctx, a, k.Code)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
 		}
@@ -65,8 +65,8 @@ type pairRemoveCmd struct {
 }
 
 func (k *pairRemoveCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := httpapi.Unpair.Call(ctx, a, httpapi.Paired{Channel: k.Channel, Person: k.Person})
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		err := api.Unpair.Call(ctx, a, api.Paired{Channel: k.Channel, Person: k.Person})
 		if errors.Is(err, sessions.ErrNotFound) {
 			return plainErrorf(nil, "%s is not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -26,7 +26,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return list(e, c, k.JSON, httpapi.ListQueue, httpapi.Limited{Limit: k.Limit}, func(items []sessions.QueueItem) {
+	return list(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items []sessions.QueueItem) {
 		if len(items) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return
@@ -48,7 +48,7 @@ type queueShowCmd struct {
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {
-	return e.queueError(k.ID, list(e, c, k.JSON, httpapi.ShowQueue, k.ID, func(i sessions.QueueItem) {
+	return e.queueError(k.ID, list(e, c, k.JSON, api.ShowQueue, k.ID, func(i sessions.QueueItem) {
 		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
 			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
 		if i.Error != "" {
@@ -63,8 +63,8 @@ type queueRetryCmd struct {
 }
 
 func (k *queueRetryCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		return e.forEach(k.ID, "will be tried again now", func(id string) error { return httpapi.RetryQueue.Call(ctx, a, id) })
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		return e.forEach(k.ID, "will be tried again now", func(id string) error { return api.RetryQueue.Call(ctx, a, id) })
 	})
 }
 
@@ -77,8 +77,8 @@ func (k *queueDropCmd) Run(e *env, c *cli) error {
 	if err := e.confirm(k.Yes, fmt.Sprintf("Give up %s?", oneLine(strings.Join(k.ID, ", ")))); err != nil {
 		return err
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		return e.forEach(k.ID, "was given up", func(id string) error { return httpapi.DropQueue.Call(ctx, a, id) })
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		return e.forEach(k.ID, "was given up", func(id string) error { return api.DropQueue.Call(ctx, a, id) })
 	})
 }
 

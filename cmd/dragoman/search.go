@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -54,7 +54,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return list(e, c, k.JSON, httpapi.SearchAll, search, func(found []httpapi.Hit) {
+	return list(e, c, k.JSON, api.SearchAll, search, func(found []api.Hit) {
 		if len(found) == 0 {
 			e.say("%s", nothingFound(search))
 			return
@@ -154,7 +154,7 @@ func timeFlag(name, value string, last bool) (time.Time, error) {
 }
 
 // borderFlag reads the number of a message or a time, and returns it in the form
-// of httpapi.Bounds.
+// of api.Bounds.
 func borderFlag(name, value string) (string, error) {
 	if n, err := strconv.ParseInt(value, 10, 64); value == "" || err == nil && n >= 0 {
 		return value, nil

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 )
 
 type runCmd struct{}
@@ -86,7 +86,7 @@ func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func(
 
 // withAdmin runs a verb with a client of the daemon or, if none runs, of the store
 // itself.
-func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client) error) error {
+func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *api.Client) error) error {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
@@ -102,8 +102,8 @@ func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client
 }
 
 // list prints the answer to a verb, as JSON or as text.
-func list[Q, T any](e *env, c *cli, asJSON bool, verb httpapi.Verb[Q, T], args Q, text func(T)) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+func list[Q, T any](e *env, c *cli, asJSON bool, verb api.Verb[Q, T], args Q, text func(T)) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		got, err := verb.Call(ctx, a, args)
 		switch {
 		case err != nil:

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -49,12 +49,12 @@ func (e *env) parseKey(s string) (channels.Key, error) {
 
 // withKey runs a verb on the conversation whose key is text. If the verb returns
 // sessions.ErrNotFound, the error names the key.
-func (e *env) withKey(c *cli, text string, verb func(context.Context, *httpapi.Client, channels.Key) error) error {
+func (e *env) withKey(c *cli, text string, verb func(context.Context, *api.Client, channels.Key) error) error {
 	key, err := e.parseKey(text)
 	if err != nil {
 		return err
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		err := verb(ctx, a, key)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return e.noConversation(key)
@@ -70,8 +70,8 @@ type sessionsRenameCmd struct {
 
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 	title := strings.Join(k.Title, " ")
-	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		if err := httpapi.Rename.Call(ctx, a, httpapi.Title{Key: key, Title: title}); err != nil {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
+		if err := api.Rename.Call(ctx, a, api.Title{Key: key, Title: title}); err != nil {
 			return err
 		}
 		if strings.TrimSpace(title) == "" {
@@ -89,11 +89,11 @@ type sessionsDeleteCmd struct {
 }
 
 func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
-	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
 		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all messages of %s for good?", key)); err != nil {
 			return err
 		}
-		if err := httpapi.Delete.Call(ctx, a, key); err != nil {
+		if err := api.Delete.Call(ctx, a, key); err != nil {
 			return err
 		}
 		e.say("%s was deleted.", key)
@@ -128,8 +128,8 @@ type sessionsFactsCmd struct {
 
 func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 	if k.Forget != 0 {
-		return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-			err := httpapi.Forget.Call(ctx, a, httpapi.Fact{Target: k.Target, ID: k.Forget})
+		return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+			err := api.Forget.Call(ctx, a, api.Fact{Target: k.Target, ID: k.Forget})
 			if errors.Is(err, sessions.ErrNotFound) {
 				return &usageError{fmt.Sprintf("there is no fact number %d about %s; %s lists all of them", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
 			}
@@ -139,7 +139,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return err
 		})
 	}
-	return list(e, c, k.JSON, httpapi.ListFacts, k.Target, func(facts []httpapi.Remembered) {
+	return list(e, c, k.JSON, api.ListFacts, k.Target, func(facts []api.Remembered) {
 		if len(facts) == 0 {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
 
@@ -22,7 +22,7 @@ type sessionsSetCmd struct {
 }
 
 func (k *sessionsSetCmd) Run(e *env, c *cli) error {
-	change := httpapi.Change{New: k.New}
+	change := api.Change{New: k.New}
 	for _, s := range k.Settings {
 		name, value, found := strings.Cut(s, "=")
 		if !found || value == "" {
@@ -41,7 +41,7 @@ type sessionsUnsetCmd struct {
 }
 
 func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
-	var change httpapi.Change
+	var change api.Change
 	for _, name := range k.Settings {
 		if !change.Put(name, "") {
 			return &usageError{fmt.Sprintf("there is no setting %q: write model, reasoning, system or meta.NAME", oneLine(name))}
@@ -50,14 +50,14 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 	return e.configure(c, k.Key, change)
 }
 
-func (e *env) configure(c *cli, name string, change httpapi.Change) error {
+func (e *env) configure(c *cli, name string, change api.Change) error {
 	key, err := e.parseKey(name)
 	if err != nil {
 		return err
 	}
 	change.Key = key
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		now, err := httpapi.Configure.Call(ctx, a, change)
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		now, err := api.Configure.Call(ctx, a, change)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("%w; to set something before its first message, use sessions set or tag with --new", e.noConversation(key))
 		}
@@ -71,7 +71,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		if settingsLines(now, 0) != "" {
 			return nil
 		}
-		head, err := httpapi.ReadConversation.Call(ctx, a, key)
+		head, err := api.ReadConversation.Call(ctx, a, key)
 		if err == nil && head.Messages == 0 && head.Generation == "" {
 			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
@@ -159,14 +159,14 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 	case from.Channel() != to.Channel():
 		return &usageError{fmt.Sprintf("%s and %s are on different channels; only conversations on the same channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
-	return e.withKey(c, k.From, func(ctx context.Context, a *httpapi.Client, from channels.Key) error {
-		if _, err := httpapi.ReadConversation.Call(ctx, a, from); err != nil {
+	return e.withKey(c, k.From, func(ctx context.Context, a *api.Client, from channels.Key) error {
+		if _, err := api.ReadConversation.Call(ctx, a, from); err != nil {
 			return err
 		}
 		if err := e.confirm(k.Yes, fmt.Sprintf("Put all messages of %s before those of %s for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
 			return err
 		}
-		if err := httpapi.Join.Call(ctx, a, httpapi.Pair{From: from, To: to}); err != nil {
+		if err := api.Join.Call(ctx, a, api.Pair{From: from, To: to}); err != nil {
 			return err
 		}
 		e.say("%s is part of %s now.", from, to)
@@ -185,7 +185,7 @@ func (k *sessionsTagCmd) Run(e *env, c *cli) error {
 	if len(k.Tags)+len(k.Remove) == 0 {
 		return &usageError{"name tags to add, or --remove TAG"}
 	}
-	change := httpapi.Change{New: k.New, Untag: k.Remove}
+	change := api.Change{New: k.New, Untag: k.Remove}
 	for _, tag := range k.Tags {
 		change.Tag = append(change.Tag, strings.TrimPrefix(tag, "+"))
 	}
@@ -194,13 +194,13 @@ func (k *sessionsTagCmd) Run(e *env, c *cli) error {
 
 // sayModel warns if a conversation's new model may not exist. It does not ask the
 // model's server, which may be down.
-func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name string) {
+func (e *env) sayModel(ctx context.Context, c *cli, a *api.Client, name string) {
 	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return // the setting is stored, and the daemon will report the configuration's error
 	}
 	running := ""
-	if s, err := httpapi.ReadStatus.Call(ctx, a, httpapi.None{}); err == nil && s.Running {
+	if s, err := api.ReadStatus.Call(ctx, a, api.None{}); err == nil && s.Running {
 		running = s.Model
 	}
 	known := slices.ContainsFunc(cfg.Model.Others, func(o config.Other) bool { return o.Name == name })

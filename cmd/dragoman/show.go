@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -26,7 +26,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	if k.Last < 0 {
 		return &usageError{"--last wants 0 or more"}
 	}
-	var b httpapi.Bounds
+	var b api.Bounds
 	var err error
 	if b.After, err = borderFlag("--after", k.After); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	if b.Before, err = borderFlag("--before", k.Before); err != nil {
 		return err
 	}
-	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
 		s, err := readShown(ctx, a, key, b, k.Last)
 		if err != nil {
 			return err
@@ -54,26 +54,26 @@ type view struct {
 	earlier     int               // how many messages come before kept
 	later       int               // and after it
 	kept        []sessions.Message
-	now         httpapi.Running
+	now         api.Running
 }
 
 // readShown reads the head of a conversation and its last messages within bounds,
 // or its first ones if b has an After. It reads all of them if most is 0.
-func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
-	if s.now, err = httpapi.ReadRunning.Call(ctx, a, key); err != nil { // first: a turn that ends meanwhile is in the transcript
+func readShown(ctx context.Context, a *api.Client, key channels.Key, b api.Bounds, most int) (s view, err error) {
+	if s.now, err = api.ReadRunning.Call(ctx, a, key); err != nil { // first: a turn that ends meanwhile is in the transcript
 		return s, err
 	}
-	s.head, err = httpapi.ReadConversation.Call(ctx, a, key)
+	s.head, err = api.ReadConversation.Call(ctx, a, key)
 	if errors.Is(err, sessions.ErrNotFound) && s.now.Turn != "" {
 		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
 	}
 	if err != nil {
 		return s, err
 	}
-	if s.generations, err = httpapi.ListGenerations.Call(ctx, a, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+	if s.generations, err = api.ListGenerations.Call(ctx, a, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return s, err
 	}
-	if s.summary, err = httpapi.ReadSummary.Call(ctx, a, key); err != nil {
+	if s.summary, err = api.ReadSummary.Call(ctx, a, key); err != nil {
 		return s, err
 	}
 	if s.kept, err = readPart(ctx, a, key, b, most); err != nil {
@@ -84,7 +84,7 @@ func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpa
 	}
 	running := func(m sessions.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
 	if s.later > 0 || slices.ContainsFunc(s.kept, running) {
-		s.now = httpapi.Running{}
+		s.now = api.Running{}
 	}
 	return s, nil
 }
@@ -242,7 +242,7 @@ func withoutSpeaker(m sessions.Message) string {
 
 // readPart reads the first messages within b or, if b has no After, the last ones.
 // It returns them oldest first, and all of them if most is 0.
-func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (part []sessions.Message, err error) {
+func readPart(ctx context.Context, a *api.Client, key channels.Key, b api.Bounds, most int) (part []sessions.Message, err error) {
 	backwards := b.After == "" && most > 0
 	switch {
 	case backwards:
@@ -256,7 +256,7 @@ func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpap
 		if most > 0 {
 			size = min(size, most-n)
 		}
-		page, err := httpapi.ReadMessages.Call(ctx, a, httpapi.Part{Key: key, Limit: size, Bounds: b})
+		page, err := api.ReadMessages.Call(ctx, a, api.Part{Key: key, Limit: size, Bounds: b})
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +280,7 @@ const theEnd = "9223372036854775807"
 
 // count sets how many messages come before and after the shown ones. The numbers
 // of messages have no gaps.
-func (s *view) count(ctx context.Context, a *httpapi.Client, b httpapi.Bounds) error {
+func (s *view) count(ctx context.Context, a *api.Client, b api.Bounds) error {
 	if len(s.generations) == 0 {
 		return nil
 	}
@@ -289,7 +289,7 @@ func (s *view) count(ctx context.Context, a *httpapi.Client, b httpapi.Bounds) e
 	if n := len(s.kept); n > 0 {
 		from, to = s.kept[0].Seq, s.kept[n-1].Seq
 	} else if b.Before != "" {
-		before, err := httpapi.ReadMessages.Call(ctx, a, httpapi.Part{Key: s.head.Key, Limit: 1, Bounds: httpapi.Bounds{Before: b.Before}})
+		before, err := api.ReadMessages.Call(ctx, a, api.Part{Key: s.head.Key, Limit: 1, Bounds: api.Bounds{Before: b.Before}})
 		if err != nil {
 			return err
 		}

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 	"dragoman/sessions/exchange"
 
@@ -133,7 +133,7 @@ type held struct {
 	ready chan struct{}
 }
 
-func (h *held) admin(ctx context.Context, _ *config.Config, _ storage.Caller) (*httpapi.Client, func(), error) {
+func (h *held) admin(ctx context.Context, _ *config.Config, _ storage.Caller) (*api.Client, func(), error) {
 	close(h.ready)
 	<-ctx.Done()
 	return nil, nil, ctx.Err()

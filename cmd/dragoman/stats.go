@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
 
@@ -16,7 +16,7 @@ type sessionsStatsCmd struct {
 
 // numbers are the daemon's, and what is missing in their costs.
 type numbers struct {
-	httpapi.Numbers
+	api.Numbers
 	// Unpriced are the configured models without prices. The costs do not include
 	// them.
 	Unpriced []string `json:"unpriced,omitempty"`
@@ -26,8 +26,8 @@ type numbers struct {
 }
 
 func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		got, err := httpapi.ReadNumbers.Call(ctx, a, httpapi.None{})
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		got, err := api.ReadNumbers.Call(ctx, a, api.None{})
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
 	})
 }
 
-func newNumbers(got httpapi.Numbers, cfg *config.Config) numbers {
+func newNumbers(got api.Numbers, cfg *config.Config) numbers {
 	n := numbers{Numbers: got}
 	look := func(name string, p config.Prices) {
 		if p != (config.Prices{}) {

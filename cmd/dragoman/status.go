@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -23,8 +23,8 @@ func (*statusCmd) Help() string {
 // Run fails if something is wrong, so that scripts notice. The reason is printed
 // by then.
 func (k *statusCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		s, err := httpapi.ReadStatus.Call(ctx, a, httpapi.None{})
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		s, err := api.ReadStatus.Call(ctx, a, api.None{})
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 
 // degraded reports whether something is wrong that an operator can mend. A channel
 // that was never linked does not count: it is not in use yet.
-func degraded(s httpapi.Status) bool {
+func degraded(s api.Status) bool {
 	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Stats != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
@@ -59,7 +59,7 @@ func degraded(s httpapi.Status) bool {
 	return false
 }
 
-func (e *env) status(s httpapi.Status) {
+func (e *env) status(s api.Status) {
 	line := func(what, value string) {
 		if value != "" {
 			e.say("%-10s %s", what, oneLine(value))
@@ -75,7 +75,7 @@ func (e *env) status(s httpapi.Status) {
 	e.nodesLine(s, line)
 	line("store", s.Problem)
 	line("model", s.Model)
-	trouble := func(which string, t httpapi.Trouble) {
+	trouble := func(which string, t api.Trouble) {
 		line("model", fmt.Sprintf("the last call%s failed %s: %s (%d in a row)", which, e.when(t.At), strings.TrimRight(t.Why, "."), t.InARow))
 	}
 	if t := s.ModelTrouble; t != nil {
@@ -111,7 +111,7 @@ func (e *env) status(s httpapi.Status) {
 }
 
 // nodesLine prints this node and its peers, if several share a store.
-func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
+func (e *env) nodesLine(s api.Status, line func(what, value string)) {
 	for _, n := range s.Nodes {
 		text := fmt.Sprintf("%s (%s), holds %s, works on %s", n.Name(), words(n.Roles), e.leases(n), count(n.Chats, "chat", "chats"))
 		if n.Self {
@@ -121,7 +121,7 @@ func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 		}
 	}
 	for _, role := range []struct{ name, waits string }{{"channels", "nothing is received or sent"}, {"turns", "messages wait for an answer"}, {"jobs", "no job starts"}} {
-		if len(s.Nodes) > 0 && !slices.ContainsFunc(s.Nodes, func(n httpapi.Node) bool { return len(n.Roles) == 0 || slices.Contains(n.Roles, role.name) }) {
+		if len(s.Nodes) > 0 && !slices.ContainsFunc(s.Nodes, func(n api.Node) bool { return len(n.Roles) == 0 || slices.Contains(n.Roles, role.name) }) {
 			line("warning", fmt.Sprintf("%s, because no running node has %q in its roles", role.waits, role.name))
 		}
 	}
@@ -155,7 +155,7 @@ func (*nodesCmd) Help() string {
 }
 
 func (k *nodesCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, httpapi.ListNodes, httpapi.None{}, func(all httpapi.Nodes) {
+	return list(e, c, k.JSON, api.ListNodes, api.None{}, func(all api.Nodes) {
 		switch {
 		case !all.Shared:
 			e.say("There is one node, because the store is of type %s. Several nodes share a store of type postgres; docs/scale.md says how.", all.Store)
@@ -167,7 +167,7 @@ func (k *nodesCmd) Run(e *env, c *cli) error {
 	})
 }
 
-func (e *env) nodes(list []httpapi.Node) {
+func (e *env) nodes(list []api.Node) {
 	t := &table{head: []string{"NODE", "VERSION", "ROLES", "STARTED", "SEEN", "CHATS", "HOLDS"}, right: []int{5}, less: []int{2, 1, 3}}
 	for _, n := range list {
 		name := n.Name()
@@ -179,12 +179,12 @@ func (e *env) nodes(list []httpapi.Node) {
 	t.print(e)
 }
 
-func (e *env) seen(n httpapi.Node) string {
+func (e *env) seen(n api.Node) string {
 	return e.when(e.now().Add(-time.Duration(n.LagS * float64(time.Second))))
 }
 
 // leases lists what a node holds and since when. Channels are listed by name.
-func (e *env) leases(n httpapi.Node) string {
+func (e *env) leases(n api.Node) string {
 	var names []string
 	for _, lease := range n.Holds {
 		names = append(names, fmt.Sprintf("%s (%s)", strings.TrimPrefix(lease.Name, "channel:"), e.when(lease.Since)))

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/llm"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -26,10 +26,10 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // fakeDaemon serves the verbs from a store of a test, by the real handler.
 type fakeDaemon struct {
 	store    *sqlitetest.Store
-	jobs     httpapi.Scheduler
+	jobs     api.Scheduler
 	audit    string
-	trouble  *httpapi.Trouble
-	troubles []httpapi.OtherTrouble
+	trouble  *api.Trouble
+	troubles []api.OtherTrouble
 	model    llm.Report
 	config   string // that was asked for last
 	adjust   func(*config.Config)
@@ -97,15 +97,15 @@ func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to storage
 	return storage.Migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
 }
 
-func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*httpapi.Client, func(), error) {
+func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*api.Client, func(), error) {
 	f.asked++
 	s, now := f.store, func() time.Time { return clock }
 	audit := erasure.Log{Path: f.audit, Now: now}
-	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: httpapi.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+	return api.InProcess(api.Admin(api.AdminOptions{
+		Store: api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
 		Jobs:  f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, Log: audit, Now: now}), Now: now,
-		Info: func() httpapi.Info {
-			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
+		Info: func() api.Info {
+			return api.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},
 	})), func() { f.released++ }, nil
 }

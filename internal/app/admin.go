@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/hooks"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/linking"
 	"dragoman/internal/storage"
 )
@@ -21,7 +21,7 @@ import (
 // Admin returns a client for the operator's commands. It talks to the daemon that
 // serves this state directory or, if none runs, works on the store itself; then no
 // daemon can start until the caller calls release.
-func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *httpapi.Client, release func(), err error) {
+func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *api.Client, release func(), err error) {
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(beginning, who.Verb) {
 		return adminOfNothing(ctx, cfg, who)
 	}
@@ -30,7 +30,7 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *http
 		if !storage.Served(ctx, cfg.StateDir) {
 			return nil, nil, err
 		}
-		c := httpapi.Dial(storage.Socket(cfg.StateDir))
+		c := api.Dial(storage.Socket(cfg.StateDir))
 		return c, c.Close, nil
 	}
 	c, closeAll, err := adminOf(ctx, cfg, who, state)
@@ -42,7 +42,7 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *http
 
 // adminOf returns a client that works on the store in state, without a running
 // daemon.
-func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *httpapi.Client, release func(), err error) {
+func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *api.Client, release func(), err error) {
 	d := &Daemon{cfg: cfg, opts: Options{Caller: who}, state: state}
 	d.current.Store(cfg)
 	defer func() {
@@ -67,7 +67,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 		wg.Wait() // until they have received their events
 		return nil
 	})
-	return httpapi.InProcess(d.verbs()), func() { _ = d.Close() }, nil
+	return api.InProcess(d.verbs()), func() { _ = d.Close() }, nil
 }
 
 // beginning are the commands that may make a state directory.
@@ -76,7 +76,7 @@ var beginning = []string{"sessions import", "login", "logout"}
 // adminOfNothing is Admin where no daemon has ever run. It works on a temporary
 // folder: a command that only looks must not make the state directory, perhaps
 // with the wrong owner.
-func adminOfNothing(ctx context.Context, cfg *config.Config, who storage.Caller) (*httpapi.Client, func(), error) {
+func adminOfNothing(ctx context.Context, cfg *config.Config, who storage.Caller) (*api.Client, func(), error) {
 	dir, remove, err := storage.Temporary(who.Verb)
 	if err != nil {
 		return nil, nil, err

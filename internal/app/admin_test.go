@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
 )
@@ -30,26 +30,26 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}
 		defer release()
-		s, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), c, api.None{})
 		if err != nil || s.Running != running || s.Problem != "" || s.Version != "v-test" {
 			t.Errorf("%s: Status = %+v, %v", when, s, err)
 		}
-		list, err := httpapi.Find.Call(t.Context(), c, sessions.Query{Limit: 10})
+		list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: 10})
 		if err != nil || len(list) != 1 || list[0].Key.String() != "web:kitchen" {
 			t.Errorf("%s: Sessions = %v, %v, want web:kitchen", when, list, err)
 		}
-		said, err := httpapi.ReadMessages.Call(t.Context(), c, httpapi.Part{Key: channels.MustKey("web:kitchen"), Limit: 10, Bounds: httpapi.Bounds{After: "0"}})
+		said, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: channels.MustKey("web:kitchen"), Limit: 10, Bounds: api.Bounds{After: "0"}})
 		if err != nil || len(said) != 2 || said[0].Content != "good morning" {
 			t.Errorf("%s: Messages = %v, %v, want the two of them", when, said, err)
 		}
-		all, err := httpapi.ListJobs.Call(t.Context(), c, httpapi.None{})
+		all, err := api.ListJobs.Call(t.Context(), c, api.None{})
 		if err != nil || len(all) != 1 || all[0].Name != "morning" {
 			t.Errorf("%s: Jobs = %v, %v, want morning", when, all, err)
 		}
-		if err := httpapi.RunJob.Call(t.Context(), c, "evening"); err == nil {
+		if err := api.RunJob.Call(t.Context(), c, "evening"); err == nil {
 			t.Errorf("%s: RunJob(evening) = nil, want an error", when)
 		}
-		if err := httpapi.RetryQueue.Call(t.Context(), c, "out-99"); !errors.Is(err, sessions.ErrNotFound) {
+		if err := api.RetryQueue.Call(t.Context(), c, "out-99"); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("%s: RetryQueue = %v, want not found", when, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAdminTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := httpapi.ReadStatus.Call(t.Context(), one, httpapi.None{}); err != nil {
+	if _, err := api.ReadStatus.Call(t.Context(), one, api.None{}); err != nil {
 		t.Fatal(err)
 	}
 	type result struct {
@@ -78,7 +78,7 @@ func TestAdminTwice(t *testing.T) {
 	go func() {
 		two, release, err := app.Admin(t.Context(), p.config(), storage.Caller{})
 		if err == nil {
-			_, err = httpapi.ReadStatus.Call(t.Context(), two, httpapi.None{})
+			_, err = api.ReadStatus.Call(t.Context(), two, api.None{})
 		}
 		done <- result{release, err}
 	}()

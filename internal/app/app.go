@@ -27,11 +27,11 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/linking"
 	"dragoman/internal/llm"
 	"dragoman/internal/media"
@@ -287,7 +287,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			continue
 		}
 		wg.Go(func() {
-			if err := httpapi.Serve(late, s.ln, s.handler, httpapi.ServeOptions{Grace: serverGrace, Connections: s.most, Logger: d.log}); err != nil {
+			if err := api.Serve(late, s.ln, s.handler, api.ServeOptions{Grace: serverGrace, Connections: s.most, Logger: d.log}); err != nil {
 				fail(err)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 )
 
 // A question over the socket or the page's API is answered as the chat is. A
@@ -20,7 +20,7 @@ func TestAskSaysHowItEnded(t *testing.T) {
 	r := newPlace(t, "model: {base_url: '"+server.URL()+"', name: main, retries: 0}\n"+
 		"http: {listen: '127.0.0.1:0', trusted_proxies: [10.0.0.1], token: "+pageToken+"}").run() // so that the page is not the owner's alone
 	socket := func(id string) string {
-		got, err := httpapi.PutQuestion.Call(t.Context(), r.admin, httpapi.Question{Key: channels.MustKey("web:default"), ID: id, Text: "hello", Wait: time.Minute.String()})
+		got, err := api.PutQuestion.Call(t.Context(), r.admin, api.Question{Key: channels.MustKey("web:default"), ID: id, Text: "hello", Wait: time.Minute.String()})
 		if err != nil {
 			return err.Error()
 		}

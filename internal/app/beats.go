@@ -13,8 +13,8 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/heartbeat"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
 )
@@ -131,12 +131,12 @@ func (b *beats) unfinished(ctx context.Context, job string) (int, error) {
 	return n, err
 }
 
-// Jobs implements httpapi.Scheduler.
-func (b *beats) Jobs(ctx context.Context) ([]httpapi.Job, error) {
+// Jobs implements api.Scheduler.
+func (b *beats) Jobs(ctx context.Context) ([]api.Job, error) {
 	jobs := b.plan.Load().jobs
-	list := make([]httpapi.Job, 0, len(jobs))
+	list := make([]api.Job, 0, len(jobs))
 	for _, c := range jobs {
-		j := httpapi.Job{Name: c.Name, Schedule: scheduleText(c), Target: c.Target}
+		j := api.Job{Name: c.Name, Schedule: scheduleText(c), Target: c.Target}
 		var err error
 		if j.Next, _, err = b.store.NextDue(ctx, c.Name); err != nil {
 			return nil, err
@@ -167,10 +167,10 @@ func scheduleText(c config.Job) string {
 	return text
 }
 
-// RunJob implements httpapi.Scheduler.
+// RunJob implements api.Scheduler.
 func (b *beats) RunJob(ctx context.Context, name string) error {
 	if b.idle {
-		return httpapi.ErrNoDaemon
+		return api.ErrNoDaemon
 	}
 	err := b.plan.Load().RunNow(ctx, name)
 	if errors.Is(err, heartbeat.ErrUnknown) {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,7 +19,7 @@ import (
 // used lists the tools that were called in a room of the page, in order.
 func (r *running) used(room string) []string {
 	r.t.Helper()
-	list, err := httpapi.ReadMessages.Call(r.t.Context(), r.admin, httpapi.Part{Key: channels.MustKey("web:" + room), Limit: 1000, Bounds: httpapi.Bounds{After: "0"}})
+	list, err := api.ReadMessages.Call(r.t.Context(), r.admin, api.Part{Key: channels.MustKey("web:" + room), Limit: 1000, Bounds: api.Bounds{After: "0"}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"dragoman/channels/live"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			reads := func() {
 				t.Helper()
-				list, err := httpapi.Find.Call(t.Context(), r.admin, sessions.Query{Limit: 10})
+				list, err := api.Find.Call(t.Context(), r.admin, sessions.Query{Limit: 10})
 				if len(list) != 3 || err != nil {
 					t.Errorf("Find = %d conversations, %v, want 3", len(list), err)
 				}

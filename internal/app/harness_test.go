@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/channels/live"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 )
@@ -107,7 +107,7 @@ type running struct {
 	log    *testkit.Output
 	level  *slog.LevelVar
 	hangup chan struct{}
-	admin  *httpapi.Client
+	admin  *api.Client
 	stop   func()
 }
 
@@ -168,11 +168,11 @@ func (r *running) until(what string, done func() bool) {
 	}
 }
 
-func (r *running) status() httpapi.Status {
+func (r *running) status() api.Status {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), most)
 	defer cancel()
-	s, err := httpapi.ReadStatus.Call(ctx, r.admin, httpapi.None{})
+	s, err := api.ReadStatus.Call(ctx, r.admin, api.None{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

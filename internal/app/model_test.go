@@ -9,8 +9,8 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/app"
-	"dragoman/internal/httpapi"
 )
 
 // Without a configured model the environment chooses.
@@ -145,7 +145,7 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: 
 	}
 	r.until("the summary to fail", func() bool { return len(failing()) == 1 })
 	named := "named"
-	if _, err := httpapi.Configure.Call(t.Context(), r.admin, httpapi.Change{Key: channels.MustKey("web:default"), Model: &named}); err != nil {
+	if _, err := api.Configure.Call(t.Context(), r.admin, api.Change{Key: channels.MustKey("web:default"), Model: &named}); err != nil {
 		t.Fatal(err)
 	}
 	r.ask(page, "four")

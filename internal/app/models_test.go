@@ -6,7 +6,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 )
 
 // A chat has the model that its channel names for it, the longest pattern
@@ -38,7 +38,7 @@ func TestModelsOfChats(t *testing.T) {
 	asked("golang", "large")
 	asked("tea", "small")
 	own := "own"
-	if _, err := httpapi.Configure.Call(t.Context(), r.admin, httpapi.Change{Key: channels.MustKey("web:tea"), Model: &own}); err != nil {
+	if _, err := api.Configure.Call(t.Context(), r.admin, api.Change{Key: channels.MustKey("web:tea"), Model: &own}); err != nil {
 		t.Fatal(err)
 	}
 	asked("tea", "own")

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"dragoman/internal/api"
 	"dragoman/internal/app"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 )
 
@@ -66,7 +66,7 @@ func TestLookingMakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if s, err := httpapi.ReadStatus.Call(t.Context(), c, httpapi.None{}); err != nil || s.Running {
+	if s, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil || s.Running {
 		t.Errorf("Status = %+v, %v; want one of no daemon", s, err)
 	}
 	if _, err := os.Lstat(p.state("")); !os.IsNotExist(err) {

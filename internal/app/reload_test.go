@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/sessions"
 )
 
@@ -33,7 +33,7 @@ func (r *running) reload(word string) {
 
 func (r *running) jobNames() string {
 	r.t.Helper()
-	list, err := httpapi.ListJobs.Call(r.t.Context(), r.admin, httpapi.None{})
+	list, err := api.ListJobs.Call(r.t.Context(), r.admin, api.None{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("status warns of %q, want what is new", warnings)
 	}
 	page := r.page("")
-	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
+	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
 		t.Errorf("RunJob = %v, want the new job to run", err)
 	}
 	r.until("the job's answer", func() bool { return len(r.feed(page)) == 3 })
@@ -102,7 +102,7 @@ func TestReload(t *testing.T) {
 	if warnings := strings.Join(r.status().Warnings, "; "); strings.Contains(warnings, shut) {
 		t.Errorf("status warns of %q, which is mended", warnings)
 	}
-	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want that the job is gone", err)
 	}
 	if got := r.ask(r.page(""), "good evening"); got == "" {
@@ -114,41 +114,41 @@ func TestReload(t *testing.T) {
 // were paired as well, until a restart ends it.
 func TestReloadWithoutTheChannel(t *testing.T) {
 	t.Parallel()
-	api, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
+	bot, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.Close()
+	defer bot.Close()
 	const form = "channels: {telegram: {type: telegram, enabled: %s, token: '%s', api_url: '%s', allow: [], pairing: true, poll_timeout: 1s}}"
-	on, off := fmt.Sprintf(form, "true", api.Token(), api.URL()), fmt.Sprintf(form, "false", api.Token(), api.URL())
+	on, off := fmt.Sprintf(form, "true", bot.Token(), bot.URL()), fmt.Sprintf(form, "false", bot.Token(), bot.URL())
 	p := newPlace(t, on)
 	r := p.run()
 	ann := botapi.Person(7, "Ann")
 	said := 0
 	say := func(text string) string {
 		t.Helper()
-		api.Private(ann).Say(ann, text)
+		bot.Private(ann).Say(ann, text)
 		said++
-		r.until("an answer to "+text, func() bool { return len(api.FromBot(7)) == said })
-		return api.FromBot(7)[said-1]
+		r.until("an answer to "+text, func() bool { return len(bot.FromBot(7)) == said })
+		return bot.FromBot(7)[said-1]
 	}
 	code := regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}").FindString(say("let me in"))
-	if _, err := httpapi.ApprovePairing.Call(t.Context(), r.admin, code); err != nil {
+	if _, err := api.ApprovePairing.Call(t.Context(), r.admin, code); err != nil {
 		t.Fatalf("approve %q: %v", code, err)
 	}
 	said += 2 // that she may write, and the answer to what she wrote before
-	r.until("an answer to let me in", func() bool { return len(api.FromBot(7)) == said })
+	r.until("an answer to let me in", func() bool { return len(bot.FromBot(7)) == said })
 	say("good morning")
 
 	p.write(off)
 	r.reload("reloaded")
 	for i, who := range []botapi.User{ann, botapi.Person(8, "Bob")} {
-		api.Private(who).Say(who, "hello?")
+		bot.Private(who).Say(who, "hello?")
 		r.until("the refusal", func() bool {
 			return strings.Count(r.log.String(), "sender is not on the allow list") == i+1
 		})
 	}
-	if got := len(api.FromBot(7)) + len(api.FromBot(8)); got != said {
+	if got := len(bot.FromBot(7)) + len(bot.FromBot(8)); got != said {
 		t.Errorf("the bot said %d things, want %d as before", got, said)
 	}
 	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "telegram: only people who were paired") {
@@ -178,14 +178,14 @@ func TestReloadKeepsRunningJobs(t *testing.T) {
 	p := newPlace(t, "heartbeat:\n  jobs: [{name: morning, cron: \"0 8 * * *\", target: \"web:default\", prompt: 'say: good morning'}]")
 	r := p.run()
 	page := r.page("")
-	if err := httpapi.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
+	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		r.reload("reloaded")
 	}
 	r.until("the job's words", func() bool { return len(r.feed(page)) == 1 })
-	list, err := httpapi.ListOccurrences.Call(t.Context(), r.admin, httpapi.JobLimited{Job: "morning", Limit: 10})
+	list, err := api.ListOccurrences.Call(t.Context(), r.admin, api.JobLimited{Job: "morning", Limit: 10})
 	if err != nil || len(list) != 1 || list[0].Outcome != "ran" {
 		t.Errorf("occurrences = %+v, %v, want one that ran", list, err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions/sqlite"
 )
 
@@ -79,7 +79,7 @@ func TestScrapeMessagesAndModels(t *testing.T) {
 	r.ask(page, "hello")
 	r.ask(page, "/help")
 	for _, name := range []string{"cheap", "odd"} {
-		if _, err := httpapi.Configure.Call(t.Context(), r.admin, httpapi.Change{Key: channels.MustKey("web:default"), Model: &name}); err != nil {
+		if _, err := api.Configure.Call(t.Context(), r.admin, api.Change{Key: channels.MustKey("web:default"), Model: &name}); err != nil {
 			t.Fatal(err)
 		}
 		r.ask(page, "hello, "+name)

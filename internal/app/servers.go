@@ -15,10 +15,10 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/terminal"
+	"dragoman/internal/api"
 	"dragoman/internal/console"
 	"dragoman/internal/event"
 	"dragoman/internal/gateway"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
 	"dragoman/internal/storage"
@@ -74,7 +74,7 @@ func (d *Daemon) openServers(context.Context) error {
 			return fmt.Errorf("app: http.public_url: %w", err)
 		}
 	}
-	o.Ask = httpapi.Ask(d.asker(false))
+	o.Ask = api.Ask(d.asker(false))
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d, d.links}
 	}
@@ -85,7 +85,7 @@ func (d *Daemon) openServers(context.Context) error {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.watchAll()
-	probes := httpapi.Public(httpapi.PublicOptions{
+	probes := api.Public(api.PublicOptions{
 		Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
 	})
 	mux := http.NewServeMux()
@@ -98,7 +98,7 @@ func (d *Daemon) openServers(context.Context) error {
 }
 
 func (d *Daemon) openAdmin() error {
-	ln, err := httpapi.Listen(storage.Socket(d.state.Path))
+	ln, err := api.Listen(storage.Socket(d.state.Path))
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
@@ -121,8 +121,8 @@ func (d *Daemon) verbs() http.Handler {
 			d.hooks.Emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},
 	})
-	o := httpapi.AdminOptions{
-		Store: httpapi.Store{
+	o := api.AdminOptions{
+		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
 		Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links,
@@ -133,7 +133,7 @@ func (d *Daemon) verbs() http.Handler {
 	if d.gateway != nil {
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.asker(true)
 	}
-	return httpapi.Admin(o)
+	return api.Admin(o)
 }
 
 // closeOnce closes a listener, unless its server has closed it already.
@@ -148,9 +148,9 @@ func closeOnce(ln net.Listener) func() error {
 
 var started = time.Now()
 
-func (d *Daemon) info() httpapi.Info {
+func (d *Daemon) info() api.Info {
 	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
-	i := httpapi.Info{
+	i := api.Info{
 		Version: d.opts.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type,
 		Policy: cfg.Policy(), DiskFull: len(disk) > 0,
 	}
@@ -161,15 +161,15 @@ func (d *Daemon) info() httpapi.Info {
 	return i
 }
 
-func (d *Daemon) infoRunning(i *httpapi.Info) {
+func (d *Daemon) infoRunning(i *api.Info) {
 	turns, oldest := d.gateway.Running()
 	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()
 	i.Model = d.models.Main.Name()
 	if t, _ := d.models.Trouble(); t != nil {
-		i.ModelTrouble = new(httpapi.Trouble(*t))
+		i.ModelTrouble = new(api.Trouble(*t))
 	}
 	for _, t := range d.models.OtherTroubles() {
-		i.OtherTroubles = append(i.OtherTroubles, httpapi.OtherTrouble{Model: t.Model, Trouble: httpapi.Trouble(t.Trouble)})
+		i.OtherTroubles = append(i.OtherTroubles, api.OtherTrouble{Model: t.Model, Trouble: api.Trouble(t.Trouble)})
 	}
 	if d.public != nil {
 		i.Listen = d.public.addr()
@@ -180,19 +180,19 @@ func (d *Daemon) infoRunning(i *httpapi.Info) {
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
 }
 
-// asker is the [httpapi.Asker] of this daemon. owner says that only the operator
+// asker is the [api.Asker] of this daemon. owner says that only the operator
 // reads the answers.
-func (d *Daemon) asker(owner bool) httpapi.Asker {
+func (d *Daemon) asker(owner bool) api.Asker {
 	return func(ctx context.Context, k channels.Key, id, text string) (string, error) {
 		answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: owner})
 		var refused *gateway.RefusedError
 		switch {
 		case errors.As(err, &refused):
-			err = &httpapi.Refusal{Sentence: refused.Why}
+			err = &api.Refusal{Sentence: refused.Why}
 		case errors.Is(err, gateway.ErrUnanswered):
-			err = &httpapi.Refusal{Sentence: err.Error()}
+			err = &api.Refusal{Sentence: err.Error()}
 		case errors.Is(err, sessions.ErrFull):
-			err = &httpapi.Refusal{Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
+			err = &api.Refusal{Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
 		}
 		return answer, err
 	}

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
@@ -41,17 +41,17 @@ func (p *place) readOnly() {
 }
 
 // read is what the verbs tell that only read.
-func (p *place) read() (list []httpapi.Listed, found []httpapi.Hit, dump int) {
+func (p *place) read() (list []api.Listed, found []api.Hit, dump int) {
 	p.t.Helper()
 	c, release, err := app.Admin(p.t.Context(), p.config(), storage.Caller{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer release()
-	if list, err = httpapi.Find.Call(p.t.Context(), c, sessions.Query{}); err != nil {
+	if list, err = api.Find.Call(p.t.Context(), c, sessions.Query{}); err != nil {
 		p.t.Error(err)
 	}
-	if found, err = httpapi.SearchAll.Call(p.t.Context(), c, sessions.Search{Query: "morning", Limit: 10}); err != nil {
+	if found, err = api.SearchAll.Call(p.t.Context(), c, sessions.Search{Query: "morning", Limit: 10}); err != nil {
 		p.t.Error(err)
 	}
 	if err := c.Dump(p.t.Context(), nil, func(sessions.Record) error { dump++; return nil }); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 )
@@ -92,9 +92,9 @@ func (h *house) join(i int) *daemon {
 	}
 	h.t.Cleanup(d.stop)
 	testkit.Eventually(h.t, "the node", func() bool {
-		admin := httpapi.Dial(filepath.Join(dir, "dragoman.sock"))
+		admin := api.Dial(filepath.Join(dir, "dragoman.sock"))
 		defer admin.Close()
-		_, err := httpapi.ReadStatus.Call(h.t.Context(), admin, httpapi.None{})
+		_, err := api.ReadStatus.Call(h.t.Context(), admin, api.None{})
 		return err == nil
 	})
 	return d

@@ -15,7 +15,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 
 	"go.mau.fi/whatsmeow/store/sqlstore"
 )
@@ -152,14 +152,14 @@ func memoryOf(t *testing.T, bin, config, socket string, env []string, connected 
 			t.Errorf("the daemon ended with %v", err)
 		}
 	}()
-	c := httpapi.Dial(socket)
+	c := api.Dial(socket)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if s, err := httpapi.ReadStatus.Call(ctx, c, httpapi.None{}); err == nil && s.Running && (!connected || s.Channels["whatsapp"].State == channels.StateConnected) {
+		if s, err := api.ReadStatus.Call(ctx, c, api.None{}); err == nil && s.Running && (!connected || s.Channels["whatsapp"].State == channels.StateConnected) {
 			break
 		}
 		select {

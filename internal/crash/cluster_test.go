@@ -17,7 +17,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions/engine"
@@ -205,10 +205,10 @@ func (c *cluster) settle() {
 
 // between reports whether no job is due soon, or still at work.
 func (c *cluster) between() bool {
-	admin := httpapi.Dial(filepath.Join(c.nodes[0].state, "dragoman.sock"))
+	admin := api.Dial(filepath.Join(c.nodes[0].state, "dragoman.sock"))
 	defer admin.Close()
-	list, err := httpapi.ListJobs.Call(c.t.Context(), admin, httpapi.None{})
-	if err != nil || slices.ContainsFunc(list, func(j httpapi.Job) bool { return time.Until(j.Next) < 2*time.Second }) {
+	list, err := api.ListJobs.Call(c.t.Context(), admin, api.None{})
+	if err != nil || slices.ContainsFunc(list, func(j api.Job) bool { return time.Until(j.Next) < 2*time.Second }) {
 		return false
 	}
 	_, idle := c.idle()

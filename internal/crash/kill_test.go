@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -108,15 +108,15 @@ func (c *campaign) settle() time.Duration {
 	c.t.Helper()
 	began := time.Now()
 	cmd := c.start("")
-	admin := httpapi.Dial(filepath.Join(filepath.Dir(c.config), "state", "dragoman.sock"))
+	admin := api.Dial(filepath.Join(filepath.Dir(c.config), "state", "dragoman.sock"))
 	defer admin.Close()
-	var left httpapi.Status
+	var left api.Status
 	idle := testkit.Poll(2*time.Minute, func() (ok bool) {
 		if !c.people.idle() {
 			return false
 		}
 		var err error
-		left, err = httpapi.ReadStatus.Call(c.t.Context(), admin, httpapi.None{})
+		left, err = api.ReadStatus.Call(c.t.Context(), admin, api.None{})
 		return err == nil && left.Stats != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
 	})
 	took := time.Since(began)

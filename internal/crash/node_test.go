@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -98,10 +98,10 @@ func (n *node) ready() bool {
 	return testkit.Poll(time.Minute, func() bool { _, err := n.status(); return err == nil })
 }
 
-func (n *node) status() (httpapi.Status, error) {
-	admin := httpapi.Dial(filepath.Join(n.state, "dragoman.sock"))
+func (n *node) status() (api.Status, error) {
+	admin := api.Dial(filepath.Join(n.state, "dragoman.sock"))
 	defer admin.Close()
-	return httpapi.ReadStatus.Call(n.t.Context(), admin, httpapi.None{})
+	return api.ReadStatus.Call(n.t.Context(), admin, api.None{})
 }
 
 // leave ends the node for good, as an operator does.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ var ada = botapi.Person(71, "Ada")
 type daemon struct {
 	t      *testing.T
 	api    *botapi.Server
-	admin  *httpapi.Client
+	admin  *api.Client
 	out    *testkit.Output
 	config string
 	env    []string
@@ -54,10 +54,10 @@ channels: {telegram: {type: telegram, token: %q, api_url: %s, poll_timeout: 5s, 
 	}
 	d.env = append([]string{"HOME=" + dir, "PATH=/usr/bin:/bin", "TZ=UTC"}, env...)
 	run(t, d.out, d.env, binary, "run", "--config", d.config)
-	d.admin = httpapi.Dial(filepath.Join(dir, "state", "dragoman.sock"))
+	d.admin = api.Dial(filepath.Join(dir, "state", "dragoman.sock"))
 	t.Cleanup(d.admin.Close)
 	testkit.Eventually(t, "the daemon to be connected", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 		return err == nil && s.Channels["telegram"].State == "connected"
 	})
 	return d

@@ -13,7 +13,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/agent/window"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -137,7 +137,7 @@ func record(t *testing.T, preset string, l *lesson) [][]byte {
 		d.write("I forgot the tickets.")
 		d.write("And the cabin.")
 		testkit.Eventually(t, "both messages to wait", func() bool {
-			s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+			s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 			return err == nil && s.Waiting >= 2
 		})
 		close(gate)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/internal/api"
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/llm"
 	"dragoman/internal/media"
 	"dragoman/sessions"
@@ -30,7 +30,7 @@ const (
 // one moment, and the files after that, so that it has every file that a message
 // names. It may also have files of later messages. A daemon may run. The configuration
 // and its secrets are not included.
-func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Caller, w io.Writer, tell func(backup.End)) (backup.End, error) {
+func Backup(ctx context.Context, cfg *config.Config, c *api.Client, who Caller, w io.Writer, tell func(backup.End)) (backup.End, error) {
 	b, err := backup.NewWriter(w, who.Version, time.Now())
 	if err != nil {
 		return backup.End{}, fmt.Errorf("storage: %w", err)

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
@@ -187,7 +187,7 @@ func DamageWarnings(cfg *config.Config) (texts []string) {
 	dir := filepath.Join(cfg.StateDir, t.name)
 	names, err := t.damaged(dir)
 	if err != nil {
-		texts = append(texts, httpapi.Plain(err))
+		texts = append(texts, api.Plain(err))
 	}
 	for _, name := range names {
 		texts = append(texts, fmt.Sprintf("a file of the store could not be read and was set aside as %s; the store goes on without it. "+

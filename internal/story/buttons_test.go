@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -47,7 +47,7 @@ func TestButtons(t *testing.T) {
 		t.Errorf("the bot shows %q, want that it was stopped", got)
 	}
 	testkit.Eventually(h.t, "no turn to run", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 		return err == nil && s.Turns == 0
 	})
 	h.tell(ann, "what is Go? #2")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 )
@@ -16,7 +16,7 @@ import (
 func TestStopOnEitherNode(t *testing.T) {
 	l, nodes := cluster(t, pgtest.Database(t, "", ""))
 	turns := func(d *daemon) int {
-		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -206,7 +206,7 @@ func TestKillBeforeTheFileIsHere(t *testing.T) {
 		h.api.Break(botapi.Fault{Method: method, Delay: time.Hour})
 		h.api.Private(ann).Post(botapi.Post{From: ann, Extra: document(h.api.AddFile([]byte("survives\n")), "a.txt", "text/plain", "read it")})
 		testkit.Eventually(h.t, "the message to be taken and its turn to begin", func() bool {
-			s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+			s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 			return err == nil && s.Turns == 1 && h.api.Unconfirmed() == 0 && (method == "getFile" || h.api.Count("getFile") > n)
 		})
 		d.over = true

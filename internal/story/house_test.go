@@ -20,7 +20,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 )
@@ -180,7 +180,7 @@ type daemon struct {
 	*house
 	cmd   *exec.Cmd
 	out   *testkit.Output
-	admin *httpapi.Client
+	admin *api.Client
 	ended chan error
 	over  bool
 }
@@ -190,7 +190,7 @@ func (h *house) start(env ...string) *daemon {
 	h.t.Helper()
 	d := h.launch(env...)
 	testkit.Eventually(d.t, "every channel to be connected", func() bool {
-		s, err := httpapi.ReadStatus.Call(h.t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(h.t.Context(), d.admin, api.None{})
 		if err != nil {
 			return false
 		}
@@ -216,7 +216,7 @@ func (h *house) launch(env ...string) *daemon {
 		h.t.Fatal(err)
 	}
 	go func() { d.ended <- d.cmd.Wait() }()
-	d.admin = httpapi.Dial(filepath.Join(h.state, "dragoman.sock"))
+	d.admin = api.Dial(filepath.Join(h.state, "dragoman.sock"))
 	h.t.Cleanup(func() {
 		d.admin.Close()
 		if !d.over {
@@ -227,7 +227,7 @@ func (h *house) launch(env ...string) *daemon {
 		}
 	})
 	testkit.Eventually(d.t, "the daemon to answer", func() bool {
-		_, err := httpapi.ReadStatus.Call(h.t.Context(), d.admin, httpapi.None{})
+		_, err := api.ReadStatus.Call(h.t.Context(), d.admin, api.None{})
 		return err == nil
 	})
 	return d
@@ -365,7 +365,7 @@ func decode[T any](t *testing.T, text string) T {
 // get reads a page of the daemon's HTTP server.
 func (d *daemon) get(path string, header ...string) (int, string) {
 	d.t.Helper()
-	s, err := httpapi.ReadStatus.Call(d.t.Context(), d.admin, httpapi.None{})
+	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -33,7 +33,7 @@ func TestModelAwayForAWhile(t *testing.T) {
 	}
 	h.tell(bob, "from Bob #9")
 	testkit.Eventually(h.t, "both chats to be postponed", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 		return err == nil && s.Waiting == 4 && strings.Count(d.out.String(), "the turn is postponed") >= 2
 	})
 	if n := len(h.api.FromBot(ann.ID)) + len(h.api.FromBot(bob.ID)); n != 0 {
@@ -149,7 +149,7 @@ summary: {trigger: {messages: 4}, keep: {n: 2}, model: {name: cheap}}`})
 			t.Errorf("%s = %v, want %v", what, got, want)
 		}
 	}
-	n := decode[httpapi.Numbers](t, h.dragoman("sessions", "stats", "--json"))
+	n := decode[api.Numbers](t, h.dragoman("sessions", "stats", "--json"))
 	if len(n.Top) != 1 || len(n.Days) == 0 {
 		t.Fatalf("stats has %d conversations and %d days", len(n.Top), len(n.Days))
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"dragoman/channels/live"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -19,7 +19,7 @@ const pageToken = "a-token-of-at-least-sixteen-characters"
 // page is a client of the page's HTTP API.
 func (d *daemon) page(token string) *live.Client {
 	d.t.Helper()
-	s, err := httpapi.ReadStatus.Call(d.t.Context(), d.admin, httpapi.None{})
+	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
@@ -147,7 +147,7 @@ func TestStopWhileStreaming(t *testing.T) {
 		t.Errorf("the chat shows %d messages of the bot, want the stopped one: %q", n, h.api.FromBot(ann.ID))
 	}
 	testkit.Eventually(h.t, "no turn to run", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), d.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), d.admin, api.None{})
 		return err == nil && s.Turns == 0
 	})
 	h.tell(ann, "something else #2")

@@ -11,7 +11,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/wasim"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -104,7 +104,7 @@ func TestWhatsAppJoin(t *testing.T) {
 	testkit.Eventually(w.t, "the turn to run", func() bool { return len(w.asked()) > asked })
 	id := w.ann.Say("third wrnog #3")
 	testkit.Eventually(w.t, "a message to wait", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), w.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), w.admin, api.None{})
 		return err == nil && s.Waiting >= 2
 	})
 	w.ann.Edit(id, "third right #3")
@@ -158,7 +158,7 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 	testkit.Eventually(w.t, "the turn to run", func() bool { return len(w.asked()) > asked })
 	waiting := w.ann.Say("!hold gate the new secret #3")
 	testkit.Eventually(w.t, "a message to wait", func() bool {
-		s, err := httpapi.ReadStatus.Call(t.Context(), w.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(t.Context(), w.admin, api.None{})
 		return err == nil && s.Waiting >= 2
 	})
 	w.over = true

@@ -18,7 +18,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
-	"dragoman/internal/httpapi"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -100,7 +100,7 @@ func (w *whatsapp) sees(c condition) {
 		if len(wrong) == 0 {
 			return
 		}
-		s, err := httpapi.ReadStatus.Call(w.t.Context(), w.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(w.t.Context(), w.admin, api.None{})
 		if err == nil && !s.Channels["whatsapp"].Since.Equal(before.Since) && time.Now().Before(deadline) {
 			continue
 		}
@@ -115,7 +115,7 @@ func (w *whatsapp) sees(c condition) {
 func (w *whatsapp) reaches(c condition) (got channels.Status) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "the channel to be "+string(c.state)+" "+c.reason, func() bool {
-		s, err := httpapi.ReadStatus.Call(w.t.Context(), w.admin, httpapi.None{})
+		s, err := api.ReadStatus.Call(w.t.Context(), w.admin, api.None{})
 		got = s.Channels["whatsapp"]
 		return err == nil && got.State == c.state && got.Reason == c.reason && strings.HasPrefix(got.Detail, c.says)
 	})
@@ -232,7 +232,7 @@ type pageLine struct {
 func (w *whatsapp) linking(ctx context.Context, phone string) (next func() pageLine) {
 	t := w.t
 	t.Helper()
-	s, err := httpapi.ReadStatus.Call(ctx, w.admin, httpapi.None{})
+	s, err := api.ReadStatus.Call(ctx, w.admin, api.None{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,443 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/sessions"
+	"dragoman/sessions/erasure"
+	"dragoman/sessions/sqlite/sqlitetest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func now() time.Time { return began }
+
+// filled is a store with one answered chat, one dead delivery, one quarantined
+// message, one waiting message, and one person who asks to be let in.
+func filled(t *testing.T) *sqlitetest.Store {
+	t.Helper()
+	s := sqlitetest.Open(t, now)
+	ctx := context.Background()
+	accept := func(key, id, text string, e sessions.Entry) {
+		t.Helper()
+		e.Inbound = channels.Inbound{Key: channels.MustKey(key), ID: id, Text: text, Sender: channels.Person{IDs: []string{"1"}}}
+		if _, err := s.Accept(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept("telegram:1", "a", "hello", sessions.Entry{
+		Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}, {Role: sessions.RoleAssistant, Content: "hi"}},
+		Replies: []sessions.Reply{{Text: "hi"}},
+	})
+	accept("irc:#go/../x?y&z", "b", "wait", sessions.Entry{})
+	if err := s.Quarantine(ctx, sessions.Quarantined{Channel: "telegram", ID: "9", Raw: []byte("{"), Why: "no JSON"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.RequestPairing(ctx, sessions.Pairing{
+		Channel: "telegram", PersonID: "7", Name: "Ann", Code: "AAAA-BBBB", Expires: began.Add(time.Hour),
+	}, began, 3); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// optionsOf are options for the verbs on s.
+func optionsOf(s *sqlitetest.Store) api.AdminOptions {
+	return api.AdminOptions{
+		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Eraser: erasure.New(erasure.Options{Store: s, Now: now}), Now: now, Info: func() api.Info { return api.Info{} },
+	}
+}
+
+type scheduler struct{ ran []string }
+
+func (s *scheduler) Jobs(context.Context) ([]api.Job, error) {
+	return []api.Job{{Name: "morning", Schedule: "every 1h", Target: "telegram:1", Next: began}}, nil
+}
+
+func (s *scheduler) RunJob(_ context.Context, name string) error {
+	if name != "morning" {
+		return fmt.Errorf("heartbeat: run %s: %w", name, sessions.ErrNotFound)
+	}
+	s.ran = append(s.ran, name)
+	return nil
+}
+
+// clients runs a test over the socket and in the process; both must behave
+// alike.
+func clients(t *testing.T, o func() api.AdminOptions, f func(t *testing.T, c *api.Client)) {
+	t.Helper()
+	t.Run("in process", func(t *testing.T) {
+		c := api.InProcess(api.Admin(o()))
+		defer c.Close()
+		f(t, c)
+	})
+	for name, dir := range map[string]string{"socket": "s", "socket in a deep folder": strings.Repeat("deep/", 30)} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), dir, "dragoman.sock")
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			stop := serve(t, path, api.Admin(o()))
+			defer stop()
+			c := api.Dial(path)
+			defer c.Close()
+			f(t, c)
+		})
+	}
+}
+
+// post returns the status of the answer.
+func post(h http.Handler, target, body string) int {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", target, strings.NewReader(body)))
+	return w.Code
+}
+
+func serve(t *testing.T, path string, h http.Handler) (stop func()) {
+	t.Helper()
+	ln, err := api.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() {
+		served <- api.Serve(ctx, ln, h, api.ServeOptions{Grace: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	}()
+	return func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	jobs := &scheduler{}
+	options := func() api.AdminOptions {
+		o := optionsOf(filled(t))
+		o.Jobs, o.Info = jobs, func() api.Info { return api.Info{Version: "v1", Running: true} }
+		return o
+	}
+	clients(t, options, func(t *testing.T, c *api.Client) {
+		t.Run("status", func(t *testing.T) { testStatus(t, c) })
+		t.Run("sessions", func(t *testing.T) { testSessions(t, c) })
+		t.Run("queue", func(t *testing.T) { testQueue(t, c) })
+		t.Run("jobs", func(t *testing.T) { testJobs(t, c, jobs) })
+		t.Run("pairings", func(t *testing.T) { testPairings(t, c) })
+	})
+}
+
+func testStatus(t *testing.T, c *api.Client) {
+	s, err := api.ReadStatus.Call(t.Context(), c, api.None{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Version != "v1" || !s.Running || s.Waiting != 1 || s.Unsent != 1 || s.Quarantined != 1 || s.Problem != "" {
+		t.Errorf("Status = %+v", s)
+	}
+}
+
+func testSessions(t *testing.T, c *api.Client) {
+	ctx, k := t.Context(), channels.MustKey("telegram:1")
+	all, err := api.Find.Call(ctx, c, sessions.Query{Limit: 10})
+	if err != nil || len(all) != 1 || all[0].Key != k {
+		t.Fatalf("Sessions = %v, %v", all, err)
+	}
+	page, err := api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 1, Bounds: api.Bounds{After: "0"}})
+	if err != nil || len(page) != 1 || page[0].Content != "hello" {
+		t.Fatalf("Messages = %v, %v", page, err)
+	}
+	page, err = api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 10, Bounds: api.Bounds{After: fmt.Sprint(page[0].Seq)}})
+	if err != nil || len(page) != 1 || page[0].Content != "hi" {
+		t.Fatalf("next Messages = %v, %v", page, err)
+	}
+	if found, err := api.SearchAll.Call(ctx, c, sessions.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found) != 1 {
+		t.Errorf("Search = %v, %v", found, err)
+	}
+	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: "  Täglich & \"mehr\" "}); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := api.Find.Call(ctx, c, sessions.Query{Limit: 10}); all[0].Title != `Täglich & "mehr"` {
+		t.Errorf("Title = %q", all[0].Title)
+	}
+	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: strings.Repeat("x", 201)}); err == nil {
+		t.Error("an endless title was taken")
+	}
+	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: strings.Repeat("x", 100_000)}); err == nil {
+		t.Error("an endless body was taken")
+	}
+	if err := api.Delete.Call(ctx, c, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Delete.Call(ctx, c, k); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("second Delete = %v, want ErrNotFound", err)
+	}
+	if all, err := api.Find.Call(ctx, c, sessions.Query{Limit: 10}); err != nil || all == nil || len(all) != 0 {
+		t.Errorf("Sessions = %#v, %v, want an empty list", all, err)
+	}
+}
+
+func testQueue(t *testing.T, c *api.Client) {
+	ctx := t.Context()
+	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100})
+	if err != nil || len(items) != 3 {
+		t.Fatalf("Queue = %v, %v, want 3 items", items, err)
+	}
+	for _, item := range items {
+		if item.Text != "" {
+			t.Errorf("the list shows text: %+v", item)
+		}
+		shown, err := api.ShowQueue.Call(ctx, c, item.ID)
+		if err != nil || shown.ID != item.ID || shown.Text == "" {
+			t.Errorf("QueueItem(%s) = %+v, %v", item.ID, shown, err)
+		}
+		if err := api.DropQueue.Call(ctx, c, item.ID); err != nil {
+			t.Errorf("DropQueue(%s) = %v", item.ID, err)
+		}
+	}
+	if err := api.RetryQueue.Call(ctx, c, "out-999"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("RetryQueue = %v, want ErrNotFound", err)
+	}
+	if items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100}); err != nil || len(items) != 0 {
+		t.Errorf("Queue = %v, %v, want nothing", items, err)
+	}
+}
+
+func testJobs(t *testing.T, c *api.Client, jobs *scheduler) {
+	ctx := t.Context()
+	jobs.ran = nil
+	got, err := api.ListJobs.Call(ctx, c, api.None{})
+	if err != nil || len(got) != 1 || got[0].Name != "morning" || !got[0].Next.Equal(began) {
+		t.Fatalf("Jobs = %+v, %v", got, err)
+	}
+	if err := api.RunJob.Call(ctx, c, "morning"); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.RunJob.Call(ctx, c, "evening"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("RunJob = %v, want ErrNotFound", err)
+	}
+	if diff := cmp.Diff([]string{"morning"}, jobs.ran); diff != "" {
+		t.Error(diff)
+	}
+	if log, err := api.ListOccurrences.Call(ctx, c, api.JobLimited{Job: "", Limit: 10}); err != nil || log == nil {
+		t.Errorf("Occurrences = %#v, %v", log, err)
+	}
+}
+
+func testPairings(t *testing.T, c *api.Client) {
+	ctx := t.Context()
+	if _, err := api.ApprovePairing.Call(ctx, c, "nope"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("ApprovePairing = %v, want ErrNotFound", err)
+	}
+	p, err := api.ApprovePairing.Call(ctx, c, "aaaabbbb")
+	if err != nil || p.PersonID != "7" {
+		t.Fatalf("ApprovePairing = %+v, %v", p, err)
+	}
+	list, err := api.ListPairings.Call(ctx, c, api.None{})
+	if err != nil || len(list) != 1 || list[0].Approved.IsZero() {
+		t.Fatalf("Pairings = %+v, %v", list, err)
+	}
+	if err := api.Unpair.Call(ctx, c, api.Paired{Channel: "telegram", Person: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Unpair.Call(ctx, c, api.Paired{Channel: "telegram", Person: "7"}); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("second Unpair = %v, want ErrNotFound", err)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	h := api.Admin(optionsOf(filled(t)))
+	tests := []struct {
+		name, method, target, body string
+		want                       int
+	}{
+		{"no key", "GET", "/v1/sessions/log", "", 400},
+		{"no number in an address", "GET", "/v1/sessions?limit=x", "", 400},
+		{"a number in an address", "GET", "/v1/sessions?limit=7", "", 200},
+		{"no key in an address", "GET", "/v1/sessions/log?key=x", "", 400},
+		{"no number", "GET", "/v1/sessions", `{"limit":"x"}`, 400},
+		{"no place", "GET", "/v1/sessions", `{"after":"x"}`, 400},
+		{"no key in a search", "GET", "/v1/search", `{"query":"x","key":"x"}`, 400},
+		{"no time", "GET", "/v1/search", `{"query":"x","from":"x"}`, 400},
+		{"no message", "GET", "/v1/sessions/log", `{"key":"telegram:1","after":"x"}`, 400},
+		{"less than one", "GET", "/v1/sessions", `{"limit":-1}`, 200},
+		{"huge number", "GET", "/v1/sessions", `{"limit":99999999999999999999}`, 400},
+		{"large number", "GET", "/v1/sessions", `{"limit":999999999}`, 200},
+		{"nothing but a path", "GET", "/v1/sessions", "", 200},
+		{"not JSON", "POST", "/v1/sessions/delete", "{", 400},
+		{"wrong shape", "POST", "/v1/sessions/delete", "[1]", 400},
+		{"no body", "POST", "/v1/sessions/delete", "", 400},
+		{"wrong method", "GET", "/v1/sessions/delete", "", 405},
+		{"unknown", "GET", "/v1/config", "", 404},
+		{"no daemon for jobs", "POST", "/v1/jobs/run", `"x"`, 503},
+		{"too long", "POST", "/v1/queue/drop", `"` + strings.Repeat("x", 1<<20) + `"`, 400},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(tt.method, tt.target, strings.NewReader(tt.body)))
+			if w.Code != tt.want {
+				t.Errorf("status %d, want %d: %s", w.Code, tt.want, w.Body)
+			}
+		})
+	}
+}
+
+// Scripts send arguments in the query, as docs/sessions.md says.
+func TestAskedInAnAddress(t *testing.T) {
+	h := api.Admin(optionsOf(filled(t)))
+	for target, want := range map[string]int{
+		"/v1/search?query=hello&key=telegram:1&limit=5":               1,
+		"/v1/search?query=hello&from=2125-01-01T00:00:00Z":            0,
+		"/v1/sessions/log?key=telegram:1&after=0&limit=1":             1,
+		"/v1/sessions/log?key=telegram:1&before=2000-01-01T00:00:00Z": 0,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
+		var found []json.RawMessage
+		if err := json.Unmarshal(w.Body.Bytes(), &found); err != nil || w.Code != 200 || len(found) != want {
+			t.Errorf("%s: status %d, %s, want %d messages", target, w.Code, w.Body, want)
+		}
+	}
+}
+
+// A daemon with another wireForm may misunderstand a request: only its status
+// is believed.
+func TestDaemonOfAnotherVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	defer stop()
+	c := api.Dial(path)
+	if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil {
+		t.Errorf("Status = %v", err)
+	}
+	if _, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Query: "tea"}); err == nil || !strings.Contains(api.Plain(err), "another version") {
+		t.Errorf("SearchAll = %v, want to be told of another version", err)
+	}
+}
+
+// asked notes how many items its queue was asked for.
+type asked struct {
+	api.Queue
+	items int
+}
+
+func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
+	a.items = limit
+	return a.Queue.ListQueue(ctx, limit)
+}
+
+// A page has as many items as the request names, up to a thousand.
+func TestPages(t *testing.T) {
+	o := optionsOf(filled(t))
+	s := &asked{Queue: o.Store.Queue}
+	o.Store.Queue = s
+	h := api.Admin(o)
+	for query, want := range map[string]int{"": 100, `{"limit":-1}`: 1, `{"limit":7}`: 7, `{"limit":1000}`: 1000, `{"limit":1001}`: 1000, `{"limit":999999999}`: 1000} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue", strings.NewReader(query)))
+		if w.Code != 200 || s.items != want {
+			t.Errorf("%q: status %d, %d items, want %d", query, w.Code, s.items, want)
+		}
+	}
+}
+
+// broken is a store that cannot be read; status answers all the same.
+type broken struct{}
+
+func (broken) Check(context.Context) error { return fmt.Errorf("sqlite: check: %w", syscall.ENOSPC) }
+
+func (broken) Stats(context.Context) (sessions.Stats, error) {
+	return sessions.Stats{}, errors.New("sqlite: count")
+}
+
+func TestStatusOfABrokenStore(t *testing.T) {
+	o := optionsOf(filled(t))
+	o.Store.Health, o.Info = broken{}, func() api.Info { return api.Info{Version: "v1"} }
+	c := api.InProcess(api.Admin(o))
+	s, err := api.ReadStatus.Call(t.Context(), c, api.None{})
+	if err != nil || s.Version != "v1" || !strings.Contains(s.Problem, "disk is full") {
+		t.Errorf("Status = %+v, %v", s, err)
+	}
+}
+
+func TestSocketIsPrivateAndReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dragoman.sock")
+	h := api.Admin(optionsOf(filled(t)))
+
+	// A daemon that was killed leaves its socket behind.
+	dead, err := api.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.Close()
+	if err := os.Rename(path+".kept", path); err != nil {
+		t.Fatal(err)
+	}
+	c := api.Dial(path)
+	defer c.Close()
+	if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err == nil {
+		t.Fatal("a dead socket answers")
+	}
+	stop := serve(t, path, h)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil {
+		t.Error(err)
+	}
+	stop()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+
+	// A file that is no socket is not ours to remove.
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Listen(path); err == nil {
+		t.Error("a file was replaced by a socket")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "precious" {
+		t.Error("the file is gone")
+	}
+}
+
+func TestForeignAnswer(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"HTML":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); _, _ = w.Write([]byte("<html>")) },
+		"empty": func(w http.ResponseWriter, _ *http.Request) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := api.InProcess(h)
+			if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err == nil {
+				t.Error("Status = nil, want an error")
+			}
+		})
+	}
+}

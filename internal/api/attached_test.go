@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/sessions"
+)
+
+// Data that a provider attached is only for the provider: no list of messages
+// has it, neither logs nor searches nor running turns.
+func TestAttachedIsNotShown(t *testing.T) {
+	s := filled(t)
+	k := channels.MustKey("telegram:1")
+	sealed := sessions.Message{
+		Role: sessions.RoleAssistant, Content: "sealed answer",
+		Attached: &sessions.Attached{By: sessions.Provenance{API: "chat"}, Data: json.RawMessage(`"thoughts"`)},
+	}
+	said := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: "x", Text: "hello"}, Answered: true, Append: []sessions.Message{sealed}}
+	if _, err := s.Accept(t.Context(), said); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: "y", Text: "and now?"}}); err != nil {
+		t.Fatal(err)
+	}
+	journaled := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		_ = s.Run(ctx, func(ctx context.Context, c sessions.Claim) error {
+			if c.Key != k {
+				return nil
+			}
+			p, err := s.Pending(ctx, c, 1)
+			if err == nil {
+				step := sessions.Step{Kind: sessions.StepModel, Message: &sealed}
+				err = s.AppendStep(ctx, c, "t", []sessions.Answered{{Seq: p.Messages[0].Seq, Rev: p.Messages[0].Rev}}, step)
+			}
+			journaled <- err
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	defer func() {
+		cancel()
+		<-ran
+	}()
+	if err := <-journaled; err != nil {
+		t.Fatal(err)
+	}
+	clients(t, func() api.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
+		all, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 9, Bounds: api.Bounds{After: "0"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range []channels.Key{k, {}} {
+			found, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Key: in, Query: "sealed", Limit: 9})
+			if err != nil || len(found) != 1 {
+				t.Fatalf("SearchAll = %+v, %v, want one message", found, err)
+			}
+			all = append(all, found[0].Message)
+		}
+		now, err := api.ReadRunning.Call(t.Context(), c, k)
+		if err != nil || len(now.Messages) != 2 {
+			t.Fatalf("Running = %+v, %v, want the question and a step", now, err)
+		}
+		for _, m := range append(all, now.Messages...) {
+			if m.Attached != nil {
+				t.Errorf("%q is shown with %s", m.Content, m.Attached.Data)
+			}
+		}
+	})
+	h, err := s.History(t.Context(), k, sessions.HistoryLimit{})
+	if err != nil || h.Messages[len(h.Messages)-1].Attached == nil {
+		t.Errorf("the store has %+v, %v, want it with what was attached", h.Messages, err)
+	}
+}

@@ -1,0 +1,99 @@
+package api_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/sessions"
+	"dragoman/sessions/erasure"
+)
+
+// A conversation is planned and erased, and the log has both lines. Erasing
+// nothing is an error.
+func TestErase(t *testing.T) {
+	audit := filepath.Join(t.TempDir(), "audit.log")
+	clients(t, func() api.AdminOptions {
+		s := filled(t)
+		o := optionsOf(s)
+		o.Eraser = erasure.New(erasure.Options{Store: s, Log: erasure.Log{Path: audit}, Now: now})
+		return o
+	}, func(t *testing.T, c *api.Client) {
+		plan, err := api.PlanErase.Call(t.Context(), c, api.Target{Name: "telegram:1", OnlyConversation: true})
+		if err != nil || len(plan.Conversations) != 1 || len(plan.Erasure.Senders) != 0 {
+			t.Errorf("PlanErase = %+v, %v", plan, err)
+		}
+		if got, err := api.Erase.Call(t.Context(), c, plan.Erasure); err != nil || got.Conversations != 1 {
+			t.Errorf("Erase = %+v, %v", got, err)
+		}
+		if _, err := api.ReadConversation.Call(t.Context(), c, channels.MustKey("telegram:1")); !errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("Conversation = %v, want that it is gone", err)
+		}
+		if _, err := api.Erase.Call(t.Context(), c, plan.Erasure); !errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("Erase again = %v, want that there is nothing", err)
+		}
+		var refused *api.Refusal
+		if _, err := api.Erase.Call(t.Context(), c, sessions.Erasure{}); !errors.As(err, &refused) || refused.Sentence != "there is nothing to erase" {
+			t.Errorf("Erase of an empty plan = %v", err)
+		}
+		if got := post(api.Admin(optionsOf(filled(t))), "/v1/sessions/erase", "{}"); got != 400 {
+			t.Errorf("Erase of an empty plan has the status %d", got)
+		}
+		data, err := os.ReadFile(audit)
+		if n := strings.Count(string(data), "\n"); err != nil || n == 0 || n%2 != 0 {
+			t.Errorf("the audit log says %s, %v", data, err)
+		}
+	})
+}
+
+// Status warns of an erasure that was cut off.
+func TestStatusWarnsOfAnErasure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "erasing.json")
+	s := filled(t)
+	o := optionsOf(s)
+	o.Eraser = erasure.New(erasure.Options{Store: s, File: file})
+	c := api.InProcess(api.Admin(o))
+	defer c.Close()
+	for cut, want := range map[bool]int{false: 0, true: 1} {
+		if cut {
+			if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if status, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil || len(status.Warnings) != want {
+			t.Errorf("cut off %v: Status warns of %q, %v", cut, status.Warnings, err)
+		}
+		_ = os.Remove(file)
+	}
+}
+
+// Facts lists those of the chat and of the person under every id, and one can
+// be forgotten.
+func TestFacts(t *testing.T) {
+	s := filled(t)
+	c := api.InProcess(api.Admin(optionsOf(s)))
+	defer c.Close()
+	m := channels.Inbound{Key: channels.MustKey("whatsapp:g@g.us"), ID: "1", Text: "hi", Sender: channels.Person{IDs: []string{"800@lid", "+1"}}}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: m}); err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+2", "chat:whatsapp:+1"} {
+		if _, err := s.Remember(t.Context(), scope, "of "+scope); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts, err := api.ListFacts.Call(t.Context(), c, "whatsapp:+1")
+	if err != nil || len(facts) != 2 || facts[0].Scope != "chat:whatsapp:+1" || facts[1].Scope != "person:whatsapp:800@lid" {
+		t.Fatalf("Facts = %+v, %v", facts, err)
+	}
+	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); err != nil {
+		t.Errorf("Forget = %v", err)
+	}
+	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("Forget again = %v", err)
+	}
+}

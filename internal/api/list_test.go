@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite/sqlitetest"
+)
+
+// What is out of bounds counts as the nearest bound, as it does in the stores.
+func TestPageSizes(t *testing.T) {
+	s := sqlitetest.Open(t, now)
+	for i := range sessions.MaxPage + 5 {
+		k := channels.MustKey(fmt.Sprintf("telegram:%d", i))
+		if err := s.Configure(t.Context(), k, func(s *sessions.Settings) error { s.Model = "m"; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := api.InProcess(api.Admin(optionsOf(s)))
+	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
+		if list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: limit}); err != nil || len(list) != want {
+			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
+		}
+	}
+	all, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: sessions.MaxPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := sessions.ParseCursor(all[len(all)-1].Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := api.Find.Call(t.Context(), c, sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
+		t.Errorf("the second page: %d conversations, %v", len(rest), err)
+	}
+}
+
+// A title is made of the first words that are left, also after many erased
+// messages. A conversation without words of a person gets none.
+func TestTitleOfWhatIsLeft(t *testing.T) {
+	s := sqlitetest.Open(t, now)
+	k := channels.MustKey("telegram:1")
+	var said []sessions.Message
+	for range 12 {
+		said = append(said, sessions.Message{Role: sessions.RoleUser, Content: "[erased]"}, sessions.Message{Role: sessions.RoleAssistant, Content: "no"})
+	}
+	title := func(id string, more ...sessions.Message) string {
+		t.Helper()
+		if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "x"}, Answered: true, Append: more}); err != nil {
+			t.Fatal(err)
+		}
+		c := api.InProcess(api.Admin(optionsOf(s)))
+		defer c.Close()
+		list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: 1})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		return list[0].Name()
+	}
+	if got := title("1", said...); got != "" {
+		t.Errorf("all is erased: title %q", got)
+	}
+	if got := title("2", sessions.Message{Role: sessions.RoleUser, Content: "what is left"}); got != "what is left" {
+		t.Errorf("title %q", got)
+	}
+}
