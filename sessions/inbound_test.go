@@ -97,7 +97,9 @@ func TestEditNote(t *testing.T) {
 	if got := sessions.EditNote(m).Content; got != "[an admin deleted an earlier message of alice]" {
 		t.Errorf("EditNote = %q", got)
 	}
-	m.Sender.Name, m.Text, m.Deletes = "", "new", ""
+	m.Sender.Name = ""
+	m.Text = "new"
+	m.Deletes = ""
 	if got := sessions.EditNote(m).Content; got != "[the sender changed an earlier message to:] new" {
 		t.Errorf("EditNote = %q", got)
 	}

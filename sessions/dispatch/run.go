@@ -57,7 +57,8 @@ func (d *Dispatcher) claim(ctx context.Context, s *state) (sessions.Claim, conte
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil || d.pause(s) > 0 {
-		if s.active = false; ctx.Err() == nil {
+		s.active = false
+		if ctx.Err() == nil {
 			d.schedule(s)
 		}
 		return sessions.Claim{}, nil, 0

@@ -213,7 +213,8 @@ func (v *view) countDays(k channels.Key, from, to time.Time, days map[string]*se
 			seen[day] = true
 			c.Conversations++
 		}
-		if c.Messages++; m.Usage != nil {
+		c.Messages++
+		if m.Usage != nil {
 			c.Usage.Add(*m.Usage)
 		}
 	}

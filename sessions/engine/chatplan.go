@@ -37,7 +37,9 @@ func (c *chatPlan) number(m *sessions.Message) error {
 			c.seq = g[0].FirstSeq - 1
 		}
 	}
-	c.messages, c.last, c.seq = c.messages+1, m.At, c.seq+1
+	c.messages++
+	c.last = m.At
+	c.seq++
 	if m.Seq != 0 && m.Seq != c.seq {
 		return fmt.Errorf("message %d is where message %d should be", m.Seq, c.seq)
 	}

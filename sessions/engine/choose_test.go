@@ -58,7 +58,8 @@ func rule(open []*rows.In, now time.Time, most int) (chosen []int64, turn string
 	of := func(turn string) func(*rows.In) bool { return func(r *rows.In) bool { return r.Turn == turn } }
 	for _, r := range open {
 		late := slices.ContainsFunc(open, func(o *rows.In) bool { return o.Turn == r.Turn && o.Due.After(now) })
-		if turn = r.Turn; turn == "" || late {
+		turn = r.Turn
+		if turn == "" || late {
 			turn = ""
 			continue
 		}

@@ -78,7 +78,10 @@ func (d *dumper) store() {
 func (d *dumper) chat(k channels.Key, h rows.Head) {
 	rec := &sessions.ConversationRecord{Key: k, Seq: h.Seq, MessageSeq: h.MessageSeq}
 	if v := h.Conversation; v != nil {
-		rec.Title, rec.Created, rec.Updated, rec.Settings = v.Title, rules.Time(v.Created), rules.Time(v.Updated), rules.Settings(v.Settings)
+		rec.Title = v.Title
+		rec.Created = rules.Time(v.Created)
+		rec.Updated = rules.Time(v.Updated)
+		rec.Settings = rules.Settings(v.Settings)
 		rec.Generations = withEnds(d.generations(k), h.MessageSeq)
 		for _, sum := range d.summaries(k) {
 			rec.Summaries = append(rec.Summaries, rules.Summary(sum))

@@ -22,7 +22,9 @@ import (
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	x := &eraser{}
 	err = s.update(ctx, "erase", func(st *step) error {
-		x.step, x.got, x.files = st, sessions.Erased{}, map[string]bool{}
+		x.step = st
+		x.got = sessions.Erased{}
+		x.files = map[string]bool{}
 		x.erase(e)
 		return nil
 	}, e.Keys...)
@@ -225,11 +227,18 @@ func (x *eraser) eraseMessages(c *chat, ids []string) {
 			x.got.Messages++
 			x.noteFiles(m.Attachments)
 			m = rules.Clone(m)
-			m.Content, m.Name, m.Sender, m.Attachments, m.Extra, m.Attached = erasedText, "", "", nil, nil, nil
+			m.Content = erasedText
+			m.Name = ""
+			m.Sender = ""
+			m.Attachments = nil
+			m.Extra = nil
+			m.Attached = nil
 			erased = append(erased, m)
 		case m.Role == sessions.RoleTool && (m.Name == sessions.HistoryTool || m.Name == sessions.AttachmentTool):
 			m = rules.Clone(m)
-			m.Content, m.Extra, m.Attached = erasedText, nil, nil
+			m.Content = erasedText
+			m.Extra = nil
+			m.Attached = nil
 			copies = append(copies, m)
 		}
 	}

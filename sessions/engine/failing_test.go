@@ -123,7 +123,9 @@ func TestAFailedReadIsReturned(t *testing.T) {
 	storetest.Fill(t, s)
 	f := &failing{Backend: s.Backend(), r: s.Backend()}
 	e := engine.New(f, "test", nil)
-	ctx, one, queue := t.Context(), channels.MustKey("x:1"), channels.MustKey("x:q")
+	ctx := t.Context()
+	one := channels.MustKey("x:1")
+	queue := channels.MustKey("x:q")
 	now := time.Now()
 	in := channels.Inbound{Key: queue, ID: "new", Text: "hi", MessageID: "m9", Album: "a", Sender: channels.Person{IDs: []string{"7"}}}
 	edit := in
@@ -193,7 +195,8 @@ func TestAFailedReadIsReturned(t *testing.T) {
 		"Restore": func() error {
 			i := -1
 			_, err := e.Restore(ctx, func() (r sessions.Record, err error) {
-				if i++; i == len(all) {
+				i++
+				if i == len(all) {
 					return r, io.EOF
 				}
 				return all[i], nil

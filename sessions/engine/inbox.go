@@ -144,7 +144,9 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 	case sessions.Replaced:
 		st.addInbound(c, e, rules.InEdit)
 		old := &changed.Inbound // keeps its id, seq and sender
-		old.Text, old.Prefix, old.Quote = m.Text, m.Prefix, m.Quote
+		old.Text = m.Text
+		old.Prefix = m.Prefix
+		old.Quote = m.Quote
 		if len(m.Attachments) > 0 {
 			old.Attachments = m.Attachments
 		}

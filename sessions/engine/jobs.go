@@ -15,14 +15,17 @@ import (
 
 // occurred stores the outcome of an occurrence, in place of an earlier one.
 func (st *step) occurred(o sessions.Occurrence) {
-	if o = cleanOccurrence(o); o.At.IsZero() {
+	o = cleanOccurrence(o)
+	if o.At.IsZero() {
 		o.At = rules.Time(st.now)
 	}
 	st.record(rows.Record{Occurrence: &o})
 }
 
 func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
-	o.Job, o.Outcome, o.Why = rules.Text(o.Job), rules.Text(o.Outcome), rules.Text(o.Why)
+	o.Job = rules.Text(o.Job)
+	o.Outcome = rules.Text(o.Outcome)
+	o.Why = rules.Text(o.Why)
 	o.Due, o.At = rules.Time(o.Due), rules.Time(o.At)
 	return o
 }

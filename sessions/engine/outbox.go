@@ -34,7 +34,8 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
 	err = s.live(ctx, "unsent", cl, func(v *view) {
 		for o := range v.outbox(cl.Key, rows.QueueFilter{Unsent: true}) {
-			if ds = append(ds, o.Delivery); len(ds) == most {
+			ds = append(ds, o.Delivery)
+			if len(ds) == most {
 				break
 			}
 		}
@@ -72,7 +73,9 @@ func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) e
 // MarkSent records that the network has the message.
 func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
 	return s.changeDelivery(ctx, "mark sent", cl, id, func(o *rows.Out) {
-		o.State, o.MessageID, o.Error = sessions.DeliverySent, rules.Text(r.MessageID), ""
+		o.State = sessions.DeliverySent
+		o.MessageID = rules.Text(r.MessageID)
+		o.Error = ""
 	})
 }
 

@@ -76,7 +76,9 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 }
 
 func cleanPairing(p sessions.Pairing) sessions.Pairing {
-	p.PersonID, p.Name, p.Code = rules.Text(p.PersonID), rules.Text(p.Name), rules.Text(p.Code)
+	p.PersonID = rules.Text(p.PersonID)
+	p.Name = rules.Text(p.Name)
+	p.Code = rules.Text(p.Code)
 	p.Expires, p.Approved = rules.Time(p.Expires), rules.Time(p.Approved)
 	return p
 }
@@ -88,7 +90,9 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 		got = sessions.Pairing{}
 		for _, p := range st.unexpired(now) {
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
-				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
+				p.Approved = rules.Time(now)
+				p.Code = ""
+				p.Expires = time.Time{}
 				got = p
 				st.record(rows.Record{Pairing: &p})
 				return nil

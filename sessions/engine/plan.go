@@ -107,7 +107,9 @@ func (p *plan) addOther(r sessions.Record) error {
 	switch {
 	case r.Quarantined != nil:
 		a := *r.Quarantined
-		a.Raw, a.Why, a.At = slices.Clone(a.Raw), rules.Text(a.Why), rules.Time(a.At)
+		a.Raw = slices.Clone(a.Raw)
+		a.Why = rules.Text(a.Why)
+		a.At = rules.Time(a.At)
 		own.Quarantined = &a
 	case r.Fact != nil:
 		f := *r.Fact
@@ -139,7 +141,10 @@ func (p *plan) addHead(h sessions.ConversationRecord) error {
 	if err := checkSettings(h.Settings); err != nil {
 		return fmt.Errorf("%s: %w", h.Key, err)
 	}
-	h.Title, h.Created, h.Updated, h.Settings = rules.Text(h.Title), rules.Time(h.Created), rules.Time(h.Updated), rules.Settings(h.Settings)
+	h.Title = rules.Text(h.Title)
+	h.Created = rules.Time(h.Created)
+	h.Updated = rules.Time(h.Updated)
+	h.Settings = rules.Settings(h.Settings)
 	h.Generations, h.Summaries = slices.Clone(h.Generations), slices.Clone(h.Summaries)
 	for i := range h.Generations {
 		h.Generations[i].Began = rules.Time(h.Generations[i].Began)
@@ -196,8 +201,12 @@ func (p *plan) addInbox(r sessions.InboxRecord) error {
 		return errors.New("an inbox record with an impossible turn")
 	}
 	r.Inbound = rules.Inbound(r.Inbound)
-	r.Turn, r.Why, r.Job = rules.Text(r.Turn), rules.Text(r.Why), rules.Text(r.Job)
-	r.Due, r.Accepted, r.JobDue = rules.Time(r.Due), rules.Time(r.Accepted), rules.Time(r.JobDue)
+	r.Turn = rules.Text(r.Turn)
+	r.Why = rules.Text(r.Why)
+	r.Job = rules.Text(r.Job)
+	r.Due = rules.Time(r.Due)
+	r.Accepted = rules.Time(r.Accepted)
+	r.JobDue = rules.Time(r.JobDue)
 	if r.Origin == "" {
 		r.Origin = sessions.OriginChat
 	}

@@ -264,7 +264,8 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 		if r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn {
 			m := r.Inbound
 			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting}
-			if it.Attachments = slices.Clone(m.Attachments); it.At.IsZero() {
+			it.Attachments = slices.Clone(m.Attachments)
+			if it.At.IsZero() {
 				it.At = rules.Time(r.Accepted)
 			}
 			items = append(items, it)

@@ -81,7 +81,8 @@ func (x *restorer) check() error {
 
 // others stores the records outside conversations, and counts the new ones.
 func (x *restorer) others() (fresh int) {
-	if fresh = x.storeRecord(); len(x.plan.others) == 0 {
+	fresh = x.storeRecord()
+	if len(x.plan.others) == 0 {
 		return fresh
 	}
 	x.readOthers()
@@ -137,7 +138,9 @@ func (x *restorer) readOthers() {
 	for r := range x.records(rows.Record{Pairing: &sessions.Pairing{}}) {
 		x.knownPerson(r.Pairing)
 	}
-	x.facts, x.factIDs, x.highest = map[scopedText]bool{}, map[int64]bool{}, x.lastFact()
+	x.highest = x.lastFact()
+	x.facts = map[scopedText]bool{}
+	x.factIDs = map[int64]bool{}
 	for r := range x.records(factsOf("")) {
 		x.facts[scopedText{r.Fact.Scope, r.Fact.Text}], x.factIDs[r.Fact.ID] = true, true
 	}

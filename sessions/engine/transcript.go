@@ -57,7 +57,9 @@ func (st *step) newGeneration(c *chat) {
 
 func (st *step) beginGeneration(c *chat) {
 	ch, v := st.touch(c), c.Conversation
-	v.Generation, v.From, v.Covers = st.nextGeneration(st.now), c.MessageSeq, 0
+	v.Generation = st.nextGeneration(st.now)
+	v.From = c.MessageSeq
+	v.Covers = 0
 	ch.Begun = append(ch.Begun, sessions.Generation{ID: v.Generation, FirstSeq: c.MessageSeq + 1, Began: rules.Time(st.now)})
 }
 
@@ -104,7 +106,10 @@ const maxPrealloc = 128
 
 func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.History) {
 	k, c := head.Key, head.Conversation
-	h.Generation, h.Settings, h.FirstSeq, h.Erasures = c.Generation, rules.Settings(c.Settings), c.From+1, c.Erasures
+	h.Generation = c.Generation
+	h.Settings = rules.Settings(c.Settings)
+	h.FirstSeq = c.From + 1
+	h.Erasures = c.Erasures
 	after := c.From
 	if c.Covers > 0 {
 		// The newest summary may be newer than the head, or erased since.
@@ -169,7 +174,8 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 	}
 	v := s.view(ctx)
 	for m := range v.messages(k, rows.MessageFilter{After: after}) {
-		if list = append(list, m); len(list) == limit {
+		list = append(list, m)
+		if len(list) == limit {
 			break
 		}
 	}

@@ -68,7 +68,8 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 		if len(chosen) > 0 && (isJob || most > 0 && len(chosen) >= most) {
 			break
 		}
-		if chosen = append(chosen, r); isJob {
+		chosen = append(chosen, r)
+		if isJob {
 			break
 		}
 	}
@@ -85,7 +86,8 @@ func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending
 		if r.Turn == "" || p.Turn != "" {
 			continue
 		}
-		if p.Steps = v.journal(k, r.Turn); len(p.Steps) == 0 {
+		p.Steps = v.journal(k, r.Turn)
+		if len(p.Steps) == 0 {
 			continue
 		}
 		p.Turn = r.Turn

@@ -134,7 +134,8 @@ func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions
 	if err := e.logBegun(i); err != nil {
 		return got, errors.Join(fmt.Errorf("nothing was erased, because the audit log could not be written: %w", err), e.forget())
 	}
-	switch got, err = e.carryOut(ctx, i, false); {
+	got, err = e.carryOut(ctx, i, false)
+	switch {
 	case err != nil && got.Empty(): // nothing has changed
 		err = errors.Join(err, e.forget())
 	case err == nil && got.Empty() && !known:

@@ -70,7 +70,8 @@ func (l Log) Record(action string, do func() error, keys ...channels.Key) error 
 		return err
 	}
 	err := do()
-	if e.State = done; err != nil {
+	e.State = done
+	if err != nil {
 		e.State = failed
 	}
 	return errors.Join(err, l.write(e))

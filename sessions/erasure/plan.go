@@ -101,7 +101,8 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
 		// A plan for a hundred masks need not name a hundred empty memories.
 		i := who.of(id)
-		if p.Pairings += i.paired; id == target.Chat() || i.facts {
+		p.Pairings += i.paired
+		if id == target.Chat() || i.facts {
 			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(target.Channel(), id))
 		}
 		if k, err := channels.NewKey(target.Channel(), id); err == nil { // else no chat can have that name
@@ -119,7 +120,8 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 		case slices.Contains(ids, k.Chat()) || c.mine > 0 && c.others == 0: // a private chat, or one in which only the person wrote
 			p.Erasure.Keys = append(p.Erasure.Keys, k)
 		default:
-			if p.Queued += c.asked; c.mine == 0 {
+			p.Queued += c.asked
+			if c.mine == 0 {
 				continue
 			}
 			facts, err := e.countFacts(ctx, sessions.ChatScope(k))
@@ -143,7 +145,8 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 			return err
 		}
 		if c := seen[k]; c != nil {
-			if p.Queued += c.queued; err != nil && c.queued == 0 {
+			p.Queued += c.queued
+			if err != nil && c.queued == 0 {
 				p.Names = append(p.Names, k)
 			}
 		}

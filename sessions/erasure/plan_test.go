@@ -63,7 +63,8 @@ func (r town) records(t *testing.T) (all []sessions.Record) {
 		said := int64(r.IntN(5))
 		head := &sessions.ConversationRecord{Key: k, Seq: 9, MessageSeq: said, Created: at, Updated: at, Title: r.text()}
 		g := sessions.Generation{ID: fmt.Sprintf("20260601_%03d", 2*n+1), FirstSeq: 1, LastSeq: said, Began: at}
-		if head.Generations = append(head.Generations, g); said > 2 && r.IntN(2) == 0 {
+		head.Generations = append(head.Generations, g)
+		if said > 2 && r.IntN(2) == 0 {
 			head.Generations[0].LastSeq = 2
 			head.Generations = append(head.Generations, sessions.Generation{ID: fmt.Sprintf("20260601_%03d", 2*n+2), FirstSeq: 3, LastSeq: said, Began: at})
 		}
@@ -76,7 +77,9 @@ func (r town) records(t *testing.T) (all []sessions.Record) {
 		for seq := range said {
 			one := sessions.Message{Seq: seq + 1, Role: sessions.RoleUser, Content: "hi", At: at, Sender: r.ids()[0], Name: r.of("", "Ann", "Bob Smith")}
 			if r.IntN(4) == 0 {
-				one.Role, one.Sender, one.Name = sessions.RoleAssistant, "", ""
+				one.Role = sessions.RoleAssistant
+				one.Sender = ""
+				one.Name = ""
 			}
 			m.Messages = append(m.Messages, one)
 		}

@@ -122,7 +122,9 @@ func (t *conversation) keep(m sessions.Message) error {
 		}
 		t.open, t.size = nil, 0
 	}
-	t.open, t.kept, t.size = append(t.open, m), t.kept+1, t.size+bytesOf(m)
+	t.open = append(t.open, m)
+	t.kept++
+	t.size += bytesOf(m)
 	t.span = [2]time.Time{rules.Earliest(t.span[0], m.At), rules.Latest(t.span[1], m.At)}
 	return nil
 }
@@ -179,14 +181,20 @@ func (t *conversation) takeSummary(e *entry) (drop bool) {
 	case t.checkpoints && e.Summary && e.Synthetic && e.inputRole != "assistant":
 		return true // the question of the pair
 	case t.checkpoints && e.Summary && e.Synthetic:
-		drop, t.inline, t.inlineCovers = true, e.Content, t.kept
+		drop = true
+		t.inline = e.Content
+		t.inlineCovers = t.kept
 		if len(t.turns) == turnsOfMolf {
 			t.inlineCovers = t.turns[0]
 		}
 		t.turns = nil
 	case headed && text != "" && (e.isSystem() || e.inputRole == "user" && t.kept == 0) && len(e.Attachments) == 0:
 		t.inline, t.inlineCovers = strings.TrimSpace(t.inline+"\n\n"+text), t.kept+1
-		e.inputRole, e.Role, e.Content, e.Synthetic, e.Summary = "user", sessions.RoleUser, text, true, true
+		e.inputRole = "user"
+		e.Role = sessions.RoleUser
+		e.Content = text
+		e.Synthetic = true
+		e.Summary = true
 	case e.inputRole == "user" && !e.Synthetic:
 		t.turns = append(t.turns, t.kept)
 		t.turns = t.turns[max(0, len(t.turns)-turnsOfMolf):]

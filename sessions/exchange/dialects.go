@@ -82,7 +82,8 @@ func (t *conversation) decodeSentinel(line json.RawMessage) (entry, error) {
 	if json.Unmarshal(f["errorType"], &failed) == nil && failed != "SUCCESS" {
 		f["failed"] = json.RawMessage("true")
 	}
-	if take(f, "sessionId", &session); t.name == "" {
+	take(f, "sessionId", &session)
+	if t.name == "" {
 		t.name = session
 	}
 	return entryOf(f)

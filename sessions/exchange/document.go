@@ -84,7 +84,8 @@ func (d *documentReader) object(t *conversation) (err error) {
 			continue
 		}
 		var raw json.RawMessage
-		if err = d.dec.Decode(&raw); !utf8.Valid(raw) {
+		err = d.dec.Decode(&raw)
+		if !utf8.Valid(raw) {
 			err = errEncoding
 		}
 		f[name] = raw

@@ -214,7 +214,9 @@ func (e *entry) isSystem() bool { return e.inputRole == "system" || e.inputRole 
 
 // toNote turns e into a note that names its kind.
 func (e *entry) toNote(kind string) {
-	e.Role, e.Content, e.Synthetic = sessions.RoleUser, "["+kind+"] "+e.Content, true
+	e.Role = sessions.RoleUser
+	e.Content = "[" + kind + "] " + e.Content
+	e.Synthetic = true
 	e.Name, e.ToolCalls = "", nil
 }
 

@@ -85,7 +85,8 @@ func (t *conversation) placeSummary() (prepend bool) {
 	if strings.TrimSpace(text) == "" {
 		return false
 	}
-	if prepend = covers == 0; prepend {
+	prepend = covers == 0
+	if prepend {
 		// The summarised messages are gone, but a summary has to cover something: it
 		// covers itself as a message.
 		covers = 1
@@ -123,7 +124,8 @@ func (t *conversation) emitMessages(foreign, prepend bool, emit Emit) error {
 	emitChunk := func(chunk []sessions.Message) error {
 		for i := range chunk {
 			m := &chunk[i]
-			if seq++; foreign {
+			seq++
+			if foreign {
 				m.Seq = seq
 			}
 			m.At = cmp.Or(m.At, at).UTC()

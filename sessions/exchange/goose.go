@@ -61,7 +61,8 @@ func (t *conversation) gooseMessages(ctx context.Context, g *gooseFile) error {
 			}
 		}
 		before := inBlock
-		if inBlock = modelOnly && (hidden || inBlock); inBlock {
+		inBlock = modelOnly && (hidden || inBlock)
+		if inBlock {
 			t.covered = t.kept
 		}
 		if inBlock && !before {

@@ -57,7 +57,8 @@ func (l *lines) each(f func(line []byte) error) error {
 		if err == io.EOF {
 			l.terminated, err = false, nil
 		}
-		if line = bytes.TrimSpace(line); err == nil && len(line) > 0 {
+		line = bytes.TrimSpace(line)
+		if err == nil && len(line) > 0 {
 			err = f(line)
 		}
 		if err != nil {

@@ -78,7 +78,8 @@ func Move(ctx context.Context, from Source, to Target, report func(Progress)) (a
 					return nil
 				}
 				source.add(r)
-				if done.add(r); conversations {
+				done.add(r)
+				if conversations {
 					report(Progress{Copying, done.Messages, all.Messages})
 				}
 				return emit(r)
@@ -216,7 +217,8 @@ func inBatches(read func(Emit) error, store func(next func() (sessions.Record, e
 				if k := keyOf(r); k != nil {
 					before = *k
 				}
-				if r, err, more = next(); !more {
+				r, err, more = next()
+				if !more {
 					return r, io.EOF
 				} else if err != nil {
 					return r, err

@@ -184,7 +184,8 @@ func TestMoveIsBounded(t *testing.T) {
 	content := strings.Repeat("x", 2000)
 	i := 0
 	_, err := from.Restore(t.Context(), func() (sessions.Record, error) {
-		if i++; i > chats {
+		i++
+		if i > chats {
 			return sessions.Record{}, io.EOF
 		}
 		r := &sessions.MessagesRecord{Key: channels.MustKey(fmt.Sprintf("x:%d", i))}

@@ -82,7 +82,8 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			}
 			p.Items = append(p.Items, it)
 		}
-		if p.Others += others; wanted {
+		p.Others += others
+		if wanted {
 			p.files = append(p.files, file)
 		}
 	}

@@ -49,9 +49,12 @@ func TestImportInBatches(t *testing.T) {
 		docs = append(docs, fmt.Sprintf(`{"key":"x:%d","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, i))
 	}
 	path := written(t, "many.json", strings.Join(docs, "\n"))
-	s, calls, full := newStore(t), 0, errors.New("the disk is full")
+	s := newStore(t)
+	calls := 0
+	full := errors.New("the disk is full")
 	got, err := take(t, s, path, func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
-		if calls++; calls == 3 {
+		calls++
+		if calls == 3 {
 			return sessions.Restored{}, full
 		}
 		return s.Restore(ctx, next)

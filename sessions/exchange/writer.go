@@ -110,7 +110,9 @@ func (d *documentWriter) begin(head sessions.ConversationRecord) error {
 	if err != nil {
 		return err
 	}
-	d.head, d.messages, d.count = &head, 0, d.count+1
+	d.head = &head
+	d.messages = 0
+	d.count++
 	return d.text(start + "{\n  \"key\": " + string(key) + ",\n  \"messages\": [")
 }
 
@@ -124,7 +126,8 @@ func (d *documentWriter) message(m sessions.Message) error {
 		return fmt.Errorf("exchange: write message %d of %s: %w", m.Seq, d.head.Key, err)
 	}
 	start := ",\n    "
-	if d.messages++; d.messages == 1 {
+	d.messages++
+	if d.messages == 1 {
 		start = "\n    "
 	}
 	return d.text(start + string(raw))

@@ -86,7 +86,11 @@ func newDocument(h head, c content) *document {
 	if v := h.Conversation; v != nil {
 		rest := *v // without the fields that the top shows
 		d.liftForeign(&rest.Settings)
-		d.Generation, d.Title, d.Created, d.Updated, d.Metadata = v.Generation, v.Title, v.Created, v.Updated, rest.Settings.Metadata
+		d.Generation = v.Generation
+		d.Title = v.Title
+		d.Created = v.Created
+		d.Updated = v.Updated
+		d.Metadata = rest.Settings.Metadata
 		rest.Title, rest.Settings.Metadata = "", nil
 		d.Head.Conversation = &rest
 	}

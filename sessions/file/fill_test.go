@@ -54,7 +54,9 @@ func fill(t *testing.T, s *engine.Store) {
 	must(t, s.AddSummary(ctx, key("x:new"), sessions.Summary{Text: "sum", CoversSeq: 2, Generation: h.Generation}))
 	must(t, s.Rename(ctx, key("x:new"), "title"))
 	must(t, s.Configure(ctx, key("x:set"), func(set *sessions.Settings) error {
-		set.Model, set.Tags, set.Metadata = "m", []string{"t"}, map[string]json.RawMessage{"who": json.RawMessage(`{"id":[1,"<2>"]}`)}
+		set.Model = "m"
+		set.Tags = []string{"t"}
+		set.Metadata = map[string]json.RawMessage{"who": json.RawMessage(`{"id":[1,"<2>"]}`)}
 		return nil
 	}))
 	call := sessions.Message{

@@ -149,7 +149,9 @@ func (b *backend) appendArchive(ctx context.Context, r rows.Reader, f *keyFiles)
 	case err != nil && out != nil:
 		return errors.Join(err, out.Close())
 	case out != nil:
-		f.archive, f.LastSeq, f.Bytes = out, seq, end
+		f.archive = out
+		f.LastSeq = seq
+		f.Bytes = end
 	}
 	return err
 }

@@ -47,7 +47,9 @@ func TestDocumentFields(t *testing.T) {
 		t.Errorf("the document is\n%s", text)
 	}
 	one, two := call{ID: "c1", Type: "function"}, call{ID: "c2", Type: "function"}
-	one.Function.Name, one.Function.Arguments, two.Function.Name = "time", `{"zone": "UTC"}`, "f"
+	one.Function.Name = "time"
+	one.Function.Arguments = `{"zone": "UTC"}`
+	two.Function.Name = "f"
 	none, noon := "", "12:00"
 	same(t, "messages", doc.Messages, []said{
 		{Role: "assistant", Content: &none, ToolCalls: []call{one, two}},

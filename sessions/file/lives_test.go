@@ -45,7 +45,8 @@ func TestShortLives(t *testing.T) {
 	}
 	lives := 0
 	for documents(t, p) < conversations {
-		if lives++; lives > conversations/inOneLife+1 {
+		lives++
+		if lives > conversations/inOneLife+1 {
 			t.Fatalf("after %d lives there are %d documents, want %d", lives-1, documents(t, p), conversations)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

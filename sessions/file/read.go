@@ -74,7 +74,8 @@ func (r *keyReader) queues(c *content) {
 			continue
 		}
 		var steps []sessions.Step
-		if steps, r.err = r.r.Journal(r.ctx, r.k, in.Turn); len(steps) > 0 {
+		steps, r.err = r.r.Journal(r.ctx, r.k, in.Turn)
+		if len(steps) > 0 {
 			if c.Journals == nil {
 				c.Journals = map[string][]sessions.Step{}
 			}
@@ -92,7 +93,8 @@ func (r *keyReader) tail(after int64) (list []sessions.Message) {
 			return nil
 		}
 		list = append(list, m)
-		if bytes += rules.Bytes(m); len(list) == tailMessages || bytes > tailBytes {
+		bytes += rules.Bytes(m)
+		if len(list) == tailMessages || bytes > tailBytes {
 			break
 		}
 	}

@@ -77,7 +77,8 @@ func (s store) rebuild(ctx context.Context, known []sqlite.Document, converting 
 		}
 		have[o.key] = true
 		o.changes = f.after(o)
-		if batch = append(batch, o); len(batch) == 100 {
+		batch = append(batch, o)
+		if len(batch) == 100 {
 			err, batch = s.adopt(ctx, batch...), nil
 		}
 		return err
@@ -182,7 +183,8 @@ func (s store) restore(ctx context.Context, records []sessions.Record) error {
 	}
 	i := -1
 	_, err := s.Restore(ctx, func() (sessions.Record, error) {
-		if i++; i == len(records) {
+		i++
+		if i == len(records) {
 			return sessions.Record{}, io.EOF
 		}
 		return records[i], nil
@@ -252,7 +254,8 @@ func (h *head) repair(c *content) (lost int) {
 	h.MessageSeq = last
 	var kept []sessions.Generation
 	for _, g := range v.Generations {
-		if g.FirstSeq = min(max(g.FirstSeq, first), last+1); len(kept) > 0 && kept[len(kept)-1].FirstSeq == g.FirstSeq {
+		g.FirstSeq = min(max(g.FirstSeq, first), last+1)
+		if len(kept) > 0 && kept[len(kept)-1].FirstSeq == g.FirstSeq {
 			kept = kept[:len(kept)-1]
 		}
 		kept = append(kept, g)
@@ -276,7 +279,11 @@ func (h *head) repair(c *content) (lost int) {
 func records(h head, c content) (list []sessions.Record) {
 	rec := &sessions.ConversationRecord{Key: h.Key, Seq: h.Seq, MessageSeq: h.MessageSeq, Summaries: c.Summaries}
 	if v := h.Conversation; v != nil {
-		rec.Title, rec.Created, rec.Updated, rec.Settings, rec.Generations = v.Title, v.Created, v.Updated, v.Settings, v.Generations
+		rec.Title = v.Title
+		rec.Created = v.Created
+		rec.Updated = v.Updated
+		rec.Settings = v.Settings
+		rec.Generations = v.Generations
 	}
 	list = append(list, sessions.Record{Conversation: rec})
 	for part := range slices.Chunk(c.Messages, 100) {

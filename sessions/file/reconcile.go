@@ -207,7 +207,8 @@ func (s store) applyEdits(ctx context.Context, d *document, doc sqlite.Document)
 			own.Title, own.Settings.Metadata = d.Title, d.Metadata
 			ch.Conversation = &own
 		}
-		if edited = len(ch.Rewritten); edited > 0 || !reflect.DeepEqual(ch.Conversation, h.Conversation) {
+		edited = len(ch.Rewritten)
+		if edited > 0 || !reflect.DeepEqual(ch.Conversation, h.Conversation) {
 			changes.Chats = append(changes.Chats, ch)
 		}
 		return changes, err
@@ -242,7 +243,8 @@ func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (change
 		}
 		one, err := json.Marshal(old)
 		two, err2 := json.Marshal(m)
-		if r.err = errors.Join(err, err2); !bytes.Equal(one, two) {
+		r.err = errors.Join(err, err2)
+		if !bytes.Equal(one, two) {
 			changed = append(changed, m)
 		}
 	}

@@ -53,7 +53,8 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 
 // notifyHolder sends n to the node that has claimed a key, if that is another one.
 func (t *tx) notifyHolder(r *keyRow, n note) {
-	if n.From = t.b.id; r.live != 0 && r.node != n.From {
+	n.From = t.b.id
+	if r.live != 0 && r.node != n.From {
 		t.queue(notifyQuery, nodeChannel(r.node), n.parts(n.Data))
 	}
 }
@@ -181,7 +182,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 	}
 	for _, o := range ch.Out {
 		rec := o.OutboxRecord
-		if rec.Key = ch.Key; rec.ID == "" {
+		rec.Key = ch.Key
+		if rec.ID == "" {
 			rec.ID = fmt.Sprintf("%s-%d-%d", t.b.prefix, r.id, o.Seq)
 		}
 		data := outData{OutboxRecord: rec}

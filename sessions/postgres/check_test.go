@@ -168,7 +168,11 @@ func certificates(t *testing.T) (ca, key, cert string) {
 // TestMaxConns: fifty busy keys, and the callers that accept messages for them, share
 // the allowed connections.
 func TestMaxConns(t *testing.T) {
-	const most, chats, each = 6, 50, 4
+	const (
+		most  = 6
+		chats = 50
+		each  = 4
+	)
 	url := database(t)
 	s := openAt(t, url+"&application_name=bounded", postgres.Options{MaxConns: most})
 	ctx, cancel := context.WithCancel(t.Context())

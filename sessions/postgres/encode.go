@@ -16,7 +16,8 @@ const noTime = math.MinInt64
 
 // nanos is t as a column has it.
 func nanos(t time.Time) int64 {
-	if t = rules.Time(t); t.IsZero() {
+	t = rules.Time(t)
+	if t.IsZero() {
 		return noTime
 	}
 	return t.UnixNano()

@@ -106,7 +106,9 @@ func (b *backend) keepAlive(ctx context.Context, conn *pgx.Conn) {
 		case ctx.Err() != nil:
 			return
 		case err == nil && alive:
-			renewed, pause, failing = began, b.TTL/4, false
+			renewed = began
+			pause = b.TTL / 4
+			failing = false
 			b.node.renewed.Store(&began)
 			continue
 		case err != nil && time.Since(renewed) < b.grace():
@@ -248,7 +250,8 @@ func (b *backend) lostWakes(ctx context.Context) (working, lost []int64, err err
 		if !again {
 			since = time.Now()
 		}
-		if b.unknownWakes[wake] = since; time.Since(since) > b.TTL/4 {
+		b.unknownWakes[wake] = since
+		if time.Since(since) > b.TTL/4 {
 			lost = append(lost, wake)
 		}
 	}

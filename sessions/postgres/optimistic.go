@@ -128,7 +128,8 @@ func (n *keyCache) apply(row keyRow, ch *rows.Chat, node string) *keyCache {
 	}
 	for _, o := range ch.Out {
 		r := *o
-		if r.Fresh = false; r.State == sessions.DeliverySending {
+		r.Fresh = false
+		if r.State == sessions.DeliverySending {
 			r.Node = node
 		}
 		next.out = put(next.out, r, rules.Unsent(r.State), func(r rows.Out) int64 { return r.Seq })

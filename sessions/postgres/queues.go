@@ -57,7 +57,8 @@ func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 	if err == nil && inbound != "" {
 		err = decode(inbound, &in.Inbound)
 	}
-	if in.Inbound.Key = k; err == nil && name != "" {
+	in.Inbound.Key = k
+	if err == nil && name != "" {
 		in.Inbound.Key, err = channels.ParseKey(name)
 	}
 	return in, err
@@ -96,7 +97,8 @@ func scanOut(k channels.Key, row pgx.CollectableRow) (o rows.Out, err error) {
 	}
 	o.OutboxRecord = data.OutboxRecord
 	o.Seq, o.Node = seq, data.Node
-	if o.Key = k; err == nil && name != "" {
+	o.Key = k
+	if err == nil && name != "" {
 		o.Key, err = channels.ParseKey(name)
 	}
 	return o, err

@@ -36,7 +36,8 @@ func searchable(m sessions.Message) []string {
 	words, size := []string{}, 0
 	for w := range rules.Searchable(m.Content) {
 		w = lexeme(w)
-		if size += len(w); size > maxWords {
+		size += len(w)
+		if size > maxWords {
 			break
 		}
 		words = append(words, w)
@@ -64,7 +65,10 @@ const searchQuery = `SELECT k.key, m.seq, m.at, (SELECT count(*) FROM unnest($2:
 
 // Search: see rows.Reader. It does not read what the messages say.
 func (r reader) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
-	words, s, query, how := queries(w.Query), spanOf(w.After, w.Before, w.Newest), searchQuery, " | "
+	words := queries(w.Query)
+	s := spanOf(w.After, w.Before, w.Newest)
+	query := searchQuery
+	how := " | "
 	if w.Newest {
 		query += ` DESC`
 	}

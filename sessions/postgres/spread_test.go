@@ -53,7 +53,8 @@ func TestSpread(t *testing.T) {
 		must(t, postgres.RefreshPeers(t.Context(), stores[0]))
 		_, err := stores[0].Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey(fmt.Sprint("x:", n)), ID: fmt.Sprint(n), Text: "hi"}})
 		must(t, err)
-		if share[<-begun]++; n == few && share[0] != n+1 {
+		share[<-begun]++
+		if n == few && share[0] != n+1 {
 			t.Errorf("of %d messages the nodes got %v, want all where they came in", n+1, share)
 		}
 	}

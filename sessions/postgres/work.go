@@ -152,7 +152,8 @@ func (r *running) work(job wakeUp, mine *claim) (err error) {
 	for {
 		last := mine
 		if last != nil {
-			if failed = dispatch.Call(last.ctx, r.handler, last.Claim); failed == nil && r.release(last) {
+			failed = dispatch.Call(last.ctx, r.handler, last.Claim)
+			if failed == nil && r.release(last) {
 				return nil
 			}
 		}
@@ -162,7 +163,8 @@ func (r *running) work(job wakeUp, mine *claim) (err error) {
 			}
 			// Until this is written or the node is dead, no other node can claim the key.
 			b.Logger.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
-			if channels.Sleep(b.node.lost, time.Second); b.node.lost.Err() != nil {
+			channels.Sleep(b.node.lost, time.Second)
+			if b.node.lost.Err() != nil {
 				return err
 			}
 		}

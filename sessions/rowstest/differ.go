@@ -34,7 +34,8 @@ func likeTheReference(t *testing.T, b rows.Backend) {
 	must(t, err)
 	d := &differ{T: t, r: rand.New(rand.NewPCG(seed, 0)), b: b, ref: reference.New(nil)}
 	defer func() {
-		if t.Logf("%d changes, seed %d", d.n-1, seed); t.Failed() {
+		t.Logf("%d changes, seed %d", d.n-1, seed)
+		if t.Failed() {
 			t.Logf("the last change:\n%s\nAgain: %s=%d", described(d.last), seedVariable, seed)
 		}
 	}()
@@ -59,7 +60,9 @@ type differ struct {
 
 // step makes a change in both, and reads before, during and after it.
 func (d *differ) step() {
-	within, after, snapshot := d.draws(3), d.draws(6), d.draws(3)
+	within := d.draws(3)
+	after := d.draws(6)
+	snapshot := d.draws(3)
 	changes, keys := d.changes()
 	d.last = changes
 	if d.r.IntN(2) == 0 {
@@ -272,7 +275,9 @@ func inboxOfKey(k channels.Key, q rows.QueueFilter) question {
 	return question{fmt.Sprintf("Inbox(%s, %+v)", k, q), func(ctx context.Context, r rows.Reader, _ bool) (any, error) {
 		found, err := all(r.Inbox(ctx, k, q), func(in rows.In) rows.In {
 			if q.Light {
-				in.Inbound, in.Job, in.JobDue = channels.Inbound{Key: in.Inbound.Key}, "", time.Time{}
+				in.Inbound = channels.Inbound{Key: in.Inbound.Key}
+				in.Job = ""
+				in.JobDue = time.Time{}
 			}
 			if q.Writers {
 				in = rows.In{Inbound: channels.Inbound{Key: in.Inbound.Key, Sender: in.Inbound.Sender, Private: in.Inbound.Private}}
@@ -362,7 +367,8 @@ func messagesOf(k channels.Key, q rows.MessageFilter, most int) question {
 			if q.Light {
 				m.Content = ""
 			}
-			if found = append(found, m); len(found) == most {
+			found = append(found, m)
+			if len(found) == most {
 				break
 			}
 		}

@@ -112,19 +112,28 @@ func (d *differ) record() rows.Record {
 	switch {
 	case r.Fact != nil:
 		n := d.fresh() // an id belongs to one scope
-		r.Fact.ID, r.Fact.Text, r.Fact.At = int64(n), d.text(), d.time()
+		r.Fact.ID = int64(n)
+		r.Fact.Text = d.text()
+		r.Fact.At = d.time()
 	case r.Pairing != nil:
 		r.Pairing.PersonID = cmp.Or(r.Pairing.PersonID, "2")
-		r.Pairing.Name, r.Pairing.Expires, r.Pairing.Approved = d.text(), d.time(), pick(d.r, moments...)
+		r.Pairing.Name = d.text()
+		r.Pairing.Expires = d.time()
+		r.Pairing.Approved = pick(d.r, moments...)
 		r.Pairing.Code = some(d.r, fmt.Sprint("ab-", d.fresh())) // two people have different codes
 	case r.Job != nil:
 		r.Job.Due = d.time()
 	case r.Occurrence != nil:
 		r.Occurrence.Due = noon.Add(time.Duration(d.r.IntN(10)) * time.Hour)
-		r.Occurrence.Outcome, r.Occurrence.Why, r.Occurrence.At = "ran", d.text(), d.time()
+		r.Occurrence.Outcome = "ran"
+		r.Occurrence.Why = d.text()
+		r.Occurrence.At = d.time()
 	default:
 		r.Quarantined.ID = cmp.Or(r.Quarantined.ID, "2")
-		r.Quarantined.Raw, r.Quarantined.Why, r.Quarantined.At, r.Quarantined.Dropped = []byte{0, 255, byte(d.n)}, d.text(), d.time(), d.r.IntN(2) == 0
+		r.Quarantined.Raw = []byte{0, 255, byte(d.n)}
+		r.Quarantined.Why = d.text()
+		r.Quarantined.At = d.time()
+		r.Quarantined.Dropped = d.r.IntN(2) == 0
 	}
 	if d.r.IntN(6) == 0 {
 		r = rows.Record{Store: &rows.Store{Days: map[string]int64{pick(d.r, "20260501", "20260502"): int64(d.fresh())}}}
@@ -159,7 +168,9 @@ func (d *differ) drawn(c *chat, all *rows.Changes) *rows.Chat {
 	case 0:
 		return &rows.Chat{Head: rows.Head{Key: c.Key}, Gone: true}
 	case 1:
-		c.Cleared, c.DropFinished, c.Conversation = true, true, nil
+		c.Cleared = true
+		c.DropFinished = true
+		c.Conversation = nil
 		c.in = slices.DeleteFunc(c.in, finished)
 		c.out = slices.DeleteFunc(c.out, func(o rows.Out) bool { return !rules.Unsent(o.State) })
 	case 2:
@@ -213,7 +224,8 @@ func (d *differ) rewrite(c *chat) {
 	}
 	v.Erasures++
 	for m, err := range d.ref.Messages(d.Context(), c.Key, rows.MessageFilter{}) {
-		if must(d.T, err); d.r.IntN(3) == 0 {
+		must(d.T, err)
+		if d.r.IntN(3) == 0 {
 			c.Rewritten = append(c.Rewritten, d.message(m.Seq))
 		}
 	}
@@ -239,15 +251,22 @@ func (d *differ) join(c, f *chat) {
 		base := max(f.MessageSeq, c.MessageSeq)
 		theirs.Message = base - (f.MessageSeq - int64(a.Messages))
 		own.Message = base + int64(a.Messages) - (c.MessageSeq - int64(b.Messages))
-		b.Generation, b.From, b.Covers, b.Messages = cmp.Or(b.Generation, a.Generation), base, 0, a.Messages+b.Messages
-		c.Conversation, c.MessageSeq, c.Reset = b, base+int64(b.Messages), true
+		b.Generation = cmp.Or(b.Generation, a.Generation)
+		b.From = base
+		b.Covers = 0
+		b.Messages = a.Messages + b.Messages
+		c.Conversation = b
+		c.MessageSeq = base + int64(b.Messages)
+		c.Reset = true
 		if b.Generation != "" {
 			c.Begun = []sessions.Generation{{ID: b.Generation, FirstSeq: base + 1, Began: d.time()}}
 		}
 	}
 	c.Seq, c.Waiting = c.Seq+base+f.Seq, c.Waiting+f.Waiting
 	c.Moves = []rows.Move{own, theirs}
-	f.Conversation, f.Waiting, f.Cleared = nil, 0, true
+	f.Conversation = nil
+	f.Waiting = 0
+	f.Cleared = true
 }
 
 // queues changes some rows and adds some.
@@ -257,11 +276,16 @@ func (d *differ) queues(c *chat, all *rows.Changes) {
 			continue
 		}
 		p := &rows.InPut{In: c.in[i], Fresh: some(d.r, true)}
-		p.State, p.Turn, p.Why, p.Due = d.state(), pick(d.r, turns...), d.text(), pick(d.r, moments...)
+		p.State = d.state()
+		p.Turn = pick(d.r, turns...)
+		p.Why = d.text()
+		p.Due = pick(d.r, moments...)
 		p.Attempts++
 		if p.Fresh {
 			p.Rev++
-			p.Inbound.Text, p.Inbound.Attachments, p.Inbound.At = d.text(), d.attachments(), d.time()
+			p.Inbound.Text = d.text()
+			p.Inbound.Attachments = d.attachments()
+			p.Inbound.At = d.time()
 		} else {
 			p.Inbound = pick(d.r, p.Inbound, channels.Inbound{})
 		}
@@ -270,7 +294,11 @@ func (d *differ) queues(c *chat, all *rows.Changes) {
 	}
 	for _, o := range c.out {
 		if d.r.IntN(4) == 0 {
-			o.State, o.Uncertain, o.NotBefore, o.MessageID, o.Error = d.delivery(), d.r.IntN(2) == 0, pick(d.r, moments...), pick(d.r, messageIDs...), d.text()
+			o.State = d.delivery()
+			o.Uncertain = d.r.IntN(2) == 0
+			o.NotBefore = pick(d.r, moments...)
+			o.MessageID = pick(d.r, messageIDs...)
+			o.Error = d.text()
 			o.Attempts++
 			c.Out = append(c.Out, &o)
 		}
@@ -338,10 +366,14 @@ func (d *differ) transcript(c *chat) {
 		v = &rows.Conversation{Created: d.time()}
 		c.Conversation = v
 	}
-	v.Updated, v.Title, v.Settings = d.time(), some(d.r, d.text()), some(d.r, sessions.Settings{Model: "m", Tags: []string{"a"}})
+	v.Updated = d.time()
+	v.Title = some(d.r, d.text())
+	v.Settings = some(d.r, sessions.Settings{Model: "m", Tags: []string{"a"}})
 	v.Usage = sessions.Usage{Input: d.n, Output: 2, Cached: 1, Cost: 0.1 * float64(d.r.IntN(4))}
 	if v.Generation == "" || d.r.IntN(5) == 0 {
-		v.Generation, v.From, v.Covers = generation(d.fresh()), c.MessageSeq, 0
+		v.Generation = generation(d.fresh())
+		v.From = c.MessageSeq
+		v.Covers = 0
 		c.Begun = append(c.Begun, sessions.Generation{ID: v.Generation, FirstSeq: c.MessageSeq + 1, Began: d.time()})
 	}
 	var added []sessions.Message

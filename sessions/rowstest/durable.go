@@ -54,11 +54,15 @@ func everything(t *testing.T, b rows.Backend) *rows.Chat {
 	t.Helper()
 	one, two := said(k1, "20260501_001", 3), said(k2, "20260501_002", 1)
 	one.Summaries = []sessions.Summary{{Text: "before", CoversSeq: 1, Generation: "20260501_001", At: noon}}
-	one.Conversation.Covers, one.Conversation.Erasures, one.Conversation.Title = 1, 2, "a title"
+	one.Conversation.Covers = 1
+	one.Conversation.Erasures = 2
+	one.Conversation.Title = "a title"
 	one.Seq, one.Waiting = 5, 1
 	one.In = []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting)}
 	one.Out = []*rows.Out{out(k1, 3, sessions.DeliverySent), out(k1, 4, sessions.DeliveryQueued), out(k1, 5, sessions.DeliveryDead)}
-	one.In[1].Turn, one.In[1].Attempts, one.In[1].Due = "t", 3, noon.Add(time.Hour)
+	one.In[1].Turn = "t"
+	one.In[1].Attempts = 3
+	one.In[1].Due = noon.Add(time.Hour)
 	one.Steps = []rows.Step{{Turn: "t", Step: sessions.Step{Kind: sessions.StepNote, At: noon}}}
 	put(t, b, rows.Changes{
 		Chats: []*rows.Chat{one, two},

@@ -213,7 +213,8 @@ func locks(t *testing.T, b rows.Backend) {
 		h, _, err := b.Head(t.Context(), k)
 		must(t, err)
 		n := len(list(t, b.Inbox(t.Context(), k, rows.QueueFilter{}), inSeq))
-		if total += n; n != int(h.Seq) {
+		total += n
+		if n != int(h.Seq) {
 			t.Errorf("%s has seq %d and %d rows", k, h.Seq, n)
 		}
 	}
@@ -232,17 +233,23 @@ func orderOfChanges(t *testing.T, b rows.Backend) {
 		return []rows.Step{{Turn: "t", Step: sessions.Step{Kind: sessions.StepNote, CallID: name, At: noon}}}
 	}
 	first := said(k1, "20260501_001", 2)
-	first.Seq, first.In, first.Steps = 1, []*rows.InPut{in(k1, 1, rules.InDone)}, step("old")
+	first.Seq = 1
+	first.In = []*rows.InPut{in(k1, 1, rules.InDone)}
+	first.Steps = step("old")
 	put(t, b, rows.Changes{Chats: []*rows.Chat{first}, Records: []rows.Record{fact(1)}})
 	anew := said(k1, "20260501_002", 1)
-	anew.Seq, anew.In, anew.Steps, anew.Ended = 2, []*rows.InPut{in(k1, 2, rules.InDone)}, step("new"), []string{"t"}
+	anew.Seq = 2
+	anew.In = []*rows.InPut{in(k1, 2, rules.InDone)}
+	anew.Steps = step("new")
+	anew.Ended = []string{"t"}
 	anew.Cleared, anew.DropFinished = true, true
 	put(t, b, rows.Changes{Chats: []*rows.Chat{anew}, Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}, Records: []rows.Record{fact(2)}})
 	same(t, "rows", inboxOf(t, b, rows.QueueFilter{}), []int64{2})
 	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.MessageFilter{}), content), []string{"word1"})
 	same(t, "facts", list(t, b.Records(t.Context(), rows.Record{Fact: &sessions.FactRecord{}}), name), []string{"a2"})
 	steps, err := b.Journal(t.Context(), k1, "t")
-	if must(t, err); len(steps) != 1 || steps[0].CallID != "new" {
+	must(t, err)
+	if len(steps) != 1 || steps[0].CallID != "new" {
 		t.Errorf("Journal = %+v, want the new step", steps)
 	}
 }
@@ -406,8 +413,12 @@ func rewritten(t *testing.T, b rows.Backend) {
 
 func moves(t *testing.T, b rows.Backend) {
 	one, two := said(k1, "20260501_001", 2), said(k2, "20260501_002", 2)
-	one.Seq, one.Waiting, one.In = 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)}
-	two.Seq, two.Waiting, two.In = 1, 1, []*rows.InPut{in(k2, 1, rules.InWaiting)}
+	one.Seq = 1
+	one.Waiting = 1
+	one.In = []*rows.InPut{in(k1, 1, rules.InWaiting)}
+	two.Seq = 1
+	two.Waiting = 1
+	two.In = []*rows.InPut{in(k2, 1, rules.InWaiting)}
 	step := func(about string) []rows.Step {
 		return []rows.Step{{Turn: "t", Step: sessions.Step{Kind: sessions.StepSteer, Message: &sessions.Message{Role: sessions.RoleUser, Content: about}, At: noon}}}
 	}
@@ -471,7 +482,9 @@ func generations(t *testing.T, b rows.Backend) {
 	same(t, "summaries", texts(k1), []string{"x:1 before 1"})
 	same(t, "summaries of another", texts(k2), []string(nil))
 	next := said(k1, "20260501_002", 3)
-	next.Conversation.From, next.Messages, next.Begun[0].FirstSeq = 3, nil, 4
+	next.Conversation.From = 3
+	next.Messages = nil
+	next.Begun[0].FirstSeq = 4
 	put(t, b, of(next))
 	same(t, "generations", ids(rows.Generation{Key: k1}), []string{"x:1 20260501_001 1", "x:1 20260501_002 4"})
 	same(t, "generations of an unknown key", ids(rows.Generation{Key: channels.MustKey("x:9")}), []string(nil))

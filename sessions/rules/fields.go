@@ -92,7 +92,8 @@ func SetForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
 	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 {
 		m[sessions.FieldsName] = raw
 	}
-	if s.Metadata = m; len(m) == 0 {
+	s.Metadata = m
+	if len(m) == 0 {
 		s.Metadata = nil
 	}
 }

@@ -55,14 +55,19 @@ func Inbound(m channels.Inbound) channels.Inbound {
 // Message returns a cleaned deep copy of m. A missing time becomes now.
 func Message(m sessions.Message, now time.Time) sessions.Message {
 	m = Clone(m)
-	m.Content, m.Name, m.Sender = Text(m.Content), Text(m.Name), Text(m.Sender)
-	m.ToolCallID, m.Turn, m.Model = Text(m.ToolCallID), Text(m.Turn), Text(m.Model)
+	m.Content = Text(m.Content)
+	m.Name = Text(m.Name)
+	m.Sender = Text(m.Sender)
+	m.ToolCallID = Text(m.ToolCallID)
+	m.Turn = Text(m.Turn)
+	m.Model = Text(m.Model)
 	for i, c := range m.ToolCalls {
 		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
 	}
 	m.Attachments, m.Extra = Attachments(m.Attachments), Fields(m.Extra)
 	m.Attached = attached(m.Attached)
-	if m.At = Time(m.At); m.At.IsZero() {
+	m.At = Time(m.At)
+	if m.At.IsZero() {
 		m.At = Time(now)
 	}
 	return m
@@ -75,7 +80,8 @@ func Step(s sessions.Step, now time.Time) sessions.Step {
 		m := Message(*s.Message, now)
 		s.Message = &m
 	}
-	if s.At = Time(s.At); s.At.IsZero() {
+	s.At = Time(s.At)
+	if s.At.IsZero() {
 		s.At = Time(now)
 	}
 	return s
@@ -145,7 +151,9 @@ func Attachments(list []channels.Attachment) []channels.Attachment {
 	list = slices.Clone(list)
 	for i, a := range list {
 		a.Kind = channels.AttachmentKind(Text(string(a.Kind)))
-		a.Name, a.Type, a.Ref = Text(a.Name), Text(a.Type), Text(a.Ref)
+		a.Name = Text(a.Name)
+		a.Type = Text(a.Type)
+		a.Ref = Text(a.Ref)
 		a.File, a.Missing = Text(a.File), Text(a.Missing)
 		list[i] = a
 	}
@@ -186,10 +194,13 @@ func ParseGeneration(id string) (day string, n int64, err error) {
 
 // Settings returns a cleaned deep copy of s: tags sorted, each once.
 func Settings(s sessions.Settings) sessions.Settings {
-	s.Model, s.System, s.Reasoning = Text(s.Model), Text(s.System), Text(s.Reasoning)
+	s.Model = Text(s.Model)
+	s.System = Text(s.System)
+	s.Reasoning = Text(s.Reasoning)
 	var tags []string
 	for _, t := range s.Tags {
-		if t = strings.TrimSpace(Text(t)); t != "" {
+		t = strings.TrimSpace(Text(t))
+		if t != "" {
 			tags = append(tags, t)
 		}
 	}

@@ -67,7 +67,8 @@ func Searchable(content string) iter.Seq[string] {
 			if _, before := seen[w]; before {
 				continue
 			}
-			if size += len(w); size > SearchBytes || !yield(w) {
+			size += len(w)
+			if size > SearchBytes || !yield(w) {
 				return
 			}
 			seen[w] = struct{}{}

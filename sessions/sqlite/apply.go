@@ -160,7 +160,8 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) {
 		return
 	}
 	for m, err := range t.reads.transcript(context.Background(), first+by, last+by, rows.MessageFilter{}) {
-		if t.fail(err); t.err != nil {
+		t.fail(err)
+		if t.err != nil {
 			return
 		}
 		if words := searchable(m); words != "" {

@@ -62,7 +62,9 @@ func (c *cache) rewrite(begins bool) {
 	defer c.mu.Unlock()
 	c.rewriting = begins
 	c.version++
-	c.tails, c.size, c.heads = nil, 0, nil
+	c.tails = nil
+	c.size = 0
+	c.heads = nil
 }
 
 func (c *cache) head(k channels.Key) (r keyRow, ok bool) {
@@ -183,7 +185,8 @@ func (c *cache) ageAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.age(0)
-	if c.timer = nil; c.size > 0 {
+	c.timer = nil
+	if c.size > 0 {
 		c.timer = time.AfterFunc(idleMost/2, c.ageAll)
 	}
 }

@@ -54,7 +54,9 @@ func TestDocuments(t *testing.T) {
 	say("1")
 	list := want("a generation", sqlite.Document{Changed: 1}, sqlite.Document{Key: k, Changed: 1})
 	say("2")
-	list[0].Size, list[1].Size, list[1].LastSeq = 5, 9, 1
+	list[0].Size = 5
+	list[1].Size = 9
+	list[1].LastSeq = 1
 	written(list)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,9 @@ func scanMessages() func(scanner) (sessions.Message, error) {
 		if err = row.Scan(dest...); err == nil {
 			err = decode(rest, &m)
 		}
-		m.Seq, m.Role, m.Content = seqOf(id), sessions.Role(role), content
+		m.Seq = seqOf(id)
+		m.Role = sessions.Role(role)
+		m.Content = content
 		return m, err
 	}
 }

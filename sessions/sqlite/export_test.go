@@ -129,7 +129,9 @@ func Statements(s *engine.Store) []string {
 // HoldWriter keeps the writer busy until release, so that operations share a batch. It
 // returns when the writer is busy.
 func HoldWriter(s *engine.Store) (release func() error) {
-	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	held := make(chan struct{})
+	let := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
 		done <- update(s, func(*tx) error {
 			close(held)

@@ -187,7 +187,8 @@ func TestFullTmpfs(t *testing.T) {
 	var full error
 	n := 0
 	for full == nil && n < 10_000 {
-		if _, full = s.Accept(t.Context(), entry("x:1", fmt.Sprint(n), strings.Repeat("much text ", 300))); full == nil {
+		_, full = s.Accept(t.Context(), entry("x:1", fmt.Sprint(n), strings.Repeat("much text ", 300)))
+		if full == nil {
 			n++
 		}
 	}

@@ -76,7 +76,9 @@ var (
 
 // scanKey scans headColumns.
 func scanKey(row scanner) (*keyRow, error) {
-	r, c, has := &keyRow{}, &rows.Conversation{}, false
+	r := &keyRow{}
+	c := &rows.Conversation{}
+	has := false
 	err := row.Scan(append([]any{asKey(&r.Key), &r.id, &r.Seq, &r.MessageSeq, &has}, convFields(c)...)...)
 	if has {
 		r.Conversation = c
@@ -110,7 +112,9 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 func (t *tx) key(k channels.Key) *keyRow {
 	r, err := t.find(k)
 	if errors.Is(err, sql.ErrNoRows) {
-		r, t.wrote, err = &keyRow{Head: rows.Head{Key: k}}, true, nil
+		r = &keyRow{Head: rows.Head{Key: k}}
+		t.wrote = true
+		err = nil
 		t.scan([]any{&r.id}, `INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String())
 	}
 	if err == nil && r.id >= 1<<31 {

@@ -103,7 +103,8 @@ func TestIndexOfABatch(t *testing.T) {
 			for _, f := range found {
 				got = append(got, f.Key.String()+strings.TrimPrefix(f.Message.Content, "word"))
 			}
-			if slices.Sort(got); !slices.Equal(got, test.want) {
+			slices.Sort(got)
+			if !slices.Equal(got, test.want) {
 				t.Errorf("found %q, want %q", got, test.want)
 			}
 			must(t, s.Close())

@@ -65,7 +65,8 @@ func (r reader) newest(ctx context.Context, key, first, last int64) iter.Seq2[se
 				return nil
 			}
 			for m, err := range r.transcript(ctx, rowID(key, first), rowID(key, last), rows.MessageFilter{Newest: true}) {
-				if more = yield(rules.Clone(m), err) && err == nil; err == nil {
+				more = yield(rules.Clone(m), err) && err == nil
+				if err == nil {
 					list = append(list, m)
 				}
 				if !more {

@@ -57,7 +57,9 @@ func TestUnsentReadsWhatItRemembers(t *testing.T) {
 	if diff := cmp.Diff(deferred, read, cmpopts.EquateComparable(channels.Key{})); diff != "" {
 		t.Errorf("Unsent before and after opening again (-before +after):\n%s", diff)
 	}
-	read[0].NotBefore, read[0].Attempts, read[0].Error = time.Time{}, 0, ""
+	read[0].NotBefore = time.Time{}
+	read[0].Attempts = 0
+	read[0].Error = ""
 	if diff := cmp.Diff(fresh, read, cmpopts.EquateComparable(channels.Key{})); diff != "" {
 		t.Errorf("Unsent from memory and from the file (-memory +file):\n%s", diff)
 	}

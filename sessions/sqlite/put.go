@@ -81,7 +81,8 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) {
 
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {
 	for list, err := range ch.Added() {
-		if t.fail(err); t.err != nil {
+		t.fail(err)
+		if t.err != nil {
 			break
 		}
 		t.addMessages(r, list)

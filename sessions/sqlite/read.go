@@ -54,7 +54,8 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 		return h, false, explain(err)
 	}
 	h = row.Head
-	if h.Claim = 0; r.t != nil {
+	h.Claim = 0
+	if r.t != nil {
 		h.Claim = r.t.claim(k)
 	}
 	return h, true, nil

@@ -17,7 +17,8 @@ var schema string
 // addColumn adds a column that older files do not have. Older programs ignore it.
 func (t *tx) addColumn(table, name, kind string) {
 	var has bool
-	if t.scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name); !has {
+	t.scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name)
+	if !has {
 		t.run(`ALTER TABLE ` + table + ` ADD COLUMN ` + name + ` ` + kind)
 	}
 }
@@ -26,7 +27,8 @@ func (t *tx) addColumn(table, name, kind string) {
 // deleted.
 func (t *tx) endSweeps() {
 	var has bool
-	if t.scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sweeps')`); !has {
+	t.scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sweeps')`)
+	if !has {
 		return
 	}
 	hidden, err := collect(stream(context.Background(), &t.statements, func(row scanner) (r keyRow, err error) {

@@ -51,7 +51,9 @@ const (
 
 // Search is of rows.Reader. It reads the time of each message, and not its text.
 func (r reader) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
-	from, to, order := int64(math.MinInt64), int64(math.MaxInt64), ``
+	from := int64(math.MinInt64)
+	to := int64(math.MaxInt64)
+	order := ``
 	if !w.Key.IsZero() {
 		id, err := r.keyID(ctx, w.Key)
 		if err != nil {

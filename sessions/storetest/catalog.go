@@ -35,7 +35,10 @@ var catalogTests = map[string]func(*testing.T, *rig){
 	"Catalog/EveryFieldComesBack": func(t *testing.T, r *rig) {
 		full := fullMessage()
 		cost := full
-		cost.Extra, cost.Attachments, cost.ToolCalls, cost.Summary = nil, nil, nil, false
+		cost.Extra = nil
+		cost.Attachments = nil
+		cost.ToolCalls = nil
+		cost.Summary = false
 		e := sessions.Entry{Inbound: in("x:1", "1", "look")}
 		e.Inbound.Attachments = full.Attachments
 		r.enter(t, e, sessions.Queued)
@@ -64,7 +67,9 @@ var catalogTests = map[string]func(*testing.T, *rig){
 		must(t, r.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "s", CoversSeq: 1, Generation: h.Generation, Fields: raw(`{"a":1}`)}))
 		r.say(t, "x:1", "2", mine)
 		spoil := func(m sessions.Message) {
-			m.ToolCalls[0].Name, m.Usage.Cost, m.Attachments[0].File = "spoilt", 99, "spoilt"
+			m.ToolCalls[0].Name = "spoilt"
+			m.Usage.Cost = 99
+			m.Attachments[0].File = "spoilt"
 			copy(m.Extra["x"], "spoilt")
 			copy(m.Attached.Data, "spoilt")
 			m.Attached.By.Host = "spoilt"
@@ -130,7 +135,10 @@ func configures(t *testing.T, r *rig) {
 		if s.Model != "" || s.Tags != nil || s.Metadata != nil {
 			t.Errorf("settings of a new conversation: %+v", s)
 		}
-		s.Model, s.System, s.Reasoning, s.Tags = "big", "Be brief.", "low", []string{"b", "a", "b", " "}
+		s.Model = "big"
+		s.System = "Be brief."
+		s.Reasoning = "low"
+		s.Tags = []string{"b", "a", "b", " "}
 		s.Metadata = map[string]json.RawMessage{"user": raw(` "alice" `), "limit": raw(`{ "a" : 1 }`)}
 	})
 	want := sessions.Settings{

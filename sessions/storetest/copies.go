@@ -311,7 +311,8 @@ func emitEnds(t *testing.T, a, _ *rig) {
 	mine := errors.New("mine")
 	n := 0
 	err := a.Dump(t.Context(), nil, func(sessions.Record) error {
-		if n++; n == 2 {
+		n++
+		if n == 2 {
 			return mine
 		}
 		return nil
@@ -402,7 +403,9 @@ func long(t *testing.T, a, b *rig) {
 	var lines []string
 	for i := range 60 {
 		m := fullMessage()
-		m.Seq, m.Content, m.At = 0, number(text, i), noon.Add(time.Duration(i)*time.Second)
+		m.Seq = 0
+		m.Content = number(text, i)
+		m.At = noon.Add(time.Duration(i) * time.Second)
 		line, err := json.Marshal(sessions.Record{Messages: &sessions.MessagesRecord{Key: key(number("x:", i%2)), Messages: []sessions.Message{m, user(number("short ", i))}}})
 		must(t, err)
 		lines = append(lines, string(line))
@@ -419,7 +422,10 @@ func long(t *testing.T, a, b *rig) {
 		t.Errorf("there are %d messages", len(ms))
 	}
 	want := fullMessage()
-	want.Seq, want.Content, want.At, want.Extra = 59, ms[58].Content, ms[58].At, ms[58].Extra // the lines of this test have other values
+	want.Seq = 59
+	want.Content = ms[58].Content
+	want.At = ms[58].At
+	want.Extra = ms[58].Extra // the lines of this test have other values
 	same(t, "the last long message", ms[58], want)
 }
 

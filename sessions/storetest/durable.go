@@ -53,7 +53,9 @@ func goesOn(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	one, two := r.accept(t, "x:1", "1", "one"), r.accept(t, "x:1", "2", "two")
 	three := in("x:1", "3", "three")
-	three.Prefix, three.Private, three.Addressed = "alice: ", true, true
+	three.Prefix = "alice: "
+	three.Private = true
+	three.Addressed = true
 	three.Quote, three.Forwarded = &channels.Quote{ID: "q", Name: "bob", Text: "old"}, &channels.Forward{Name: "carl"}
 	three.Attachments = fullMessage().Attachments
 	r.enter(t, sessions.Entry{Inbound: three}, sessions.Queued)

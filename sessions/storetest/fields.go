@@ -100,7 +100,9 @@ func everyField(t *testing.T) (list []sessions.Record) {
 		case r.Conversation != nil:
 			c := r.Conversation
 			c.Seq, c.MessageSeq = 4, 2
-			c.Generations[0].ID, c.Generations[0].FirstSeq, c.Generations[0].LastSeq = generation, 1, 2
+			c.Generations[0].ID = generation
+			c.Generations[0].FirstSeq = 1
+			c.Generations[0].LastSeq = 2
 			c.Summaries[0].Generation, c.Summaries[0].CoversSeq = generation, 1
 			c.Summaries[0].Erasures = 0 // it is not stored
 		case r.Messages != nil:
@@ -109,18 +111,26 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			r.Messages.Messages = append(r.Messages.Messages, second)
 		case r.Inbox != nil:
 			in := r.Inbox
-			in.Seq, in.State, in.Origin = 1, "waiting", sessions.OriginHeartbeat
+			in.Seq = 1
+			in.State = "waiting"
+			in.Origin = sessions.OriginHeartbeat
 			in.Inbound.Reaction = "" // stores need not keep it
 			in.Steps[0].Message.Seq = 0
 			chat := *in
-			chat.Seq, chat.Origin, chat.Inbound.ID, chat.Turn, chat.Steps = 2, sessions.OriginChat, "another", "", nil
+			chat.Seq = 2
+			chat.Origin = sessions.OriginChat
+			chat.Inbound.ID = "another"
+			chat.Turn = ""
+			chat.Steps = nil
 			chat.Job, chat.JobDue = "", time.Time{}
 			list = append(list, sessions.Record{Inbox: &chat})
 		case r.Outbox != nil:
 			r.Outbox.Seq, r.Outbox.State = 3, sessions.DeliveryUnknown
 			r.Outbox.Node = "" // set only while it is being sent
 			sent := *r.Outbox
-			sent.ID, sent.Seq, sent.State = "another", 4, sessions.DeliverySent
+			sent.ID = "another"
+			sent.Seq = 4
+			sent.State = sessions.DeliverySent
 			list = append(list, sessions.Record{Outbox: &sent})
 		case r.Occurrence != nil:
 			for _, in := range list {
@@ -256,7 +266,15 @@ func (f *filler) another(t *testing.T, o *sessions.OutboxRecord) {
 	t.Helper()
 	was := *o
 	f.fill(t, "another", reflect.ValueOf(o).Elem())
-	o.ID, o.Key, o.Seq, o.Text, o.ReplyTo, o.Edit, o.Created, o.State, o.Node = was.ID, was.Key, was.Seq, was.Text, was.ReplyTo, was.Edit, was.Created, was.State, was.Node
+	o.ID = was.ID
+	o.Key = was.Key
+	o.Seq = was.Seq
+	o.Text = was.Text
+	o.ReplyTo = was.ReplyTo
+	o.Edit = was.Edit
+	o.Created = was.Created
+	o.State = was.State
+	o.Node = was.Node
 }
 
 // fieldsArePutAgain: a row that is read, changed and put back loses nothing.
@@ -314,7 +332,11 @@ func fullHead(t *testing.T, r rows.Reader, k channels.Key) *rows.Chat {
 	must(t, err)
 	old, v := h.Conversation, &rows.Conversation{}
 	(&filler{n: 100}).fill(t, "Conversation", reflect.ValueOf(v).Elem())
-	v.Generation, v.From, v.Covers, v.Title, v.Settings = old.Generation, old.From, old.Covers, old.Title, old.Settings
+	v.Generation = old.Generation
+	v.From = old.From
+	v.Covers = old.Covers
+	v.Title = old.Title
+	v.Settings = old.Settings
 	v.Created, v.Updated = old.Created, old.Updated
 	h.Conversation = v
 	return &rows.Chat{Head: h}
@@ -325,7 +347,10 @@ func sameHead(t *testing.T, r rows.Reader, want rows.Head) {
 	t.Helper()
 	got, _, err := r.Head(t.Context(), want.Key)
 	must(t, err)
-	got.Waiting, got.Claim, want.Waiting, want.Claim = 0, 0, 0, 0
+	got.Waiting = 0
+	got.Claim = 0
+	want.Waiting = 0
+	want.Claim = 0
 	same(t, "the head", got, want)
 }
 
@@ -353,8 +378,12 @@ func unnumbered(r sessions.Record) {
 	switch {
 	case r.Conversation != nil:
 		c := r.Conversation
-		c.Key, c.Seq, c.MessageSeq = none, 0, 0
-		c.Generations[0].FirstSeq, c.Generations[0].LastSeq, c.Summaries[0].CoversSeq = 0, 0, 0
+		c.Key = none
+		c.Seq = 0
+		c.MessageSeq = 0
+		c.Generations[0].FirstSeq = 0
+		c.Generations[0].LastSeq = 0
+		c.Summaries[0].CoversSeq = 0
 	case r.Messages != nil:
 		r.Messages.Key = none
 		for i := range r.Messages.Messages {

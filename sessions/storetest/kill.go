@@ -79,7 +79,8 @@ func (r *record) live(t *testing.T, path string, d time.Duration, patient bool) 
 	defer timer.Stop()
 	lines := 0
 	idle := r.read(t, out, func() {
-		if lines++; patient && lines == warmUp {
+		lines++
+		if patient && lines == warmUp {
 			timer.Reset(d)
 		}
 	})

@@ -92,7 +92,9 @@ func childWithdraws(ctx context.Context, s *engine.Store, k, n int) error {
 	if _, err := s.Accept(ctx, sessions.Entry{Inbound: m}); err != nil {
 		return err
 	}
-	m.ID, m.Edits, m.Deletes = m.ID+"-gone", text, channels.DeletedBySender
+	m.ID += "-gone"
+	m.Edits = text
+	m.Deletes = channels.DeletedBySender
 	a, err := s.Accept(ctx, sessions.Entry{Inbound: m})
 	if err == nil && a.Outcome == sessions.Withdrawn {
 		fmt.Printf("withdrawn %d %s\n", k, text)

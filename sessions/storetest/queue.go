@@ -94,7 +94,8 @@ var queueTests = map[string]func(*testing.T, *rig){
 		must(t, r.AppendStep(ctx, h.Claim, "t", []sessions.Answered{{Seq: seq}}, sessions.Step{Kind: sessions.StepNote}))
 		must(t, r.Postpone(ctx, h.Claim, []int64{seq}, time.Now().Add(time.Hour), "away"))
 		h.release(nil)
-		if it = r.item(t, "in", "postponed"); it.Attempts != 1 || it.Error != "away" || it.NotBefore.IsZero() {
+		it = r.item(t, "in", "postponed")
+		if it.Attempts != 1 || it.Error != "away" || it.NotBefore.IsZero() {
 			t.Errorf("item %+v", it)
 		}
 		must(t, r.RetryQueue(ctx, it.ID))

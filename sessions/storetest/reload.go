@@ -59,7 +59,9 @@ func reloadsKeys(t *testing.T, reopen func() *rig) {
 // order is that of the sequence, before and after a restart.
 func reloadsInOrder(t *testing.T, reopen func() *rig) {
 	r := reopen()
-	call, result, last := assistant(""), sessions.Message{Role: sessions.RoleTool, ToolCallID: "c", Content: "result"}, assistant("done")
+	call := assistant("")
+	result := sessions.Message{Role: sessions.RoleTool, ToolCallID: "c", Content: "result"}
+	last := assistant("done")
 	call.ToolCalls = []sessions.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}
 	all := []sessions.Message{user("first"), call, result, last, user("second")}
 	for i := range all {

@@ -147,7 +147,12 @@ var raceTests = map[string]func(*testing.T, *rig){
 	// acknowledged is there. A slow store, as all are under the race detector, does
 	// as many as it can in the time.
 	"Race/Case45FiftyTimesAThousand": func(t *testing.T, r *rig) {
-		const workers, ops, least, enough = 50, 1000, 150, 8 * time.Second
+		const (
+			workers = 50
+			ops     = 1000
+			least   = 150
+			enough  = 8 * time.Second
+		)
 		began := time.Now()
 		stop := r.serve(t, func(ctx context.Context, c sessions.Claim) error { return answerAll(ctx, r, c) })
 		accepted := make([]int, 64)

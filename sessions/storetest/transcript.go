@@ -50,7 +50,9 @@ var transcriptTests = map[string]func(*testing.T, *rig){
 		mine := sessions.Message{Role: sessions.RoleAssistant, Content: "a", ToolCalls: []sessions.ToolCall{{ID: "1", Name: "f"}}, Usage: &sessions.Usage{Input: 1}}
 		r.say(t, "x:1", "1", mine)
 		spoil := func(ms []sessions.Message) {
-			ms[0].ToolCalls[0].Name, ms[0].Usage.Input, ms[0].Content = "spoilt", 99, "spoilt"
+			ms[0].ToolCalls[0].Name = "spoilt"
+			ms[0].Usage.Input = 99
+			ms[0].Content = "spoilt"
 		}
 		spoil([]sessions.Message{mine})
 		for range 2 {

@@ -212,7 +212,8 @@ func manyWriters(t *testing.T, r *rig) {
 	var want []sessions.Writer
 	for i := range 700 {
 		name := fmt.Sprintf("%03d", i/2)
-		if all = append(all, said("n"+name, name)); i%2 == 0 {
+		all = append(all, said("n"+name, name))
+		if i%2 == 0 {
 			want = append(want, wrote("x:long", "n"+name, name))
 		}
 	}

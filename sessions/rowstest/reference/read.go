@@ -133,7 +133,9 @@ func (r reader) Search(_ context.Context, w rows.WordSearch) iter.Seq2[sessions.
 }
 
 func (r reader) Records(_ context.Context, like rows.Record) iter.Seq2[rows.Record, error] {
-	s, want, names := r.now(), nameOf(like), []name(nil)
+	s := r.now()
+	want := nameOf(like)
+	var names []name
 	for n, r := range s.records {
 		if n[0] == want[0] && (want[1] == "" || n[1] == want[1]) && (want[2] == "" || n[2] == want[2]) && s.fits(r, like) {
 			names = append(names, n)

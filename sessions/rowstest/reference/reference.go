@@ -251,7 +251,8 @@ func (s *state) chat(ch *rows.Chat) error {
 		put(&c.in, r, inBySeq)
 	}
 	for _, o := range ch.Out {
-		if o.Key = ch.Key; o.ID == "" {
+		o.Key = ch.Key
+		if o.ID == "" {
 			o.ID = rand.Text()
 		}
 		put(&c.out, rows.Out{OutboxRecord: o.OutboxRecord}, outBySeq)
