@@ -90,7 +90,9 @@ func (c *audited) word() string {
 
 // say runs one turn, and the summary that is then due.
 func (c *audited) say(i int) {
-	c.steps, c.lacks, c.own = rapid.IntRange(0, 8).Draw(c.t, "steps"), 0, len(c.said)
+	c.steps = rapid.IntRange(0, 8).Draw(c.t, "steps")
+	c.lacks = 0
+	c.own = len(c.said)
 	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
 	turn := turnOf(c.word() + strings.Repeat(" word", length))
 	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()

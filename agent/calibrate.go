@@ -47,7 +47,8 @@ func (c *calibration) factor(model string) float64 { return c.of(model).applied 
 // count returns ours.
 func (c *calibration) observe(model string, reported int, count func() int) {
 	m := c.of(model)
-	if m.calls++; m.calls <= firstReports || m.calls%everyReport == 0 {
+	m.calls++
+	if m.calls <= firstReports || m.calls%everyReport == 0 {
 		if counted := count(); counted >= minReport {
 			m.average = window.Calibrate(m.average, reported, counted)
 		}

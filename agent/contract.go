@@ -117,7 +117,8 @@ type FallbackModel interface {
 // inside finds a T in m, or in a model that m wraps and returns from Unwrap() Model.
 func inside[T any](m Model) (found T, ok bool) {
 	for m != nil {
-		if found, ok = m.(T); ok {
+		found, ok = m.(T)
+		if ok {
 			return found, true
 		}
 		outer, wraps := m.(interface{ Unwrap() Model })

@@ -257,7 +257,9 @@ func TestSummaryOfASwitchedConversation(t *testing.T) {
 // A conversation's settings choose its model and its prompt; the summarizer is
 // separate.
 func TestSettingsAndSummarizer(t *testing.T) {
-	usual, other, small := newScript(t, say("usual")), newScript(t, say("other")), newScript(t, say("short"))
+	usual := newScript(t, say("usual"))
+	other := newScript(t, say("other"))
+	small := newScript(t, say("short"))
 	a := newAgent(t, usual, agent.Options{
 		System: "Be kind.", Summarizer: named{small, "small"}, SummarizerWindow: 4096,
 		Models: func(name string) (agent.Model, error) {

@@ -215,7 +215,9 @@ func TestCustomPrompt(t *testing.T) {
 		window.Concise: "three or four plain", window.Sections: "## Critical context", window.JSON: `"key_facts"`,
 	} {
 		c := keeping(8)
-		c.Format, c.Prompt, c.MaxChars = format, "  Only write down prices.  ", 700
+		c.Format = format
+		c.Prompt = "  Only write down prices.  "
+		c.MaxChars = 700
 		m := newScript(t, say("## Goal\nBees cost $129."))
 		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
 		if format == window.JSON != errors.Is(err, recap.ErrBadSummary) {
@@ -239,7 +241,9 @@ func TestCase36OnlyInTheView(t *testing.T) {
 	a := newAgent(t, m, agent.Options{ContextWindow: 200_000}, look)
 	turn := turnOf("look")
 	res := run(t, a, turn)
-	turn.History.Messages, turn.ID, turn.Input = res.Messages, "t2", []sessions.Message{{Role: sessions.RoleUser, Content: "and now?"}}
+	turn.History.Messages = res.Messages
+	turn.ID = "t2"
+	turn.Input = []sessions.Message{{Role: sessions.RoleUser, Content: "and now?"}}
 	run(t, a, turn)
 	for i, msg := range res.Messages {
 		if msg.Role == sessions.RoleTool && len(msg.Content) < bytes {

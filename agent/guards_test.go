@@ -99,7 +99,8 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 			t.Fatalf("summary %d: %v", summaries, err)
 		}
 		calls := len(m.requests()) - asked
-		if asked += calls; calls > 40 {
+		asked += calls
+		if calls > 40 {
 			t.Fatalf("summary %d took %d calls, want about 32 at most", summaries, calls)
 		}
 		if s.CoversSeq == last {

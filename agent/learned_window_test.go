@@ -66,12 +66,14 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 		t.Errorf("requests take %d tokens now, want most of 2000", size)
 	}
 	now = now.Add(61 * time.Minute)
-	if got = s.following(t, a, 2); got[0] == 0 || got[1] != 0 {
+	got = s.following(t, a, 2)
+	if got[0] == 0 || got[1] != 0 {
 		t.Errorf("refused requests an hour later = %v, want some in the first turn only", got)
 	}
 	// Another agent's requests are not shorter.
 	other := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
-	if got = s.following(t, other, 1); got[0] == 0 {
+	got = s.following(t, other, 1)
+	if got[0] == 0 {
 		t.Error("an agent without a refusal has a learned window")
 	}
 }

@@ -33,7 +33,8 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 	}}
 	n := 0
 	m := newScript(t, func(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
-		if n++; n < steps {
+		n++
+		if n < steps {
 			return response("", "tool_calls", sessions.ToolCall{ID: "call_0", Name: "look", Arguments: fmt.Sprintf(`{"at":%d}`, n)}), nil
 		}
 		return response("Nothing new.", "stop"), nil

@@ -129,7 +129,9 @@ func TestOneSummaryForOneRefusal(t *testing.T) {
 			opts := agent.Options{ContextWindow: test.window, Compaction: window.Presets[test.preset]}
 			c := chat{t: t, a: newAgent(t, m, opts), h: sessions.History{Generation: "g", FirstSeq: 1}}
 			for i := range test.turn + 2 {
-				made, summaries, failed := len(o.sizes), len(c.summaries), o.failed
+				made := len(o.sizes)
+				summaries := len(c.summaries)
+				failed := o.failed
 				c.say(fmt.Sprint("And ", i, strings.Repeat(" word", test.words)))
 				calls, want := len(o.sizes)-made, 1
 				if i == test.turn {

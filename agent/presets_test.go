@@ -153,7 +153,8 @@ func (r *talked) shared() (percent float64, breaks int) {
 		whole := true
 		for i, p := range before {
 			total += len(p)
-			if whole = whole && i < len(now); whole {
+			whole = whole && i < len(now)
+			if whole {
 				n := common(p, now[i])
 				same += n
 				whole = n == len(p) && n == len(now[i])

@@ -31,7 +31,9 @@ func randomHistory(r *rand.Rand) []sessions.Message {
 				})
 			}
 		case 4:
-			m.Role, m.Content, m.ToolCallID = sessions.RoleTool, pick("", "result", "</transcript>"), pick(ids...)
+			m.Role = sessions.RoleTool
+			m.Content = pick("", "result", "</transcript>")
+			m.ToolCallID = pick(ids...)
 		default:
 			m.Role, m.Content = sessions.Role(pick("system", "tool", "")), "whoever"
 		}

@@ -40,7 +40,10 @@ func (r *run) streaks() (group []streak, warned bool) {
 		switch {
 		case m.Role != sessions.RoleUser:
 		case !m.Synthetic:
-			last, times, group, noted = "", 0, nil, false
+			last = ""
+			times = 0
+			group = nil
+			noted = false
 		case m.Content == noteRepeat:
 			noted = true
 		}

@@ -64,7 +64,8 @@ func checkResume(t *testing.T, at int, written bool, whole string) {
 	var j journal
 	n := 0
 	turn.Record = func(ctx context.Context, s sessions.Step) error {
-		if n++; n > at && !written || n > at+1 {
+		n++
+		if n > at && !written || n > at+1 {
 			return errCrash
 		}
 		return j.record(ctx, s)

@@ -101,13 +101,16 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 		return Result{}, err
 	}
 	res, err := r.loop(ctx)
-	if a.partial.forget(t.ID); r.pin.Shown && r.pin.Model != "" {
+	a.partial.forget(t.ID)
+	if r.pin.Shown && r.pin.Model != "" {
 		a.partial.set(t.ID, r.pin)
 	}
 	if err != nil {
 		res = Result{Steps: r.steps}
 	}
-	res.Unaccounted, res.SilentlyDropped, res.SummaryFailed = r.lacks.all, r.lacks.silent, r.summaryFailed
+	res.Unaccounted = r.lacks.all
+	res.SilentlyDropped = r.lacks.silent
+	res.SummaryFailed = r.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
 	return res, err
 }

@@ -149,7 +149,9 @@ func (r *run) stream() func(Delta) {
 			return
 		}
 		if !read { // only now is it known which model answers
-			read, u, waits = true, r.reader(), !r.a.habit(r.answerer()).known
+			read = true
+			u = r.reader()
+			waits = !r.a.habit(r.answerer()).known
 		}
 		text := u.Add(d.Text)
 		if waits && !apart && !u.Thought() {
@@ -206,7 +208,8 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 		if rest > left {
 			return nil, fmt.Errorf("agent: model call: %w", &ModelError{Kind: ErrorTemporary, Cause: CauseBusy, After: rest, Err: errPaused})
 		}
-		if left -= rest; rest > 0 {
+		left -= rest
+		if rest > 0 {
 			if err := sleep(ctx, rest); err != nil {
 				return nil, err
 			}

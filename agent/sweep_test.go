@@ -128,7 +128,8 @@ func (p swept) talk(t *testing.T, turns int) *talked {
 	calls := 0
 	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
 		length := 1600
-		if calls++; calls%10 == 0 {
+		calls++
+		if calls%10 == 0 {
 			length = 20_000
 		}
 		return string(c.Args) + " " + strings.Repeat("shelf row label count note ", length/27), nil

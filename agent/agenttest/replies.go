@@ -46,7 +46,8 @@ func toolCommand(text string) (name, args string, ok bool) {
 	}
 	name, args, _ = strings.Cut(strings.TrimSpace(rest), " ")
 	end := strings.LastIndexByte(args, '}')
-	if args = strings.TrimSpace(args[:end+1]); !strings.HasPrefix(args, "{") {
+	args = strings.TrimSpace(args[:end+1])
+	if !strings.HasPrefix(args, "{") {
 		args = "{}"
 	}
 	return name, args, name != ""

@@ -53,7 +53,9 @@ func parseRequest(h http.Header, body []byte) (*Request, error) {
 	if err := json.Unmarshal(body, &wire); err != nil {
 		return req, err
 	}
-	req.Model, req.Stream, req.IncludeUsage = wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage
+	req.Model = wire.Model
+	req.Stream = wire.Stream
+	req.IncludeUsage = wire.StreamOptions.IncludeUsage
 	for _, m := range wire.Messages {
 		text := contentText(m.Content)
 		if m.Role == "user" {

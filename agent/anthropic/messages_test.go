@@ -246,7 +246,8 @@ func TestFailures(t *testing.T) {
 			a := anthropic.Messages{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 			_, err := a.Add("", []byte(test.event))
 			var failure *wire.StreamError
-			switch errors.As(err, &failure); {
+			errors.As(err, &failure)
+			switch {
 			case err == nil, a.Finished(), a.Check() == nil:
 				t.Errorf("Add = %v, Finished() = %v", err, a.Finished())
 			case failure == nil && test.want != "", failure != nil && string(failure.Data) != test.want:

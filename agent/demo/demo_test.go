@@ -288,7 +288,8 @@ func TestStreamsInTimeAndStops(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		pieces = 0
 		_, err := m.Complete(ctx, r, func(agent.Delta) {
-			if pieces++; pieces == 3 {
+			pieces++
+			if pieces == 3 {
 				cancel()
 			}
 		})

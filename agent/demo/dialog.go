@@ -83,7 +83,8 @@ func cleanName(name string) string {
 	const most = 30
 	n := 0
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if n++; n > most || (!unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" .'-", r)) {
+		n++
+		if n > most || (!unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" .'-", r)) {
 			return -1
 		}
 		return r
@@ -131,7 +132,8 @@ func (s *dialog) replyTo(it *intent) string {
 		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", it.tool)
 	}
 	result, found := s.results[s.calls[0].ID]
-	if s.calls = s.calls[1:]; !found {
+	s.calls = s.calls[1:]
+	if !found {
 		result = "error: the tool gave no answer"
 	}
 	for _, sign := range []string{"error:", "interrupted:"} {

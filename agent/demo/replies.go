@@ -56,7 +56,8 @@ func (s *dialog) greeting(it *intent) string {
 	if it.person != "" {
 		hello += ", " + it.person
 	}
-	if hello += "! "; s.earlier > 0 {
+	hello += "! "
+	if s.earlier > 0 {
 		return hello + "Say “help” for what I can do."
 	}
 	return hello + sayWho + "\n\nTry “what time is it?” or “remember that my bicycle is green”, say “help” for more, or “connect” for how to get a real model."

@@ -119,11 +119,13 @@ func argument(name, given string) any {
 	case "":
 		return ""
 	case "url":
-		if given = strings.TrimRight(given, ".,;:!?)"); !strings.HasPrefix(strings.ToLower(given), "http") {
+		given = strings.TrimRight(given, ".,;:!?)")
+		if !strings.HasPrefix(strings.ToLower(given), "http") {
 			given = "https://" + given
 		}
 	case "path":
-		if given = strings.TrimSuffix(given, "/"); slices.Contains(notFolders, strings.ToLower(given)) {
+		given = strings.TrimSuffix(given, "/")
+		if slices.Contains(notFolders, strings.ToLower(given)) {
 			given = ""
 		}
 	case "append":

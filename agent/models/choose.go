@@ -170,7 +170,8 @@ func defaultModel(base string) string {
 			continue
 		}
 		for name := range strings.FieldsSeq(r.names) {
-			if name = strings.TrimSuffix(name, "*"); !strings.Contains(name, "*") {
+			name = strings.TrimSuffix(name, "*")
+			if !strings.Contains(name, "*") {
 				best, rank = name, r.rank
 				break
 			}
@@ -183,7 +184,9 @@ func defaultModel(base string) string {
 // table, or else the first chat model. It takes a model that ends soon only if
 // there is no other. why is the reason, for people.
 func pick(list []Listed, now time.Time) (name, why string) {
-	best, rank, lastDay := "", -1, ""
+	best := ""
+	rank := -1
+	lastDay := ""
 	skipped := 0
 	for _, m := range list {
 		r := rowOf(m.Name)

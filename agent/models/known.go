@@ -39,7 +39,10 @@ func Lookup(base, name, api string) Known {
 	p, r := providerAt(base), rowOf(name)
 	var k Known
 	if r != nil {
-		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, Yes, answerOf(!r.noVision)
+		k.Listed = true
+		k.Window = r.window
+		k.Tools = Yes
+		k.Vision = answerOf(!r.noVision)
 		if p != nil && p.id == r.maker { // other hosts have other prices, and may keep the model longer
 			k.Prices, k.Shutdown = r.prices, r.shutdown
 		}

@@ -59,7 +59,9 @@ func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 func newRequest(in *wire.Input) *requestBody {
 	r, t := in.Request, &in.Traits
 	out := &requestBody{Messages: encodeMessages(in)}
-	out.Model, out.Stream, out.ReasoningEffort = in.To.Model, true, effort(in)
+	out.Model = in.To.Model
+	out.Stream = true
+	out.ReasoningEffort = effort(in)
 	if t.CompletionTokens {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {

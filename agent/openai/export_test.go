@@ -11,7 +11,8 @@ func Frames(frames ...[]byte) (fast, slow agent.Response, shown [2]string, errs 
 	read := func(i int, add func(*answer, []byte) (bool, error)) agent.Response {
 		a := &answer{Draft: wire.Draft{In: &wire.Input{Request: &agent.Request{}}, OnDelta: func(d agent.Delta) { shown[i] += d.Reasoning + "|" + d.Text + "|" }}}
 		for _, frame := range frames {
-			if _, usual = a.fast.text(frame); errs[i] == nil {
+			_, usual = a.fast.text(frame)
+			if errs[i] == nil {
 				_, errs[i] = add(a, frame)
 			}
 		}

@@ -151,7 +151,10 @@ func TestCallsOfOthers(t *testing.T) {
 func TestTraits(t *testing.T) {
 	warm := float32(0.5)
 	r := ask("hi")
-	r.Temperature, r.MaxTokens, r.Effort, r.Format = &warm, 7, "high", json.RawMessage(`{"type":"object"}`)
+	r.Temperature = &warm
+	r.MaxTokens = 7
+	r.Effort = "high"
+	r.Format = json.RawMessage(`{"type":"object"}`)
 	r.Tools = []agent.Spec{{Name: "time"}}
 	for name, tt := range map[string]struct {
 		traits   wire.Traits

@@ -193,7 +193,9 @@ func (a *responseAnswer) emitThought(it *outputItem, text string) {
 	if it.newPart {
 		text = "\n\n" + text
 	}
-	it.newPart, it.thoughtsShown, a.Thought = false, true, true
+	it.newPart = false
+	it.thoughtsShown = true
+	a.Thought = true
 	a.Emit("", text)
 }
 

@@ -341,7 +341,9 @@ func TestResponsesEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, shown, _ := decoded(t, openai.Responses{}, responsesServer, test.events...)
-			test.want.Message.Role, test.want.Message.Model, test.want.Message.Usage = sessions.RoleAssistant, "gpt-5.6", test.want.Usage
+			test.want.Message.Role = sessions.RoleAssistant
+			test.want.Message.Model = "gpt-5.6"
+			test.want.Message.Usage = test.want.Usage
 			if diff := cmp.Diff(test.want, resp); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -366,7 +368,8 @@ func TestResponsesFailures(t *testing.T) {
 			a := openai.Responses{}.Decode(&wire.Input{Request: &agent.Request{}}, nil)
 			_, err := a.Add("", []byte(test.event))
 			var failure *wire.StreamError
-			switch errors.As(err, &failure); {
+			errors.As(err, &failure)
+			switch {
 			case err == nil, a.Finished(), a.Check() == nil:
 				t.Errorf("Add = %v, Finished() = %v", err, a.Finished())
 			case failure == nil && test.want != "", failure != nil && string(failure.Data) != test.want:

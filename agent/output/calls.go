@@ -202,7 +202,8 @@ func (r *Reader) bareCall(raw string, final bool) bool {
 func (r *Reader) fencedCall(raw string, run int, final bool) bool {
 	rest := raw[r.at:]
 	_, body, _ := strings.Cut(rest, "\n")
-	if body = strings.TrimLeft(body, " \t\r\n"); body != "" && callLike(body) {
+	body = strings.TrimLeft(body, " \t\r\n")
+	if body != "" && callLike(body) {
 		if !final {
 			return false
 		}

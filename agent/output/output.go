@@ -132,7 +132,8 @@ func (r *Reader) scan(final bool) {
 			end++
 		}
 		r.show(raw[r.at:end])
-		if r.at = end; end == len(raw) {
+		r.at = end
+		if end == len(raw) {
 			return
 		}
 		if !r.special(raw, final) {

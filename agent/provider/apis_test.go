@@ -64,7 +64,9 @@ func TestOtherAPIs(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			s := providers.Serve(t, p)
 			k := &talk{t: t, m: model(t, s.URL(), func(o *provider.Options) {
-				o.API, o.Name, o.APIKey = api, p.Model, providers.Key
+				o.API = api
+				o.Name = p.Model
+				o.APIKey = providers.Key
 				o.Body = map[string]json.RawMessage{"service_tier": json.RawMessage(`"auto"`)}
 			})}
 			k.r = agent.Request{System: "Be kind.", Key: "c1", Tools: []agent.Spec{{Name: "list"}, {Name: "time"}}}

@@ -19,7 +19,10 @@ import (
 func whole() agent.Request {
 	warm := float32(0.3)
 	r := ask("hi")
-	r.Temperature, r.MaxTokens, r.Effort, r.Format = &warm, 50, "xhigh", json.RawMessage(`{"type":"object"}`)
+	r.Temperature = &warm
+	r.MaxTokens = 50
+	r.Effort = "xhigh"
+	r.Format = json.RawMessage(`{"type":"object"}`)
 	r.Tools = []agent.Spec{{Name: "time"}}
 	return r
 }

@@ -50,7 +50,8 @@ func (s *Summaries) queue(k channels.Key, least Level, asker *channels.Inbound) 
 	defer s.mu.Unlock()
 	j, busy := s.jobs[k]
 	if !busy {
-		if paused = s.pauses[k].remaining(s.opts.Now(), asker != nil); paused > 0 {
+		paused = s.pauses[k].remaining(s.opts.Now(), asker != nil)
+		if paused > 0 {
 			return false, paused
 		}
 		j = &job{queued: true, least: least, ended: make(chan struct{})}

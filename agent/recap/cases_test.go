@@ -331,7 +331,8 @@ func TestCase18RefusalsAreNone(t *testing.T) {
 	task, all := tasks(t)[window.Concise], topics(t)
 	tried := 0
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "# ") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
 		for _, one := range all {

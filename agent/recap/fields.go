@@ -57,7 +57,8 @@ func readFields(text string) (Fields, *Flaw) {
 func texts(value any) (all []string) {
 	switch v := value.(type) {
 	case string:
-		if v = strings.TrimSpace(v); v != "" {
+		v = strings.TrimSpace(v)
+		if v != "" {
 			all = append(all, v)
 		}
 	case float64:

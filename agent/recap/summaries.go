@@ -134,7 +134,8 @@ const onlyIfAsked = Due + 1
 // answered, if not nil, is closed once that command was answered, which must come
 // before the outcome.
 func (s *Summaries) startInBackground(k channels.Key, least Level, asker *channels.Inbound, answered <-chan struct{}) (busy bool, paused time.Duration) {
-	if busy, paused = s.queue(k, least, asker); busy || paused > 0 {
+	busy, paused = s.queue(k, least, asker)
+	if busy || paused > 0 {
 		return busy, paused
 	}
 	s.wg.Go(func() {

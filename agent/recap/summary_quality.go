@@ -12,7 +12,9 @@ const (
 	// A summary must share minShared meaningful words with a conversation of
 	// manyWords or more, and one word with a conversation of fewWords or more. With
 	// fewer words none is required.
-	minShared, manyWords, fewWords = 2, 12, 4
+	minShared = 2
+	manyWords = 12
+	fewWords  = 4
 	// At least one sharedPart-th of a summary's words must come from the
 	// conversation. A text about something else shares some words by chance.
 	sharedPart = 8

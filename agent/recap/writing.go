@@ -159,7 +159,9 @@ func (w *writing) summarizePart(ctx context.Context) error {
 		if w.refused > 0 { // otherwise there is nothing to learn
 			w.passed = w.requestTokens(req)
 		}
-		w.soFar, w.remaining, w.started = so, w.remaining[len(entries):], true
+		w.soFar = so
+		w.remaining = w.remaining[len(entries):]
+		w.started = true
 		return nil
 	}
 }

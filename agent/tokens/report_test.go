@@ -26,7 +26,10 @@ func TestEstimatorReport(t *testing.T) {
 	b.WriteString("| text | characters | o200k | cl100k | estimate | of o200k | of cl100k | characters / 4 |\n|---|---|---|---|---|---|---|---|\n")
 	for _, f := range a.Files {
 		text := string(f.Data)
-		n, old, guess, runes := newer.Count(text), older.Count(text), window.EstimateText(text), len([]rune(text))
+		n := newer.Count(text)
+		old := older.Count(text)
+		guess := window.EstimateText(text)
+		runes := len([]rune(text))
 		of := func(a, b int) float64 { return float64(a) / float64(b) }
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | **%.2f** | %.2f | %.2f |\n", f.Name, runes, n, old, guess, of(guess, n), of(guess, old), of(runes/4, n))
 		if r := of(guess, n); r < 0.7 || r > 2 {

@@ -65,7 +65,9 @@ type FetchOptions struct {
 // WebFetchWith is web_fetch with these limits.
 func WebFetchWith(o FetchOptions) agent.Tool {
 	f := newFetcher(o.Resolver)
-	f.timeout, f.bodyBytes, f.textBytes = cmp.Or(o.Timeout, f.timeout), cmp.Or(o.BodyBytes, f.bodyBytes), cmp.Or(o.TextBytes, f.textBytes)
+	f.timeout = cmp.Or(o.Timeout, f.timeout)
+	f.bodyBytes = cmp.Or(o.BodyBytes, f.bodyBytes)
+	f.textBytes = cmp.Or(o.TextBytes, f.textBytes)
 	f.check = func(target netip.AddrPort) error {
 		switch {
 		case o.running != nil && o.running() && slices.Contains(o.exempt, target):

@@ -112,7 +112,9 @@ func (w *historySearch) addOldest(ctx context.Context, f *found, l sessions.Look
 	if f.all <= len(f.newest) || places == 0 {
 		return nil
 	}
-	l.Query, l.Oldest, l.Limit = w.query, true, places
+	l.Query = w.query
+	l.Oldest = true
+	l.Limit = places
 	hits, err := w.Lookup(ctx, w.key, l)
 	if err != nil {
 		return err

@@ -229,7 +229,9 @@ func TestSearchHistory(t *testing.T) {
 // The prompt has whole facts, one a line, as long as there is room, and none about a
 // person whom the network does not identify.
 func TestKnown(t *testing.T) {
-	f, k, ann := &facts{}, channels.MustKey("telegram:1"), channels.Person{IDs: []string{"7"}}
+	f := &facts{}
+	k := channels.MustKey("telegram:1")
+	ann := channels.Person{IDs: []string{"7"}}
 	known := func(p channels.Person) string {
 		t.Helper()
 		text, err := tools.Known(t.Context(), f, k, p, 5)

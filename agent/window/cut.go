@@ -104,7 +104,8 @@ func fit(msgs []sessions.Message, users, budget, reserve int, text func(string) 
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	if msgs, total = capMessages(msgs, turn, sizes, budget); total <= budget {
+	msgs, total = capMessages(msgs, turn, sizes, budget)
+	if total <= budget {
 		return msgs, nil
 	}
 	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget, reserve)
@@ -188,7 +189,9 @@ const (
 // sizes are those of the messages; once a group is dropped, reserve is taken from the
 // budget.
 func cutTurn(turn []sessions.Message, sizes []int, budget, reserve int) (cut int) {
-	size, pinned, groups := 0, 0, 0
+	size := 0
+	pinned := 0
+	groups := 0
 	for start, newest := 0, 0; start < len(turn); {
 		end := groupEnd(turn, start)
 		tokens := sum(sizes[start:end])

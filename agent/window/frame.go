@@ -42,7 +42,8 @@ func NewFrame(prompt, channel string, summary *sessions.Summary, as Render) Fram
 	var f Frame
 	var parts []string
 	for _, p := range []string{prompt, channel} {
-		if p = strings.TrimSpace(p); p != "" {
+		p = strings.TrimSpace(p)
+		if p != "" {
 			parts = append(parts, p)
 		}
 	}

@@ -197,7 +197,9 @@ func FuzzRepair(f *testing.F) {
 		roles := []sessions.Role{"user", "assistant", "assistant", "tool", "tool", "tool", "other"}
 		var msgs []sessions.Message
 		for len(data) >= 3 && len(msgs) < 40 {
-			a, b, c := data[0], data[1], int(data[2]%16)
+			a := data[0]
+			b := data[1]
+			c := int(data[2] % 16)
 			data = data[3:]
 			text := string(data[:min(c, len(data))])
 			data = data[len(text):]

@@ -48,7 +48,10 @@ var PrunePresets = map[string]Prune{
 
 // withUsual adds to p what all presets have.
 func withUsual(p Prune) Prune {
-	p.SoftPercent, p.HardPercent, p.Head, p.Tail = 30, 50, 1500, 1500
+	p.SoftPercent = 30
+	p.HardPercent = 50
+	p.Head = 1500
+	p.Tail = 1500
 	p.KeepAssistants, p.Exempt = 3, []string{"skill"}
 	return p
 }

@@ -88,7 +88,8 @@ func (t Template) Fill(summary, entries string) string {
 // PreviousSummary returns text between tags that nothing inside can end, or "" for an
 // empty text.
 func PreviousSummary(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		return ""
 	}
 	return "<previous_summary>\n" + EscapeTags(text) + "\n</previous_summary>"

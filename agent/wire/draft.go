@@ -83,7 +83,8 @@ func (d *Draft) AddCall(id, name, arguments string) {
 	if id == "" || slices.ContainsFunc(d.calls, func(c sessions.ToolCall) bool { return c.ID == id }) {
 		id = "call_" + rand.Text()
 	}
-	if arguments = strings.TrimSpace(arguments); arguments == "null" {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "null" {
 		arguments = ""
 	}
 	d.calls = append(d.calls, sessions.ToolCall{

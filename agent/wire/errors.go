@@ -113,7 +113,8 @@ func LooseString(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	if s = string(raw); s == "{}" || s == "[]" {
+	s = string(raw)
+	if s == "{}" || s == "[]" {
 		return ""
 	}
 	return s

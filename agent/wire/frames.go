@@ -70,7 +70,8 @@ func (f *frames) next() (event string, frame []byte, err error) {
 		}
 		frame, err = f.parseLine(bytes.TrimSpace(line))
 		if frame == nil && err == nil && end != nil {
-			if frame, f.partial = f.partial, nil; frame == nil {
+			frame, f.partial = f.partial, nil
+			if frame == nil {
 				err = end
 			}
 		}
@@ -119,7 +120,8 @@ func (f *frames) parseLine(line []byte) (frame []byte, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(line) == 0:
-		if frame, f.partial = f.partial, nil; frame == nil {
+		frame, f.partial = f.partial, nil
+		if frame == nil {
 			f.event = ""
 		}
 		return frame, nil

@@ -25,7 +25,8 @@ type Number struct {
 // UnmarshalJSON accepts any value.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
-	if *n = (Number{}); err == nil {
+	*n = Number{}
+	if err == nil {
 		*n = Number{f, true}
 	}
 	return nil

@@ -78,7 +78,9 @@ func templateIDs(r *Request, _ *memory) *refusal {
 // OllamaNoTools is an Ollama whose model cannot call tools.
 func OllamaNoTools() Provider {
 	p := ollama("gemma3:4b", "gemma3", `["completion","vision"]`)
-	p.Name, p.Sees, p.NoTools = "Ollama without tools", true, true
+	p.Name = "Ollama without tools"
+	p.Sees = true
+	p.NoTools = true
 	p.rules = []rule{ollamaModel, ollamaNoTools}
 	return p
 }
@@ -89,7 +91,9 @@ func OllamaNoTools() Provider {
 // https://github.com/ollama/ollama/issues/14073
 func SilentCutter() Provider {
 	p := ollama("qwen3:8b", "qwen3", "")
-	p.Name, p.cut, p.other = "a server that cuts silently", 4056, nil
+	p.Name = "a server that cuts silently"
+	p.cut = 4056
+	p.other = nil
 	p.rules = []rule{ollamaModel}
 	return p
 }
