@@ -61,7 +61,8 @@ func (t *StatusTracker) Report(s Status) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.status
-	if s.Since = was.Since; s.State != was.State || s.Reason != was.Reason {
+	s.Since = was.Since
+	if s.State != was.State || s.Reason != was.Reason {
 		s.Since = time.Now()
 	}
 	t.status = s

@@ -16,7 +16,8 @@ func (t *Thoughts) Add(piece string) {
 	if len(piece) > MostThoughts {
 		piece = piece[len(piece)-MostThoughts:]
 	}
-	if t.kept = append(t.kept, piece...); len(t.kept) > 2*MostThoughts {
+	t.kept = append(t.kept, piece...)
+	if len(t.kept) > 2*MostThoughts {
 		t.kept = t.kept[:copy(t.kept, t.newest())]
 	}
 }

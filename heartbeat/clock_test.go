@@ -80,7 +80,11 @@ func TestActiveHours(t *testing.T) {
 	})
 	t.Run("caught up too late", func(t *testing.T) {
 		bubble(t, func(_ *testing.T, r *rig) {
-			j := job(func(j *heartbeat.Job) { j.Every, j.Cron, j.ActiveHours = 0, "0 8 * * *", "07:00-10:00" })
+			j := job(func(j *heartbeat.Job) {
+				j.Every = 0
+				j.Cron = "0 8 * * *"
+				j.ActiveHours = "07:00-10:00"
+			})
 			r.run(time.Hour, j)
 			time.Sleep(10 * time.Hour)
 			r.run(time.Hour, j)

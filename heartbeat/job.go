@@ -124,7 +124,8 @@ func (e *compiledJob) timetable(zone *time.Location) (timetable, error) {
 		if e.active.contain(due) {
 			return c, nil
 		}
-		if due = c.next(due); due.IsZero() {
+		due = c.next(due)
+		if due.IsZero() {
 			break
 		}
 	}

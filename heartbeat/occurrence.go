@@ -42,7 +42,8 @@ func (s *Scheduler) advance(ctx context.Context, e *compiledJob) (time.Time, err
 func (s *Scheduler) plan(ctx context.Context, e *compiledJob, due time.Time, planned bool, now time.Time) (time.Time, error) {
 	next := e.after(now)
 	if planned {
-		if next = e.times.replan(due, now); next.IsZero() || next.Equal(due) {
+		next = e.times.replan(due, now)
+		if next.IsZero() || next.Equal(due) {
 			return due, nil
 		}
 		s.o.Logger.Info("job planned anew", "job", e.job.Name, "was", due, "next", next)

@@ -103,7 +103,8 @@ func (c calendar) nextWall(t time.Time) time.Time {
 	here := t.In(c.zone)
 	wall := time.Date(here.Year(), here.Month(), here.Day(), here.Hour(), here.Minute(), here.Second(), 0, time.UTC)
 	for {
-		if wall = c.cron.Next(wall); wall.IsZero() {
+		wall = c.cron.Next(wall)
+		if wall.IsZero() {
 			return time.Time{}
 		}
 		if due := firstShown(wall, c.zone); due.After(t) {

@@ -143,9 +143,13 @@ func TestValidate(t *testing.T) {
 		change func(*heartbeat.Job)
 		want   []string // none: fine
 	}{
-		"good":               {func(*heartbeat.Job) {}, nil},
-		"interval":           {func(j *heartbeat.Job) { j.Cron, j.Every = "", 30*time.Minute }, nil},
-		"file":               {func(j *heartbeat.Job) { j.Prompt, j.PromptFile, j.Name = "", "HEARTBEAT.md", "HEARTBEAT.md" }, nil},
+		"good":     {func(*heartbeat.Job) {}, nil},
+		"interval": {func(j *heartbeat.Job) { j.Cron, j.Every = "", 30*time.Minute }, nil},
+		"file": {func(j *heartbeat.Job) {
+			j.Prompt = ""
+			j.PromptFile = "HEARTBEAT.md"
+			j.Name = "HEARTBEAT.md"
+		}, nil},
 		"over midnight":      {func(j *heartbeat.Job) { j.ActiveHours = "22:00 - 09:00" }, nil},
 		"to midnight":        {func(j *heartbeat.Job) { j.ActiveHours = "00:00-24:00" }, nil},
 		"no name":            {func(j *heartbeat.Job) { j.Name = "" }, []string{"the name"}},

@@ -117,7 +117,11 @@ func TestFiresInTime(t *testing.T) {
 			late = max(late, time.Since(due))
 			return nil
 		}}
-		r.run(3*time.Hour-time.Second, every(7*time.Minute), job(func(j *heartbeat.Job) { j.Name, j.Every, j.Cron = "k", 0, "*/3 * * * *" }))
+		r.run(3*time.Hour-time.Second, every(7*time.Minute), job(func(j *heartbeat.Job) {
+			j.Name = "k"
+			j.Every = 0
+			j.Cron = "*/3 * * * *"
+		}))
 		if late > time.Millisecond || len(r.happened()) != 25+59 {
 			t.Errorf("%d occurrences, the latest %s late; want 84, in time", len(r.happened()), late)
 		}
@@ -217,7 +221,8 @@ func TestLedgerFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		tries := 0
 		r.ledger = &spy{Ledger: r.store, fire: func(time.Time) error {
-			if tries++; tries < 9 {
+			tries++
+			if tries < 9 {
 				return errors.New("disk full")
 			}
 			return nil

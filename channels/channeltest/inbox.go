@@ -123,7 +123,8 @@ func (b *Inbox) enter(m channels.Inbound) (gate chan struct{}) {
 	if b.closed {
 		b.wrong = append(b.wrong, "Accept was called after Run had returned")
 	}
-	if b.busy[m.Key]++; b.busy[m.Key] > 1 {
+	b.busy[m.Key]++
+	if b.busy[m.Key] > 1 {
 		b.wrong = append(b.wrong, "two messages of one conversation were handed in at the same time")
 	}
 	return b.gate

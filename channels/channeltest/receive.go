@@ -191,7 +191,8 @@ func receiveAfterCut(t *testing.T, net Network) {
 		// person repeats it, and the last one heard counts.
 		said := 0
 		eventually(t, "a message after the cut", func() bool {
-			if said++; said%20 == 1 {
+			said++
+			if said%20 == 1 {
 				connected(t, s.ch)
 				net.Say(t, "after the cut")
 			}

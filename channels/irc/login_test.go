@@ -99,7 +99,9 @@ func TestSASL(t *testing.T) {
 			srv, addr := serve(t, test.conf)
 			alice := ircd.Join(t, addr, "alice", "#go")
 			o := quick(addr)
-			o.SASL, o.Channels, o.ReconnectMax = test.sasl, []string{"#go"}, time.Hour
+			o.SASL = test.sasl
+			o.Channels = []string{"#go"}
+			o.ReconnectMax = time.Hour
 			b := run(t, o)
 			b.waitStatus(string(test.state)+" "+test.detail, func(s channels.Status) bool {
 				return s.State == test.state && strings.Contains(s.Detail, test.detail)

@@ -152,7 +152,10 @@ func TestMoreOfYourAnswer(t *testing.T) {
 func TestStopEndsMore(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
 	o := quick(addr)
-	o.Channels, o.MaxLines, o.FloodBurst, o.FloodEvery = []string{"#go"}, 8, 11, 300*time.Millisecond
+	o.Channels = []string{"#go"}
+	o.MaxLines = 8
+	o.FloodBurst = 11
+	o.FloodEvery = 300 * time.Millisecond
 	b := start(t, o)
 	b.waitIn("irc:#go")
 	anna, bob := ircd.Join(t, addr, "anna", "#go"), ircd.Join(t, addr, "bob", "#go")

@@ -40,7 +40,8 @@ func messages(t *testing.T, srv *ircd.Server, target string) (all []string, line
 			inBatch, other = false, false
 		case other:
 		case strings.HasPrefix(l, "BATCH +"):
-			if other = !strings.HasSuffix(l, " draft/multiline "+target); !other {
+			other = !strings.HasSuffix(l, " draft/multiline "+target)
+			if !other {
 				inBatch, all = true, append(all, "")
 			}
 		case inBatch && !strings.HasPrefix(tags, "batch="):

@@ -246,7 +246,9 @@ func TestRealFlood(t *testing.T) {
 func TestRealFrozenServer(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	o := quick(srv.Addr())
-	o.PingEvery, o.PingTimeout, o.ConfirmTimeout = 300*time.Millisecond, 300*time.Millisecond, 200*time.Millisecond
+	o.PingEvery = 300 * time.Millisecond
+	o.PingTimeout = 300 * time.Millisecond
+	o.ConfirmTimeout = 200 * time.Millisecond
 	o.RegisterTimeout = time.Second
 	b := start(t, o)
 	alice := ircd.Join(t, srv.Addr(), "alice")

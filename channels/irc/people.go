@@ -70,7 +70,8 @@ func (s *session) addMember(src *girc.Source, r *room) *user {
 func (s *session) removeMember(nick string, r *room) {
 	folded := s.net.fold.fold(nick)
 	if u := s.users[folded]; u != nil {
-		if delete(u.rooms, r); len(u.rooms) == 0 {
+		delete(u.rooms, r)
+		if len(u.rooms) == 0 {
 			delete(s.users, folded)
 		}
 	}
@@ -106,7 +107,8 @@ func (s *session) onNick(e *girc.Event) {
 
 func (s *session) onAccount(e *girc.Event) {
 	if s.fromMe(e) {
-		if s.login.account = account(param(e, 0)); s.login.account != "" {
+		s.login.account = account(param(e, 0))
+		if s.login.account != "" {
 			s.identified()
 		}
 		return
@@ -117,7 +119,9 @@ func (s *session) onAccount(e *girc.Event) {
 }
 
 func (s *session) onChangeHost(e *girc.Event) {
-	nick, name, host := source(e).Name, param(e, 0), param(e, 1)
+	nick := source(e).Name
+	name := param(e, 0)
+	host := param(e, 1)
 	if s.fromMe(e) {
 		s.me.user, s.me.host = name, host
 		return
@@ -173,7 +177,11 @@ type peer struct {
 
 // foundAs notes that the person has this nick now.
 func (p *peer) foundAs(nick string) {
-	p.nick, p.gone, p.seen, p.missed, p.lookAt = nick, false, time.Now(), 0, time.Time{}
+	p.nick = nick
+	p.gone = false
+	p.seen = time.Now()
+	p.missed = 0
+	p.lookAt = time.Time{}
 }
 
 // Waits between look-ups of a person who was not found: the first is lookAgain, and
@@ -282,7 +290,10 @@ func (s *session) onOnline(e *girc.Event) {
 // disconnected the network told us of no changes.
 func (p *people) forgetSightings() {
 	for _, who := range p.all {
-		who.seen, who.found, who.lookAt, who.missed = time.Time{}, "", time.Time{}, 0
+		who.seen = time.Time{}
+		who.found = ""
+		who.lookAt = time.Time{}
+		who.missed = 0
 	}
 }
 

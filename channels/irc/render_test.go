@@ -249,7 +249,9 @@ func TestAddressed(t *testing.T) {
 // most the 512 bytes of RFC 1459, section 2.3, and wastes few of them.
 func TestLinesFitWithThePrefixOfTheServer(t *testing.T) {
 	for _, target := range []string{"#go", "#" + strings.Repeat("c", 49)} {
-		nick, user, host := strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63)
+		nick := strings.Repeat("n", 16)
+		user := "~dragoman"
+		host := strings.Repeat("h", 63)
 		text := strings.Repeat("x", irc.Budget(nick, user, host, target))
 		line := ":" + nick + "!" + user + "@" + host + " PRIVMSG " + target + " :" + text + "\r\n"
 		if len(line) != 512 {

@@ -74,11 +74,14 @@ func (s *session) join(rooms ...*room) {
 			}
 			s.push("JOIN", params...)
 		}
-		names, keys, size = nil, nil, 0
+		names = nil
+		keys = nil
+		size = 0
 	}
 	now := time.Now()
 	for _, r := range rooms {
-		if size += len(r.name) + len(r.key) + 2; size > most {
+		size += len(r.name) + len(r.key) + 2
+		if size > most {
 			flush()
 			size = len(r.name) + len(r.key) + 2
 		}
@@ -109,7 +112,9 @@ func (s *session) tickRooms(now time.Time) {
 func (s *session) rejoinLater(r *room, why string) {
 	wait := min(s.ch.opts.RejoinDelay<<min(r.tries, 10), s.ch.opts.RejoinMax)
 	r.tries++
-	r.joined, r.why, r.nextTry = false, why, time.Now().Add(wait)
+	r.joined = false
+	r.why = why
+	r.nextTry = time.Now().Add(wait)
 	if r.loggedWhy != why {
 		r.loggedWhy = why
 		s.log.Warn("not in a channel", "room", r.name, "why", why, "retry_in", wait)
@@ -150,7 +155,11 @@ func (s *session) onJoin(e *girc.Event) {
 			s.push("PART", name)
 			return
 		}
-		r.joined, r.since, r.why, r.loggedWhy, r.kicked = true, e.Timestamp, "", "", false
+		r.joined = true
+		r.since = e.Timestamp
+		r.why = ""
+		r.loggedWhy = ""
+		r.kicked = false
 		switch {
 		case s.net.whox && !s.net.caps["account-tag"]:
 			s.spend()

@@ -88,7 +88,9 @@ func TestKickedWhileALineWaits(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go") // the first one in is its operator
 	o := quick(srv.Addr())
-	o.Channels, o.FloodBurst, o.FloodEvery = []string{"#go"}, 1, 3*time.Second
+	o.Channels = []string{"#go"}
+	o.FloodBurst = 1
+	o.FloodEvery = 3 * time.Second
 	b := start(t, o)
 	b.waitIn("irc:#go")
 	b.say("irc:#go", "line 1")

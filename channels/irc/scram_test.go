@@ -88,7 +88,9 @@ func TestTyping(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv, addr := serve(t, ircd.Config{Caps: test.caps})
 			o := quick(addr)
-			o.Channels, o.FloodBurst, o.FloodEvery = []string{"#go"}, test.burst, time.Hour
+			o.Channels = []string{"#go"}
+			o.FloodBurst = test.burst
+			o.FloodEvery = time.Hour
 			b := start(t, o)
 			b.waitIn("irc:#go")
 			for _, k := range []string{"irc:#go", "irc:alice"} {

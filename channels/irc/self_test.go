@@ -17,7 +17,9 @@ func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
 	_, addr := serve(t, ircd.Config{Caps: modern})
 	squatter := ircd.Join(t, addr, "dragoman", "#go")
 	o := quick(addr)
-	o.Channels, o.Everything, o.RegainEvery = []string{"#go"}, true, time.Hour
+	o.Channels = []string{"#go"}
+	o.Everything = true
+	o.RegainEvery = time.Hour
 	b := start(t, o)
 	b.waitStatus("under another name", func(s channels.Status) bool { return strings.Contains(s.Detail, "called dragoman_") })
 	b.waitIn("irc:#go")

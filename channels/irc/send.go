@@ -80,9 +80,12 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	defer release()
-	begins, asker, width := false, "", 0
+	begins := false
+	asker := ""
+	width := 0
 	if !s.do(ctx, func() {
-		if begins = r != nil && (!m.GoesOn || r.lastReplyTo != m.ReplyTo); begins {
+		begins = r != nil && (!m.GoesOn || r.lastReplyTo != m.ReplyTo)
+		if begins {
 			asker = s.currentNick(m.ReplyTo)
 		}
 		width = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
@@ -245,7 +248,9 @@ func (s *session) queueDelivery(d *delivery) error {
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
 	if d.room != nil {
-		d.room.lastReplyTo, d.room.lastKicks, d.room.lastSentAt = d.replyTo, d.kicks, d.at
+		d.room.lastReplyTo = d.replyTo
+		d.room.lastKicks = d.kicks
+		d.room.lastSentAt = d.at
 	}
 	text := s.wire(d)
 	if !s.net.caps["echo-message"] {

@@ -68,7 +68,9 @@ func TestRealLogins(t *testing.T) {
 			t.Parallel()
 			o := quick(addr)
 			o.Nick += name
-			o.Channels, o.RejoinDelay, o.RejoinMax = []string{"#members"}, time.Hour, time.Hour
+			o.Channels = []string{"#members"}
+			o.RejoinDelay = time.Hour
+			o.RejoinMax = time.Hour
 			set(&o)
 			log := logTo(&o)
 			b := start(t, o)
@@ -99,7 +101,9 @@ func TestRealAccounts(t *testing.T) {
 			t.Parallel()
 			addr := ircd.StartServices(t, modules...)
 			people := ircd.JoinAll(t, addr, "before", "later", "change", "other")
-			before, later, change := people[0], people[1], people[2]
+			before := people[0]
+			later := people[1]
+			change := people[2]
 			register(before, "before")
 			register(later, "later")
 			register(people[3], "other")
@@ -135,7 +139,9 @@ func TestRealAccountIsFollowed(t *testing.T) {
 	t.Parallel()
 	addr := ircd.StartServices(t, "ircv3_accounttag")
 	people := ircd.JoinAll(t, addr, "anna", "stranger", "annika")
-	anna, stranger, again := people[0], people[1], people[2]
+	anna := people[0]
+	stranger := people[1]
+	again := people[2]
 	register(anna, "anna")
 	b := start(t, quick(addr))
 	anna.Say("dragoman", "a question")

@@ -95,8 +95,11 @@ func (l limits) join(pieces []piece) (out []string) {
 		for _, p := range pieces[:n] {
 			bytes += 1 + len(p.text)
 		}
-		if lines += n; len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
-			out, lines, size = append(out, renderedMark+text), n, 0
+		lines += n
+		if len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
+			out = append(out, renderedMark+text)
+			lines = n
+			size = 0
 		} else {
 			out[len(out)-1] += "\n" + text
 		}
@@ -169,7 +172,8 @@ func fitting(line string, most int) int {
 		case n+len(cluster) > most:
 			return space
 		}
-		if n += len(cluster); cluster == " " && n > most/2 {
+		n += len(cluster)
+		if cluster == " " && n > most/2 {
 			space = n
 		}
 	}

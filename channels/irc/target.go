@@ -191,7 +191,10 @@ func (s *session) checkWhois(who *peer, q whoisQuery) (string, error) {
 
 func (s *session) onWhoisUser(e *girc.Event) {
 	if q := s.whois[s.net.fold.fold(param(e, 1))]; q != nil {
-		q.found, q.nick, q.user, q.host = true, param(e, 1), param(e, 2), param(e, 3)
+		q.found = true
+		q.nick = param(e, 1)
+		q.user = param(e, 2)
+		q.host = param(e, 3)
 	}
 }
 

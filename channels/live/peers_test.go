@@ -33,7 +33,11 @@ func newStreet(t *testing.T) *street {
 		}
 	}
 	s.here = open(t, func(o *live.Options) { o.Thoughts, o.Broadcast = true, tell(&s.there) })
-	s.there = open(t, func(o *live.Options) { o.Thoughts, o.Broadcast, o.Feed = true, tell(&s.here), s.here.readFeed })
+	s.there = open(t, func(o *live.Options) {
+		o.Thoughts = true
+		o.Broadcast = tell(&s.here)
+		o.Feed = s.here.readFeed
+	})
 	return s
 }
 

@@ -91,7 +91,9 @@ func (r *room) showTyping(now time.Time) {
 func (r *room) show(p channels.Preview, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Text, p.Note, p.Thoughts = clean(p.Text), clean(p.Note), clean(p.Thoughts)
+	p.Text = clean(p.Text)
+	p.Note = clean(p.Note)
+	p.Thoughts = clean(p.Thoughts)
 	if p.Turn == r.endedTurn && p.Turn != "" {
 		return
 	}
@@ -127,7 +129,10 @@ func (r *room) endPreview() {
 
 // clearPreview forgets the preview, which exists. The caller holds r.mu.
 func (r *room) clearPreview() {
-	r.endedTurn, r.preview, r.thoughts, r.thoughtBytes = r.preview.Turn, nil, channels.Thoughts{}, 0
+	r.endedTurn = r.preview.Turn
+	r.preview = nil
+	r.thoughts = channels.Thoughts{}
+	r.thoughtBytes = 0
 }
 
 // retract removes the preview of a turn that will have no answer.
@@ -231,7 +236,9 @@ func (v *viewer) put(f []byte) {
 	if !v.cut {
 		full := len(v.queue) >= maxQueued || v.queued+len(f) > maxQueuedBytes
 		if full && len(v.queue) > 0 {
-			v.cut, v.queue, v.queued = true, nil, 0
+			v.cut = true
+			v.queue = nil
+			v.queued = 0
 		} else {
 			v.queue = append(v.queue, f)
 			v.queued += len(f)
@@ -253,7 +260,9 @@ func (v *viewer) cutOff() {
 func (v *viewer) take() (frames [][]byte, cut bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	frames, v.queue, v.queued = v.queue, nil, 0
+	frames = v.queue
+	v.queue = nil
+	v.queued = 0
 	return frames, v.cut
 }
 

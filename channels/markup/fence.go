@@ -43,7 +43,8 @@ func isLanguage(info string) bool { return languagePattern.Regexp().MatchString(
 
 // infoOf returns the language of a code block, "" if there is none.
 func infoOf(info string) string {
-	if info = strings.TrimSpace(info); isLanguage(info) {
+	info = strings.TrimSpace(info)
+	if isLanguage(info) {
 		return info
 	}
 	return ""

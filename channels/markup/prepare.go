@@ -68,8 +68,11 @@ func inFences(lines []string) []bool {
 		if open == nil {
 			open = fenceOf(line)
 			in[i] = open != nil
-		} else if in[i] = true; open.closes(line) {
-			open = nil
+		} else {
+			in[i] = true
+			if open.closes(line) {
+				open = nil
+			}
 		}
 	}
 	return in
@@ -121,7 +124,8 @@ func resolveReferences(line string, to map[string]*address) string {
 		if target == nil {
 			continue
 		}
-		if target.uses++; target.uses > maxUses {
+		target.uses++
+		if target.uses > maxUses {
 			continue
 		}
 		b.WriteString(line[done:at[0]] + "[" + words + "](<" + target.to + ">")

@@ -196,7 +196,10 @@ func (c *cutter) flush(n int) {
 	if text := trimPiece(piece, c.repeated); text != "" {
 		c.pieces = append(c.pieces, text)
 	}
-	c.lines, c.size, c.breakAt, c.repeated = nil, 0, 0, false
+	c.lines = nil
+	c.size = 0
+	c.breakAt = 0
+	c.repeated = false
 	if whole && c.fence != nil {
 		c.fence.reopened, c.repeated = true, true
 		c.lines = append(c.lines, c.fence.open())
@@ -248,13 +251,15 @@ func (r Ruler) fitting(line string, most int) int {
 	for rest, state := line, -1; rest != ""; {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if size += r.units(cluster); size > most {
+		size += r.units(cluster)
+		if size > most {
 			if end == 0 {
 				return r.runesWithin(cluster, most)
 			}
 			break
 		}
-		if end += len(cluster); cluster == " " {
+		end += len(cluster)
+		if cluster == " " {
 			spaces = append(spaces, end)
 		}
 	}
@@ -270,7 +275,8 @@ func (r Ruler) fitting(line string, most int) int {
 func (r Ruler) runesWithin(s string, most int) int {
 	size := 0
 	for i, c := range s {
-		if size += r.unit(c); size > most && i > 0 {
+		size += r.unit(c)
+		if size > most && i > 0 {
 			return i
 		}
 	}

@@ -76,7 +76,8 @@ func FuzzSplit(f *testing.F) {
 		for i, p := range pieces {
 			size := 0
 			for _, c := range p {
-				if size++; r.Unit != nil {
+				size++
+				if r.Unit != nil {
 					size += r.Unit(c) - 1
 				}
 			}

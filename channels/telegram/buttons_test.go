@@ -105,7 +105,8 @@ func (p *presser) Press(context.Context, channels.Inbound) (string, error) {
 func (p *presser) Opened(_ context.Context, k channels.Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.refuses--; p.refuses >= 0 {
+	p.refuses--
+	if p.refuses >= 0 {
 		return errors.New("the store is full")
 	}
 	p.opened = append(p.opened, k)

@@ -184,7 +184,8 @@ func (s *albums) add(name string) {
 	if slices.Contains(s.names, name) {
 		return
 	}
-	if s.names = append(s.names, name); len(s.names) > maxAlbums {
+	s.names = append(s.names, name)
+	if len(s.names) > maxAlbums {
 		s.names = slices.Delete(s.names, 0, 1)
 	}
 }

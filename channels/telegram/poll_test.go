@@ -247,7 +247,8 @@ type countingIntake struct {
 func (c *countingIntake) Accept(context.Context, channels.Inbound) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left--; c.left == 0 {
+	c.left--
+	if c.left == 0 {
 		c.done()
 	}
 	return nil

@@ -116,7 +116,9 @@ func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page
 		params.ReplyMarkup = p.button.markup()
 	}
 	return c.sendText(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
-		params.ChatID, params.Text, params.ParseMode = chat, text, mode
+		params.ChatID = chat
+		params.Text = text
+		params.ParseMode = mode
 		return &params
 	})
 }
@@ -147,7 +149,9 @@ func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (in
 		params.ReplyMarkup = p.button.markup()
 	}
 	_, err := c.sendText(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
-		params.ChatID, params.Text, params.ParseMode = chat, text, mode
+		params.ChatID = chat
+		params.Text = text
+		params.ParseMode = mode
 		return &params
 	})
 	if r := (*apiError)(nil); errors.As(err, &r) && r.contains("message is not modified") {

@@ -36,7 +36,12 @@ func (s *session) handleEvent(e live.Event) {
 	}
 }
 
-func (s *session) forgetAnswer() { s.turn, s.answer, s.printed, s.note = "", "", "", "" }
+func (s *session) forgetAnswer() {
+	s.turn = ""
+	s.answer = ""
+	s.printed = ""
+	s.note = ""
+}
 
 func (s *session) handleHello(h *live.Hello) {
 	if s.disconnected {
@@ -103,7 +108,8 @@ func (s *session) print(text string) {
 		return
 	}
 	if s.writer == nil {
-		if text = strings.TrimLeft(text, " \n"); text == "" {
+		text = strings.TrimLeft(text, " \n")
+		if text == "" {
 			return
 		}
 		s.screen.hide()

@@ -116,7 +116,8 @@ func (k *keyboard) paste() (key, bool) {
 		text, rest = text[:len(text)-n], text[len(text)-n:]
 	}
 	k.keep(text)
-	if k.rest = rest; !ended {
+	k.rest = rest
+	if !ended {
 		return key{}, false
 	}
 	done := key{keyPaste, string(k.pasted)}

@@ -101,7 +101,9 @@ func (s *screen) draw(e *editor) {
 	if column > 0 {
 		fmt.Fprintf(&s.pending, "\x1b[%dC", column)
 	}
-	s.editorShown, s.cursorRow, s.midLine = true, row, false
+	s.editorShown = true
+	s.cursorRow = row
+	s.midLine = false
 }
 
 // keepEditor moves the cursor below the editor, which stays on the screen as text.
@@ -117,7 +119,9 @@ func (s *screen) keepEditor(e *editor) {
 
 func (s *screen) clear() {
 	s.pending.WriteString("\x1b[H\x1b[2J")
-	s.editorShown, s.cursorRow, s.midLine = false, 0, false
+	s.editorShown = false
+	s.cursorRow = 0
+	s.midLine = false
 }
 
 // flush writes everything at once, to avoid flicker.

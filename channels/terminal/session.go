@@ -121,7 +121,9 @@ func (s *session) enqueue(text string) {
 // none. A line is sent when the one before it is answered.
 func (s *session) outgoing() (chan<- message, message) {
 	if s.current.id == "" && s.turn == "" && len(s.queue) > 0 {
-		s.current, s.accepted, s.lookDue = s.queue[0], false, false
+		s.current = s.queue[0]
+		s.accepted = false
+		s.lookDue = false
 		s.queue = s.queue[1:]
 		s.seen[s.current.id] = true // it is on the screen already
 		if s.current.unseen {

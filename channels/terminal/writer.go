@@ -93,10 +93,17 @@ func (w *writer) endLine() {
 	} else {
 		w.endWord()
 	}
-	w.bold, w.code, w.struck, w.heading = false, false, false, false
+	w.bold = false
+	w.code = false
+	w.struck = false
+	w.heading = false
 	w.setStyle("")
 	w.emit("\n")
-	w.column, w.spaces, w.hang, w.begun, w.raw = 0, 0, 0, false, false
+	w.column = 0
+	w.spaces = 0
+	w.hang = 0
+	w.begun = false
+	w.raw = false
 }
 
 // rawLine writes a line of a table or of a code block unchanged.
@@ -254,7 +261,8 @@ func oneLine(text string, columns int) string {
 	var b strings.Builder
 	width := 0
 	for _, cluster := range graphemes(strings.ToValidUTF8(text[:min(len(text), columns*utf8.UTFMax*4)], "")) {
-		if width += uniseg.StringWidth(cluster); width > columns-1 {
+		width += uniseg.StringWidth(cluster)
+		if width > columns-1 {
 			break
 		}
 		b.WriteString(cluster)

@@ -98,7 +98,8 @@ func TestOneChatWithoutDevices(t *testing.T) {
 	}
 	for ended := false; !ended && time.Since(began) < 20*time.Second; {
 		_, err := c.Send(within(t), channels.Outbound{ID: "2", Key: n.Key(), Text: "x", Attempt: 1})
-		if ended = err == nil; !ended {
+		ended = err == nil
+		if !ended {
 			n.Faults.FailQueries("usync", 0) // the new connection has to ask for Ann's too
 			reach(t, c, channels.StateConnected, "")
 		}

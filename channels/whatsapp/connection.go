@@ -152,7 +152,9 @@ func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending 
 		case end := <-k.ended:
 			return end
 		case <-loggedIn:
-			loggedIn, login, undecryptedSaved = nil, nil, k.undecryptedSaved
+			loggedIn = nil
+			login = nil
+			undecryptedSaved = k.undecryptedSaved
 			k.loggedInAt = time.Now()
 			alive = time.After(survivalTime)
 			k.c.live.Store(k)

@@ -179,7 +179,8 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 	}
 	chat, settled := byNumber, true
 	if !who.pn.IsEmpty() && !who.lid.IsEmpty() && join != nil {
-		if settled = join(identify(who.lid).chat(), who.chat()); settled {
+		settled = join(identify(who.lid).chat(), who.chat())
+		if settled {
 			chat = who.chat()
 		}
 	}

@@ -225,7 +225,9 @@ func (x *erasing) erasesUndecrypted(data []byte) bool {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return true // We cannot tell whose it is.
 	}
-	chat, sender, alt := u.Chat.ToNonAD(), u.Sender.ToNonAD(), u.SenderAlt.ToNonAD()
+	chat := u.Chat.ToNonAD()
+	sender := u.Sender.ToNonAD()
+	alt := u.SenderAlt.ToNonAD()
 	private := !u.Group && (x.chatJIDs[sender] || x.chatJIDs[alt])
 	return private || x.chatJIDs[chat] || x.people[sender] || x.people[alt]
 }

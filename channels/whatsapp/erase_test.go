@@ -197,7 +197,8 @@ func TestErase(t *testing.T) {
 			}
 			called := 0
 			n, err := x.c.Erase(t.Context(), test.keys(x), test.people(x), func() error {
-				if called++; x.c.Status().State == channels.StateConnected {
+				called++
+				if x.c.Status().State == channels.StateConnected {
 					t.Error("the channel can send before everything is erased")
 				}
 				return nil

@@ -80,7 +80,10 @@ func (r *reader) convert(evt *events.Message) (converted, bool, error) {
 	if err != nil {
 		return converted{}, false, err
 	}
-	in.Text, in.Edits, in.Quote, in.Attachments = c.text, edits, r.quote(c.about), c.files
+	in.Text = c.text
+	in.Edits = edits
+	in.Quote = r.quote(c.about)
+	in.Attachments = c.files
 	in.Album = albumOf(evt.Message)
 	if c.about.GetIsForwarded() {
 		in.Forwarded = &channels.Forward{}
@@ -141,7 +144,10 @@ func (r *reader) completeChange(evt *events.Message, in *channels.Inbound) (ok b
 	if author.Is(in.Sender) {
 		return true, nil
 	}
-	in.Sender, in.Prefix, in.Text, in.Deletes = author, speakerName(author)+": ", deletedByAdmin, channels.DeletedByAdmin
+	in.Sender = author
+	in.Prefix = speakerName(author) + ": "
+	in.Text = deletedByAdmin
+	in.Deletes = channels.DeletedByAdmin
 	return true, nil
 }
 
@@ -205,7 +211,9 @@ func (r *reader) content(evt *events.Message) (c content, edits string, ok bool)
 		// come again. If the caption was removed, the text becomes the note about the
 		// file, because an empty text would look like no message.
 		c, ok = contentOf(p.GetEditedMessage())
-		c.text, c.note, c.files = cmp.Or(c.text, c.note), "", nil
+		c.text = cmp.Or(c.text, c.note)
+		c.note = ""
+		c.files = nil
 		return c, p.GetKey().GetID(), ok && p.GetKey().GetID() != ""
 	case p.GetType() == waE2E.ProtocolMessage_REVOKE:
 		return content{text: deletedText}, p.GetKey().GetID(), p.GetKey().GetID() != ""
@@ -303,7 +311,8 @@ func (r *reader) spokenTo(c content) (text string, addressed bool) {
 
 // afterName is rest, the text after the name, or whole if rest is empty.
 func afterName(rest, whole string) string {
-	if rest = strings.TrimLeft(rest, " ,:;\n\t"); rest != "" {
+	rest = strings.TrimLeft(rest, " ,:;\n\t")
+	if rest != "" {
 		return rest
 	}
 	return whole

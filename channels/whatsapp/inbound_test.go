@@ -114,7 +114,10 @@ func TestReadSource(t *testing.T) {
 	}
 	own := func(chat types.JID, device uint16) func(*events.Message) {
 		return func(e *events.Message) {
-			e.Info.Chat, e.Info.Sender, e.Info.SenderAlt, e.Info.IsFromMe = chat, ownPN, types.JID{}, true
+			e.Info.Chat = chat
+			e.Info.Sender = ownPN
+			e.Info.SenderAlt = types.JID{}
+			e.Info.IsFromMe = true
 			e.Info.Sender.Device = device
 		}
 	}
@@ -124,7 +127,11 @@ func TestReadSource(t *testing.T) {
 		key  string // "" if it is ignored
 	}{
 		{"by LID", ann(words("hi")), "whatsapp:+15550000002"},
-		{"by phone", with(func(e *events.Message) { e.Info.Chat, e.Info.Sender, e.Info.SenderAlt = annPN, annPN, annLID }), "whatsapp:+15550000002"},
+		{"by phone", with(func(e *events.Message) {
+			e.Info.Chat = annPN
+			e.Info.Sender = annPN
+			e.Info.SenderAlt = annLID
+		}), "whatsapp:+15550000002"},
 		{"LID alone", with(func(e *events.Message) { e.Info.SenderAlt = types.JID{} }), "whatsapp:800@lid"},
 		{"group", from(group, words("hi")), "whatsapp:120363000000000001@g.us"},
 		{"broadcast list", with(func(e *events.Message) { e.Info.Chat, e.Info.IsGroup = types.NewJID("77", types.BroadcastServer), true }), "whatsapp:+15550000002"},
@@ -306,7 +313,9 @@ func TestReadChangesInGroup(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			evt := from(group, tt.m)
-			evt.Info.Sender, evt.Info.Edit, evt.Info.IsFromMe = tt.sender, tt.kind, tt.sender == ownLID
+			evt.Info.Sender = tt.sender
+			evt.Info.Edit = tt.kind
+			evt.Info.IsFromMe = tt.sender == ownLID
 			if tt.sender != annLID {
 				evt.Info.SenderAlt = types.JID{}
 			}

@@ -171,7 +171,8 @@ func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone
 		if time.Since(began) >= c.steadyAfter {
 			tries.Failed = 0
 		}
-		if channels.Sleep(ctx, tries.Next()); ctx.Err() != nil {
+		channels.Sleep(ctx, tries.Next())
+		if ctx.Err() != nil {
 			return fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
 		}
 	}

@@ -136,7 +136,8 @@ var errFull = errors.New("full")
 type full struct{ room int }
 
 func (f *full) Write(p []byte) (int, error) {
-	if f.room -= len(p); f.room < 0 {
+	f.room -= len(p)
+	if f.room < 0 {
 		return 0, errFull
 	}
 	return len(p), nil

@@ -56,8 +56,10 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, again := m.seen[id]
-	if m.seen[id] = s; !again {
-		if m.order = append(m.order, id); len(m.order) > maxSeen {
+	m.seen[id] = s
+	if !again {
+		m.order = append(m.order, id)
+		if len(m.order) > maxSeen {
 			delete(m.seen, m.order[0])
 			m.order = m.order[1:]
 		}
@@ -74,7 +76,8 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	if again || !s.unmarked {
 		return
 	}
-	if c.unread = append(c.unread, unreadMessage{id, s.sender, in.At}); len(c.unread) > maxUnread {
+	c.unread = append(c.unread, unreadMessage{id, s.sender, in.At})
+	if len(c.unread) > maxUnread {
 		c.unread = c.unread[1:]
 	}
 }

@@ -128,7 +128,9 @@ func (k *connection) markRead(ctx context.Context, key channels.Key, answered st
 	chat, unread := k.c.memory.takeUnread(key.Chat(), answered)
 	var errs []error
 	for len(unread) > 0 {
-		sender, last, ids := unread[0].sender, unread[0].at, []types.MessageID(nil)
+		sender := unread[0].sender
+		last := unread[0].at
+		var ids []types.MessageID
 		unread = slices.DeleteFunc(unread, func(m unreadMessage) bool {
 			if m.sender != sender {
 				return false

@@ -41,7 +41,9 @@ func (r *reader) reaction(evt *events.Message, m *waE2E.ReactionMessage) (conver
 	if !ours && text == "" {
 		return converted{}, false, nil
 	}
-	in.Text, in.Reaction, in.Addressed = "[reacted with "+label(emoji)+"]", emoji, !in.Private
+	in.Text = "[reacted with " + label(emoji) + "]"
+	in.Reaction = emoji
+	in.Addressed = !in.Private
 	in.Quote = &channels.Quote{ID: about.GetID(), Name: "you", Text: markup.Clip(text, maxQuote)}
 	return converted{in: in}, true, nil
 }

@@ -31,7 +31,9 @@ func TestAnswerMarksRead(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	g := n.Group("friends", n.ann)
 	c, inbox := connected(t, n, whatsapp.Options{})
-	first, second, third := n.ann.Say("one"), n.ann.Say("two"), n.ann.Say("three")
+	first := n.ann.Say("one")
+	second := n.ann.Say("two")
+	third := n.ann.Say("three")
 	asked := n.ann.SayIn(g, "and here?")
 	inbox.Wait(t, 4)
 	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "good morning"}) // It answers no message.

@@ -54,7 +54,9 @@ func TestSecretEdit(t *testing.T) {
 			Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), Key: &waCommon.MessageKey{ID: &id}, EditedMessage: &waE2E.Message{Conversation: &text},
 		}}
 	}
-	private, shared, lost := say(nil, "one", secret), say(g, "dragoman: two", secret), say(nil, "three", nil)
+	private := say(nil, "one", secret)
+	shared := say(g, "dragoman: two", secret)
+	lost := say(nil, "three", nil)
 	inbox.Wait(t, 3)
 	plain, wrapped := edited(private, "bare"), edited(private, "wrapped")
 	for _, e := range []wasim.Note{

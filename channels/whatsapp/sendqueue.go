@@ -73,7 +73,8 @@ func (l *sendQueue) next() {
 func (l *sendQueue) acknowledged(to types.JID, ok bool) (before bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before = !l.missed[to]; ok {
+	before = !l.missed[to]
+	if ok {
 		delete(l.missed, to)
 	} else {
 		l.missed[to] = true

@@ -36,7 +36,9 @@ func (s *skipped) watch(id types.MessageID, to types.JID, self identity) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.id, s.own, s.err = id, self, nil
+	s.id = id
+	s.own = self
+	s.err = nil
 }
 
 // log checks a warning of the library. It ignores our own other devices, which only show

@@ -66,7 +66,8 @@ func (k *connection) saveUndecrypted(ctx, inside context.Context, u *undecrypted
 		}
 		wait := tries.Next()
 		k.c.log.Warn("could not save that a message was not decrypted", "msg_id", u.ID, "err", err, "wait", wait)
-		if channels.Sleep(inside, wait); inside.Err() != nil || ctx.Err() != nil {
+		channels.Sleep(inside, wait)
+		if inside.Err() != nil || ctx.Err() != nil {
 			return false
 		}
 	}
@@ -182,7 +183,9 @@ func (k *connection) reportMissing(ctx context.Context, u *undecrypted) error {
 	if err != nil {
 		return err
 	}
-	m.ID, m.Text, m.Album = inboundID(u.info())+"/unread", missingText, missingAlbum
+	m.ID = inboundID(u.info()) + "/unread"
+	m.Text = missingText
+	m.Album = missingAlbum
 	if u.ViewOnce {
 		m.Text = viewOnceText
 	}

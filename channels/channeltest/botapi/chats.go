@@ -193,7 +193,9 @@ func (c *Chat) Edit(id int64, text string) {
 	if m == nil {
 		panic(fmt.Sprintf("botapi: edit: chat %d has no message %d", c.info.ID, id))
 	}
-	m.Text, m.Entities, m.EditDate = clean(text), detect(clean(text)), time.Now().Unix()
+	m.Text = clean(text)
+	m.Entities = detect(clean(text))
+	m.EditDate = time.Now().Unix()
 	c.s.push("edited_message", encode(m, nil))
 }
 

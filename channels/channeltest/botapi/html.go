@@ -134,12 +134,16 @@ func (p *htmlParser) tag() error {
 		}
 	}
 	argument := ""
-	if rest = strings.TrimSpace(rest); rest != "" {
+	rest = strings.TrimSpace(rest)
+	if rest != "" {
 		key, value, ok := strings.Cut(rest, "=")
 		value = strings.Trim(value, `"`)
 		wanted := map[string]string{"a": "href", "code": "class", "span": "class"}[name]
 		if rest == "expandable" && name == "blockquote" {
-			ok, key, wanted, value = true, "", "", "expandable"
+			ok = true
+			key = ""
+			wanted = ""
+			value = "expandable"
 		}
 		if !ok || key != wanted {
 			return refusal("Unexpected attribute in the tag %q at byte offset %d", name, start)

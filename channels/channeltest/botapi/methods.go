@@ -196,8 +196,13 @@ func (s *Server) editMessageText(_ *http.Request, p params) answer {
 	case m.Text == text && sameEntities(m.Entities, entities) && sameKeyboard(m.Keyboard, keyboard):
 		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	m.Text, m.Entities, m.Keyboard, m.Sent = text, entities, keyboard, p.str("text")
-	m.Edited, m.Edits, m.EditDate = time.Now(), m.Edits+1, time.Now().Unix()
+	m.Text = text
+	m.Entities = entities
+	m.Keyboard = keyboard
+	m.Sent = p.str("text")
+	m.Edited = time.Now()
+	m.Edits++
+	m.EditDate = time.Now().Unix()
 	s.wrote(m)
 	return answer{raw: encode(m, nil)}
 }

@@ -110,7 +110,9 @@ func (s *Server) getUpdates(r *http.Request, p params) answer {
 	defer timeout.Stop()
 	for {
 		s.mu.Lock()
-		batch, wake, over := s.batch(limit), s.wake, s.poll != mine
+		batch := s.batch(limit)
+		wake := s.wake
+		over := s.poll != mine
 		s.mu.Unlock()
 		switch {
 		case over:
@@ -142,7 +144,8 @@ func (s *Server) confirm(offset int64) {
 	for n < len(s.queue) && s.queue[n].id < offset {
 		n++
 	}
-	if s.queue = s.queue[n:]; n > 0 {
+	s.queue = s.queue[n:]
+	if n > 0 {
 		s.announce()
 	}
 }

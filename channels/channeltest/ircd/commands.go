@@ -189,7 +189,8 @@ func (s *Server) part(c *client, command, name, who, why string) {
 	leaving := c
 	line := c.mask() + " PART " + name
 	if command == "KICK" {
-		if leaving = s.find(who); leaving == nil {
+		leaving = s.find(who)
+		if leaving == nil {
 			return
 		}
 		line = c.mask() + " KICK " + name + " " + who + " :" + why

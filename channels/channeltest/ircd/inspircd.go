@@ -78,7 +78,9 @@ func StartInspircd(t *testing.T) string {
 // of InspIRCd that are named are loaded too.
 func StartServices(t *testing.T, modules ...string) string {
 	t.Helper()
-	program, dir, port := testkit.Need(t, "anope"), nobodysDir(t), freePort(t)
+	program := testkit.Need(t, "anope")
+	dir := nobodysDir(t)
+	port := freePort(t)
 	extra := fmt.Sprintf(linkConfig, port)
 	for _, m := range modules {
 		extra += fmt.Sprintf("<module name=%q>\n", m)

@@ -70,7 +70,11 @@ func (s *Server) PairedDevice(ctx context.Context, container Maker) (*store.Devi
 	s.mu.Unlock()
 
 	account.DeviceSignature = sign(d.IdentityKey, join([]byte{6, 1}, details, d.IdentityKey.Pub[:], account.GetAccountSignatureKey()))
-	d.ID, d.LID, d.Account, d.PushName, d.Platform = &pn, lid, account, s.options.Name, "android"
+	d.ID = &pn
+	d.LID = lid
+	d.Account = account
+	d.PushName = s.options.Name
+	d.Platform = "android"
 	if err := d.Save(ctx); err != nil {
 		return nil, fmt.Errorf("wasim: save device: %w", err)
 	}

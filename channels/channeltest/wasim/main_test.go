@@ -72,7 +72,9 @@ func newClient(t *testing.T, s *wasim.Server, d *store.Device) *client {
 	}
 	c := &client{Client: whatsmeow.NewClient(d, log), changed: make(chan struct{})}
 	s.Configure(c.Client)
-	c.EnableDecryptedEventBuffer, c.SynchronousAck, c.ManualHistorySyncDownload = true, true, true
+	c.EnableDecryptedEventBuffer = true
+	c.SynchronousAck = true
+	c.ManualHistorySyncDownload = true
 	c.AddEventHandlerWithSuccessStatus(func(evt any) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -148,7 +150,8 @@ func await[E any](t *testing.T, c *client, n ...int) E {
 		changed, left := c.changed, want
 		for _, evt := range c.events {
 			if e, ok := evt.(E); ok {
-				if left--; left == 0 {
+				left--
+				if left == 0 {
 					c.mu.Unlock()
 					return e
 				}

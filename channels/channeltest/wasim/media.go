@@ -246,7 +246,9 @@ func (s *Server) fetch(message *waE2E.Message) *Media {
 			m.Kind = Voice
 		}
 	case message.GetDocumentMessage() != nil:
-		m.Kind, sealed, m.Name = Document, message.GetDocumentMessage(), message.GetDocumentMessage().GetFileName()
+		m.Kind = Document
+		sealed = message.GetDocumentMessage()
+		m.Name = message.GetDocumentMessage().GetFileName()
 	default:
 		return nil
 	}

@@ -38,7 +38,9 @@ func writeFrame(w io.Writer, data []byte) error {
 		return fmt.Errorf("wasim: write frame: %d bytes are too many", len(data))
 	}
 	frame := make([]byte, 3, 3+len(data))
-	frame[0], frame[1], frame[2] = byte(len(data)>>16), byte(len(data)>>8), byte(len(data))
+	frame[0] = byte(len(data) >> 16)
+	frame[1] = byte(len(data) >> 8)
+	frame[2] = byte(len(data))
 	_, err := w.Write(append(frame, data...))
 	return err
 }
@@ -89,7 +91,9 @@ func (n *noise) mixKey(private, public []byte) error {
 		return fmt.Errorf("wasim: handshake: %w", err)
 	}
 	first, second := n.expand(secret)
-	n.salt, n.key, n.counter = first, newAEAD(second), 0
+	n.salt = first
+	n.key = newAEAD(second)
+	n.counter = 0
 	return nil
 }
 

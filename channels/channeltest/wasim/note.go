@@ -155,7 +155,10 @@ func (c *Contact) attributes(n Note) waBinary.Attrs {
 			attrs["peer_recipient_pn"] = other.pn
 		}
 	}
-	attrs["id"], attrs["t"], attrs["notify"], attrs["type"] = n.ID, n.Time.Unix(), c.name, "text"
+	attrs["id"] = n.ID
+	attrs["t"] = n.Time.Unix()
+	attrs["notify"] = c.name
+	attrs["type"] = "text"
 	switch {
 	case n.Media != nil:
 		attrs["type"] = "media"

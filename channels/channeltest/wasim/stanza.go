@@ -206,7 +206,9 @@ func (s *Server) passOn(d, other *device, n *waBinary.Node, parts []waBinary.Nod
 	attrs := waBinary.Attrs{"from": d.lid, "id": n.Attrs["id"], "type": n.Attrs["type"], "t": s.now(), "notify": s.owner.name}
 	to, _ := n.Attrs["to"].(types.JID)
 	if to.Server == types.GroupServer {
-		attrs["from"], attrs["participant"], attrs["participant_pn"] = to, d.lid, d.pn
+		attrs["from"] = to
+		attrs["participant"] = d.lid
+		attrs["participant_pn"] = d.pn
 		attrs["addressing_mode"] = "lid"
 	} else {
 		attrs["recipient"], attrs["peer_recipient_pn"] = to, n.Attrs["peer_recipient_pn"]
