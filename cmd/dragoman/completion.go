@@ -75,7 +75,9 @@ type completeCmd struct {
 
 func (k *completeCmd) Run(e *env, _ *cli) error {
 	root := e.parser.Model.Node
-	n, args, helped := root, 0, false
+	n := root
+	args := 0
+	helped := false
 	var open *kong.Value // a flag whose value comes next
 	for _, word := range joined(k.Words) {
 		name, value, _ := strings.Cut(word, "=")
@@ -84,7 +86,8 @@ func (k *completeCmd) Run(e *env, _ *cli) error {
 		case open != nil:
 			open = nil
 		case strings.HasPrefix(word, "-"):
-			if open = flagOf(n, name); value != "" {
+			open = flagOf(n, name)
+			if value != "" {
 				open = nil
 			}
 		case child != nil && child.Parent == root && child.Name == "help":

@@ -61,7 +61,8 @@ func (e *env) ownCommands(text string) string {
 
 // shellWord quotes s if a shell would not take it for one word.
 func shellWord(s string) string {
-	if s = sessions.Printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
+	s = sessions.Printable(s)
+	if s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("#:@+-_./", r)
 	}) < 0 {
 		return s

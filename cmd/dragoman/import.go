@@ -103,7 +103,9 @@ func (e *env) sayImports(p imports) {
 		verb = "would import"
 	}
 	imported, left := p.Count()
-	messages, calls, out := 0, 0, []string(nil)
+	messages := 0
+	calls := 0
+	var out []string
 	for _, it := range p.Items {
 		switch {
 		case it.LeftOut == "":

@@ -158,7 +158,8 @@ func (a *asking) line(question, usual string) string {
 	if err != nil && !errors.Is(err, io.EOF) && a.err == nil {
 		a.err = err
 	}
-	if text = strings.TrimSpace(text); text == "" {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		return usual
 	}
 	return text

@@ -23,7 +23,8 @@ func TestMigrateShowsProgress(t *testing.T) {
 	if strings.Contains(out, "\x1b[2J") {
 		t.Errorf("a path reaches the terminal as it is: %q", out)
 	}
-	if _, out, _ = w.run("sessions", "migrate", "--from", "file", "--to", "sqlite", "--json"); !strings.Contains(out, `"equal": true`) {
+	_, out, _ = w.run("sessions", "migrate", "--from", "file", "--to", "sqlite", "--json")
+	if !strings.Contains(out, `"equal": true`) {
 		t.Errorf("as JSON it is %q", out)
 	}
 	w.fail(exitUsage, "--to", "sessions", "migrate", "--from", "file")

@@ -12,7 +12,8 @@ type fullDisk struct{ room int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {
 	n := min(len(p), d.room)
-	if d.room -= n; n < len(p) {
+	d.room -= n
+	if n < len(p) {
 		return n, syscall.ENOSPC
 	}
 	return n, nil

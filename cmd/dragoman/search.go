@@ -94,7 +94,8 @@ func around(text string, words []string, width int) string {
 	}
 	var each []string
 	for _, w := range words {
-		if w = oneLine(w); w != "" {
+		w = oneLine(w)
+		if w != "" {
 			each = append(each, regexp.QuoteMeta(w))
 		}
 	}

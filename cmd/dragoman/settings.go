@@ -96,7 +96,8 @@ func settingsText(key channels.Key, s sessions.Settings) string {
 func settingsLines(s sessions.Settings, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
-		if value = oneLine(value); width > 0 {
+		value = oneLine(value)
+		if width > 0 {
 			value = fit(value, width)
 		}
 		fmt.Fprintf(&b, "  %-8s %s\n", name, value)

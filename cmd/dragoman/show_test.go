@@ -95,7 +95,9 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 // history is a conversation of two generations with all that show tells of one.
 func history(w *world) {
 	w.t.Helper()
-	ctx, store, k := w.t.Context(), w.daemon.store, channels.MustKey("telegram:1")
+	ctx := w.t.Context()
+	store := w.daemon.store
+	k := channels.MustKey("telegram:1")
 	said := func(id string, texts ...string) {
 		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id}, Answered: true}
 		for _, text := range texts {

@@ -34,7 +34,9 @@ func TestUnknownCosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := &config.Config{}
-			cfg.Model.Name, cfg.Model.Prices, cfg.Model.Others = "large", test.prices, test.others
+			cfg.Model.Name = "large"
+			cfg.Model.Prices = test.prices
+			cfg.Model.Others = test.others
 			var out bytes.Buffer
 			e := &env{out: &out}
 			e.stats(newNumbers(api.Numbers{Top: test.top}, cfg))

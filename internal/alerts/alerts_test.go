@@ -145,7 +145,9 @@ func TestWatcher(t *testing.T) {
 			pass(2 * time.Minute)
 		}, []string{bad + "- irc fails"}, []string{"irc failed"}},
 		"the conversation is away, then hears all": {func(w *world) {
-			w.away, w.fails["irc"], w.fails["telegram"] = true, true, true
+			w.away = true
+			w.fails["irc"] = true
+			w.fails["telegram"] = true
 			pass(time.Hour)
 			w.fails["telegram"] = false
 			pass(time.Hour)

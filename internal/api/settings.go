@@ -52,7 +52,8 @@ func (c *Change) Put(name, value string) bool {
 		if c.Meta == nil {
 			c.Meta = map[string]json.RawMessage{}
 		}
-		if c.Meta[meta] = json.RawMessage(value); !json.Valid(c.Meta[meta]) {
+		c.Meta[meta] = json.RawMessage(value)
+		if !json.Valid(c.Meta[meta]) {
 			c.Meta[meta], _ = json.Marshal(value) // a string cannot fail
 		}
 	}
@@ -122,7 +123,8 @@ func (c Change) apply(s *sessions.Settings) error {
 	if len(tags) > maxTags || len(meta) > maxMeta {
 		return &Refusal{Sentence: fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
 	}
-	if s.Tags, s.Metadata = tags, meta; len(meta) == 0 {
+	s.Tags, s.Metadata = tags, meta
+	if len(meta) == 0 {
 		s.Metadata = nil
 	}
 	if c.Model != nil {

@@ -58,13 +58,18 @@ func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 	e := event.Event{At: time.Now()}
 	var down, back event.Name
 	if name, channel := strings.CutPrefix(t.ID, channelTrouble); channel {
-		down, back, e.Channel = event.ChannelFailed, event.ChannelBack, name
+		down = event.ChannelFailed
+		back = event.ChannelBack
+		e.Channel = name
 	} else if t.ID == modelTrouble {
-		down, back, e.Model = event.ModelDown, event.ModelBack, d.models.Main.Name()
+		down = event.ModelDown
+		back = event.ModelBack
+		e.Model = d.models.Main.Name()
 	} else {
 		down, e.Why = event.DiskFull, t.ID // no event says that there is room again
 	}
-	if e.Event = back; failed {
+	e.Event = back
+	if failed {
 		e.Event = down
 	}
 	if e.Event != "" {

@@ -45,7 +45,8 @@ type plan struct {
 
 func newBeats(cfg *config.Config, store calendar, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
 	b := &beats{store: store, workspace: w, log: log}
-	if b.count = func(string, string, int) {}; count != nil {
+	b.count = func(string, string, int) {}
+	if count != nil {
 		b.count = count.Heartbeats
 	}
 	return b, b.replace(cfg)

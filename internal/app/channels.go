@@ -88,7 +88,11 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 }
 
 func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feed live.Feed, log *slog.Logger) (*live.Hub, error) {
-	o.Name, o.Feed, o.MaxText, o.Broadcast, o.Logger = name, feed, int(cfg.Queue.MaxMessageBytes), a.others(name), log
+	o.Name = name
+	o.Feed = feed
+	o.MaxText = int(cfg.Queue.MaxMessageBytes)
+	o.Broadcast = a.others(name)
+	o.Logger = log
 	return live.New(o)
 }
 

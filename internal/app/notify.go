@@ -105,14 +105,21 @@ func (d *Daemon) reload() {
 	now.WarnAs(cfg)
 	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
-		ch, is, gone := now.Channels[name], cfg.Channels[name], !slices.Contains(cfg.Active(), name)
+		ch := now.Channels[name]
+		is := cfg.Channels[name]
+		gone := !slices.Contains(cfg.Active(), name)
 		if gone {
 			ch.Allow, ch.Pairing = nil, false
 		} else {
-			ch.Allow, ch.SystemPrompt, ch.Prompts, ch.Models = is.Allow, is.SystemPrompt, is.Prompts, is.Models
+			ch.Allow = is.Allow
+			ch.SystemPrompt = is.SystemPrompt
+			ch.Prompts = is.Prompts
+			ch.Models = is.Models
 		}
 		d.gateway.Change(name, func(b *gateway.Binding) {
-			b.Allow, b.System, b.Model = ch.Allow, ch.System, ch.Model
+			b.Allow = ch.Allow
+			b.System = ch.System
+			b.Model = ch.Model
 			b.Shut = gone // nobody may talk on a channel that was removed
 		})
 		now.Channels[name] = ch

@@ -59,7 +59,8 @@ func TestOneDaemonAFolder(t *testing.T) {
 	r := p.run()
 	said := p.refused()
 	want := fmt.Sprintf("storage: %s is in use by dragoman with process id %d; stop it, or choose another state_dir", p.state(""), os.Getpid())
-	if want = strings.Replace(want, "state/ ", "state ", 1); said != want {
+	want = strings.Replace(want, "state/ ", "state ", 1)
+	if said != want {
 		t.Errorf("a second Open says\n %s, want\n %s", said, want)
 	}
 	if got := r.ask(r.page(""), "good morning"); got == "" {

@@ -47,8 +47,12 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 	}
 	half := float32(0.5)
 	compaction := window.Presets["molf"]
-	compaction.Keep.N, compaction.MaxTokens, compaction.Prompt = 6, 999, "Only prices."
-	compaction.Format, compaction.UserPrompt, compaction.Schema = window.JSON, "Now: ${sessionMessages}", `{"type": "object"}`
+	compaction.Keep.N = 6
+	compaction.MaxTokens = 999
+	compaction.Prompt = "Only prices."
+	compaction.Format = window.JSON
+	compaction.UserPrompt = "Now: ${sessionMessages}"
+	compaction.Schema = `{"type": "object"}`
 	zone, err := time.LoadLocation("Asia/Kolkata")
 	if err != nil {
 		t.Fatal(err)

@@ -163,7 +163,12 @@ func (d *Daemon) info() api.Info {
 
 func (d *Daemon) infoRunning(i *api.Info) {
 	turns, oldest := d.gateway.Running()
-	i.Running, i.PID, i.Started, i.Turns, i.OldestTurnS, i.Channels = true, os.Getpid(), started, turns, oldest.Seconds(), d.gateway.Channels()
+	i.Running = true
+	i.PID = os.Getpid()
+	i.Started = started
+	i.Turns = turns
+	i.OldestTurnS = oldest.Seconds()
+	i.Channels = d.gateway.Channels()
 	i.Model = d.models.Main.Name()
 	if t, _ := d.models.Trouble(); t != nil {
 		i.ModelTrouble = new(api.Trouble(*t))

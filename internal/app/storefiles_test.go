@@ -46,7 +46,8 @@ func TestImportRefusesFilesOfAStore(t *testing.T) {
 				if format != exchange.Auto || name != "" && filepath.Ext(name) != ".json" && !strings.HasPrefix(name, "/archive/") {
 					continue
 				}
-				if told++; err != nil && !strings.Contains(err.Error(), "dragoman sessions migrate") {
+				told++
+				if err != nil && !strings.Contains(err.Error(), "dragoman sessions migrate") {
 					t.Errorf("%s: the refusal is %q", path, err)
 				}
 			}

@@ -14,9 +14,15 @@ import (
 
 func buildWhatsApp(name string, c *config.WhatsApp, cfg *config.Config, shared bool, log *slog.Logger) (channels.Linker, error) {
 	o := storage.Device(cfg, name)
-	o.Names, o.Title, o.WebVersion = c.Names, c.DeviceName, c.WebVersion
-	o.NoTyping, o.NoReadMarks, o.NoSelfChat = !c.Typing, !c.ReadMarks, !c.SelfChat
-	o.Proxy, o.HTTP, o.Logger = http.ProxyFromEnvironment, simulatedWhatsApp(), log
+	o.Names = c.Names
+	o.Title = c.DeviceName
+	o.WebVersion = c.WebVersion
+	o.NoTyping = !c.Typing
+	o.NoReadMarks = !c.ReadMarks
+	o.NoSelfChat = !c.SelfChat
+	o.Proxy = http.ProxyFromEnvironment
+	o.HTTP = simulatedWhatsApp()
+	o.Logger = log
 	o.Shared = shared
 	return whatsapp.New(name, o)
 }

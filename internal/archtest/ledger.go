@@ -71,7 +71,8 @@ func CheckLedger(fsys fs.FS, page string) (wrong []string, err error) {
 	for _, part := range Ledger {
 		for n := range part.Rows {
 			id := fmt.Sprintf("%s-%02d", part.Part, n+1)
-			if total++; seen[id] != 1 {
+			total++
+			if seen[id] != 1 {
 				wrong = append(wrong, fmt.Sprintf("%s stands there %d times", id, seen[id]))
 			}
 		}

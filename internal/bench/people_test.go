@@ -214,7 +214,9 @@ func (h *house) saturate(used func() time.Duration, chats int, warm, long time.D
 	b.window = time.Since(began)
 	b.took = h.people.times()
 	b.answers = len(b.took)
-	b.daemon, b.own, b.others = used()-b.daemon, ownCPU()-b.own, machineCPU()-b.others
+	b.daemon = used() - b.daemon
+	b.own = ownCPU() - b.own
+	b.others = machineCPU() - b.others
 	b.others -= b.daemon + b.own
 	h.settle()
 	return b

@@ -38,7 +38,9 @@ func TestBenchSizes(t *testing.T) {
 	const gpl, apache = "GPL-3.0", "Apache-2.0"
 	tagged := func(licence, tags string) kind { return kind{"`-tags " + tags + "`", licence, []string{"-tags", tags}} }
 	with, simulating := kind{"default", gpl, nil}, tagged(gpl, "crashpoints")
-	noPostgres, noWhatsApp, neither := tagged(gpl, "nopostgres"), tagged(apache, "nowhatsapp"), tagged(apache, "nowhatsapp,nopostgres")
+	noPostgres := tagged(gpl, "nopostgres")
+	noWhatsApp := tagged(apache, "nowhatsapp")
+	neither := tagged(apache, "nowhatsapp,nopostgres")
 	const whatsapp = "whatsapp: {type: whatsapp}"
 	built := map[string]string{}
 	for _, k := range []kind{with, noPostgres, noWhatsApp, neither} {

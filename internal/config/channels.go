@@ -72,7 +72,9 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (s
 			d.problem(value.Line, at+".type", err.Error(), "")
 			return "", false
 		}
-		kind, written, line = text, true, value.Line
+		kind = text
+		written = true
+		line = value.Line
 	}
 	switch {
 	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(channelTypes, name):

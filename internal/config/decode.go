@@ -101,7 +101,8 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 	case t.Kind() == reflect.Pointer:
 		fresh := reflect.New(t.Elem())
 		before := len(d.problems)
-		if d.value(n, path, fresh.Elem(), f); len(d.problems) == before {
+		d.value(n, path, fresh.Elem(), f)
+		if len(d.problems) == before {
 			v.Set(fresh)
 		}
 	default:
@@ -172,12 +173,16 @@ func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) 
 	list, seen := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)), map[string]bool{}
 	for i, item := range n.Content {
 		at, element := fmt.Sprintf("%s[%d]", path, i), list.Index(i)
-		same, name, instead := element, at, "keep one"
+		same := element
+		name := at
+		instead := "keep one"
 		if isSection(element.Type()) {
 			setDefaults(element)
 			for _, setting := range fieldsOf(element) {
 				if setting.tag.Get("once") == "yes" {
-					same, name, instead = setting.value, join(at, setting.name), "keep one, or give it another name"
+					same = setting.value
+					name = join(at, setting.name)
+					instead = "keep one, or give it another name"
 				}
 			}
 		}

@@ -73,9 +73,21 @@ func TestExampleDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Encoding, c.Model.Temperature = d.HTTP.Token, "", "", "", nil
-	c.Model.Others, c.Model.Fallback, c.Model.ExtraBody, c.Model.ExtraHeaders = nil, nil, nil, nil
-	c.Agent.SystemPrompt, c.Agent.TimeZone, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", "", nil
+	c.HTTP.Token = d.HTTP.Token
+	c.Model.BaseURL = ""
+	c.Model.Name = ""
+	c.Model.Encoding = ""
+	c.Model.Temperature = nil
+	c.Model.Others = nil
+	c.Model.Fallback = nil
+	c.Model.ExtraBody = nil
+	c.Model.ExtraHeaders = nil
+	c.Agent.SystemPrompt = ""
+	c.Agent.TimeZone = ""
+	c.Heartbeat.Target = ""
+	c.Heartbeat.TimeZone = ""
+	c.Heartbeat.ActiveHours = ""
+	c.Heartbeat.Jobs = nil
 	c.Sessions.Reset.TimeZone, c.Hooks = "", nil
 	delete(c.Channels, "telegram")
 	delete(c.Channels, "libera")

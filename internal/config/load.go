@@ -134,7 +134,9 @@ func (o Options) places() []string {
 	if dir, ok := o.Env("XDG_CONFIG_HOME"); ok && filepath.IsAbs(dir) {
 		user = dir
 	}
-	local, personal, system := filepath.Join(o.Dir, "dragoman.yaml"), filepath.Join(user, "dragoman", "config.yaml"), filepath.Join(o.System, "config.yaml")
+	local := filepath.Join(o.Dir, "dragoman.yaml")
+	personal := filepath.Join(user, "dragoman", "config.yaml")
+	system := filepath.Join(o.System, "config.yaml")
 	if who, _ := o.Env("SUDO_USER"); who != "" { // sudo means the service, even in a clone
 		return []string{system, local, personal}
 	}

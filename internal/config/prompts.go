@@ -53,7 +53,8 @@ func (ch Channel) System(chat string, private bool) string {
 	}
 	var parts []string
 	for _, text := range all {
-		if text = strings.TrimSpace(text); text != "" {
+		text = strings.TrimSpace(text)
+		if text != "" {
 			parts = append(parts, ch.fill(text, room, chat))
 		}
 	}
@@ -147,7 +148,8 @@ func (c *Config) Prompted() (lines []string) {
 	for _, name := range c.Active() {
 		ch := c.Channels[name]
 		say := func(who, text, room, chat string) {
-			if text = strings.Join(strings.Fields(ch.fill(text, room, chat)), " "); text != "" {
+			text = strings.Join(strings.Fields(ch.fill(text, room, chat)), " ")
+			if text != "" {
 				lines = append(lines, fmt.Sprintf("%s, %s: %s", name, who, text))
 			}
 		}

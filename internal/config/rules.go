@@ -285,7 +285,8 @@ func serverFlaw(s string) (what, want string) {
 
 // privateFlaw checks an address to which private data is sent.
 func privateFlaw(s string) (what, want string) {
-	if what, want = urlFlaw(s); what == "" && unencrypted(s) {
+	what, want = urlFlaw(s)
+	if what == "" && unencrypted(s) {
 		return "what is sent there would cross the network unencrypted", "write https://, or http:// with 127.0.0.1"
 	}
 	return what, want

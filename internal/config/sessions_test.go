@@ -59,7 +59,8 @@ func TestSessionsAndHooksAreChecked(t *testing.T) {
 	} {
 		_, err := load(t, text)
 		var list config.Problems
-		if errors.As(err, &list); !slices.ContainsFunc(list, func(p config.Problem) bool { return p.Path == path }) {
+		errors.As(err, &list)
+		if !slices.ContainsFunc(list, func(p config.Problem) bool { return p.Path == path }) {
 			t.Errorf("%s: the problems are %v, want one at %s", text, list, path)
 		}
 	}

@@ -131,7 +131,8 @@ func (c *Config) Effective() string {
 	enc.SetIndent(2)
 	var root yaml.Node
 	err := root.Encode(c)
-	if unquoteKeys(&root); err == nil {
+	unquoteKeys(&root)
+	if err == nil {
 		err = enc.Encode(&root)
 	}
 	if err != nil {

@@ -59,7 +59,10 @@ summary:
 `, "KEY=canary-key")
 	zero := 0.0
 	want := window.Presets["molf"]
-	want.Keep.N, want.Trigger.Messages, want.MaxChars, want.Temperature = 6, 30, 500, &zero
+	want.Keep.N = 6
+	want.Trigger.Messages = 30
+	want.MaxChars = 500
+	want.Temperature = &zero
 	if diff := cmp.Diff(want, c.Summary.Compaction); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -6,7 +6,8 @@ import "testing"
 func TestFailedAnswer(t *testing.T) {
 	asked := 0
 	g := newGateway(t, "", func(text string) string {
-		if asked++; asked == 1 {
+		asked++
+		if asked == 1 {
 			return "Sorry, I could not reach the model (error 0a1b2c)."
 		}
 		return "It is noon."

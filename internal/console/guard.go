@@ -179,7 +179,8 @@ func (p *proxies) client(r *http.Request) netip.Addr {
 		if !next.IsValid() {
 			break
 		}
-		if addr = next; !p.isTrusted(addr) {
+		addr = next
+		if !p.isTrusted(addr) {
 			break
 		}
 	}

@@ -50,7 +50,9 @@ func TestLoginOnAnotherNode(t *testing.T) {
 			t.Errorf("status %d, want let in: %v", code, want)
 		}
 	}
-	a, b, stranger := open("a", token), open("b", token), open("c", "quite another token here")
+	a := open("a", token)
+	b := open("b", token)
+	stranger := open("c", "quite another token here")
 	login := ask(a, "POST", "/login", url.Values{"token": {token}}.Encode())
 	if len(login.Cookies()) != 1 {
 		t.Fatalf("status %d, no cookie", login.StatusCode)

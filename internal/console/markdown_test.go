@@ -158,7 +158,8 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 		short, whole := math.Inf(1), math.Inf(1)
 		for range 6 {
 			short = min(short, max(v.rendering(text[:quarter]), v.rendering(text[len(text)-quarter:])))
-			if whole = min(whole, v.rendering(text)); whole <= 9*short+1000 {
+			whole = min(whole, v.rendering(text))
+			if whole <= 9*short+1000 {
 				break
 			}
 		}

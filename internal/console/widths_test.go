@@ -66,7 +66,8 @@ func (v *visitor) holds(what string) {
 	v.t.Helper()
 	got := ""
 	for range 100 { // a page that is still being laid out may not fit yet
-		if got = js[string](v, sideways); got == "" {
+		got = js[string](v, sideways)
+		if got == "" {
 			v.picture(what + "-" + v.name())
 			return
 		}

@@ -110,7 +110,9 @@ func changed(api *botapi.Server, chat int64) (times []time.Time) {
 // configuration with this channel.
 func (c *campaign) prepare(t *testing.T, store, channel string) {
 	t.Helper()
-	c.t, c.store, c.bin = t, store, build(t)
+	c.t = t
+	c.store = store
+	c.bin = build(t)
 	c.open = func() *engine.Store {
 		store, _ := openStore(t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
 		return store

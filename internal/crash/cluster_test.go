@@ -82,7 +82,10 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 			lines = append(lines, c.phone.connect(t))
 			net = &c.phone.campaign
 		}
-		net.t, net.bin, net.open, net.talk.messages = t, build(t), c.open, i*firstMark
+		net.t = t
+		net.bin = build(t)
+		net.open = c.open
+		net.talk.messages = i * firstMark
 		env = append(env, net.env...)
 		c.nets = append(c.nets, net)
 	}

@@ -80,7 +80,8 @@ func (c *cluster) takeovers() (all map[string][]time.Duration) {
 			if h.since.After(f.from) && held[h.lease] == f.node {
 				all[f.name] = append(all[f.name], h.since.Sub(f.from).Round(10*time.Millisecond))
 			}
-			if held[h.lease] = h.node; h.since.After(f.from) {
+			held[h.lease] = h.node
+			if h.since.After(f.from) {
 				held[h.lease] = nil // only the first one took it over
 			}
 		}

@@ -185,7 +185,11 @@ func lastAsked(rows []row, asked []request) []int {
 }
 
 func TestOutcomesFindFlaws(t *testing.T) {
-	const done, closed, withdrawn = rules.InDone, rules.InClosed, rules.InWithdrawn
+	const (
+		done      = rules.InDone
+		closed    = rules.InClosed
+		withdrawn = rules.InWithdrawn
+	)
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	said := func(n int, state string) row { return row{mark: n, state: state} }
 	stop := func(s int, reply string) row { return row{mark: stopped, state: done, at: at(s), reply: reply} }

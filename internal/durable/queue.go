@@ -84,7 +84,8 @@ func (q *Queue[T]) Run(commit func([]T) []error) {
 	batch := make([]*queued[T], 0, cap(q.ops))
 	ops := make([]T, 0, cap(q.ops))
 	for {
-		if batch = gather(q.ops, q.closing, batch); len(batch) == 0 {
+		batch = gather(q.ops, q.closing, batch)
+		if len(batch) == 0 {
 			return
 		}
 		live := batch[:0] // those whose callers still wait

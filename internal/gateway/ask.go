@@ -112,7 +112,8 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	var last sessions.Message
 	for _, m := range h.Messages[asked:] {
 		if turn != "" && m.Turn == turn && m.Role == sessions.RoleAssistant {
-			if last = m; m.Content != "" {
+			last = m
+			if m.Content != "" {
 				said = append(said, m.Content)
 			}
 		}
@@ -120,7 +121,8 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	if last.Role == "" || len(last.ToolCalls) > 0 {
 		return "", true, ErrUnanswered
 	}
-	if text = sentAnswer(turn, items[i:]); text == "" {
+	text = sentAnswer(turn, items[i:])
+	if text == "" {
 		text = strings.Join(said, "\n\n")
 	}
 	if !last.Synthetic {

@@ -128,7 +128,8 @@ func TestFilesAreFetchedOnceForATurnThatRunsTwice(t *testing.T) {
 		w := start(t, withFiles(t, a, media.Options{}))
 		runs := 0
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
-			if runs++; runs == 1 {
+			runs++
+			if runs == 1 {
 				return "", &agent.ModelError{Kind: agent.ErrorTemporary, Err: errors.New("down")}
 			}
 			if f := turn.Input[0].Attachments[0].File; f == "" {

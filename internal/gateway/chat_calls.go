@@ -126,7 +126,8 @@ func (g *Gateway) remoteAttempt(ctx context.Context, d sessions.Delivery) (a att
 		return a, false
 	}
 	d.State = sessions.DeliveryQueued // as it was before
-	if a = (attempt{d: d, receipt: o.Receipt}); o.NotSent {
+	a = attempt{d: d, receipt: o.Receipt}
+	if o.NotSent {
 		a.err = &channels.NotSent{Err: errors.New(o.Error)}
 	}
 	return a, true

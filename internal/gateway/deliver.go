@@ -38,7 +38,8 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(lef
 		reread := false
 		list = g.underway.urgentFirst(c.Key, g.interleave(c.Key, list))
 		for i, d := range list {
-			if reread = g.underway.overtaken(d); reread {
+			reread = g.underway.overtaken(d)
+			if reread {
 				break
 			}
 			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.underway.cancelled(d) {
@@ -46,7 +47,8 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(lef
 			}
 			g.underway.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])
 			sent, err := g.deliverOne(ctx, c, d)
-			if reread = errors.Is(err, errReread); reread {
+			reread = errors.Is(err, errReread)
+			if reread {
 				break
 			}
 			if err != nil || !sent {

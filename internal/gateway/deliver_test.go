@@ -24,7 +24,8 @@ func failing(n int, err error) func(channels.Outbound) error {
 	return func(channels.Outbound) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if n--; n >= 0 {
+		n--
+		if n >= 0 {
 			return err
 		}
 		return nil

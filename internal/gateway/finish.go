@@ -256,5 +256,8 @@ func addUsage(e *event.Event, messages []sessions.Message) {
 			sum.Add(*m.Usage)
 		}
 	}
-	e.InputTokens, e.OutputTokens, e.CachedTokens, e.Cost = sum.Input, sum.Output, sum.Cached, sum.Cost
+	e.InputTokens = sum.Input
+	e.OutputTokens = sum.Output
+	e.CachedTokens = sum.Cached
+	e.Cost = sum.Cost
 }

@@ -54,7 +54,9 @@ func TestWhoMayTalk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Allow, b.Groups = tt.allow, tt.groups })
 				m := w.message(cmp.Or(tt.chat, "c"), "hello")
-				m.Sender, m.Private, m.Addressed = tt.sender, !tt.shared, tt.addr
+				m.Sender = tt.sender
+				m.Private = !tt.shared
+				m.Addressed = tt.addr
 				if err := w.in.Accept(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +127,9 @@ func TestPairing(t *testing.T) {
 
 		// In a group a stranger gets no code.
 		m := w.message("group", "hi")
-		m.Private, m.Addressed, m.Sender = false, true, channels.Person{IDs: []string{"s5"}}
+		m.Private = false
+		m.Addressed = true
+		m.Sender = channels.Person{IDs: []string{"s5"}}
 		if err := w.in.Accept(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

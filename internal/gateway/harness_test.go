@@ -161,7 +161,9 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 	}
 	msgs = append(msgs, last)
 	res := s.ended
-	res.Messages, res.Text, res.Steps = msgs, text, 1
+	res.Messages = msgs
+	res.Text = text
+	res.Steps = 1
 	return res, nil
 }
 

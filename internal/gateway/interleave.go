@@ -69,7 +69,9 @@ func rounds(list []sessions.Delivery, iv channels.Interleaver, last streak) []se
 		lane := lanes[asker]
 		for len(lane) > 0 && (last.pieces < piecesPerRound || len(lane) == 1 || iv.Continues(last.text, lane[0].Text)) {
 			out = append(out, lane[0])
-			last.pieces, last.text, lane = last.pieces+1, lane[0].Text, lane[1:]
+			last.pieces++
+			last.text = lane[0].Text
+			lane = lane[1:]
 		}
 		order, lanes[asker] = order[1:], lane
 		if len(lane) > 0 {

@@ -17,7 +17,8 @@ func TestJoinWhileSending(t *testing.T) {
 		calls := 0
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
 			w.net.slow = func(context.Context) error {
-				if calls++; calls == 1 {
+				calls++
+				if calls == 1 {
 					time.Sleep(5 * time.Second)
 				}
 				return nil

@@ -197,7 +197,9 @@ func TestChannelLetsGo(t *testing.T) {
 		all := newNodes("a")
 		taken := &takenAway{network: newNetwork("net")}
 		w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
-			o.Peers, b.Channel, taken.network = node{all, "a"}, taken, w.net
+			o.Peers = node{all, "a"}
+			b.Channel = taken
+			taken.network = w.net
 		})
 		time.Sleep(9 * time.Second)
 		if st := w.gw.Channels()["net"]; st.State != channels.StateDown || !strings.Contains(st.Detail, "connected elsewhere") || taken.runs.Load() != 1 {
@@ -234,7 +236,9 @@ func TestRolesOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newNodes("nobody")
 		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-			o.Peers, o.NoTurns, o.NoChannels = node{all, "a"}, true, true
+			o.Peers = node{all, "a"}
+			o.NoTurns = true
+			o.NoChannels = true
 			w.net.intake <- nil
 		})
 		w.arrives("1", "hello")

@@ -152,7 +152,9 @@ func (r *run) pause(failed *agent.ModelError) (wait, rest time.Duration) {
 // hopeless counts the failure and reports whether the turn failed too often in
 // the same way.
 func (r *run) hopeless(failed *agent.ModelError) bool {
-	now, away, words := r.g.opts.Now(), isOutage(failed), ""
+	now := r.g.opts.Now()
+	away := isOutage(failed)
+	words := ""
 	if !away {
 		words = oddWord.Regexp().ReplaceAllString(failed.Error(), "#")
 	}

@@ -54,7 +54,9 @@ func (a *applicants) keep(p sessions.Pairing, m channels.Inbound, now time.Time,
 			return
 		}
 		it = &applicant{channel: p.Channel, person: p.PersonID, expires: p.Expires, first: m}
-		it.first.Text, it.first.Quote, it.first.Attachments = "", nil, nil
+		it.first.Text = ""
+		it.first.Quote = nil
+		it.first.Attachments = nil
 		a.people = append(a.people, it)
 	}
 	if _, isCommand := parseCommand(m.Text); isCommand || len(it.messages) >= maxApplicantMessages ||
@@ -151,7 +153,9 @@ func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
 
 // answerStranger sends text to the author of m and stores nothing that they wrote.
 func (g *Gateway) answerStranger(ctx context.Context, m channels.Inbound, text string) error {
-	m.Text, m.Quote, m.Attachments = "", nil, nil
+	m.Text = ""
+	m.Quote = nil
+	m.Attachments = nil
 	_, err := g.storeReply(ctx, sessions.Entry{Inbound: m}, text)
 	return err
 }

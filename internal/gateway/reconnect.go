@@ -81,7 +81,8 @@ func (g *Gateway) makeDue(ctx context.Context, ids []string) {
 				g.opts.Logger.Warn("could not retry a delivery at once after its channel connected", "msg_id", id, "err", err)
 			}
 		}
-		if ids = inUse; len(ids) == 0 || try == 2 || !sleep(ctx, connectedEvery) {
+		ids = inUse
+		if len(ids) == 0 || try == 2 || !sleep(ctx, connectedEvery) {
 			return
 		}
 	}

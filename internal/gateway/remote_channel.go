@@ -38,7 +38,8 @@ func (b *binding) elsewhere() bool { return b.remote != nil && !b.held.Load() }
 
 // ability is the channel of b as a T, wherever it runs; false if it is none.
 func ability[T any](b *binding) (t T, is bool) {
-	if t, is = b.Channel.(T); is && b.elsewhere() {
+	t, is = b.Channel.(T)
+	if is && b.elsewhere() {
 		t, is = any(b.remote).(T)
 	}
 	return t, is

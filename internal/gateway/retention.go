@@ -26,7 +26,8 @@ func (g *Gateway) sweep(ctx context.Context) {
 	for wait := sweepFirst; sleep(ctx, wait); wait = sweepEvery {
 		now := g.opts.Now()
 		ahead := now.Sub(known)
-		if known = now; ahead > maxClockJump {
+		known = now
+		if ahead > maxClockJump {
 			g.opts.Logger.Info("the clock is days ahead of the last known time; if it still is in a day, old conversations are deleted then", "now", now.UTC())
 			continue
 		}

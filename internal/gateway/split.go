@@ -57,7 +57,8 @@ func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sess
 func (b *binding) limitParts(parts []string, text string) []string {
 	n, bytes := 0, 0
 	for ; n < min(len(parts), maxParts); n++ {
-		if bytes += len(parts[n]); n >= fewParts && bytes > partsBytes {
+		bytes += len(parts[n])
+		if n >= fewParts && bytes > partsBytes {
 			break
 		}
 	}

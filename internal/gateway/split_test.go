@@ -57,7 +57,8 @@ func TestLongAnswerIsBounded(t *testing.T) {
 				answer := strings.Repeat("a", tt.long-4) + " end"
 				w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
 					p := paged{w.net, tt.size}
-					if b.Channel = p; tt.files {
+					b.Channel = p
+					if tt.files {
 						b.Channel = filing{p}
 					}
 					w.agent.run = func(context.Context, agent.Turn) (string, error) { return answer, nil }

@@ -46,7 +46,8 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		if err != nil {
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 		}
-		if text = waits; stoppedDelivery && waits == sayNothing {
+		text = waits
+		if stoppedDelivery && waits == sayNothing {
 			text = "Stopped."
 		}
 	}

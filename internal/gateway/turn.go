@@ -40,7 +40,8 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	r := g.newRun(c, p)
 	target := c.Key
 	if r.job != nil {
-		if target = r.job.target; r.job.gone {
+		target = r.job.target
+		if r.job.gone {
 			return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
 		}
 	}

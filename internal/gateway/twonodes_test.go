@@ -354,7 +354,8 @@ func TestOutcomeFromElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nodes := 0
 			p := startPair(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) {
-				if nodes++; nodes == 2 && !tt.both {
+				nodes++
+				if nodes == 2 && !tt.both {
 					b.Channel = newNetwork("other")
 				}
 			})

@@ -40,7 +40,9 @@ func TestChangesAmongOthers(t *testing.T) {
 					m.Private, m.Sender = false, channels.Person{IDs: []string{"1"}, Name: "ann"}
 					return m
 				}
-				first, second, change := in("first"), in("helo"), in("talk")
+				first := in("first")
+				second := in("helo")
+				change := in("talk")
 				first.Addressed, second.Addressed = true, true
 				w.accept(first)
 				synctest.Wait()

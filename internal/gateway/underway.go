@@ -208,10 +208,12 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
 		o.urgent = slices.Delete(o.urgent, i, i+1)
 	} else if a := o.answers[created]; a != nil {
-		if a.begun = a.begun || arrived; o.streak.asker != a.asker {
+		a.begun = a.begun || arrived
+		if o.streak.asker != a.asker {
 			o.streak = streak{asker: a.asker}
 		}
-		if o.streak.pieces, o.streak.text = o.streak.pieces+1, d.Text; !a.left {
+		o.streak.pieces, o.streak.text = o.streak.pieces+1, d.Text
+		if !a.left {
 			delete(o.answers, created)
 		}
 	}

@@ -277,7 +277,9 @@ func TestReplace(t *testing.T) {
 	to := func(name string) hooks.Hook {
 		return hooks.Hook{On: []event.Name{event.TurnDone}, Command: append(script(t, "#!/bin/sh\ncat >>\"$1\"\n"), out(name))}
 	}
-	old, stays, added := to("old"), to("stays"), to("added")
+	old := to("old")
+	stays := to("stays")
+	added := to("added")
 	w := start(t, hooks.Options{}, old, stays)
 	emit := func(turns ...string) {
 		for _, turn := range turns {

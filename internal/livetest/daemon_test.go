@@ -68,7 +68,9 @@ channels: {telegram: {type: telegram, token: %q, api_url: %s, poll_timeout: 5s, 
 func run(t *testing.T, out *testkit.Output, env []string, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, env
+	cmd.Stdout = out
+	cmd.Stderr = out
+	cmd.Env = env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
 	began := time.Now()
-	if servers = os.Getenv("DRAGOMAN_MODELS"); servers == "" {
+	servers = os.Getenv("DRAGOMAN_MODELS")
+	if servers == "" {
 		return m.Run() // each test skips
 	}
 	dir, err := os.MkdirTemp("", "dragoman-models")

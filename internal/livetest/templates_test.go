@@ -107,7 +107,8 @@ func applyTemplate(t *testing.T, server string, bodies [][]byte) (refused int, f
 	t.Helper()
 	for n, body := range bodies {
 		if code, text := send(t, http.MethodPost, "http://"+server+"/apply-template", body); code != http.StatusOK {
-			if refused++; first == "" {
+			refused++
+			if first == "" {
 				first = fmt.Sprintf("request %d of %d, HTTP %d: %s", n, len(bodies), code, errorMessage(text))
 			}
 		}
@@ -146,7 +147,8 @@ func record(t *testing.T, preset string, l *lesson) [][]byte {
 	accepted := server.Requests()
 	if l != nil {
 		all := len(accepted)
-		if accepted = slices.DeleteFunc(accepted, l.refuses); all-len(accepted) != 1 {
+		accepted = slices.DeleteFunc(accepted, l.refuses)
+		if all-len(accepted) != 1 {
 			t.Errorf("%d requests were refused with %q, want 1: Dragoman did not learn", all-len(accepted), l.message)
 		}
 	}

@@ -56,7 +56,8 @@ func openNotes(path string, c config.Model, log *slog.Logger) *notes {
 	if err != nil {
 		log.Warn("the notes about model servers cannot be read; Dragoman learns them again", "err", err)
 	}
-	if l.file = file; file.Configuration != hash {
+	l.file = file
+	if file.Configuration != hash {
 		l.file = notesFile{Configuration: hash}
 	}
 	return l

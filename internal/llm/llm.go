@@ -109,7 +109,9 @@ type Options struct {
 // Open opens the configured model, or waits for the search and opens the model
 // that it found.
 func (m *Models) Open(ctx context.Context, o Options) error {
-	m.files, m.metrics, m.label = o.Files, o.Metrics, o.Label
+	m.files = o.Files
+	m.metrics = o.Metrics
+	m.label = o.Label
 	c := m.cfg.Model
 	m.notes = openNotes(o.Notes, c, m.log)
 	switch {

@@ -69,7 +69,8 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 		if err != nil {
 			return Report{}, fmt.Errorf("llm: %w", err)
 		}
-		if out.Why = found.Why; found.Demo {
+		out.Why = found.Why
+		if found.Demo {
 			out.Demo = true
 			return out, nil
 		}
@@ -79,7 +80,9 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 	d := models.Diagnose(ctx, s, f, name)
 	out.Host, out.Model = models.Host(s.BaseURL), name
 	out.API = cmp.Or(models.Lookup(s.BaseURL, name, s.API).Traits.API, "chat")
-	out.Cause, out.Trouble, out.Unsure = string(d.Cause), d.Sentence, d.Unsure
+	out.Cause = string(d.Cause)
+	out.Trouble = d.Sentence
+	out.Unsure = d.Unsure
 	if d.Cause == "" {
 		out.Abilities = abilitiesText(c, f)
 	}

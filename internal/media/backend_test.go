@@ -115,7 +115,8 @@ func TestBackends(t *testing.T) {
 				p := make([]byte, 300<<10)
 				n, size, err := b.ReadPart(k, file, p, off)
 				want := big[min(off, int64(len(big))):]
-				if want = want[:min(len(want), len(p))]; err != nil || size != int64(len(big)) || !bytes.Equal(p[:n], want) {
+				want = want[:min(len(want), len(p))]
+				if err != nil || size != int64(len(big)) || !bytes.Equal(p[:n], want) {
 					t.Errorf("ReadPart at %d = %d bytes of %d, %v, want %d", off, n, size, err, len(want))
 				}
 			}

@@ -62,7 +62,9 @@ func TestJoinMovesFiles(t *testing.T) {
 		}
 		return got.File
 	}
-	first, second, own := keep("whatsapp:800@lid", "1"), keep("whatsapp:800@lid", "2"), keep("whatsapp:+15550000002", "3")
+	first := keep("whatsapp:800@lid", "1")
+	second := keep("whatsapp:800@lid", "2")
+	own := keep("whatsapp:+15550000002", "3")
 	for range 2 { // a crash may have come before the end
 		if err := s.Join(from, to); err != nil {
 			t.Fatal(err)

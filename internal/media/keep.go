@@ -90,11 +90,13 @@ func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size in
 		}
 		wait := pause
 		if retry, ok := errors.AsType[*channels.Retry](err); ok {
-			if wait = max(wait, retry.After); wait > longestPause {
+			wait = max(wait, retry.After)
+			if wait > longestPause {
 				return 0, err
 			}
 		}
-		if channels.Sleep(ctx, wait); ctx.Err() != nil {
+		channels.Sleep(ctx, wait)
+		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
 	}

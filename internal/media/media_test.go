@@ -170,7 +170,8 @@ func TestKeepTriesAgain(t *testing.T) {
 		s := open(t, t.TempDir(), media.Options{})
 		calls := 0
 		got, err := s.Keep(t.Context(), message("irc:a", "1", channels.Attachment{}), 0, func(ctx context.Context, w io.Writer) error {
-			if calls++; calls == 1 {
+			calls++
+			if calls == 1 {
 				_, _ = io.WriteString(w, "half of")
 				return &channels.Retry{After: 2 * time.Second}
 			}
@@ -322,7 +323,9 @@ func TestRemove(t *testing.T) {
 		}
 		return a.File
 	}
-	a1, a2, b := keep("irc:a", "1"), keep("irc:a", "2"), keep("irc:b", "3")
+	a1 := keep("irc:a", "1")
+	a2 := keep("irc:a", "2")
+	b := keep("irc:b", "3")
 	if got, err := s.RemoveFiles([]string{a1, "", "../" + filepath.Base(dir) + "/" + a2, "irc_a/aaaaaaaaaaaaaaaa.txt", a1}); err != nil || !slices.Equal(got, []string{a1}) {
 		t.Errorf("RemoveFiles = %v, %v", got, err)
 	}

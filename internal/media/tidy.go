@@ -40,7 +40,8 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 			break
 		}
 		n, err := s.tidy(ctx, folder, before, all)
-		if removed += n; err != nil {
+		removed += n
+		if err != nil {
 			errs = append(errs, fmt.Errorf("media: tidy %s: %w", folder, withoutPath(err)))
 		}
 	}

@@ -42,8 +42,13 @@ const draftSuffix = ".migrating"
 // was, and the next one starts over. It opens from as a daemon does, and deletes
 // nothing there.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
-	from.cfg, to.cfg, from.who, to.who = cfg, cfg, who, who
-	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
+	from.cfg = cfg
+	to.cfg = cfg
+	from.who = who
+	to.who = who
+	m.From = from
+	m.To = to
+	m.Advice = to.Advice(cfg)
 	defer func() { m.Equal = err == nil }()
 	state, err := Lock(ctx, cfg.StateDir, who)
 	if err != nil && Served(ctx, cfg.StateDir) {
@@ -65,7 +70,8 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Location, who Cal
 		return m, err
 	}
 	draft, again, err := newDraft(to.Path+draftSuffix, who.Verb)
-	if m.Again = again; err != nil {
+	m.Again = again
+	if err != nil {
 		return m, err
 	}
 	copied := Location{Type: to.Type, Path: draft.File(filepath.Base(to.Path))}

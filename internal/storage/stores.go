@@ -125,7 +125,9 @@ func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, 
 	if err != nil {
 		return nil, fmt.Errorf("storage: store.type: %w", err)
 	}
-	p.cfg, p.host, p.version = cfg, hostOf(s.Path), version
+	p.cfg = cfg
+	p.host = hostOf(s.Path)
+	p.version = version
 	if log == nil || !log.Enabled(ctx, slog.LevelInfo) {
 		p.who = who
 	}

@@ -78,7 +78,9 @@ func TestJobIsKnownToTheNextTurn(t *testing.T) {
 			h.tell(ann, "I see #2")
 			h.said(ann.ID, 4)
 			asked := h.asked()
-			note, before, now := ` +00:00]\n[The scheduled job \"morning\" wrote this here:]\necho: `, read(t, asked[2]), read(t, asked[3])
+			note := ` +00:00]\n[The scheduled job \"morning\" wrote this here:]\necho: `
+			before := read(t, asked[2])
+			now := read(t, asked[3])
 			if at := strings.Index(before[3], note); at < 0 || at > strings.Index(before[3], "why? #1") {
 				t.Errorf("the model reads %q", before)
 			}
@@ -117,7 +119,8 @@ func TestPromptsOfRooms(t *testing.T) {
 	system := func(to string) string {
 		t.Helper()
 		who := "dragoman: "
-		if n++; to == "dragoman" {
+		n++
+		if to == "dragoman" {
 			who = ""
 		}
 		alice.Say(to, who+fmt.Sprintf("hello #%d", n))

@@ -34,7 +34,9 @@ func (h *house) pipe(line string) *piped {
 	h.t.Helper()
 	p := &piped{&testkit.Output{}, &testkit.Output{}, make(chan error, 1)}
 	cmd := exec.CommandContext(h.t.Context(), h.bin, "chat", "--config", h.config)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(line), p.out, p.errs
+	cmd.Stdin = strings.NewReader(line)
+	cmd.Stdout = p.out
+	cmd.Stderr = p.errs
 	cmd.Env, cmd.Dir = h.environment(), h.dir
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)

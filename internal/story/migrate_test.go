@@ -50,7 +50,8 @@ func large(t *testing.T, kind, path string) (digest string) {
 	storetest.Fill(t, s)
 	n, at := 0, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	_, err = s.Restore(t.Context(), func() (sessions.Record, error) {
-		if n++; n > talks {
+		n++
+		if n > talks {
 			return sessions.Record{}, io.EOF
 		}
 		r := &sessions.MessagesRecord{Key: channels.MustKey(fmt.Sprintf("telegram:%d", n))}

@@ -166,7 +166,8 @@ func (b *booth) judge(column string, err error, refused []string) {
 	b.t.Helper()
 	times := map[string]int{}
 	for _, r := range refused {
-		if times[r]++; err == nil && times[r] > b.runs {
+		times[r]++
+		if err == nil && times[r] > b.runs {
 			err = errors.New("the provider refused the same more than once")
 		}
 	}

@@ -33,7 +33,8 @@ func TestAlertsToTheOperator(t *testing.T) {
 		t.Errorf("Telegram says %q meanwhile", got)
 	}
 	server.Restart()
-	if told = h.said(ann.ID, 3)[2]; !strings.Contains(told, "Channel libera works again. The trouble lasted from ") || strings.Contains(told, "not work") {
+	told = h.said(ann.ID, 3)[2]
+	if !strings.Contains(told, "Channel libera works again. The trouble lasted from ") || strings.Contains(told, "not work") {
 		t.Errorf("the operator is told %q when it is well again", told)
 	}
 	alice := ircd.Join(t, server.Addr(), "alice", "#go")

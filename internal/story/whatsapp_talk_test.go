@@ -60,7 +60,8 @@ func TestWhatsAppTalk(t *testing.T) {
 	if !strings.Contains(got, "the blue one") {
 		t.Errorf("the bot says %q", got)
 	}
-	if got, _ = w.tell(wasim.Note{Text: "how much?", Quote: id}); !strings.Contains(got, "how much?") || !strings.Contains(got, "the blue one") {
+	got, _ = w.tell(wasim.Note{Text: "how much?", Quote: id})
+	if !strings.Contains(got, "how much?") || !strings.Contains(got, "the blue one") {
 		t.Errorf("to an answer to a message the bot says %q, want that it knows which", got)
 	}
 	// What was answered already stands in the conversation as it is now, and
@@ -68,7 +69,8 @@ func TestWhatsAppTalk(t *testing.T) {
 	asked, sent := len(w.asked()), len(w.ann.Texts())
 	w.ann.Edit(id, "the green one")
 	w.ann.React(id, "👍")
-	if got, _ = w.tell(wasim.Note{Text: "so which?"}); !strings.Contains(got, "so which?") {
+	got, _ = w.tell(wasim.Note{Text: "so which?"})
+	if !strings.Contains(got, "so which?") {
 		t.Errorf("the bot says %q", got)
 	}
 	w.tell(wasim.Note{Text: "and now?"})
@@ -184,7 +186,8 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 		return strings.Contains(said, "#2") && strings.Contains(said, "#4")
 	})
 	w.tell(wasim.Note{Text: "and now? #5"})
-	if said = strings.Join(w.ann.Texts(), "\n"); strings.Contains(said, "#3") || strings.Count(said, "#1") != 1 {
+	said = strings.Join(w.ann.Texts(), "\n")
+	if strings.Contains(said, "#3") || strings.Count(said, "#1") != 1 {
 		t.Errorf("the bot says\n%s\nwant no answer to what was deleted", said)
 	}
 	shown := w.dragoman("sessions", "show", "whatsapp:"+w.ann.Number())

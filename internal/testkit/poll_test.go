@@ -42,7 +42,8 @@ func TestEventually(t *testing.T) {
 			testkit.Eventually(r, "the rain", func() bool { return done })
 			returned = true
 		}
-		if eventually(true); *r != (recorder{}) {
+		eventually(true)
+		if *r != (recorder{}) {
 			t.Errorf("it came: %+v", *r)
 		}
 		returned = false

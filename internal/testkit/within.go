@@ -14,7 +14,8 @@ func Within(limit time.Duration, f func()) time.Duration {
 	for range tries {
 		began := time.Now()
 		f()
-		if best = min(best, time.Since(began)); best <= limit {
+		best = min(best, time.Since(began))
+		if best <= limit {
 			break
 		}
 	}

@@ -131,7 +131,9 @@ func (v *vocabulary) add(token string, kind int32) int {
 		return id
 	}
 	id := len(v.tokens)
-	v.tokens, v.kinds, v.ids[token] = append(v.tokens, token), append(v.kinds, kind), id
+	v.tokens = append(v.tokens, token)
+	v.kinds = append(v.kinds, kind)
+	v.ids[token] = id
 	return id
 }
 
