@@ -1,5 +1,6 @@
 // Package archtest keeps the house in order: it reads the sources and says
-// where they break the rules on imports, names, sizes and comments.
+// where they break the rules on imports, names, sizes, statements and
+// comments.
 //
 // It parses the files itself instead of asking the go command, because the
 // answer of a test that runs the go command is cached while the sources
@@ -115,6 +116,7 @@ func (h *house) file(name string) error {
 	}
 	h.imports(dir, test, f)
 	h.collect(dir, f)
+	h.statements(f)
 	if !test {
 		h.packages[dir].sources = true
 		h.packages[dir].documented = h.packages[dir].documented || f.Doc != nil

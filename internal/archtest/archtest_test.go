@@ -3,6 +3,7 @@ package archtest_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -43,6 +44,15 @@ func TestWidestInterface(t *testing.T) {
 		t.Errorf("Widest = %s, %d, %v", where, n, err)
 	}
 	t.Logf("%s has %d methods", where, n)
+}
+
+// twoThings are the complaints about an if or a switch at these places.
+func twoThings(at ...string) (all []string) {
+	for _, place := range at {
+		all = append(all, place+": only := may stand before the condition of an if or switch: give this a line of its own")
+	}
+	slices.Sort(all)
+	return all
 }
 
 func TestCheck(t *testing.T) {
@@ -121,6 +131,30 @@ func TestCheck(t *testing.T) {
 		"a file of 600 lines":     {files: map[string]string{"a/a_test.go": "package a" + strings.Repeat("\n", 600)}},
 		"a long function":         {files: map[string]string{"a/a.go": ok + "func f() {" + strings.Repeat("\n", 80) + "}"}, want: []string{"a/a.go:3: f has 81 lines, at most 80 are allowed"}},
 		"a function of 80 lines":  {files: map[string]string{"a/a.go": ok + "func f() {" + strings.Repeat("\n", 79) + "}", "a/a_test.go": "package a\nfunc g() {" + strings.Repeat("\n", 300) + "}"}},
+		"lines that do two things": {
+			files: map[string]string{
+				"a/a.go":      ok + "func f() {\nif x = g(); x > 0 {\n} else if y = 1; x > 0 {\n}\nswitch x = g(); x {\n}\nswitch g(); x.(type) {\n}\nif n++; n > 1 {\n}\nif err = g(); x > 0 {\n}\nif err = nil; err != nil {\n}\nif r.err, x = g(); r.other != nil {\n}\n}",
+				"a/a_test.go": "package a\nfunc f() {\nif delete(m, k); len(m) == 0 {\n}\n}",
+			},
+			want: twoThings("a/a.go:4", "a/a.go:5", "a/a.go:7", "a/a.go:9", "a/a.go:11", "a/a.go:13", "a/a.go:15", "a/a.go:17", "a/a_test.go:3"),
+		},
+		"one thing a line": {files: map[string]string{
+			"a/a.go": ok + "func f() {\nif x := g(); x > 0 {\n}\nswitch x := g(); x {\n}\nswitch x := g(); y := x.(type) {\n}\nif err = g(); err != nil {\n}\nif x, r.err = g(); errors.Is(r.err, z) {\n}\nif r.workErr = g(); r.workErr == nil {\n}\nfor x = g(); x > 0; x-- {\n}\n}",
+		}},
+		"many values": {
+			files: map[string]string{
+				"a/a.go":      ok + "var v, w, x = 1, 2, 3\nconst (\nc = 1\nd, e, f = 1, 2, 3\n)\nfunc g() {\na, b, c := 1, 2, 3\na, b, c = b, c, 4\nfor i, j, k := 0, 1, 2; ; {\n}\n}",
+				"a/a_test.go": "package a\nfunc f() {\na.x, b[1], *c, d = 1, 2, 3, 4\n}",
+			},
+			want: []string{
+				"a/a.go:10: 3 values in one assignment, at most 2 are allowed unless they are swapped", "a/a.go:11: 3 values in one assignment, at most 2 are allowed unless they are swapped",
+				"a/a.go:3: 3 values in one assignment, at most 2 are allowed unless they are swapped", "a/a.go:6: 3 values in one assignment, at most 2 are allowed unless they are swapped",
+				"a/a.go:9: 3 values in one assignment, at most 2 are allowed unless they are swapped", "a/a_test.go:3: 4 values in one assignment, at most 2 are allowed unless they are swapped",
+			},
+		},
+		"few values": {files: map[string]string{
+			"a/a.go": ok + "var v, w = 1, 2\nvar x, y, z int\nvar q, r, s = g()\nfunc f() {\na, b := 1, 2\na, b, c := g()\na, b, c = b, c, a\nl[0], l[1], l[2] = l[2], l[0], l[1]\n}",
+		}},
 		"no comments": {
 			files: map[string]string{"a/a.go": ok + "func F() {}\ntype T struct{}\nfunc (T) M() {}\nfunc (*T) Error() string { return \"\" }\nconst C = 1\nvar V, w = 1, 2\ntype u int\nfunc (u) M() {}\ntype G[X any] struct{}\nfunc (*G[X]) M() {}\n"},
 			want: []string{
