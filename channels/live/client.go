@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/internal/respond"
 )
 
 const (
@@ -24,21 +26,6 @@ const (
 	// callTimeout bounds every call but Events.
 	callTimeout = 30 * time.Second
 )
-
-// RefusedError is a response with a status other than 200.
-type RefusedError struct {
-	Status   int
-	Sentence string // the server's explanation, for people
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("live: refused with status %d: %s", e.Status, e.Sentence)
-}
-
-// Temporary reports whether the same call may succeed later.
-func (e *RefusedError) Temporary() bool {
-	return e.Status >= 500 || e.Status == http.StatusTooManyRequests
-}
 
 // Event is one event of a stream. Kind says which field is set: Hello ("hello"), Item
 // ("message"), Preview ("preview", "delta", "end"), State ("state"), or none ("beat",
@@ -64,7 +51,7 @@ type Client struct {
 }
 
 // Post sends a message and returns nil once it is durable. After any error but a
-// *RefusedError that is not temporary, it is safe to post the same id and text again.
+// *respond.Refusal that is not temporary, it is safe to post the same id and text again.
 func (c *Client) Post(ctx context.Context, id, text string) error {
 	return c.call(ctx, http.MethodPost, "/messages", nil, posted{ID: id, Text: text}, nil)
 }
@@ -124,7 +111,7 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, bo
 	return nil
 }
 
-// do makes one request. A status other than 200 becomes a *RefusedError.
+// do makes one request. A status other than 200 becomes a *respond.Refusal.
 func (c *Client) do(ctx context.Context, method, path string, q url.Values, body any) (*http.Response, error) {
 	if q == nil {
 		q = url.Values{}
@@ -158,11 +145,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, body
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var refusal struct {
-		Error string `json:"error"`
-	}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&refusal) // else the status explains it
-	return nil, &RefusedError{Status: resp.StatusCode, Sentence: cmp.Or(refusal.Error, resp.Status)}
+	return nil, respond.ReadRefusal(resp)
 }
 
 // readEvents parses server-sent events. It returns io.ErrUnexpectedEOF at the end of

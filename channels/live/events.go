@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 )
 
 const (
@@ -59,8 +60,7 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *viewer, stopped <-chan struct{}) {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
-	head.Set("Cache-Control", "no-store")
-	head.Set("X-Content-Type-Options", "nosniff")
+	respond.Private(head)
 	head.Set("X-Accel-Buffering", "no") // a proxy in front must not hold events back
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // the server's time limit for requests must not end streams

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 )
 
 // Files stores the files that people send with messages. A file is uploaded first,
@@ -60,7 +61,7 @@ func (h *Hub) postFile(w http.ResponseWriter, r *http.Request, _ channels.Key) e
 		return errNoFiles
 	}
 	if r.ContentLength > h.opts.MaxFile {
-		return &refusal{http.StatusRequestEntityTooLarge, "The file is too large: at most " + channels.SizeText(h.opts.MaxFile) + " fit."}
+		return tooLarge("The file is too large: at most " + channels.SizeText(h.opts.MaxFile) + " fit.")
 	}
 	select {
 	case h.uploads <- struct{}{}:
@@ -76,12 +77,12 @@ func (h *Hub) postFile(w http.ResponseWriter, r *http.Request, _ channels.Key) e
 	switch {
 	case errors.As(err, &gone):
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
-		return &refusal{http.StatusRequestEntityTooLarge, "The file cannot be kept: " + gone.Why + "."}
+		return tooLarge("The file cannot be kept: " + gone.Why + ".")
 	case err != nil:
 		h.log.Warn("file not kept", "err", err)
 		return unavailable("The file did not arrive completely, or could not be stored. Try again.")
 	}
-	answer(w, http.StatusOK, map[string]any{"ref": ref, "bytes": size})
+	respond.JSON(w, http.StatusOK, map[string]any{"ref": ref, "bytes": size})
 	return nil
 }
 
@@ -138,7 +139,7 @@ func fileName(s string) string {
 var pictures = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
 func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) error {
-	none := &refusal{http.StatusNotFound, "There is no such file."}
+	none := &respond.Refusal{Status: http.StatusNotFound, Sentence: "There is no such file."}
 	seq, okSeq := number(r.URL.Query().Get("seq"), 0)
 	n, okN := number(r.URL.Query().Get("n"), 0)
 	if h.opts.Files == nil || !okSeq || !okN || seq == 0 {
@@ -184,9 +185,8 @@ func show(w http.ResponseWriter, name string, content io.Reader, size int64) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": strings.Map(pathSafe, name)}))
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Cache-Control", "no-store")
+	respond.Private(h)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fileTimeout))
 	if _, err := w.Write(head); err == nil {
 		_, _ = io.Copy(w, content) // the client notices a broken connection

@@ -17,6 +17,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/lazily"
+	"dragoman/internal/respond"
 )
 
 // Owner is the identity of everyone who writes in a live room. The page's login or the
@@ -34,17 +35,23 @@ const (
 
 var clientID = lazily.Compile(`^[A-Za-z0-9_-]{8,64}$`)
 
-type refusal struct {
-	status   int
-	sentence string
+func badRequest(sentence string) error {
+	return &respond.Refusal{Status: http.StatusBadRequest, Sentence: sentence}
 }
 
-func (e *refusal) Error() string { return e.sentence }
+func tooLarge(sentence string) error {
+	return &respond.Refusal{Status: http.StatusRequestEntityTooLarge, Sentence: sentence}
+}
 
-func badRequest(sentence string) error { return &refusal{http.StatusBadRequest, sentence} }
+var errNoSuchRoom = &respond.Refusal{
+	Status: http.StatusNotFound, Param: "room",
+	Sentence: "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -.",
+}
 
 // unavailable refuses what may succeed later.
-func unavailable(sentence string) error { return &refusal{http.StatusServiceUnavailable, sentence} }
+func unavailable(sentence string) error {
+	return &respond.Refusal{Status: http.StatusServiceUnavailable, Sentence: sentence}
+}
 
 // Handler is the rooms' HTTP API, to be mounted under a prefix that is stripped. It
 // does not authenticate requests; the caller must.
@@ -56,7 +63,7 @@ func unavailable(sentence string) error { return &refusal{http.StatusServiceUnav
 //	POST /files    the file itself        {"ref": …, "bytes": …}, for a message's "files"
 //	GET  /file?seq=SEQ&n=N                file N (from 0) of the message numbered SEQ
 //
-// All accept ?room=NAME. Every refusal is {"error": "a sentence"}.
+// All accept ?room=NAME. A refusal has the form that internal/respond describes.
 func (h *Hub) Handler() http.Handler { return h.serve }
 
 func (h *Hub) routes() http.Handler {
@@ -75,42 +82,22 @@ func (h *Hub) routes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, found := table[r.URL.Path]
 		if !found {
-			refuse(w, &refusal{http.StatusNotFound, "There is nothing here."})
+			respond.Refuse(w, respond.ErrNothing)
 			return
 		}
 		if r.Method != to.method {
-			w.Header().Set("Allow", to.method)
-			refuse(w, &refusal{http.StatusMethodNotAllowed, "Use " + to.method + " here."})
+			respond.Refuse(w, respond.WrongMethod(to.method))
 			return
 		}
 		k, err := h.key(r.URL.Query().Get("room"))
 		if err != nil {
-			refuse(w, &refusal{http.StatusNotFound, "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -."})
+			respond.Refuse(w, errNoSuchRoom)
 			return
 		}
 		if err := to.do(w, r, k); err != nil {
-			refuse(w, err)
+			respond.Refuse(w, err)
 		}
 	})
-}
-
-func refuse(w http.ResponseWriter, err error) {
-	var no *refusal
-	if !errors.As(err, &no) {
-		no = &refusal{http.StatusInternalServerError, "Something went wrong here. Try again."}
-	}
-	if no.status >= http.StatusInternalServerError {
-		w.Header().Set("Retry-After", "1")
-	}
-	answer(w, no.status, map[string]string{"error": no.sentence})
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client notices a broken connection
 }
 
 // posted is the body of POST /messages and POST /stop.
@@ -154,7 +141,7 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 }
 
 func (h *Hub) tooLong() error {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("The message is too long: at most %s fit.", sizeText(h.opts.MaxText))}
+	return tooLarge(fmt.Sprintf("The message is too long: at most %s fit.", sizeText(h.opts.MaxText)))
 }
 
 func sizeText(n int) string {
@@ -221,7 +208,7 @@ func (h *Hub) submit(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	}
 	h.follow(ctx, room, nil)
 	h.notifyPeers(ctx, room, peerMessage{Kind: peerFeedChanged})
-	answer(w, http.StatusOK, map[string]string{"id": p.ID})
+	respond.JSON(w, http.StatusOK, map[string]string{"id": p.ID})
 	return nil
 }
 
@@ -264,7 +251,7 @@ func (h *Hub) readFeed(w http.ResponseWriter, r *http.Request, k channels.Key) e
 	if items == nil {
 		items = []Item{}
 	}
-	answer(w, http.StatusOK, map[string][]Item{"items": items})
+	respond.JSON(w, http.StatusOK, map[string][]Item{"items": items})
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/internal/respond"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,12 +29,15 @@ func (h *house) ask(t *testing.T, method, path string, body io.Reader) (int, str
 	}
 	defer resp.Body.Close()
 	var said struct {
-		Error string `json:"error"`
+		Error struct{ Message, Type, Code string }
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil {
 		t.Errorf("%s %s: the answer is no JSON: %v", method, path, err)
 	}
-	return resp.StatusCode, said.Error
+	if said.Error.Message != "" && (said.Error.Type == "" || said.Error.Code == "") {
+		t.Errorf("%s %s: the refusal %+v has no type or no code", method, path, said.Error)
+	}
+	return resp.StatusCode, said.Error.Message
 }
 
 func (h *house) texts() []string { return h.feed.Texts() }
@@ -108,7 +112,7 @@ func TestRetryIsSafeAndErrorsAreTemporary(t *testing.T) {
 	h.mu.Lock()
 	h.refuse = errors.New("disk full")
 	h.mu.Unlock()
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if err := h.client().Post(t.Context(), "message-1", "hi"); !errors.As(err, &refused) || !refused.Temporary() {
 		t.Fatalf("Post to a full disk = %v, want a temporary refusal", err)
 	}

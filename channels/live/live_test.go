@@ -16,6 +16,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
+	"dragoman/internal/respond"
 	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -302,7 +303,7 @@ func TestFeedFailureSendsViewersBack(t *testing.T) {
 	if err := <-e.ended; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Events = %v, want the end of the stream", err)
 	}
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if err := <-h.attach(t, 0).ended; !errors.As(err, &refused) || !refused.Temporary() {
 		t.Errorf("Events while the feed is broken = %v, want a temporary refusal", err)
 	}
@@ -346,7 +347,7 @@ func TestTooManyViewers(t *testing.T) {
 	h.attach(t, 0).expect(t, "hello default 0 true")
 	second := h.attach(t, 0)
 	second.expect(t, "hello default 0 true")
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if err := <-h.attach(t, 0).ended; !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable {
 		t.Errorf("a third viewer = %v, want 503", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/internal/respond"
 
 	"golang.org/x/term"
 )
@@ -210,7 +211,7 @@ func (s *session) postWithRetry(ctx context.Context, m message, notices chan<- s
 	last := ""
 	for tries := (channels.Backoff{Least: 100 * time.Millisecond, Most: longestWait}); ; {
 		err := s.client.Post(ctx, m.id, m.text)
-		var refused *live.RefusedError
+		var refused *respond.Refusal
 		if err == nil || (errors.As(err, &refused) && !refused.Temporary()) || ctx.Err() != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ func (s *session) postWithRetry(ctx context.Context, m message, notices chan<- s
 }
 
 func errorText(err error) string {
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if errors.As(err, &refused) {
 		return refused.Sentence
 	}

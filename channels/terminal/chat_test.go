@@ -16,6 +16,7 @@ import (
 
 	"dragoman/channels/live"
 	"dragoman/channels/terminal"
+	"dragoman/internal/respond"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -44,7 +45,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("an apology is %q, %v; want an error beside the words", got, err)
 	}
 	g.client.Room = "No Room"
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if _, err := ask("hi"); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
 		t.Errorf("a name that no room has = %v, want 404", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 
 	"rsc.io/qr"
 )
@@ -72,7 +73,7 @@ func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
 	if all == nil {
 		all = []Channel{}
 	}
-	answer(w, http.StatusOK, map[string]any{"channels": all})
+	respond.JSON(w, http.StatusOK, map[string]any{"channels": all})
 }
 
 type linkLine struct {
@@ -92,13 +93,13 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLinkBody)
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		answer(w, http.StatusBadRequest, map[string]string{"error": "That did not arrive completely. Try again."})
+		respond.Refuse(w, &respond.Refusal{Status: http.StatusBadRequest, Sentence: "That did not arrive completely. Try again."})
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), a.within, errExpired)
 	defer cancel()
 	out := http.NewResponseController(w)
-	private(w)
+	respond.Private(w.Header())
 	w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
 	_ = out.Flush()
 	write := func(l linkLine) {
@@ -136,10 +137,10 @@ func (a *accounts) unlink(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	told, err := a.Unlink(ctx, r.PathValue("name"))
 	if err != nil {
-		answer(w, http.StatusConflict, map[string]string{"error": sentence(err)})
+		respond.Refuse(w, &respond.Refusal{Status: http.StatusConflict, Sentence: sentence(err)})
 		return
 	}
-	answer(w, http.StatusOK, map[string]bool{"told": told})
+	respond.JSON(w, http.StatusOK, map[string]bool{"told": told})
 }
 
 // sentence is err for people, without the package names in front, which are for logs.
@@ -157,15 +158,6 @@ func sentence(err error) string {
 }
 
 var packageNames = map[string]bool{"app": true, "whatsapp": true, "link": true, "unlink": true}
-
-func private(w http.ResponseWriter) { w.Header().Set("Cache-Control", "no-store") }
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	private(w)
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the browser notices a broken connection
-}
 
 // picture is a QR code as an SVG path, one unit per module, without the quiet zone that
 // scanners need.

@@ -292,7 +292,7 @@ func TestUnlink(t *testing.T) {
 		t.Errorf("unlink of what cannot be told = %s", got)
 	}
 	fail = errors.New("whatsapp: unlink: éa: no")
-	if got := unlink("near"); got != `409 {"error":"Éa: no"}` {
+	if got := unlink("near"); got != `409 {"error":{"message":"Éa: no","type":"invalid_request_error","param":null,"code":"conflict"}}` {
 		t.Errorf("unlink that fails = %s", got)
 	}
 	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader("not JSON"), "X-Dragoman: 1"); w.Code != 400 {

@@ -35,6 +35,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"dragoman/internal/respond"
 )
 
 //go:embed assets
@@ -176,7 +178,7 @@ func harden(h http.Header) {
 
 // session tells the page that it has access, and whether there is a login.
 func (c *Console) session(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]bool{"login": !c.guard.open})
+	respond.JSON(w, http.StatusOK, map[string]bool{"login": !c.guard.open})
 }
 
 // serveFile serves one embedded file. The files are public: they hold no secret, and a

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"dragoman/internal/respond"
 )
 
 // ProofHeader is what a program without an Origin sends, with any value, to show that no
@@ -22,20 +24,13 @@ type guard struct {
 	proxies
 }
 
-type denial struct {
-	status   int
-	sentence string
-}
-
-func (e *denial) Error() string { return e.sentence }
-
 var (
-	errHost    = &denial{http.StatusForbidden, "Dragoman does not answer under this name. Open it as http://127.0.0.1 or http://localhost with its own port, or set a token."}
-	errRemote  = &denial{http.StatusForbidden, "Without a token Dragoman answers on this machine only."}
-	errSite    = &denial{http.StatusForbidden, "This request comes from another site."}
-	errNoProof = &denial{http.StatusForbidden, "This request does not say where it comes from. Programs must send the header " + ProofHeader + ": 1."}
-	errAuth    = &denial{http.StatusUnauthorized, "Log in first, or send the token as Authorization: Bearer."}
-	errSlow    = &denial{http.StatusTooManyRequests, "Too many wrong tokens. Wait a minute."}
+	errHost    = &respond.Refusal{Status: http.StatusForbidden, Sentence: "Dragoman does not answer under this name. Open it as http://127.0.0.1 or http://localhost with its own port, or set a token."}
+	errRemote  = &respond.Refusal{Status: http.StatusForbidden, Sentence: "Without a token Dragoman answers on this machine only."}
+	errSite    = &respond.Refusal{Status: http.StatusForbidden, Sentence: "This request comes from another site."}
+	errNoProof = &respond.Refusal{Status: http.StatusForbidden, Sentence: "This request does not say where it comes from. Programs must send the header " + ProofHeader + ": 1."}
+	errAuth    = &respond.Refusal{Status: http.StatusUnauthorized, Sentence: "Log in first, or send the token as Authorization: Bearer."}
+	errSlow    = &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "Too many wrong tokens. Wait a minute."}
 )
 
 // checkHost refuses, if no token is required, host names other than this machine's. A
@@ -138,20 +133,13 @@ func (c *Console) admit(r *http.Request) (bearer bool, err error) {
 
 // deny refuses a request with a sentence: as JSON, or as plain text for browsers.
 func deny(w http.ResponseWriter, r *http.Request, err error) {
-	no := &denial{http.StatusForbidden, "This is not allowed."}
-	errors.As(err, &no)
-	if no.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="dragoman"`)
-	}
-	if no.status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "60")
-	}
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		answer(w, no.status, map[string]string{"error": no.sentence})
+	var no *respond.Refusal
+	if errors.As(err, &no) && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		respond.Private(w.Header())
+		http.Error(w, no.Sentence, no.Status)
 		return
 	}
-	private(w)
-	http.Error(w, no.sentence, no.status)
+	respond.Refuse(w, err)
 }
 
 // proxies describes the proxies between browsers and us: those we trust, and the address

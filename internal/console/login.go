@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/internal/respond"
+
 	"golang.org/x/time/rate"
 )
 
@@ -145,7 +147,7 @@ func (c *Console) loginPage(w http.ResponseWriter, status int, problem string) {
 		alert = `<p id="problem" class="problem" role="alert">` + html.EscapeString(problem) + `</p>`
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
+	respond.Private(w.Header())
 	w.WriteHeader(status)
 	// The browser notices a broken connection.
 	_, _ = strings.NewReplacer("{{marks}}", marks, "{{alert}}", alert).WriteString(w, loginHTML)

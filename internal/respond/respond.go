@@ -57,6 +57,11 @@ func (e *Refusal) Plain() string { return e.Sentence }
 // Unwrap returns the cause, or nil.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
+// WrongMethod refuses a method that a path does not have; allow lists those it has.
+func WrongMethod(allow string) *Refusal {
+	return &Refusal{Status: http.StatusMethodNotAllowed, Allow: allow, Sentence: "Use " + allow + " here."}
+}
+
 // Temporary reports whether the same request may succeed later.
 func (e *Refusal) Temporary() bool {
 	return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests

@@ -17,8 +17,7 @@ func Routes(mux *http.ServeMux) http.Handler {
 		said := &heard{header: http.Header{}}
 		fallback.ServeHTTP(said, r)
 		if said.status == http.StatusMethodNotAllowed {
-			allow := said.header.Get("Allow")
-			Refuse(w, &Refusal{Status: said.status, Allow: allow, Sentence: "Use " + allow + " here."})
+			Refuse(w, WrongMethod(said.header.Get("Allow")))
 			return
 		}
 		Refuse(w, ErrNothing)

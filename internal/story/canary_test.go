@@ -10,7 +10,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/channels/channeltest/ircd"
-	"dragoman/channels/live"
+	"dragoman/internal/respond"
 	"dragoman/internal/testkit"
 )
 
@@ -160,7 +160,7 @@ heartbeat:
 	if err := page.Post(t.Context(), "message-1", "on the page, "+chatCanary); err != nil {
 		t.Fatal(err)
 	}
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	if err := d.page("wrong").Post(t.Context(), "message-2", chatCanary); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
 		t.Errorf("Post with a wrong token = %v, want 401", err)
 	} else {

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels/live"
 	"dragoman/internal/api"
+	"dragoman/internal/respond"
 	"dragoman/internal/testkit"
 )
 
@@ -38,7 +39,7 @@ func (d *daemon) page(token string) *live.Client {
 func TestPage(t *testing.T) {
 	h := newHouse(t, plan{rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
 	d := h.start()
-	var refused *live.RefusedError
+	var refused *respond.Refusal
 	for _, wrong := range []string{"", "not the token, and longer than it"} {
 		if err := d.page(wrong).Post(t.Context(), "message-0", "hello"); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
 			t.Errorf("Post with token %q = %v, want 401", wrong, err)

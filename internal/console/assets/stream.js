@@ -29,7 +29,7 @@ async function request(path, parameters, { type, ...options }) {
   if (response.status === 401) location.assign("/login" + location.search);
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
-  throw new Refused(response.status, error || response.statusText);
+  throw new Refused(response.status, error?.message ?? error ?? response.statusText);
 }
 
 const json = (body) => ({ method: "POST", type: "application/json", body: JSON.stringify(body) });
