@@ -20,7 +20,19 @@
 //	a token past its date             ErrExpired
 //	a token that was revoked          ErrRevoked while its record is kept, then ErrUnknownToken
 //	a one-time link, used or past     ErrUsedLink
-//	the store cannot be asked         the error of the store: refused, and the caller says "try again"
+//	a note that cannot be read        it lets nobody in, and keeps nobody else out
+//	the store cannot be read          what was known serves for 5 seconds; then its error:
+//	                                  refused, and the caller says "try again"
+//	the store cannot be written       a token works, and its last use is not noted
+//
+// # Tokens
+//
+// [Tokens.Authenticate] turns a secret into a principal. Whatever stays open
+// for one (a stream, a session of the page) asks [Tokens.Valid] every other
+// second, so that a revoked token ends it within 5 seconds, whichever node it
+// was revoked on. A secret is shown once, when it is made, and stored as a
+// hash. [Links] are the links that `dragoman console` prints: they open the
+// page for whoever runs Dragoman.
 //
 // The package starts no goroutine. All of it may be used concurrently.
 package people
@@ -43,6 +55,8 @@ type Principal struct {
 	// Token is the name of the token that was shown. It is "" for the socket
 	// and for a port without tokens. It is never the token itself.
 	Token string
+	// TokenID tells the token from a later one of the same name.
+	TokenID string
 }
 
 // May reports whether p may use a verb that needs s.
