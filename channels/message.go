@@ -149,6 +149,32 @@ type Inbound struct {
 	At time.Time `json:"at"`
 }
 
+// Kind says what a message of ours is to the person who reads it.
+type Kind string
+
+// The kinds of messages. An unknown one is shown like an answer.
+const (
+	KindAnswer   Kind = "answer"   // what the model said
+	KindCommand  Kind = "command"  // the reply to a command
+	KindNotice   Kind = "notice"   // Dragoman speaks of itself: a turn takes long, a summary was written
+	KindJob      Kind = "job"      // what the model said in a scheduled job
+	KindApology  Kind = "apology"  // in place of an answer, because the turn failed
+	KindQuestion Kind = "question" // the turn waits for the reader's decision
+)
+
+// Form says how the text of a message of ours is written.
+type Form string
+
+// The forms of texts.
+const (
+	FormMarkdown Form = ""
+	// FormNative is the form of the channel's network. Only that channel can read it.
+	FormNative Form = "native"
+	// FormRest is FormNative, and the channel shows the text only when somebody asks
+	// for it. Until then it shows a hint.
+	FormRest Form = "rest"
+)
+
 // Outbound is one message for a network. [Splitter] cuts a long answer into
 // several before they are stored.
 type Outbound struct {

@@ -96,10 +96,25 @@ type Acceptance struct {
 	Waiting int
 }
 
+// Label says what a message of ours is, and where it belongs. It never changes. A zero
+// field is not known: messages stored by versions before labels lack most of it.
+type Label struct {
+	Kind channels.Kind `json:"kind,omitempty"`
+	// Turn is the id of the turn that wrote it, or that it ends. Empty: no turn.
+	Turn string `json:"turn,omitempty"`
+	// Part counts from 1 to Parts, the messages of one answer.
+	Part  int `json:"part,omitempty"`
+	Parts int `json:"parts,omitempty"`
+	// File, if not empty, is the name of the file that has the text.
+	File string        `json:"file,omitempty"`
+	Form channels.Form `json:"form,omitempty"`
+}
+
 // Reply is one message to deliver.
 type Reply struct {
+	Label
 	Key     channels.Key // zero: the key of the entry or claim
-	Text    string       // Markdown, already split
+	Text    string       // Markdown, unless Form says otherwise; already split
 	ReplyTo string
 	Edit    string // see channels.Outbound
 	// ID, if not "", becomes the delivery's ID. No delivery may ever have had it.
@@ -183,6 +198,7 @@ const (
 
 // Delivery is one outbox row.
 type Delivery struct {
+	Label
 	ID        string        `json:"id"` // unique in this store, the same for all attempts
 	Key       channels.Key  `json:"key"`
 	Seq       int64         `json:"seq"` // in the key's order, shared with the inbox
@@ -225,6 +241,7 @@ type Quarantined struct {
 
 // FeedItem is a message from a person or a delivery to them.
 type FeedItem struct {
+	Label                 // of a delivery
 	Seq     int64         `json:"seq"`
 	ID      string        `json:"id"`   // Inbound.ID or Delivery.ID
 	From    string        `json:"from"` // "person" or "dragoman"

@@ -20,7 +20,7 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 		}
 		to.Seq++
 		o := &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{
-			ID: rules.Text(r.ID), Key: to.Key, Seq: to.Seq,
+			Label: rules.Label(r.Label), ID: rules.Text(r.ID), Key: to.Key, Seq: to.Seq,
 			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
 			State: sessions.DeliveryQueued, Created: rules.Time(st.now),
 		}}}

@@ -234,6 +234,7 @@ func (p *plan) addOutbox(r sessions.OutboxRecord) error {
 	for _, s := range []*string{&r.ID, &r.Text, &r.ReplyTo, &r.Edit, &r.Error, &r.MessageID} {
 		*s = rules.Text(*s)
 	}
+	r.Label = rules.Label(r.Label)
 	r.Created, r.NotBefore = rules.Time(r.Created), rules.Time(r.NotBefore)
 	c := p.chat(r.Key)
 	c.outbox = append(c.outbox, r)

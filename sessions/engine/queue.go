@@ -277,7 +277,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	said := len(items)
 	for o := range v.outbox(k, q) {
 		if o.State != sessions.DeliveryDead && o.State != sessions.DeliveryDropped {
-			items = append(items, sessions.FeedItem{Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State})
+			items = append(items, sessions.FeedItem{Label: o.Label, Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State})
 		}
 		if len(items)-said == limit {
 			break

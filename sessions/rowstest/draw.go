@@ -310,7 +310,7 @@ func (d *differ) queues(c *chat, all *rows.Changes) {
 		c.Seq++
 		c.Out = append(c.Out, &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{
 			Delivery: sessions.Delivery{
-				ID: some(d.r, fmt.Sprint("d-", d.fresh())), Key: c.Key, Seq: c.Seq, Text: d.text(), ReplyTo: pick(d.r, messageIDs...), Edit: pick(d.r, messageIDs...),
+				Label: d.label(), ID: some(d.r, fmt.Sprint("d-", d.fresh())), Key: c.Key, Seq: c.Seq, Text: d.text(), ReplyTo: pick(d.r, messageIDs...), Edit: pick(d.r, messageIDs...),
 				State: d.delivery(), Attempts: d.r.IntN(3), NotBefore: pick(d.r, moments...), Created: d.time(), Error: d.text(),
 			},
 			Uncertain: d.r.IntN(2) == 0, MessageID: pick(d.r, messageIDs...),
@@ -332,6 +332,12 @@ func (d *differ) state() string {
 
 func (d *differ) delivery() sessions.DeliveryState {
 	return pick(d.r, sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown, sessions.DeliverySent, sessions.DeliveryDead, sessions.DeliveryDropped)
+}
+
+// label is that of a delivery, or of one stored before there were labels.
+func (d *differ) label() sessions.Label {
+	l := sessions.Label{Kind: channels.KindAnswer, Turn: pick(d.r, turns...), Part: 1 + d.r.IntN(2), Parts: 2, File: d.text(), Form: channels.FormNative}
+	return pick(d.r, l, sessions.Label{})
 }
 
 // inbox is a new inbox row, with the occurrence that it is made for, if any.

@@ -30,6 +30,15 @@ const (
 // before it stores, so that all backends return the same text.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
+// Label returns l with clean texts.
+func Label(l sessions.Label) sessions.Label {
+	l.Kind = channels.Kind(Text(string(l.Kind)))
+	l.Turn = Text(l.Turn)
+	l.File = Text(l.File)
+	l.Form = channels.Form(Text(string(l.Form)))
+	return l
+}
+
 // Inbound returns a cleaned deep copy of m.
 func Inbound(m channels.Inbound) channels.Inbound {
 	m.ID = Text(m.ID)

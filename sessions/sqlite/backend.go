@@ -151,6 +151,7 @@ func (b *backend) start(o Options) error {
 	var items []dispatch.Item
 	err := b.commit([]op{{run: func(t *tx) (err error) {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
+		t.addLabels()
 		t.endSweeps()
 		if b.documented {
 			t.runAll(nil, documentsTable, documentsStale)

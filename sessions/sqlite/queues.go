@@ -21,7 +21,7 @@ const (
 	inLight   = `id, origin, state, rev, attempts, due, accepted, turn, why`
 	inMessage = `dedupe, message_id, rest, text`
 	outState  = `id, state, uncertain, attempts, due, message_id, why`
-	outRest   = `created, reply_to, edit, text, did`
+	outRest   = `created, reply_to, edit, text, kind, turn, part, parts, file, form, did`
 	keyOfRow  = `(SELECT key FROM keys WHERE id = r.id >> 32)`
 	// inFired is the occurrence that the inbox row r was made for; joinFired finds it.
 	inFired   = `coalesce(job, ''), coalesce(job_due, 0)`
@@ -58,7 +58,8 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 	return []any{
 		asRowID{key, &o.Seq},
 		&o.State, &o.Uncertain, &o.Attempts, asTime(&o.NotBefore), &o.MessageID, &o.Error,
-		asTime(&o.Created), &o.ReplyTo, &o.Edit, &o.Text, did,
+		asTime(&o.Created), &o.ReplyTo, &o.Edit, &o.Text,
+		&o.Kind, &o.Turn, &o.Part, &o.Parts, &o.File, &o.Form, did,
 	}
 }
 

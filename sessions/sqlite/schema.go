@@ -23,6 +23,16 @@ func (t *tx) addColumn(table, name, kind string) {
 	}
 }
 
+// addLabels adds the columns of sessions.Label.
+func (t *tx) addLabels() {
+	for _, column := range []string{"kind", "turn", "file", "form"} {
+		t.addColumn("outbox", column, "TEXT NOT NULL DEFAULT ''")
+	}
+	for _, column := range []string{"part", "parts"} {
+		t.addColumn("outbox", column, "INTEGER NOT NULL DEFAULT 0")
+	}
+}
+
 // endSweeps deletes the conversations that a former version had hidden and not yet
 // deleted.
 func (t *tx) endSweeps() {

@@ -61,7 +61,13 @@ CREATE TABLE outbox (
 	message_id TEXT    NOT NULL DEFAULT '',
 	why        TEXT    NOT NULL DEFAULT '',
 	text       TEXT    NOT NULL,
-	did        TEXT    NOT NULL DEFAULT ''
+	did        TEXT    NOT NULL DEFAULT '',
+	kind       TEXT    NOT NULL DEFAULT '',
+	turn       TEXT    NOT NULL DEFAULT '',
+	part       INTEGER NOT NULL DEFAULT 0,
+	parts      INTEGER NOT NULL DEFAULT 0,
+	file       TEXT    NOT NULL DEFAULT '',
+	form       TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX outbox_open ON outbox (state) WHERE state <> 'sent';
 CREATE UNIQUE INDEX outbox_did ON outbox (did) WHERE did <> '';

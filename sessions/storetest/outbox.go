@@ -68,6 +68,30 @@ var outboxTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Feed has %+v", it)
 		}
 	},
+	"Outbox/Labels": func(t *testing.T, r *rig) {
+		command := sessions.Label{Kind: channels.KindCommand, Part: 1, Parts: 1}
+		file := sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Part: 2, Parts: 2, File: "answer.md", Form: channels.FormNative}
+		r.enter(t, sessions.Entry{
+			Inbound: in("x:1", "1", "/a"), Answered: true,
+			Replies: []sessions.Reply{{Text: "one", Label: command}},
+		}, sessions.Done)
+		h := r.claim(t)
+		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "x:1#1", Replies: []sessions.Reply{{Text: "two", Label: file}}}))
+		ds, err := r.Unsent(t.Context(), h.Claim, 0)
+		must(t, err)
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[1].ID))
+		must(t, r.Reschedule(t.Context(), h.Claim, ds[1].ID, time.Now(), true, "no answer"))
+		ds, err = r.Unsent(t.Context(), h.Claim, 0)
+		must(t, err)
+		same(t, "the deliveries' labels", []sessions.Label{ds[0].Label, ds[1].Label}, []sessions.Label{command, file})
+		feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		var shown []sessions.Label
+		for _, it := range feed {
+			shown = append(shown, it.Label)
+		}
+		same(t, "the feed's labels", shown, []sessions.Label{{}, command, file})
+	},
 	"Outbox/States": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		h, ds := three(t, r)
