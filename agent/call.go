@@ -182,6 +182,8 @@ func clean(text string) string {
 	return text
 }
 
+// outcome is what a tool call ended with. It travels over a channel, because the
+// tool runs in its own goroutine.
 type outcome struct {
 	text string
 	err  error

@@ -81,6 +81,8 @@ const (
 	minCut = 1000
 )
 
+// watchKey names what [run.silentCut] compares: the requests of one conversation
+// to one model. Another model counts tokens differently.
 type watchKey struct {
 	key   channels.Key
 	model string

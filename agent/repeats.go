@@ -26,6 +26,8 @@ func (r *run) checkRepeats() (stop string, warn bool) {
 	return "", warn
 }
 
+// streak says that the model made the same call, with the same arguments, so many
+// times in a row.
 type streak struct {
 	name  string
 	times int

@@ -43,6 +43,8 @@ type Exchange struct {
 	raw     bool // the reply wrote its own body
 }
 
+// wholeAnswer is an answer for a client that asked for no stream. It is collected
+// piece by piece and written as one JSON document.
 type wholeAnswer struct {
 	text, reasoning strings.Builder
 	calls           []ToolDelta

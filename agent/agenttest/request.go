@@ -28,6 +28,8 @@ type RequestMessage struct {
 	ToolCalls  int
 }
 
+// wireRequest is the part of a chat completion request that tests look at.
+// Everything else in the request is ignored.
 type wireRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {

@@ -34,6 +34,7 @@ type event struct {
 	Stop    string            `json:"stop_reason"`
 }
 
+// contentBlock is one part of an answer while its pieces arrive.
 type contentBlock struct {
 	kind      string // text, tool_use, thinking or another
 	start     json.RawMessage
@@ -42,6 +43,7 @@ type contentBlock struct {
 	call      sessions.ToolCall
 }
 
+// answer collects the events of one streamed answer.
 type answer struct {
 	wire.Draft
 	blocks  []*contentBlock

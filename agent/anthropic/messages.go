@@ -49,6 +49,7 @@ type block struct {
 	raw string
 }
 
+// source is a picture inside a message, as base64.
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
@@ -61,6 +62,8 @@ const defaultMaxTokens = 8192
 
 var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
+// tool describes a tool to the model. Cache is set on the last one only: it marks
+// how far the server may cache the request.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

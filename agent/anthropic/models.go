@@ -54,6 +54,8 @@ func modelOf(name string) model {
 	return m
 }
 
+// thinking tells the model whether and how to think. Budget is for models that do
+// not decide for themselves how long.
 type thinking struct {
 	Type    string `json:"type"`
 	Budget  int    `json:"budget_tokens,omitempty"`

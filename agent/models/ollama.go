@@ -157,6 +157,7 @@ func (f *Found) addOllama(s ollamaInfo, loaded int) {
 // maxProbed bounds how many models Ollama is asked to describe.
 const maxProbed = 16
 
+// ollamaModel is an installed model as Ollama lists it.
 type ollamaModel struct {
 	Name       string `json:"name"`
 	RemoteHost string `json:"remote_host"`

@@ -50,6 +50,8 @@ var providers = []provider{
 	{azure, "Azure", "azure.com azure.us azure.cn", "", "AZURE_OPENAI_API_KEY", wire.Traits{JSONSchema: true}},
 }
 
+// row is what is known of the models whose names match. What a server says about
+// its own models counts more.
 type row struct {
 	names string // patterns for [path.Match], separated by blanks; the first row that matches counts
 	maker string // the provider that made and serves them

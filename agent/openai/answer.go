@@ -11,6 +11,7 @@ import (
 	"dragoman/agent/wire"
 )
 
+// answer collects the chunks of one streamed chat completion.
 type answer struct {
 	wire.Draft
 	calls   calls

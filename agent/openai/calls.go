@@ -14,6 +14,7 @@ type calls struct {
 	list []*partialCall
 }
 
+// partialCall is a tool call while its pieces arrive.
 type partialCall struct {
 	index int
 	id    string

@@ -92,6 +92,7 @@ func effort(in *wire.Input) string {
 	return t.Effort(in.Request.Effort)
 }
 
+// encodedTools is the tool list of the last request with its JSON.
 type encodedTools struct {
 	specs []agent.Spec
 	json  []byte

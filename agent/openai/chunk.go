@@ -24,6 +24,7 @@ type chunk struct {
 	Object wire.Loose      `json:"object"`
 }
 
+// delta is what a chunk adds to the answer.
 type delta struct {
 	Content          text         `json:"content"`
 	Refusal          optionalText `json:"refusal"`
@@ -35,6 +36,8 @@ type delta struct {
 	Extra   json.RawMessage `json:"extra_content"`
 }
 
+// toolCall is a piece of a tool call. It accepts numbers in quotes and ids that
+// are numbers, which some servers send.
 type toolCall struct {
 	Index    wire.Number `json:"index"`
 	ID       wire.Loose  `json:"id"`

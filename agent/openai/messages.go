@@ -19,6 +19,8 @@ type message struct {
 	CallID  string `json:"tool_call_id,omitempty"`
 }
 
+// call is a tool call in a request, with what the provider attached to it and
+// wants back.
 type call struct {
 	openai.ToolCall
 	Extra json.RawMessage `json:"extra_content,omitempty"`

@@ -39,6 +39,8 @@ type responseItem struct {
 	Encrypted optionalText `json:"encrypted_content"`
 }
 
+// outputItem is one item of a response while its events arrive: a message, a tool
+// call or thoughts.
 type outputItem struct {
 	index         int
 	id            string
@@ -53,6 +55,7 @@ type outputItem struct {
 	newPart       bool   // the next thought begins a new part of the summary
 }
 
+// responseAnswer collects the events of one answer from the responses API.
 type responseAnswer struct {
 	wire.Draft
 	items   []*outputItem

@@ -26,6 +26,8 @@ type job struct {
 	err   error         // why it failed, once ended is closed
 }
 
+// pause is how long a conversation gets no automatic summary, because the last
+// ones failed. The zero value is no pause.
 type pause struct {
 	failures int
 	failed   time.Time // when the last one failed

@@ -30,6 +30,8 @@ const (
 var refusals = lazily.Compile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
 	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|as an? (?:ai|artificial|language|large)\b)`)
 
+// overlap is how much of a summary's vocabulary comes from the conversation. A
+// summary that shares too little is about something else.
 type overlap struct {
 	words         int // of the text
 	shared, named int // shared with the conversation, and how many of these are names or numbers

@@ -15,6 +15,8 @@ const (
 	minWord, minName = 4, 3
 )
 
+// script is how a run of letters is cut into words for comparing. Scripts that
+// write no spaces have no words to compare otherwise.
 type script int
 
 const (

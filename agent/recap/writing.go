@@ -80,6 +80,8 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 	return done, nil
 }
 
+// writing is one attempt to summarise one conversation. It keeps the settings that
+// it started with, so that a reload does not mix two of them in one summary.
 type writing struct {
 	*Summarizer
 	c         *settings // the settings when it started

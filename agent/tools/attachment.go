@@ -31,6 +31,7 @@ const (
 	maxFile = 512
 )
 
+// attachmentArgs are the arguments of read_attachment.
 type attachmentArgs struct {
 	File   string `json:"file" jsonschema:"What follows the word file in the message's line, like telegram_7/k3….txt"`
 	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`

@@ -10,6 +10,7 @@ import (
 	"dragoman/agent"
 )
 
+// clockArgs are the arguments of time.
 type clockArgs struct {
 	Zone string `json:"zone,omitempty" jsonschema:"IANA time zone like Europe/Rome; default: the configured zone"`
 }

@@ -17,6 +17,7 @@ import (
 	"dragoman/agent"
 )
 
+// fetchArgs are the arguments of web_fetch.
 type fetchArgs struct {
 	URL    string `json:"url" jsonschema:"Address that begins with https:// or http://"`
 	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin; default 0"`
@@ -35,6 +36,8 @@ func (f *fetcher) tool() agent.Tool {
 	})
 }
 
+// fetcher fetches pages for the model. All of its connections pass check, so that
+// a page cannot make it connect to the local network.
 type fetcher struct {
 	client *http.Client
 	// check accepts or refuses an address that a socket is about to connect to.

@@ -81,6 +81,8 @@ func isISATAP(addr netip.Addr) bool {
 	return (b[8] == 0x00 || b[8] == 0x02) && b[9] == 0x00 && b[10] == 0x5e && b[11] == 0xfe
 }
 
+// refused is the error of the guard. [fetchFailed] passes it on unchanged, because
+// its text names nothing that the model may not know.
 type refused struct{ why error }
 
 func (r *refused) Error() string { return "not allowed: " + r.why.Error() }

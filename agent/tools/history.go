@@ -13,6 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
+// historySearch is one call of search_history. It writes the result as it finds
+// it.
 type historySearch struct {
 	Searcher
 	key   channels.Key
@@ -20,6 +22,8 @@ type historySearch struct {
 	out   strings.Builder
 }
 
+// found is what one part of the history has for a query: the newest matches, the
+// oldest ones, and how many there are.
 type found struct {
 	newest, oldest []sessions.Message // no message is in both
 	all, some      int
@@ -214,6 +218,7 @@ const (
 	excerptRunes = 400
 )
 
+// searchArgs are the arguments of search_history.
 type searchArgs struct {
 	Query  string `json:"query" jsonschema:"Words to look for; messages with all of them come first"`
 	Limit  number `json:"limit,omitempty" jsonschema:"Most messages to return, up to 30; default 8"`

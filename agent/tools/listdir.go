@@ -24,6 +24,7 @@ const (
 	pageNames = 500
 )
 
+// listArgs are the arguments of list_dir.
 type listArgs struct {
 	Path   string `json:"path,omitempty" jsonschema:"Folder relative to the workspace; default is the workspace itself"`
 	Offset number `json:"offset,omitempty" jsonschema:"How many entries to skip; default 0"`

@@ -15,6 +15,7 @@ import (
 	"dragoman/agent"
 )
 
+// readArgs are the arguments of read_file.
 type readArgs struct {
 	Path   string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
 	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`

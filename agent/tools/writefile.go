@@ -18,6 +18,7 @@ const maxFileBytes = 1 << 20
 
 const tempName = ".dragoman-write.tmp"
 
+// writeArgs are the arguments of write_file.
 type writeArgs struct {
 	Path    string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
 	Content string `json:"content" jsonschema:"The text to write"`

@@ -173,6 +173,8 @@ func Reserve(window, answer int) int {
 	return min(4096, window/8)
 }
 
+// class is a kind of character. How many characters a token has depends on the
+// classes and on where they change.
 type class byte
 
 const (

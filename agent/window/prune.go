@@ -151,6 +151,8 @@ type candidate struct {
 	tool      string
 }
 
+// pruning is one walk over the messages of a request. It copies in to out and
+// replaces old results there by notices until the request fits.
 type pruning struct {
 	Prune
 	s          PruneTarget

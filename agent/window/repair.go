@@ -150,6 +150,7 @@ type pairing struct {
 	results map[int][]int
 }
 
+// callKey names a tool call. IDs alone repeat from turn to turn.
 type callKey struct{ turn, id string }
 
 // pair matches results with calls. A result belongs to the newest earlier message

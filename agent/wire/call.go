@@ -181,6 +181,8 @@ func (c *call) newRequest(codec Codec, in *Input) (*http.Request, error) {
 	return req, nil
 }
 
+// encodeError marks a request that could not be encoded, as opposed to one that
+// could not be sent.
 type encodeError struct{ error }
 
 // merge puts the fields of extra into the object in body. A null value removes

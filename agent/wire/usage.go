@@ -40,6 +40,7 @@ func (n Number) tokens() int {
 	return 0
 }
 
+// usage holds the token counts of an answer in the field names of all APIs.
 type usage struct {
 	Input  Number `json:"prompt_tokens"`
 	Output Number `json:"completion_tokens"`

@@ -68,6 +68,8 @@ type turn struct {
 	blocks []block
 }
 
+// block is one part of a message's content in Anthropic's API. Which fields count
+// depends on Type.
 type block struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
