@@ -33,6 +33,8 @@ type Answer struct {
 	words    []word
 }
 
+// word is a word of a random answer, and where in the Markdown it is. A test looks
+// for it in what the network shows.
 type word struct {
 	text  string
 	place Place

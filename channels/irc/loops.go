@@ -17,6 +17,7 @@ type loops struct {
 	by map[string]*exchange // keyed by chat and sender
 }
 
+// exchange is what [loops] knows of one sender in one chat.
 type exchange struct {
 	answered bool        // we have answered since their last message
 	turns    []time.Time // their messages that followed an answer, within loopSpan

@@ -66,6 +66,8 @@ func stylesAfter(on, text string) string {
 	return on
 }
 
+// pen writes Markdown as IRC formatting codes. Codes end with the line, so it
+// repeats those that are on.
 type pen struct {
 	out  strings.Builder
 	lead markup.Lead

@@ -14,6 +14,9 @@ import (
 	"dragoman/channels"
 )
 
+// room is an IRC channel that we should be in, with everything that decides when
+// to join it and what to send there. Only the session's loop touches it, except
+// for kicks and sending.
 type room struct {
 	name, key   string
 	joined      bool

@@ -28,6 +28,8 @@ const (
 	quitTimeout = time.Second
 )
 
+// phase is how far a session is. It only moves forward: a new connection is a new
+// session.
 type phase int
 
 const (
@@ -36,6 +38,7 @@ const (
 	ready                    // we may join and send
 )
 
+// outLine is a line on its way to the server.
 type outLine struct {
 	text string
 	d    *delivery // nil, or the delivery that the line carries

@@ -109,6 +109,7 @@ func (l limits) join(pieces []piece) (out []string) {
 	return out
 }
 
+// line is a line of an answer after wrapping.
 type line struct {
 	text      string // as a message of its own
 	inBatch   string // as a line of a multiline message

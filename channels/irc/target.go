@@ -24,6 +24,8 @@ const trustNickInAnswer = time.Minute
 
 const whoisTimeout = 15 * time.Second
 
+// whoisQuery is a WHOIS that was sent, and who waits for its answer. All who ask
+// for the same nick share it.
 type whoisQuery struct {
 	at    time.Time
 	found bool

@@ -47,6 +47,8 @@ type File struct {
 	Ref string `json:"-"`
 }
 
+// postedFile is a file that a message carries: postFile stored it, and Ref is what
+// it returned.
 type postedFile struct {
 	Ref  string `json:"ref"`
 	Name string `json:"name,omitempty"`

@@ -41,6 +41,8 @@ type peerMessage struct {
 	ThoughtBytes int `json:"thought,omitempty"`
 }
 
+// peerMessageKind says what a hub reports to the others. Nodes of different
+// versions talk to each other, so the values must not change.
 type peerMessageKind string
 
 const (

@@ -11,6 +11,9 @@ import (
 	"dragoman/channels"
 )
 
+// room is one conversation and the people who watch it. It exists as long as
+// somebody uses it or something happens in it; everything here is lost with the
+// process.
 type room struct {
 	key   channels.Key
 	users int // guarded by Hub.mu

@@ -6,6 +6,8 @@ import (
 	"dragoman/internal/lazily"
 )
 
+// fence is a code block in Markdown: how it was opened, so that it can be closed
+// and opened again where a text is cut.
 type fence struct {
 	indent int
 	mark   string // ``` or more, or ~~~

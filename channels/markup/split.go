@@ -64,6 +64,8 @@ func (r Ruler) splitTo(text string, limit int) []string {
 	return fit
 }
 
+// cutter collects lines until the limit of a piece is reached, then cuts at the
+// best place before it.
 type cutter struct {
 	Ruler
 	limit  int

@@ -35,6 +35,8 @@ func Walk(md string, p Pen) {
 	w.blocks(markdown().Parse(text.NewReader(w.source)), p)
 }
 
+// walk goes through parsed Markdown once and tells a [Pen] what to write. All
+// networks share it; they differ in their pens only.
 type walk struct {
 	source []byte
 	cell   bool // in a table, whose rows are lines

@@ -107,6 +107,7 @@ type callError struct {
 func (b *callError) Error() string { return fmt.Sprintf("telegram: %s: %v", b.method, b.cause) }
 func (b *callError) Unwrap() error { return b.cause }
 
+// response is what the Bot API answers to every method.
 type response struct {
 	OK          bool            `json:"ok"`
 	Result      json.RawMessage `json:"result"`
@@ -118,6 +119,8 @@ type response struct {
 	} `json:"parameters"`
 }
 
+// upload is a method whose parameters carry a file. It is sent as
+// multipart/form-data, and all others as JSON.
 type upload struct {
 	values map[string]string
 	field  string // the name of the parameter that holds the file

@@ -41,6 +41,7 @@ var wanted = []string{
 	models.AllowedUpdateCallbackQuery, models.AllowedUpdateMyChatMember,
 }
 
+// updatesParams are the parameters of getUpdates.
 type updatesParams struct {
 	// Offset confirms all updates below it. It is sent only once: after a quiet week
 	// Telegram may number updates from a lower value, and an old offset would confirm

@@ -93,6 +93,7 @@ type previewer struct {
 	chats    map[int64]*previewedChat
 }
 
+// previewedChat is a chat in which an unfinished answer is shown.
 type previewedChat struct {
 	next  time.Time // when the next preview is allowed
 	turn  string    // the turn whose answer is shown

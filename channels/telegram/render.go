@@ -48,6 +48,8 @@ func typeset(md string) page {
 
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
+// pen writes Markdown as Telegram's HTML, and beside it as plain text, for when
+// Telegram refuses the HTML.
 type pen struct {
 	html   strings.Builder
 	plain  strings.Builder

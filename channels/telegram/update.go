@@ -14,6 +14,8 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
+// update is one update of a batch. One that cannot be decoded is kept as well, to
+// be quarantined.
 type update struct {
 	id      int64
 	raw     json.RawMessage

@@ -11,6 +11,7 @@ type key struct {
 	text string // of keyText and keyPaste
 }
 
+// keyName is a key or a combination of keys that the editor knows.
 type keyName int
 
 const (

@@ -33,12 +33,15 @@ type albums struct {
 	last map[albumKey]*album
 }
 
+// albumKey names an album. The sender is part of it, so that nobody can add to
+// another person's album.
 type albumKey struct{ chat, sender, album string }
 
 func albumKeyOf(in channels.Inbound) albumKey {
 	return albumKey{in.Key.Chat(), in.Sender.ID(), in.Album}
 }
 
+// album is one of [albums].
 type album struct {
 	addressed bool        // it is for us
 	came      time.Time   // when the newest part came

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// content is what we use of a WhatsApp message.
 type content struct {
 	text string
 	// note describes the file, for places that show only text.

@@ -54,6 +54,7 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 	return entries, then()
 }
 
+// erasing is one erasure in the file of a device: what it has to erase.
 type erasing struct {
 	file *deviceFile
 	// chats are the conversations that are erased completely, in the form of keys.

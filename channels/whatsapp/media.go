@@ -38,6 +38,8 @@ type reference struct {
 	Type      whatsmeow.MediaType `json:"t"`
 }
 
+// downloadable is any of whatsmeow's messages with a file: picture, video, audio,
+// document or sticker.
 type downloadable interface {
 	whatsmeow.DownloadableMessage
 	GetMimetype() string

@@ -28,6 +28,7 @@ type memory struct {
 	joined map[string]bool
 }
 
+// seenMessage is what [memory] has of a message.
 type seenMessage struct {
 	chat, sender types.JID
 	text         string
@@ -35,11 +36,13 @@ type seenMessage struct {
 	unmarked bool
 }
 
+// chatMemory is what [memory] has of a chat.
 type chatMemory struct {
 	jid    types.JID // how WhatsApp addressed its newest message
 	unread []unreadMessage
 }
 
+// unreadMessage is a message that is marked as read when it is answered.
 type unreadMessage struct {
 	id     string
 	sender types.JID

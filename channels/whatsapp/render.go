@@ -28,6 +28,8 @@ func render(md string) (out string) {
 	return strings.TrimRight(p.out.String(), " \n")
 }
 
+// pen writes Markdown in WhatsApp's markup. It remembers the last character,
+// because a mark next to a letter counts as text.
 type pen struct {
 	out  strings.Builder
 	last rune // the last character that was written, not counting marks

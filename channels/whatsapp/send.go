@@ -195,6 +195,9 @@ func stallTimeout(ctx context.Context, limit time.Duration) (context.Context, co
 	}
 }
 
+// progressKey is the context key of a function that restarts the timer of
+// [stallTimeout]. The library passes our context to its store, which calls the
+// function.
 type progressKey struct{}
 
 // identities records progress for [stallTimeout] when a key is stored.

@@ -19,6 +19,7 @@ type sendQueue struct {
 	missed  map[types.JID]bool // chats whose last message was not acknowledged
 }
 
+// waiter is a message that waits for its turn in a [sendQueue].
 type waiter struct {
 	to   types.JID
 	turn chan struct{} // closed when its turn comes

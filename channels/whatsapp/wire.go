@@ -47,6 +47,7 @@ func (c *Channel) newWire() *wire {
 	return w
 }
 
+// dial is the type of http.Transport's dial functions.
 type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // track makes the connections of d close when w.life ends.
@@ -63,6 +64,7 @@ func (w *wire) track(d dial) dial {
 	}
 }
 
+// trackedConn is a connection that [wire] closes with all others.
 type trackedConn struct {
 	net.Conn
 	forget func() bool

@@ -183,6 +183,7 @@ func badRequest(format string, args ...any) answer {
 	return refuse(http.StatusBadRequest, "Bad Request: "+format, args...)
 }
 
+// method answers one method of the Bot API.
 type method func(*Server, *http.Request, params) answer
 
 // methods are looked up without regard to case, as on the network.

@@ -30,11 +30,15 @@ type device struct {
 	told         map[string]bool
 }
 
+// onceKey is the public half of a device's one-time key. The server gives it to
+// one sender, who begins a session with it.
 type onceKey struct {
 	id  uint32
 	pub [32]byte
 }
 
+// signedKey is the key for senders who come when a device has no one-time keys
+// left. Its signature proves that it is the device's.
 type signedKey struct {
 	onceKey
 	signature [64]byte

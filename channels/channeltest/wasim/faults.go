@@ -34,6 +34,8 @@ type Faults struct {
 	spoil            Spoil
 }
 
+// heldAck is an acknowledgement that a test keeps back, and the connection it
+// belongs to.
 type heldAck struct {
 	conn *conn
 	node waBinary.Node
