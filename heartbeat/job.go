@@ -44,6 +44,8 @@ type Job struct {
 // channelName is the first part of the keys of jobs. No channel has that name.
 const channelName = "heartbeat"
 
+// compiledJob is a job whose texts were parsed. Jobs are only compiled when a
+// scheduler is made, so all of a scheduler's jobs are valid.
 type compiledJob struct {
 	job    Job
 	key    channels.Key // its turns run under this key

@@ -11,6 +11,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
+// timetable says when a job is due: at a distance, or by a calendar.
 type timetable interface {
 	// next is the first due time after t, in whole seconds; zero if there is none.
 	next(t time.Time) time.Time

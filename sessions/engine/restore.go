@@ -57,6 +57,8 @@ type restorer struct {
 	highest int64 // the highest ID that a fact ever had
 }
 
+// scopedText finds facts that a store already has: the same text may be a fact of
+// several scopes.
 type scopedText struct{ scope, text string }
 
 // check refuses conversations, messages and deliveries that the store already has.

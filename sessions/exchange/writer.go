@@ -47,6 +47,7 @@ func NewWriter(w io.Writer, format Format, o WriterOptions) (Writer, error) {
 	return nil, fmt.Errorf("exchange: nothing is written as %q", format)
 }
 
+// recordWriter writes the records as they are, one per line.
 type recordWriter struct{ enc *json.Encoder }
 
 func (l *recordWriter) Put(r sessions.Record) error { return l.enc.Encode(r) }

@@ -58,6 +58,8 @@ type head struct {
 	Conversation *conversation `json:"conversation,omitempty"` // nil: queues only
 }
 
+// conversation is the row of a conversation as its document holds it, with the
+// generations that are rows of their own elsewhere.
 type conversation struct {
 	rows.Conversation
 	Generations []sessions.Generation `json:"generations,omitempty"` // without LastSeq

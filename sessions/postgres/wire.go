@@ -111,6 +111,7 @@ type pendingCall struct {
 	answer chan result // has room for one
 }
 
+// result is a node's answer to a call.
 type result struct {
 	data []byte
 	err  error

@@ -11,6 +11,7 @@ import (
 // update had come between. An engine over it has to pass storetest.
 func Twice(b rows.Backend) rows.Backend { return twice{b} }
 
+// twice is a backend that runs each step two times. See [Twice].
 type twice struct{ rows.Backend }
 
 func (b twice) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {

@@ -11,6 +11,8 @@ import (
 // scanner is a row, or the error that a scan returns instead.
 type scanner interface{ Scan(dest ...any) error }
 
+// failed is the row of a query that could not be run. Its error comes out of Scan,
+// where callers look for one anyway.
 type failed struct{ err error }
 
 func (f failed) Scan(...any) error { return f.err }

@@ -25,6 +25,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
+// backend is the state in memory with the locks that the contract asks for.
 type backend struct {
 	reader
 	dispatch.Leases
