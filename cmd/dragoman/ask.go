@@ -16,6 +16,8 @@ import (
 	"dragoman/sessions"
 )
 
+// askCmd is "dragoman ask": one question to the running daemon, whose answer is
+// printed. Unlike "chat", its conversation is one that scripts name.
 type askCmd struct {
 	Question []string      `arg:"" help:"The question; - reads it from standard input."`
 	Key      string        `placeholder:"KEY" default:"cli:direct" help:"The conversation (${default})."`

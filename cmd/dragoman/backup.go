@@ -13,6 +13,8 @@ import (
 	"dragoman/internal/storage"
 )
 
+// backupCmd is "dragoman backup": all of the state in one file, also while the
+// daemon runs.
 type backupCmd struct {
 	File  string `arg:"" help:"The file to write."`
 	Force bool   `help:"Replace the file if it exists."`
@@ -71,6 +73,7 @@ func (p *progress) backup(now backup.End) {
 	p.show(holds(now))
 }
 
+// restoreCmd is "dragoman restore": it puts a backup in the place of the state.
 type restoreCmd struct {
 	File string `arg:"" help:"A file written by dragoman backup."`
 	Yes  bool   `help:"Replace the existing state, which is kept under another name."`

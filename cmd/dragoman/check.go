@@ -10,6 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
+// checkCmd is "dragoman check": it finds the problems of a configuration before a
+// daemon does.
 type checkCmd struct {
 	Effective bool `help:"Print the whole configuration with defaults, secrets hidden."`
 	Online    bool `help:"Also test the model's server: the key, the name, the address."`

@@ -40,10 +40,12 @@ type keyArg struct {
 	Key string `arg:"" help:"The conversation, like telegram:123456."`
 }
 
+// jsonFlag is the --json of commands that also print for programs.
 type jsonFlag struct {
 	JSON bool `help:"Print JSON."`
 }
 
+// helpCmd is "dragoman help", for people who type that instead of --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command to explain."`
 }
@@ -59,6 +61,7 @@ func (h *helpCmd) Run(e *env, _ *cli) error {
 	return nil
 }
 
+// versionCmd is "dragoman version".
 type versionCmd struct{}
 
 func (versionCmd) Run(e *env, _ *cli) error {

@@ -8,6 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// completionCmd is "dragoman completion": the script for a shell. The shell then
+// calls [completeCmd] for the suggestions.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }

@@ -12,6 +12,8 @@ import (
 	"dragoman/sessions/erasure"
 )
 
+// sessionsEraseCmd is "dragoman sessions erase": it removes everything of a person
+// or a conversation, and shows first what that is.
 type sessionsEraseCmd struct {
 	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of a paired person."`
 	Conversation bool   `help:"Erase only that conversation. What the person wrote elsewhere is kept."`

@@ -12,6 +12,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
+// sessionsExportCmd is "dragoman sessions export". What it writes as jsonl can be
+// imported again without loss.
 type sessionsExportCmd struct {
 	Key    string `arg:"" optional:"" help:"The conversation, like telegram:123456."`
 	All    bool   `help:"All conversations; as jsonl the whole store, queues and pairings too."`

@@ -10,6 +10,7 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsListCmd is "dragoman sessions list", in pages.
 type sessionsListCmd struct {
 	Limit   int      `default:"10" help:"How many to show, 1 to 200 (${default})."`
 	After   string   `placeholder:"CURSOR" help:"Continue after a page, with the cursor that it printed."`
@@ -84,6 +85,8 @@ func withTags(s api.Listed) string {
 	return strings.TrimSpace(name)
 }
 
+// sessionsGenerationsCmd is "dragoman sessions generations": what a conversation
+// was before each /new.
 type sessionsGenerationsCmd struct {
 	keyArg
 	jsonFlag

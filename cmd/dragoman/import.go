@@ -11,6 +11,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
+// sessionsImportCmd is "dragoman sessions import": it reads conversations of
+// Dragoman and of other programs.
 type sessionsImportCmd struct {
 	Path   string `arg:"" name:"file" help:"A file, or a folder, whose subfolders are read too."`
 	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose,molf,terrarium,sentinel" help:"The format of the files: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose, molf, terrarium, sentinel."`

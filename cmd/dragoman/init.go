@@ -13,6 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
+// initCmd is "dragoman init": it asks a newcomer a few questions and writes a
+// configuration that works.
 type initCmd struct {
 	File string `arg:"" optional:"" default:"dragoman.yaml" help:"Where to write it (dragoman.yaml)."`
 }
@@ -21,6 +23,7 @@ func (*initCmd) Help() string {
 	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
 }
 
+// provider is a choice that "init" offers for the model.
 type provider struct {
 	name, base, keys string // keys: the page on which people make a key
 	model            string // an example; "": Dragoman chooses one that the server has

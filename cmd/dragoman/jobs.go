@@ -9,12 +9,14 @@ import (
 	"dragoman/sessions"
 )
 
+// jobsCmd is "dragoman jobs": the scheduled heartbeats.
 type jobsCmd struct {
 	List jobsListCmd `cmd:"" default:"withargs" help:"List the jobs with their next time and last outcome."`
 	Log  jobsLogCmd  `cmd:"" help:"List past runs and their outcomes, newest first."`
 	Run  jobsRunCmd  `cmd:"" help:"Run a job now; its schedule does not change."`
 }
 
+// jobsListCmd is "dragoman jobs list", and "dragoman jobs" alone.
 type jobsListCmd struct {
 	jsonFlag
 }
@@ -37,6 +39,8 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// jobsLogCmd is "dragoman jobs log": what became of each due time, also of those
+// that were skipped or missed.
 type jobsLogCmd struct {
 	Name  string `arg:"" optional:"" help:"Only this job."`
 	Limit int    `default:"50" help:"How many (${default}, at most 1000)."`
@@ -67,6 +71,8 @@ func outcomeText(o sessions.Occurrence) string {
 	return o.Outcome + ": " + o.Why
 }
 
+// jobsRunCmd is "dragoman jobs run": it asks the daemon to run a job now, to try
+// it.
 type jobsRunCmd struct {
 	Name string `arg:"" help:"The job (see dragoman jobs list)."`
 }

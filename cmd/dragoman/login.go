@@ -13,6 +13,8 @@ import (
 	"rsc.io/qr"
 )
 
+// loginCmd is "dragoman login": it links a channel that has no token, such as
+// WhatsApp, to an account.
 type loginCmd struct {
 	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
 	Code    string `placeholder:"+PHONE" help:"Show a code to type on the phone with this number, instead of QR codes to scan."`
@@ -157,6 +159,7 @@ func bare(picture string) string {
 	return strings.NewReplacer(blackOnWhite, "", usual, "").Replace(picture)
 }
 
+// logoutCmd is "dragoman logout": it ends what [loginCmd] began.
 type logoutCmd struct {
 	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 )
 
+// logsCmd is "dragoman logs": the service's lines in the journal.
 type logsCmd struct {
 	Follow bool `short:"f" help:"Keep showing new lines until Ctrl-C."`
 	Lines  int  `short:"n" default:"100" help:"How many of the newest lines."`

@@ -87,6 +87,7 @@ type env struct {
 	verb string
 }
 
+// usageError is a mistake in the command line. It has its own exit code.
 type usageError struct{ sentence string }
 
 func (e *usageError) Error() string { return e.sentence }

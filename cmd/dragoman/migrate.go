@@ -9,6 +9,8 @@ import (
 	"dragoman/sessions/exchange"
 )
 
+// sessionsMigrateCmd is "dragoman sessions migrate": it copies a store to another
+// type, and compares the two.
 type sessionsMigrateCmd struct {
 	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite, file or postgres. Without a path: the one in the state directory, or in store.url."`
 	To   string `required:"" placeholder:"TYPE[:PATH]" help:"Where to put the copy. It must not exist yet."`

@@ -9,6 +9,8 @@ import (
 	"dragoman/internal/llm"
 )
 
+// modelsCmd is "dragoman models": what the configured model's server offers, and
+// whether the model answers.
 type modelsCmd struct {
 	jsonFlag
 }

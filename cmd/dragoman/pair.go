@@ -9,12 +9,14 @@ import (
 	"dragoman/sessions"
 )
 
+// pairCmd is "dragoman pair": strangers who ask to be let in.
 type pairCmd struct {
 	List    pairListCmd    `cmd:"" default:"withargs" help:"List who was let in and who is asking."`
 	Approve pairApproveCmd `cmd:"" help:"Let the person with this code in."`
 	Remove  pairRemoveCmd  `cmd:"" help:"Shut a person out again."`
 }
 
+// pairListCmd is "dragoman pair list", and "dragoman pair" alone.
 type pairListCmd struct {
 	jsonFlag
 }
@@ -37,6 +39,8 @@ func (k *pairListCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// pairApproveCmd is "dragoman pair approve": it lets a person in by the code they
+// were sent.
 type pairApproveCmd struct {
 	Code string `arg:"" help:"The code that the person was given. Case and dashes do not matter."`
 }
@@ -59,6 +63,7 @@ func (k *pairApproveCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// pairRemoveCmd is "dragoman pair remove": it shuts out a person who was let in.
 type pairRemoveCmd struct {
 	Channel string `arg:"" help:"The channel, like telegram."`
 	Person  string `arg:"" help:"The person's id (see dragoman pair list)."`

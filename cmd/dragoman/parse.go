@@ -16,6 +16,8 @@ import (
 // type, which made this one half as large again. So this file takes kong's steps
 // one by one. make lint fails if another such look-up comes in.
 
+// command is what each command implements: kong finds it by the command line, and
+// dragoman runs it.
 type command interface {
 	Run(e *env, c *cli) error
 }

@@ -10,6 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
+// queueCmd is "dragoman queue": what waits, failed or was set aside, so that
+// nothing is lost in silence.
 type queueCmd struct {
 	List  queueListCmd  `cmd:"" default:"withargs" help:"List what is unanswered, undelivered, given up or set aside."`
 	Show  queueShowCmd  `cmd:"" help:"Show one entry with its text."`
@@ -17,6 +19,7 @@ type queueCmd struct {
 	Drop  queueDropCmd  `cmd:"" help:"Give entries up."`
 }
 
+// queueListCmd is "dragoman queue list", and "dragoman queue" alone.
 type queueListCmd struct {
 	Limit int `default:"100" help:"How many (${default}, at most 1000)."`
 	jsonFlag
@@ -42,6 +45,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// queueShowCmd is "dragoman queue show".
 type queueShowCmd struct {
 	ID string `arg:"" help:"The entry, like out/telegram:123456/7 (see dragoman queue list)."`
 	jsonFlag
@@ -58,6 +62,7 @@ func (k *queueShowCmd) Run(e *env, c *cli) error {
 	}))
 }
 
+// queueRetryCmd is "dragoman queue retry": it makes entries due now.
 type queueRetryCmd struct {
 	ID []string `arg:"" help:"The entries, like out/telegram:123456/7."`
 }
@@ -68,6 +73,7 @@ func (k *queueRetryCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// queueDropCmd is "dragoman queue drop": it gives entries up, after a question.
 type queueDropCmd struct {
 	ID  []string `arg:"" help:"The entries, like out/telegram:123456/7."`
 	Yes bool     `short:"y" help:"Do not ask."`

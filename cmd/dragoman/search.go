@@ -10,6 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsSearchCmd is "dragoman sessions search": it finds messages in all
+// conversations.
 type sessionsSearchCmd struct {
 	Query []string `arg:"" help:"Words to look for."`
 	Key   string   `placeholder:"KEY" help:"Only in this conversation."`

@@ -17,6 +17,7 @@ import (
 	"dragoman/internal/config"
 )
 
+// runCmd is "dragoman run", the daemon itself.
 type runCmd struct{}
 
 func (runCmd) Run(e *env, c *cli) error {
@@ -42,6 +43,8 @@ func (runCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// chatCmd is "dragoman chat": a conversation in the terminal. If no daemon runs,
+// it runs one for as long as the chat lasts, which serves only this terminal.
 type chatCmd struct {
 	Question []string `arg:"" optional:"" help:"Ask one question, print the answer and end. Without it: a chat."`
 	Room     string   `placeholder:"NAME" help:"Talk in the room with this name, which is a separate conversation."`

@@ -12,6 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsCmd is "dragoman sessions": everything that concerns stored
+// conversations.
 type sessionsCmd struct {
 	List        sessionsListCmd        `cmd:"" default:"withargs" help:"List conversations, the most recent first."`
 	Show        sessionsShowCmd        `cmd:"" help:"Show the messages of a conversation."`
@@ -63,6 +65,7 @@ func (e *env) withKey(c *cli, text string, verb func(context.Context, *api.Clien
 	})
 }
 
+// sessionsRenameCmd is "dragoman sessions rename": it sets a conversation's title.
 type sessionsRenameCmd struct {
 	keyArg
 	Title []string `arg:"" help:"The new title; an empty one removes it."`
@@ -83,6 +86,8 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// sessionsDeleteCmd is "dragoman sessions delete": it deletes one conversation. To
+// erase a person, see [sessionsEraseCmd].
 type sessionsDeleteCmd struct {
 	keyArg
 	Yes bool `short:"y" help:"Do not ask."`
@@ -120,6 +125,8 @@ func (e *env) confirm(yes bool, question string) error {
 	return errors.New("nothing was done")
 }
 
+// sessionsFactsCmd is "dragoman sessions facts": what the tool remember kept about
+// a person or a chat.
 type sessionsFactsCmd struct {
 	Target string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of a paired person."`
 	Forget int64  `placeholder:"ID" help:"Forget the fact with this number."`

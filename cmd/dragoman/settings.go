@@ -15,6 +15,8 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsSetCmd is "dragoman sessions set": settings of one conversation, which
+// count more than the configuration.
 type sessionsSetCmd struct {
 	keyArg
 	Settings []string `arg:"" help:"model=NAME, reasoning=LEVEL, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
@@ -35,6 +37,8 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 	return e.configure(c, k.Key, change)
 }
 
+// sessionsUnsetCmd is "dragoman sessions unset": the conversation follows the
+// configuration again.
 type sessionsUnsetCmd struct {
 	keyArg
 	Settings []string `arg:"" help:"model, reasoning, system, meta.NAME."`
@@ -139,6 +143,7 @@ func metaText(name string, value json.RawMessage) string {
 	return strings.Join(list, ", ")
 }
 
+// sessionsJoinCmd is "dragoman sessions join": it makes one conversation of two.
 type sessionsJoinCmd struct {
 	From string `arg:"" help:"The conversation to move; both must be on the same channel."`
 	To   string `arg:"" help:"The conversation that receives it, before its own messages."`
@@ -175,6 +180,7 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// sessionsTagCmd is "dragoman sessions tag".
 type sessionsTagCmd struct {
 	keyArg
 	Tags   []string `arg:"" optional:"" help:"Tags to add."`

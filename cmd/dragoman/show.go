@@ -14,6 +14,7 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsShowCmd is "dragoman sessions show": a conversation as people read it.
 type sessionsShowCmd struct {
 	keyArg
 	Last   int    `default:"50" help:"How many messages (${default}): the newest, or the first ones after --after; 0 shows all."`
@@ -47,6 +48,8 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	})
 }
 
+// view is what "sessions show" read of a conversation, before it is printed in one
+// form or the other.
 type view struct {
 	head        sessions.Conversation
 	generations []sessions.Generation

@@ -30,6 +30,7 @@ type shownDocument struct {
 	Messages     []shownMessage             `json:"messages"`
 }
 
+// shownMessage is a message in the JSON of "sessions show".
 type shownMessage struct {
 	sessions.Message
 	// Generation is the one that the message belongs to.

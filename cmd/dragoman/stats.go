@@ -10,6 +10,7 @@ import (
 	"dragoman/sessions"
 )
 
+// sessionsStatsCmd is "dragoman sessions stats": tokens and costs.
 type sessionsStatsCmd struct {
 	jsonFlag
 }

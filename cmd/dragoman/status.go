@@ -12,6 +12,8 @@ import (
 	"dragoman/sessions"
 )
 
+// statusCmd is "dragoman status": whether all is well, for people and, by its exit
+// code, for scripts.
 type statusCmd struct {
 	jsonFlag
 }
@@ -146,6 +148,7 @@ func (e *env) depth(n int, oldest time.Time, one, many string) string {
 	return text
 }
 
+// nodesCmd is "dragoman nodes": the daemons that share a database.
 type nodesCmd struct {
 	jsonFlag
 }

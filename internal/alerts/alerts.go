@@ -58,6 +58,7 @@ type Watcher struct {
 	id       string              // of the next message
 }
 
+// trouble is a [Trouble] with what the watcher knows of it.
 type trouble struct {
 	Trouble
 	since, well time.Time     // when it began to fail and to work; well is zero while it fails

@@ -110,6 +110,7 @@ const maxBody = 64 << 10
 // thousands of masks.
 const maxErasure = 4 << 20
 
+// admin has the verbs' handlers as methods.
 type admin struct{ AdminOptions }
 
 // Admin serves the operator's verbs. See the package comment for who may reach it.

@@ -156,6 +156,7 @@ func (a *answer) Close() error {
 	return err
 }
 
+// roundTrip makes a function an http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

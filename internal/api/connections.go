@@ -20,6 +20,8 @@ type connections struct {
 	open map[net.Conn]*connection
 }
 
+// connection is what is known of an open connection, to choose the one that is
+// closed for a new one.
 type connection struct {
 	addr      string
 	since     time.Time

@@ -57,6 +57,7 @@ func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, restored)
 }
 
+// copyWriter writes the lines of a dump, and counts them for the last line.
 type copyWriter struct {
 	enc   *json.Encoder
 	out   *bufio.Writer
@@ -87,6 +88,8 @@ func (c *copyWriter) finish(err error) {
 	_ = c.out.Flush()
 }
 
+// copyReader reads the lines of a dump. Without the last line the dump was cut
+// off.
 type copyReader struct {
 	dec   *json.Decoder
 	count int

@@ -59,6 +59,7 @@ type health struct {
 	err     error
 }
 
+// report is the body of a probe.
 type report struct {
 	Status   string                     `json:"status"`
 	Reason   string                     `json:"reason,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"dragoman/sessions"
 )
 
+// counted is a tool whose calls the metrics count.
 type counted struct {
 	agent.Tool
 	count *metrics.Set

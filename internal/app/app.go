@@ -96,6 +96,8 @@ type Daemon struct {
 	reloadAsked chan struct{} // capacity 1: another node was asked to read its configuration
 }
 
+// closer is one thing that Close closes. The name tells the operator which one
+// failed.
 type closer struct {
 	name  string
 	close func() error

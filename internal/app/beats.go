@@ -21,6 +21,8 @@ import (
 
 const mostHeartbeatFile = 64 << 10
 
+// calendar is what the heartbeat needs of the store: its ledger, and the past runs
+// for people who ask.
 type calendar interface {
 	heartbeat.Ledger
 	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
@@ -37,6 +39,8 @@ type beats struct {
 	plan atomic.Pointer[plan]
 }
 
+// plan is the scheduler for one version of the configuration. A reload makes a new
+// one and closes replaced.
 type plan struct {
 	*heartbeat.Scheduler
 	jobs     []config.Job

@@ -22,6 +22,8 @@ import (
 	"dragoman/sessions"
 )
 
+// adapters are the channels that the configuration enables, and the parts of them
+// that others need by name.
 type adapters struct {
 	bindings []gateway.Binding
 	web      *live.Hub // nil if disabled

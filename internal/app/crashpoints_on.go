@@ -28,6 +28,7 @@ var crashPoint = func() *point {
 	return p
 }()
 
+// point is a place in the code at which a test makes the process kill itself.
 type point struct {
 	name string
 	mu   sync.Mutex

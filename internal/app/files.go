@@ -130,6 +130,7 @@ func tidy(ctx context.Context, store filing, files *media.Store, before time.Tim
 	return files.Tidy(ctx, before, transcripts{store})
 }
 
+// transcripts answers, from the store, which files a conversation still names.
 type transcripts struct{ store filing }
 
 // Exists implements [media.Transcripts].

@@ -203,6 +203,7 @@ func (d *Daemon) asker(owner bool) api.Asker {
 	}
 }
 
+// accounts answers the console's questions about channels that link an account.
 type accounts struct {
 	*Daemon
 	*linking.Links

@@ -70,6 +70,8 @@ type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
 
+// reader restores one backup, entry by entry. It counts what it saw, because the
+// last entry says how much there should have been.
 type reader struct {
 	tar   *tar.Reader
 	to    Target

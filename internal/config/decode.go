@@ -33,6 +33,7 @@ type decoder struct {
 	literalSecret bool
 }
 
+// mark is where a value came from. Problems that are found after decoding need it.
 type mark struct {
 	line int
 	// expanded: the value came from a variable or a file, so no message may

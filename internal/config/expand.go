@@ -18,6 +18,8 @@ var (
 	wholeFile = lazily.Compile(`^\s*\$\{file:[^}]*\}\s*$`)
 )
 
+// missingError is the error for a variable or file that does not exist, which a
+// check without secrets may pass over.
 type missingError struct{ error }
 
 // Unwrap returns the cause.

@@ -56,6 +56,7 @@ const (
 
 var errExpired = errors.New("the time to link it has run out")
 
+// accounts serves the page's list of channels and its linking of accounts.
 type accounts struct {
 	Accounts
 	within time.Duration
@@ -76,6 +77,8 @@ func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
 	respond.JSON(w, http.StatusOK, map[string]any{"channels": all})
 }
 
+// linkLine is one line of the stream during linking. It has one field: an
+// invitation, or how linking ended.
 type linkLine struct {
 	QR      *picture `json:"qr,omitempty"`
 	Code    string   `json:"code,omitempty"`

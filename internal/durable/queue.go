@@ -20,6 +20,7 @@ type Queue[T any] struct {
 	once    sync.Once
 }
 
+// queued is an operation and where its caller waits for the result.
 type queued[T any] struct {
 	op    T
 	taken atomic.Bool // by Run, or by a caller who gives up

@@ -274,11 +274,14 @@ func (l *limiter) allow(person string) bool {
 	return lim.AllowN(l.now(), 1)
 }
 
+// recentNotices remembers what each chat was refused with last, so that somebody
+// who goes on writing is told once and not each time.
 type recentNotices struct {
 	mu   sync.Mutex
 	last map[channels.Key]notice
 }
 
+// notice is a refusal that a chat was sent.
 type notice struct {
 	text string
 	at   time.Time

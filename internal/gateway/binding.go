@@ -47,6 +47,8 @@ const (
 	Off       Groups = "off"
 )
 
+// binding is a [Binding] with its state on this node. It lives as long as the
+// gateway; a reload changes only fields under mu.
 type binding struct {
 	Binding
 	revive   chan struct{} // capacity 1: asks a channel that does not work to try at once

@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 )
 
+// verdict is what to do with a message, as far as its author decides that.
 type verdict int
 
 const (

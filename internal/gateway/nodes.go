@@ -132,6 +132,7 @@ func (g *Gateway) reportStates(ctx context.Context) {
 	}
 }
 
+// channelState is what the node that runs a channel tells the others about it.
 type channelState struct {
 	Status channels.Status `json:"status"`
 	Fades  bool            `json:"fades,omitempty"` // see channels.Fader

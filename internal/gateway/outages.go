@@ -38,6 +38,8 @@ type outages struct {
 	postponed map[channels.Key]*postponedTurn
 }
 
+// postponedTurn is a turn that failed, with its failures of the same kind in a
+// row. The zero value has not failed.
 type postponedTurn struct {
 	turn, model string
 	words       string    // kind and text of its last failure, without odd words

@@ -29,6 +29,7 @@ type applicants struct {
 	people []*applicant
 }
 
+// applicant is one of [applicants].
 type applicant struct {
 	channel, person string
 	expires         time.Time        // of the code

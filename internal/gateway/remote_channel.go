@@ -73,6 +73,7 @@ func (r *remoteChannel) Typing(ctx context.Context, k channels.Key) error {
 	return err
 }
 
+// preview is what another node returns after it has shown a preview for us.
 type preview struct {
 	MessageID string `json:"message_id,omitempty"`
 	Fades     bool   `json:"fades,omitempty"`
@@ -101,6 +102,7 @@ func (r *remoteChannel) Fades() bool {
 	return r.state.Fades
 }
 
+// shownMessage names a message in a chat, in a call to another node.
 type shownMessage struct {
 	Key       channels.Key `json:"key"`
 	MessageID string       `json:"message_id"`

@@ -21,6 +21,7 @@ type underway struct {
 	chats map[channels.Key]*outgoing
 }
 
+// outgoing is what [underway] knows of one chat.
 type outgoing struct {
 	answers  map[int64]*answer // by Created of their pieces, which one commit stored
 	latest   int64             // Created of the piece that was sent last
@@ -36,6 +37,8 @@ type streak struct {
 	text   string // of the last piece
 }
 
+// answer is the pieces that one commit stored for one person, from the first that
+// is sent to the last.
 type answer struct {
 	asker string // see [Gateway.asker]
 	begun bool   // a piece has arrived

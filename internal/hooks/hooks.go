@@ -77,6 +77,8 @@ type Hooks struct {
 	closed   bool
 }
 
+// worker runs one hook in its own goroutine, with its own queue: a slow hook
+// delays no other.
 type worker struct {
 	Hook
 	// name is for the log: the program or the host. The path of a URL may be secret.
@@ -253,6 +255,8 @@ func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error
 // would fill the log.
 const logEvery = time.Hour
 
+// outage counts failures in a row, so that a broken hook is logged once in a while
+// and not with each event.
 type outage struct {
 	count  int
 	logged time.Time

@@ -31,6 +31,7 @@ type notesFile struct {
 	ThoughtsFirst map[string]bool `json:"thoughts_first,omitempty"`
 }
 
+// modelNotes are the lessons about one model of one server.
 type modelNotes struct {
 	Server  string             `json:"server"` // the base URL without its query
 	Model   string             `json:"model"`

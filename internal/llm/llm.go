@@ -61,6 +61,8 @@ type Models struct {
 	others map[string]*metered // by the name in status
 }
 
+// search is the search for a model, which runs in the background while the rest of
+// the daemon starts. choice and err are set when done is closed.
 type search struct {
 	done   chan struct{}
 	choice models.Choice

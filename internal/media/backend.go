@@ -43,11 +43,14 @@ type draft interface {
 	discard()
 }
 
+// content is a stored file that is open. It can be read at any place, so that
+// pages and ranges need not read it from the start.
 type content interface {
 	io.ReadCloser
 	io.ReaderAt
 }
 
+// entry is a file in the list of a folder.
 type entry struct {
 	name string // within the folder
 	size int64

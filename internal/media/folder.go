@@ -64,6 +64,8 @@ func (s folder) collect() error {
 
 func (s folder) close() error { return s.root.Close() }
 
+// tempFile is a draft in a folder. It lies under a random name in the folder for
+// temporary files until it is published.
 type tempFile struct {
 	*os.File
 	s    folder

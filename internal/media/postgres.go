@@ -270,6 +270,8 @@ func (s postgres) open(name string) (content, int64, error) {
 	return f, size, nil
 }
 
+// opened is a stored file that is read from a blob store. Each ReadAt is one
+// request, so Reader reads ahead.
 type opened struct {
 	*bufio.Reader
 	at blobStore

@@ -35,6 +35,7 @@ func toChars(text string) string {
 	return b.String()
 }
 
+// pair is two neighbouring tokens, which training may merge into one.
 type pair struct{ left, right string }
 
 // word is a distinct word of the corpus, and how often it occurs.

@@ -118,6 +118,8 @@ func (m *Model) describe(f *file, v *vocabulary) {
 	}
 }
 
+// vocabulary is the tokens in the order of their ids, in the form in which a GGUF
+// file lists them.
 type vocabulary struct {
 	tokens []string
 	kinds  []int32
