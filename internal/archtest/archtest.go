@@ -275,14 +275,15 @@ func receiverExported(d *ast.FuncDecl) bool {
 	}
 }
 
-// group looks at the comments of types, constants and variables. One over a
-// group in parentheses serves all of it.
+// group looks at the comments of types, also of those that are not exported,
+// and of exported constants and variables. One over a group in parentheses
+// serves all of it.
 func (h *house) group(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			if spec.Name.IsExported() && d.Doc == nil && spec.Doc == nil {
-				h.wrong(spec.Pos(), "%s is exported and has no comment", spec.Name.Name)
+			if d.Doc == nil && spec.Doc == nil && spec.Comment == nil {
+				h.wrong(spec.Pos(), "the type %s has no comment", spec.Name.Name)
 			}
 		case *ast.ValueSpec:
 			for _, name := range spec.Names {

@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		},
 		"an interface of interfaces": {
 			files: map[string]string{
-				"a/a.go": ok + "// I.\ntype I interface {\nnarrow\nOther\nA()\n}\ntype narrow interface { Other; error }\n// Other.\ntype Other = generic[int]\ntype generic[T any] interface {" + methods(18) + "}",
+				"a/a.go": ok + "// I.\ntype I interface {\nnarrow\nOther\nA()\n}\n// N.\ntype narrow interface { Other; error }\n// Other.\ntype Other = generic[int]\n// G.\ntype generic[T any] interface {" + methods(18) + "}",
 				"b/b.go": ok + "import second \"m/a\"\n// J.\ntype J interface{ second.I; B() }",
 			},
 			want: []string{"b/b.go:5: the interface has 21 methods, at most 20 are allowed"},
@@ -156,10 +156,11 @@ func TestCheck(t *testing.T) {
 			"a/a.go": ok + "var v, w = 1, 2\nvar x, y, z int\nvar q, r, s = g()\nfunc f() {\na, b := 1, 2\na, b, c := g()\na, b, c = b, c, a\nl[0], l[1], l[2] = l[2], l[0], l[1]\n}",
 		}},
 		"no comments": {
-			files: map[string]string{"a/a.go": ok + "func F() {}\ntype T struct{}\nfunc (T) M() {}\nfunc (*T) Error() string { return \"\" }\nconst C = 1\nvar V, w = 1, 2\ntype u int\nfunc (u) M() {}\ntype G[X any] struct{}\nfunc (*G[X]) M() {}\n"},
+			files: map[string]string{"a/a.go": ok + "func F() {}\ntype T struct{}\nfunc (T) M() {}\nfunc (*T) Error() string { return \"\" }\nconst C = 1\nvar V, w = 1, 2\ntype u int\nfunc (u) M() {}\ntype (\nv int\nw int // of p\n)\ntype G[X any] struct{}\nfunc (*G[X]) M() {}\n", "a/a_test.go": "package a\ntype x int\nfunc f() { type y int }\n"},
 			want: []string{
-				"a/a.go:11: G is exported and has no comment", "a/a.go:12: M is exported and has no comment", "a/a.go:3: F is exported and has no comment",
-				"a/a.go:4: T is exported and has no comment", "a/a.go:5: M is exported and has no comment", "a/a.go:7: C is exported and has no comment", "a/a.go:8: V is exported and has no comment",
+				"a/a.go:12: the type v has no comment", "a/a.go:15: the type G has no comment", "a/a.go:16: M is exported and has no comment", "a/a.go:3: F is exported and has no comment",
+				"a/a.go:4: the type T has no comment", "a/a.go:5: M is exported and has no comment", "a/a.go:7: C is exported and has no comment", "a/a.go:8: V is exported and has no comment",
+				"a/a.go:9: the type u has no comment",
 			},
 		},
 		"broken":   {files: map[string]string{"a/a.go": "package"}, want: []string{"a/a.go: the file cannot be read as Go: a/a.go:1:8: expected 'IDENT', found 'EOF'"}},
