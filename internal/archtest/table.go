@@ -43,7 +43,8 @@ var Table = []Rule{
 	{Package: "channels/terminal", Imports: []string{"channels", "channels/live"}},
 	// How Markdown is read and cut, for the networks that have markup.
 	{Package: "channels/markup"},
-	{Package: "channels/*", Imports: []string{"channels", "channels/markup"}},
+	// A channel owns its settings, and setting has what these are made of.
+	{Package: "channels/*", Imports: []string{"channels", "channels/markup", "internal/setting"}},
 
 	{Package: "sessions", Imports: []string{"channels"}},
 	// What the stores share, and the suite that all of them pass.
@@ -88,6 +89,8 @@ var Table = []Rule{
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},
+	// What structs of settings are made of, wherever they are.
+	{Package: "internal/setting"},
 	// The form of answers and refusals, which channels/live and its client speak too.
 	{Package: "internal/respond"},
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
@@ -101,7 +104,7 @@ var Table = []Rule{
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event"}, Tests: []string{"agent/tools"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event", "internal/setting"}, Tests: []string{"agent/tools"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},

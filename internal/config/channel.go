@@ -127,7 +127,7 @@ func (c *Config) OfType(kind string) []string {
 func (c *Config) Policy() []string {
 	var lines []string
 	for _, name := range c.Active() {
-		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy(!c.HTTP.Token.unset())))
+		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy(c.HTTP.Token.IsSet())))
 	}
 	return lines
 }

@@ -19,6 +19,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
+	"dragoman/internal/setting"
 )
 
 // Values of Config.WorkspaceMode.
@@ -102,8 +103,8 @@ func (h HTTP) Proxies() (list []netip.Prefix) {
 // Private reports whether only people on this machine can open the page: it
 // listens on loopback, and no proxy is configured.
 func (h HTTP) Private() bool {
-	host, _, ok := hostPort(h.Listen)
-	return ok && loopbackHost(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
+	host, _, ok := setting.HostPort(h.Listen)
+	return ok && setting.Loopback(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
 }
 
 // Log says what the daemon writes to standard error.

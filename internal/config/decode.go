@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dragoman/internal/lazily"
+	"dragoman/internal/setting"
 
 	"gopkg.in/yaml.v3"
 )
@@ -218,7 +219,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 			return // the channel is turned off
 		case d.opts.NoSecrets && v.Type() == secretType:
 			d.absent = append(d.absent, Problem{File: d.file, Line: line, Path: path, What: err.Error()})
-			v.Set(reflect.ValueOf(absentSecret))
+			v.Set(reflect.ValueOf(setting.AbsentSecret()))
 			return
 		}
 	}

@@ -3,19 +3,18 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"dragoman/agent/window"
 	"dragoman/internal/event"
 	"dragoman/internal/lazily"
+	"dragoman/internal/setting"
 )
 
 // Efforts are the values of model.reasoning and of a conversation's setting.
@@ -140,51 +139,38 @@ func (d *decoder) readable(line int, path string, v reflect.Value) {
 
 // forms return what is wrong with a text and what to write instead, or "". A
 // message may show the text in the place of "%s".
-var forms = map[string]func(text string) (what, want string){
-	"zone":          must(isZone, "%s is not a time zone", "write one like Europe/Rome or UTC"),
-	"clock":         like(`^([01][0-9]|2[0-3]):[0-5][0-9]$`, "%s is not a time of day", `write one like "04:00"`),
-	"whole seconds": must(wholeSeconds, "has a fraction of a second", "write whole seconds"),
-	"threshold":     like(`[^0]`, "0 could mean every turn or never", "write none to do without it, or summary.when: every_turn, or a number"),
-	"name":          like(`\S`, "is empty", "write a name"),
-	"line":          like(`^[^\r\n\x00]*$`, "has a line break", "write one line"),
+var forms = map[string]setting.Form{
+	"zone":          setting.Must(isZone, "%s is not a time zone", "write one like Europe/Rome or UTC"),
+	"clock":         setting.Like(`^([01][0-9]|2[0-3]):[0-5][0-9]$`, "%s is not a time of day", `write one like "04:00"`),
+	"whole seconds": setting.Must(wholeSeconds, "has a fraction of a second", "write whole seconds"),
+	"threshold":     setting.Like(`[^0]`, "0 could mean every turn or never", "write none to do without it, or summary.when: every_turn, or a number"),
+	"name":          setting.Like(`\S`, "is empty", "write a name"),
+	"line":          setting.Like(`^[^\r\n\x00]*$`, "has a line break", "write one line"),
 
 	"url":           urlFlaw,
 	"server":        serverFlaw,
 	"private url":   privateFlaw,
 	"listen":        listenFlaw,
-	"proxy":         must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
-	"page token":    like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
-	"postgres":      like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
-	"header":        like(`^[\t -~]*$`, "has a character that is not allowed in a header", "use plain characters only"),
-	"header name":   like(`^[0-9A-Za-z_-]+$`, "is not a valid header name", "write letters, digits and dashes"),
-	"request field": must(isFree, "is set by Dragoman itself", "remove it"),
+	"proxy":         setting.Must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
+	"page token":    setting.Like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
+	"postgres":      setting.Like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
+	"header":        setting.Like(`^[\t -~]*$`, "has a character that is not allowed in a header", "use plain characters only"),
+	"header name":   setting.Like(`^[0-9A-Za-z_-]+$`, "is not a valid header name", "write letters, digits and dashes"),
+	"request field": setting.Must(isFree, "is set by Dragoman itself", "remove it"),
 	"template":      func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
 	"schema":        func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
 	"prompt":        promptFlaw,
 
-	"bot token":      like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
-	"server address": must(isServer, "%s is not an address", "write host:port, like irc.example.org:6697"),
-	"nick":           like("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$", "%s is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit"),
-	"ident":          like("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$", "has a character that cannot be in a user name", "write letters and digits"),
-	"irc channel":    like(`^`+ircChannel+`$`, "%s is not a channel", `write its name with #, in quotes: "#go"`),
-	"channel key":    like(`^[^ ,]*$`, "has a space or a comma, which a channel key cannot have", ""),
-	"calling name":   like(`^[^\s:,@/]([^\r\n\x00:,@/]{0,58}[^\s:,@/])?$`, "%s does not work as a name in messages", "write a name without : , @ and /"),
-	"device name":    like(`^[^\r\n\x00]{1,60}$`, "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone"),
-	"web version": like(`^auto$|^[0-9]{1,3}\.[0-9]{1,6}\.[0-9]{1,9}$|^[0-9]{1,3}\.[0-9]{1,6}\.[1-3][0-9]{9}$`,
+	"bot token":      setting.Like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
+	"server address": setting.Must(isServer, "%s is not an address", "write host:port, like irc.example.org:6697"),
+	"nick":           setting.Like("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$", "%s is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit"),
+	"ident":          setting.Like("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$", "has a character that cannot be in a user name", "write letters and digits"),
+	"irc channel":    setting.Like(`^`+ircChannel+`$`, "%s is not a channel", `write its name with #, in quotes: "#go"`),
+	"channel key":    setting.Like(`^[^ ,]*$`, "has a space or a comma, which a channel key cannot have", ""),
+	"calling name":   setting.Like(`^[^\s:,@/]([^\r\n\x00:,@/]{0,58}[^\s:,@/])?$`, "%s does not work as a name in messages", "write a name without : , @ and /"),
+	"device name":    setting.Like(`^[^\r\n\x00]{1,60}$`, "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone"),
+	"web version": setting.Like(`^auto$|^[0-9]{1,3}\.[0-9]{1,6}\.[0-9]{1,9}$|^[0-9]{1,3}\.[0-9]{1,6}\.[1-3][0-9]{9}$`,
 		"%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
-}
-
-func must(ok func(text string) bool, what, want string) func(string) (string, string) {
-	return func(text string) (string, string) {
-		if ok(text) {
-			return "", ""
-		}
-		return what, want
-	}
-}
-
-func like(expression, what, want string) func(string) (string, string) {
-	return must(lazily.Compile(expression).Matches, what, want)
 }
 
 // isFree reports whether the operator may set a field of requests. Dragoman writes
@@ -223,19 +209,13 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-func hostPort(s string) (host string, port int, ok bool) {
-	host, number, err := net.SplitHostPort(s)
-	n, bad := strconv.ParseUint(number, 10, 16)
-	return host, int(n), err == nil && bad == nil
-}
-
 func isServer(s string) bool {
-	host, port, ok := hostPort(s)
+	host, port, ok := setting.HostPort(s)
 	return ok && host != "" && port > 0 && !strings.ContainsAny(host, " /@")
 }
 
 func listenFlaw(s string) (what, want string) {
-	host, _, ok := hostPort(s)
+	host, _, ok := setting.HostPort(s)
 	_, err := netip.ParseAddr(host)
 	switch {
 	case s == "off":
@@ -245,11 +225,6 @@ func listenFlaw(s string) (what, want string) {
 		return "%s has no IP address", "write the address of an interface, like 127.0.0.1:8787"
 	}
 	return "", ""
-}
-
-func loopbackHost(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
 // urlFlaw checks an address for requests. It refuses parts that often hold a
@@ -295,5 +270,5 @@ func privateFlaw(s string) (what, want string) {
 // unencrypted reports whether requests to a URL can be read on the network.
 func unencrypted(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme == "http" && !loopbackHost(u.Hostname())
+	return err == nil && u.Scheme == "http" && !setting.Loopback(u.Hostname())
 }

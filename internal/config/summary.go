@@ -87,13 +87,13 @@ func (v *validator) summaryKeep(k window.Keep, trigger int) {
 
 func (v *validator) summaryModel(m SummaryModel) {
 	const path = "summary.model"
-	v.plain(path+".base_url", m.BaseURL, !m.APIKey.unset())
+	v.plain(path+".base_url", m.BaseURL, m.APIKey.IsSet())
 	switch {
 	case m.Name == "" && m.ContextWindow != 0:
 		v.bad(path+".context_window", "works only with summary.model.name, which is not set", "name the model, or remove it")
 	case m.BaseURL != "" && strings.TrimSpace(m.Name) == "":
 		v.bad(path+".name", "is needed with summary.model.base_url", "write the model's name as that server knows it")
-	case m.BaseURL == "" && !m.APIKey.unset():
+	case m.BaseURL == "" && m.APIKey.IsSet():
 		v.bad(path+".api_key", "works only with summary.model.base_url, which is not set", "write the address of its server, or remove the key")
 	}
 }

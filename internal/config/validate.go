@@ -13,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
+	"dragoman/internal/setting"
 )
 
 // validator checks how settings fit together, which the tags of single settings
@@ -103,7 +104,7 @@ func (v *validator) roles() {
 }
 
 func (v *validator) store(s Store) {
-	if s.Type == "postgres" && s.URL.unset() {
+	if s.Type == "postgres" && !s.URL.IsSet() {
 		v.bad("store.url", "is empty, but postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
 	}
 }
@@ -153,11 +154,11 @@ func (v *validator) tokenAlone(token Secret) {
 
 func (v *validator) http(h HTTP) {
 	v.tokenAlone(h.Token)
-	host, _, ok := hostPort(h.Listen)
+	host, _, ok := setting.HostPort(h.Listen)
 	wrong, _ := listenFlaw(h.Listen)
 	switch {
-	case !ok || wrong != "" || loopbackHost(host):
-	case h.Token.unset():
+	case !ok || wrong != "" || setting.Loopback(host):
+	case !h.Token.IsSet():
 		v.bad("http.listen", "this address can be reached from other machines, and there is no http.token", "listen on 127.0.0.1, or set a token made with: openssl rand -hex 32")
 	default:
 		v.warn("http.listen", "the page and its token cross the network unencrypted", "put a TLS proxy in front and listen on 127.0.0.1")
@@ -165,11 +166,11 @@ func (v *validator) http(h HTTP) {
 }
 
 func (v *validator) model(m Model) {
-	v.plain("model.base_url", m.BaseURL, !m.APIKey.unset() || len(m.ExtraHeaders) > 0)
+	v.plain("model.base_url", m.BaseURL, m.APIKey.IsSet() || len(m.ExtraHeaders) > 0)
 	if m.Type == "openai" && m.BaseURL == "" {
 		v.bad("model.base_url", "is needed for model.type openai", "write the address of the API, like http://127.0.0.1:11434/v1")
 	}
-	if m.Type == "demo" && (m.BaseURL != "" || !m.APIKey.unset()) {
+	if m.Type == "demo" && (m.BaseURL != "" || m.APIKey.IsSet()) {
 		v.bad("model.type", "demo uses neither base_url nor api_key, but one of them is set", "remove them, or write openai")
 	}
 	if m.BaseURL != "" && m.Name == "" {
@@ -241,7 +242,7 @@ func (v *validator) media(m *Media) {
 	case m.Type == MediaS3 && m.URL == "":
 		v.bad("media.url", "is empty, and s3 needs it", "write the address of the bucket, like https://s3.example.org/dragoman")
 	}
-	if m.URL != "" && (m.AccessKey == "" || m.SecretKey.unset()) {
+	if m.URL != "" && (m.AccessKey == "" || !m.SecretKey.IsSet()) {
 		v.bad("media.secret_key", "the bucket needs access_key and secret_key", "write both")
 	}
 	if m.MaxTotal > 0 && m.MaxTotal < m.MaxBytes {
@@ -259,7 +260,7 @@ func (v *validator) hook(path string, h *Hook) {
 		return
 	case h.URL != "":
 		return
-	case !h.Secret.unset():
+	case h.Secret.IsSet():
 		v.bad(path+".secret", "a command does not use a secret", "remove it, or write a url")
 	}
 	program := h.Command[0]

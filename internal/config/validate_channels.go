@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/internal/lazily"
+	"dragoman/internal/setting"
 )
 
 func (v *validator) channels() {
@@ -84,8 +85,8 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	if !enabled {
 		return
 	}
-	host, port, _ := hostPort(c.Server)
-	secrets := !c.Password.unset() || !c.SASL.Password.unset() || !c.NickServ.Password.unset()
+	host, port, _ := setting.HostPort(c.Server)
+	secrets := c.Password.IsSet() || c.SASL.Password.IsSet() || c.NickServ.Password.IsSet()
 	switch {
 	case c.Server == "":
 		v.bad(path+".server", "is needed", "write host:port, like irc.example.org:6697")
@@ -93,23 +94,23 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 		v.bad(path+".tls", "is false, but certificates are set", "write tls: true, or remove them")
 	case !c.TLS && port == 6697:
 		v.warn(path+".tls", "is false, but 6697 is the port for TLS", "write tls: true")
-	case !c.TLS && secrets && !loopbackHost(host):
+	case !c.TLS && secrets && !setting.Loopback(host):
 		v.warn(path+".tls", "is false, so passwords cross the network unencrypted", "write tls: true")
 	}
 	switch s := c.SASL; {
-	case s.Mechanism == "" && (s.User != "" || !s.Password.unset()):
+	case s.Mechanism == "" && (s.User != "" || s.Password.IsSet()):
 		v.bad(path+".sasl.mechanism", "is empty, but a user or a password is set", "write plain")
-	case s.Mechanism == "plain" && (s.User == "" || s.Password.unset()):
+	case s.Mechanism == "plain" && (s.User == "" || !s.Password.IsSet()):
 		v.bad(path+".sasl", "plain needs user and password", "write both")
 	case s.Mechanism == "external" && c.ClientCert == "":
 		v.bad(path+".sasl.mechanism", "external needs a certificate", "set client_cert")
-	case s.Mechanism == "external" && !s.Password.unset():
+	case s.Mechanism == "external" && s.Password.IsSet():
 		v.bad(path+".sasl.password", "external uses no password", "remove it, or write mechanism: plain")
 	}
 	if c.ClientKey != "" && c.ClientCert == "" {
 		v.bad(path+".client_key", "is set, but client_cert is not", "set client_cert")
 	}
-	if c.NickServ.User != "" && c.NickServ.Password.unset() {
+	if c.NickServ.User != "" && !c.NickServ.Password.IsSet() {
 		v.bad(path+".nickserv", "user is set, but password is not", "write both")
 	}
 }
