@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes bench-postgres sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -120,6 +120,10 @@ sweep:
 
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race
+
+## generate: what is written from the sources: the table of settings, the names of our packages
+generate:
+	UPDATE=1 go test -count=1 -run Current ./internal/config ./internal/plain
 
 ## lint: gofumpt, vet, staticcheck, go mod tidy
 lint: $(GOFUMPT) $(STATICCHECK)

@@ -23,6 +23,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/llm"
+	"dragoman/internal/plain"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
@@ -185,10 +186,10 @@ func plainly(err error) string {
 	if err == nil {
 		return ""
 	}
-	return sessions.Printable(api.Plain(err))
+	return sessions.Printable(plain.Text(err))
 }
 
-// plainError is an error whose text is printed unchanged. [api.Plain] would
+// plainError is an error whose text is printed unchanged. [plain.Text] would
 // take a file name at its beginning for the name of a package and cut it off.
 type plainError struct {
 	text  string
@@ -197,7 +198,7 @@ type plainError struct {
 
 func (e *plainError) Error() string { return e.text }
 
-// Plain is for [api.Plain].
+// Plain is for [plain.Text].
 func (e *plainError) Plain() string { return e.text }
 
 // Unwrap returns the cause, or nil.

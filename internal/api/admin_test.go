@@ -17,6 +17,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/plain"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/sqlite/sqlitetest"
@@ -332,7 +333,7 @@ func TestDaemonOfAnotherVersion(t *testing.T) {
 	if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil {
 		t.Errorf("Status = %v", err)
 	}
-	if _, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Query: "tea"}); err == nil || !strings.Contains(api.Plain(err), "another version") {
+	if _, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Query: "tea"}); err == nil || !strings.Contains(plain.Text(err), "another version") {
 		t.Errorf("SearchAll = %v, want to be told of another version", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/plain"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -176,7 +177,7 @@ func decode(r *http.Request, args any) error {
 		err = json.Unmarshal(text, args)
 	}
 	if err != nil {
-		return &Refusal{Sentence: fmt.Sprintf("the request cannot be understood: %s", Plain(err))}
+		return &Refusal{Sentence: fmt.Sprintf("the request cannot be understood: %s", plain.Text(err))}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/plain"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
@@ -31,12 +32,12 @@ func TestDaemonEnds(t *testing.T) {
 		"erase":     {second(api.Erase.Call(ctx, c, sessions.Erasure{})), "to erase what is left"},
 	} {
 		var ended *api.EndedError
-		if got := api.Plain(tt.err); !errors.As(tt.err, &ended) || !strings.Contains(got, tt.want) || strings.Contains(got, "EOF") {
+		if got := plain.Text(tt.err); !errors.As(tt.err, &ended) || !strings.Contains(got, tt.want) || strings.Contains(got, "EOF") {
 			t.Errorf("%s: %q, want %q in it", name, got, tt.want)
 		}
 	}
 	end()
-	if got := api.Plain(api.RunJob.Call(ctx, c, "x")); !strings.Contains(got, "nothing was done") {
+	if got := plain.Text(api.RunJob.Call(ctx, c, "x")); !strings.Contains(got, "nothing was done") {
 		t.Errorf("after the end: %q, want that nothing was done", got)
 	}
 	gone, cancel := context.WithCancel(ctx)

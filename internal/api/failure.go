@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"syscall"
 
+	"dragoman/internal/plain"
 	"dragoman/sessions"
 )
 
@@ -28,7 +29,7 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Sentence }
 
-// Plain is for [Plain]: the sentence may begin with words of the caller.
+// Plain is for [plain.Text]: the sentence may begin with words of the caller.
 func (e *Refusal) Plain() string { return e.Sentence }
 
 // Unwrap returns the sentinel, or nil.
@@ -59,14 +60,14 @@ func writeFailure(w http.ResponseWriter, err error) {
 func failureOf(err error) (failure, int) {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
-			return failure{Error: Plain(err), Code: c.code}, c.status
+			return failure{Error: plain.Text(err), Code: c.code}, c.status
 		}
 	}
 	status := http.StatusInternalServerError
 	if _, refused := errors.AsType[*Refusal](err); refused {
 		status = http.StatusBadRequest
 	}
-	return failure{Error: Plain(err)}, status
+	return failure{Error: plain.Text(err)}, status
 }
 
 // refusal is a failure at the client.
@@ -90,7 +91,7 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("api: ask the daemon: %v", e.cause)
 }
 
-// Plain is for [Plain].
+// Plain is for [plain.Text].
 func (e *EndedError) Plain() string { return e.what }
 
 // Unwrap returns the error of the connection.

@@ -100,6 +100,8 @@ var Table = []Rule{
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/alerts"},
 	{Package: "internal/linking", Imports: []string{"channels"}},
+	// Errors as people read them.
+	{Package: "internal/plain", Imports: []string{"sessions"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
@@ -108,9 +110,9 @@ var Table = []Rule{
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
-	{Package: "internal/api", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "sessions/erasure")},
+	{Package: "internal/api", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
-	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/event", "internal/metrics"), Tests: []string{"channels/live", "channels/whatsapp"}},
+	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "internal/plain"), Tests: []string{"channels/live", "channels/whatsapp"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.
@@ -124,11 +126,11 @@ var Table = []Rule{
 	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/media", "internal/metrics"}},
 
 	// What a configuration keeps, and copies of all of it.
-	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/api", "internal/llm", "internal/media"}},
+	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/api", "internal/llm", "internal/plain", "internal/media"}},
 
 	// The verbs talk to a running daemon through the client in api and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

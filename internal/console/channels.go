@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/plain"
 	"dragoman/internal/respond"
 
 	"rsc.io/qr"
@@ -146,21 +147,15 @@ func (a *accounts) unlink(w http.ResponseWriter, r *http.Request) {
 	respond.JSON(w, http.StatusOK, map[string]bool{"told": told})
 }
 
-// sentence is err for people, without the package names in front, which are for logs.
+// sentence is err for people, without what failed: the page has said that already.
 func sentence(err error) string {
-	text := err.Error()
-	for {
-		word, rest, found := strings.Cut(text, ": ")
-		if !found || rest == "" || !packageNames[word] {
-			break
-		}
-		text = rest
+	text := plain.Text(err)
+	for _, attempt := range []string{"link: ", "unlink: "} {
+		text = strings.TrimPrefix(text, attempt)
 	}
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
-
-var packageNames = map[string]bool{"app": true, "whatsapp": true, "link": true, "unlink": true}
 
 // picture is a QR code as an SVG path, one unit per module, without the quiet zone that
 // scanners need.

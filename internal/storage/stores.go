@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/internal/api"
 	"dragoman/internal/config"
+	"dragoman/internal/plain"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
@@ -189,7 +189,7 @@ func DamageWarnings(cfg *config.Config) (texts []string) {
 	dir := filepath.Join(cfg.StateDir, t.name)
 	names, err := t.damaged(dir)
 	if err != nil {
-		texts = append(texts, api.Plain(err))
+		texts = append(texts, plain.Text(err))
 	}
 	for _, name := range names {
 		texts = append(texts, fmt.Sprintf("a file of the store could not be read and was set aside as %s; the store goes on without it. "+

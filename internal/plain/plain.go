@@ -1,22 +1,34 @@
-package api
+// Package plain turns errors into the words that people read. Errors in the log begin
+// with the packages that they passed through, which only help a programmer.
+//
+// The promise: [Text] removes the names of our packages in front of an error and of its
+// causes, and nothing else, because whatever else looks like one may be the name of a
+// file, a channel or a person.
+//
+// packages.txt has the names. The package's test writes it from the sources (make
+// generate), so that no list has to be kept by hand. Its functions are pure; several
+// goroutines may call them.
+package plain
 
 import (
+	_ "embed"
 	"errors"
+	"slices"
 	"strings"
 
 	"dragoman/sessions"
 )
 
-// packageNames are the names of our packages, with which errors begin. They
-// only help a programmer.
-const packageNames = " agent alerts anthropic app backup channels config database console demo dispatch durable erasure event exchange file gateway goose heartbeat hooks api irc lazily linking live llm " +
-	"engine markup mcp media memory metrics models openai output postgres provider recap rows rules sessions spool sqlite storage telegram terminal tokens tools web whatsapp window wire "
+// packages are the names of our packages, one a line.
+//
+//go:embed packages.txt
+var packages string
 
-// Plain is err as a person reads it: each error of the chain without the name
+// Text is err as a person reads it: each error of the chain without the name
 // of its package. The rest of an error stays, whatever it looks like, because
 // it may be the name of a file. An error with a method Plain() string chooses
-// its own words. Plain is "" for nil.
-func Plain(err error) string {
+// its own words. Text is "" for nil.
+func Text(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -50,7 +62,7 @@ func Plain(err error) string {
 			continue // the error has its own words for this cause
 		}
 		b.WriteString(withoutPackage(rest[:at], b.Len() == 0))
-		b.WriteString(Plain(cause))
+		b.WriteString(Text(cause))
 		rest = rest[at+len(text):]
 	}
 	b.WriteString(withoutPackage(rest, b.Len() == 0))
@@ -60,8 +72,8 @@ func Plain(err error) string {
 // withoutPackage is text without the name of a package at the beginning of an
 // error.
 func withoutPackage(text string, first bool) string {
-	name, rest, ok := strings.Cut(text, ": ")
-	if first && ok && name != "" && !strings.Contains(name, " ") && strings.Contains(packageNames, " "+name+" ") {
+	name, rest, found := strings.Cut(text, ": ")
+	if first && found && slices.Contains(strings.Fields(packages), name) {
 		return rest
 	}
 	return text
