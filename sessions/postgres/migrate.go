@@ -23,10 +23,12 @@ var (
 	aboutNodes string
 	//go:embed migrations/003.sql
 	aboutLeases string
+	//go:embed migrations/004.sql
+	aboutTimes string
 )
 
 // migrations lead from each version of the tables to the next.
-var migrations = []string{tables, aboutNodes, aboutLeases}
+var migrations = []string{tables, aboutNodes, aboutLeases, aboutTimes}
 
 // migrate brings our tables and River's up to date. Nodes that start at the same time
 // wait for each other: a separate transaction holds a lock meanwhile, because River

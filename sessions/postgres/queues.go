@@ -35,7 +35,11 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) i
 		inbound = `''`
 	}
 	if k.IsZero() {
-		return anyKey(ctx, r, `SELECT k.key, r.seq, r.state, r.data, r.inbound FROM inbox r JOIN keys k ON k.id = r.key_id WHERE r.state = 'waiting'`, scanIn)
+		const query = `SELECT k.key, r.seq, r.state, r.data, r.inbound FROM inbox r JOIN keys k ON k.id = r.key_id WHERE `
+		if !q.Since.IsZero() {
+			return anyKey(ctx, r, query+`r.accepted >= $1 LIMIT $2`, scanIn, q.Since.UnixNano(), rows.MostSince)
+		}
+		return anyKey(ctx, r, query+`r.state = 'waiting'`, scanIn)
 	}
 	where, args := ``, []any(nil)
 	if q.MessageID != "" {
@@ -76,6 +80,8 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) 
 		where = andOpen
 	}
 	switch {
+	case k.IsZero() && !q.Since.IsZero():
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.created >= $1 LIMIT $2`, scanOut, q.Since.UnixNano(), rows.MostSince)
 	case k.IsZero() && q.ID == "":
 		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+andOpen, scanOut)
 	case k.IsZero():

@@ -3,10 +3,14 @@ package rows
 import (
 	"context"
 	"iter"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
+
+// MostSince bounds what QueueFilter.Since reads, because a time can be long ago.
+const MostSince = 10_000
 
 // QueueFilter chooses rows of a key's inbox or outbox. A zero field matches every row.
 type QueueFilter struct {
@@ -21,6 +25,10 @@ type QueueFilter struct {
 	MessageID string
 	// ID chooses a delivery by its Delivery.ID. No other field is set with it.
 	ID string
+	// Since, with a zero key, chooses the rows of all keys, whatever their state, that were
+	// accepted or created at that time or later, unsorted. If there are more than
+	// MostSince, the others are left out. No other field is set with it.
+	Since time.Time
 	// Before is exclusive.
 	Before int64
 	// Newest reverses the order.
@@ -83,7 +91,7 @@ type Reader interface {
 	// page.
 	Heads(ctx context.Context, o Order, after *sessions.Cursor) iter.Seq2[Head, error]
 	// Inbox and Outbox read rows of k, sorted by Seq. With a zero k they read the open rows
-	// of all keys, unsorted, or the delivery with an ID.
+	// of all keys, unsorted, or the rows Since a time, or the delivery with an ID.
 	Inbox(ctx context.Context, k channels.Key, q QueueFilter) iter.Seq2[In, error]
 	Outbox(ctx context.Context, k channels.Key, q QueueFilter) iter.Seq2[Out, error]
 	// Journal returns the steps of a turn, in order.

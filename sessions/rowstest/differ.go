@@ -267,6 +267,8 @@ func (d *differ) askInbox(k channels.Key) question {
 		q = rows.QueueFilter{Open: true, Light: d.r.IntN(2) == 0}
 	case 3:
 		k, q = channels.Key{}, rows.QueueFilter{Open: true}
+	case 4:
+		k, q = channels.Key{}, rows.QueueFilter{Since: noon.Add(time.Duration(d.r.IntN(5)) * time.Second)}
 	}
 	return inboxOfKey(k, q)
 }

@@ -65,7 +65,11 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 
 // where returns the condition for rows of k with q and their order, and the column that has
 // their key, which is empty where the caller knows it. A zero k chooses all rows, unsorted.
-func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter, also string) (key, where string, args []any, err error) {
+// at is the column with the time at which a row was stored.
+func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter, at, also string) (key, where string, args []any, err error) {
+	if k.IsZero() && !q.Since.IsZero() {
+		return keyOfRow, ` WHERE r.` + at + ` >= ? LIMIT ?`, []any{q.Since.UnixNano(), rows.MostSince}, nil
+	}
 	if k.IsZero() {
 		return keyOfRow, ` WHERE TRUE` + also, nil, nil
 	}
@@ -101,7 +105,7 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.QueueFilter) i
 	if q.MessageID != "" {
 		also += ofMessage
 	}
-	key, where, args, err := r.where(ctx, k, q, also)
+	key, where, args, err := r.where(ctx, k, q, "accepted", also)
 	switch {
 	case err != nil:
 		return given[rows.In](nil, err)
@@ -165,7 +169,7 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) 
 	case q.Open || k.IsZero():
 		also = notSent
 	}
-	key, where, args, err := r.where(ctx, k, q, also)
+	key, where, args, err := r.where(ctx, k, q, "created", also)
 	if err != nil {
 		return given[rows.Out](nil, err)
 	}

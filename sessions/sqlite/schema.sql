@@ -47,6 +47,7 @@ CREATE TABLE inbox (
 	text       TEXT    NOT NULL
 );
 CREATE INDEX inbox_waiting ON inbox (state) WHERE state = 'waiting';
+CREATE INDEX inbox_accepted ON inbox (accepted);
 CREATE INDEX inbox_message ON inbox (id >> 32, message_id) WHERE message_id <> '';
 
 CREATE TABLE outbox (
@@ -70,6 +71,7 @@ CREATE TABLE outbox (
 	form       TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX outbox_open ON outbox (state) WHERE state <> 'sent';
+CREATE INDEX outbox_created ON outbox (created);
 CREATE UNIQUE INDEX outbox_did ON outbox (did) WHERE did <> '';
 CREATE TABLE erased (
 	hash TEXT PRIMARY KEY

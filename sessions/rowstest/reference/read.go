@@ -70,14 +70,14 @@ func (r reader) Heads(_ context.Context, o rows.Order, after *sessions.Cursor) i
 
 func (r reader) Inbox(_ context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.In, error] {
 	return each(gather(r.now(), k, func(c chat) []rows.In { return c.in }), q.Newest, func(in *rows.In) (rows.In, bool) {
-		return *in, chosen(in.Seq, q) && (!q.Open || in.State == rules.InWaiting) && (q.MessageID == "" || in.Inbound.MessageID == q.MessageID)
+		return *in, chosen(in.Seq, q) && !in.Accepted.Before(q.Since) && (!q.Open || in.State == rules.InWaiting) && (q.MessageID == "" || in.Inbound.MessageID == q.MessageID)
 	})
 }
 
 func (r reader) Outbox(_ context.Context, k channels.Key, q rows.QueueFilter) iter.Seq2[rows.Out, error] {
 	return each(gather(r.now(), k, func(c chat) []rows.Out { return c.out }), q.Newest, func(o *rows.Out) (rows.Out, bool) {
 		unsent := rules.Unsent(o.State)
-		return *o, chosen(o.Seq, q) && (!q.Open || unsent || o.State == sessions.DeliveryDead) && (!q.Unsent || unsent) && (q.ID == "" || o.ID == q.ID)
+		return *o, chosen(o.Seq, q) && !o.Created.Before(q.Since) && (!q.Open || unsent || o.State == sessions.DeliveryDead) && (!q.Unsent || unsent) && (q.ID == "" || o.ID == q.ID)
 	})
 }
 
