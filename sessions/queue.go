@@ -254,6 +254,19 @@ type FeedItem struct {
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }
 
+// Recent is a row of a queue, without its text.
+type Recent struct {
+	Key channels.Key
+	Seq int64
+	// ID is the Inbound.ID of a message or the Delivery.ID of a delivery.
+	ID string
+	// At is when the row was stored.
+	At time.Time
+	// State is the present state of a delivery; "" for a message.
+	State    DeliveryState
+	Attempts int // of a delivery
+}
+
 // Occurrence is one due time of one job, with its outcome.
 type Occurrence struct {
 	Job     string    `json:"job"`

@@ -261,7 +261,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	}
 	v, q := s.view(ctx), rows.QueueFilter{Before: before, Newest: true}
 	for r := range v.inbox(k, q) {
-		if r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn {
+		if isSaid(&r) {
 			m := r.Inbound
 			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting}
 			it.Attachments = slices.Clone(m.Attachments)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -51,6 +52,42 @@ var feedTests = map[string]func(*testing.T, *rig){
 		same(t, "Feed before 6", older, items[1:3])
 		if none, err := r.Feed(t.Context(), key("x:9"), 0, 5); err != nil || len(none) != 0 {
 			t.Errorf("Feed of an unknown key = %v, %v", none, err)
+		}
+	},
+}
+
+var recentTests = map[string]func(*testing.T, *rig){
+	"Recent/ListsRowsOfAllKeysSinceATime": func(t *testing.T, r *rig) {
+		r.accept(t, "x:1", "1", "hello")
+		h := r.claim(t)
+		r.commit(t, h, "hi")
+		same(t, "deliveries", r.deliver(t, h), []string{"hi"})
+		h.release(nil)
+		r.enter(t, sessions.Entry{Inbound: in("x:3", "hb", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
+		r.accept(t, "x:2", "2", "more")
+		list, whole, err := r.Recent(t.Context(), time.Unix(0, 0))
+		must(t, err)
+		got := map[string]sessions.DeliveryState{}
+		for _, it := range list {
+			got[it.Key.String()+" "+number("", int(it.Seq))] = it.State
+			if it.At.IsZero() || it.ID == "" {
+				t.Errorf("Recent has %+v", it)
+			}
+		}
+		same(t, "Recent", got, map[string]sessions.DeliveryState{"x:1 1": "", "x:1 2": sessions.DeliverySent, "x:2 1": ""})
+		if !whole || list[0].Seq != 1 || list[0].Key != key("x:1") {
+			t.Errorf("Recent = %+v, whole %t", list, whole)
+		}
+		if late, _, err := r.Recent(t.Context(), list[len(list)-1].At.Add(time.Hour)); err != nil || len(late) != 0 {
+			t.Errorf("Recent of later = %v, %v", late, err)
+		}
+		d, err := r.Delivery(t.Context(), key("x:1"), 2)
+		must(t, err)
+		if d.State != sessions.DeliverySent || d.Key != key("x:1") || d.Attempts != 1 {
+			t.Errorf("Delivery = %+v", d)
+		}
+		if _, err := r.Delivery(t.Context(), key("x:1"), 1); !errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("Delivery of a message = %v", err)
 		}
 	},
 }

@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) *engine.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *rig){
 		inboxTests, editTests, withdrawTests, controlTests, workTests, runTests, outboxTests,
-		transcriptTests, archiveTests, searchTests, catalogTests, lifetimeTests, deletedTests, attachedTests, feedTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
+		transcriptTests, archiveTests, searchTests, catalogTests, lifetimeTests, deletedTests, attachedTests, feedTests, recentTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t))) })
