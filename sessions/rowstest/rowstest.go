@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
 		"APanicChangesNothing":    aPanicChangesNothing,
 		"StepsSeeEachOther":       stepsSeeEachOther,
 		"RowsByWhatIsAsked":       rowsByWhatIsAsked,
+		"RowsSinceATime":          rowsSinceATime,
 		"LightRowsKeepTheirWords": lightRowsKeepTheirWords,
 		"DeletedRowsLeaveMarks":   deletedRowsLeaveMarks,
 		"Messages":                messages,
@@ -285,28 +286,6 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	all := list(t, b.Outbox(t.Context(), k1, rows.QueueFilter{}), func(o rows.Out) string { return o.ID })
 	if slices.Contains(all, "") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != 3 {
 		t.Errorf("deliveries are called %q", all)
-	}
-	later := noon.Add(time.Second)
-	stored := queues(k2, 2, 1, []*rows.InPut{in(k2, 1, rules.InDone)}, out(k2, 2, sessions.DeliverySent))
-	stored.In[0].Accepted = later
-	stored.Out[0].Created = later
-	put(t, b, of(stored))
-	for _, test := range []struct {
-		since time.Time
-		in    []string
-		out   []string
-	}{
-		{noon, []string{k1.String() + " 1", k1.String() + " 2", k1.String() + " 3", k2.String() + " 1"}, []string{k1.String() + " 4", k1.String() + " 5", k1.String() + " 6", k2.String() + " 2"}},
-		{noon.Add(1), []string{k2.String() + " 1"}, []string{k2.String() + " 2"}},
-		{later.Add(1), nil, nil},
-	} {
-		q := rows.QueueFilter{Since: test.since}
-		accepted := list(t, b.Inbox(t.Context(), channels.Key{}, q), func(r rows.In) string { return fmt.Sprint(r.Inbound.Key, " ", r.Seq) })
-		created := list(t, b.Outbox(t.Context(), channels.Key{}, q), func(o rows.Out) string { return fmt.Sprint(o.Key, " ", o.Seq) })
-		slices.Sort(accepted)
-		slices.Sort(created)
-		same(t, "Inbox since "+test.since.String(), accepted, test.in)
-		same(t, "Outbox since "+test.since.String(), created, test.out)
 	}
 	same(t, "a delivery", outbox(channels.Key{}, rows.QueueFilter{ID: all[1]}), []int64{5})
 	same(t, "a delivery of another", outbox(k2, rows.QueueFilter{ID: all[1]}), []int64(nil))
