@@ -195,6 +195,10 @@ type Spec struct {
 	// Repeatable says that a second run of a call does no harm. It decides about calls
 	// that a crash interrupted.
 	Repeatable bool
+	// Keep decides which tools a model gets whose window has no room for all: those
+	// with the lowest Keep are left out first. 0 is for tools of which nothing is
+	// known. A tool that answers often need has more, one that they seldom need less.
+	Keep int
 }
 
 // Call is one invocation of a tool.

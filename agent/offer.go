@@ -9,14 +9,6 @@ import (
 	"dragoman/sessions"
 )
 
-// In a small window, tools are dropped in this order to make room for the
-// conversation: first the tools for files and pages, then tools that are not ours,
-// and last those that answers most often need.
-var (
-	dropFirst = []string{"write_file", "list_dir", "read_file", "web_fetch", "forget"}
-	dropLast  = []string{"recall", "remember", sessions.AttachmentTool, toolHistory, "time"}
-)
-
 // fixedShare: the system prompt and the tools may take one fixedShare-th of the
 // window. The rest is for messages and answers.
 const fixedShare = 2
@@ -66,17 +58,14 @@ func (a *Agent) LeftOut() (names []string) {
 	return names
 }
 
+// orderForDropping returns the names of the tools, those to leave out first first. Of
+// equals, the first by name is left out first.
 func (a *Agent) orderForDropping() (names []string) {
-	rank := func(name string) int {
-		if i := slices.Index(dropFirst, name); i >= 0 {
-			return i - len(dropFirst)
-		}
-		return slices.Index(dropLast, name) + 1
-	}
-	for _, s := range a.sorted {
+	specs := slices.Clone(a.sorted)
+	slices.SortStableFunc(specs, func(x, y Spec) int { return cmp.Compare(x.Keep, y.Keep) })
+	for _, s := range specs {
 		names = append(names, s.Name)
 	}
-	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
 	return names
 }
 

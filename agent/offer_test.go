@@ -23,9 +23,9 @@ type able struct {
 func (m *able) Abilities() agent.Abilities { return m.abilities }
 
 // described is a tool whose description takes about this many tokens.
-func described(name string, tokens int) agent.Tool {
+func described(name string, keep, tokens int) agent.Tool {
 	c := newCounter(name)
-	c.spec.Description = strings.Repeat("word ", tokens)
+	c.spec.Description, c.spec.Keep = strings.Repeat("word ", tokens), keep
 	return c
 }
 
@@ -41,8 +41,8 @@ func names(specs []agent.Spec) string {
 // and the prompt of a model that gets none mentions none.
 func TestToolsInSmallWindows(t *testing.T) {
 	all := []agent.Tool{
-		described("time", 50), described("write_file", 300), described("read_file", 300), described("web_fetch", 300),
-		described("search_history", 200), described("mcp_tool", 300),
+		described("time", 50, 50), described("write_file", -50, 300), described("read_file", -30, 300), described("web_fetch", -20, 300),
+		described("search_history", 40, 200), described("mcp_tool", 0, 300),
 	}
 	const prompt, toolless = "Use tools.", "Be kind."
 	for _, test := range []struct {

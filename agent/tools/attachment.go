@@ -38,10 +38,16 @@ type attachmentArgs struct {
 	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments) })
+
 // ReadAttachment is the tool read_attachment: one page of a text file that was sent
 // in the current conversation.
 func ReadAttachment(files Attachments) agent.Tool {
-	return newReader(sessions.AttachmentTool, "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.", func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        sessions.AttachmentTool,
+		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
+		Keep:        30,
+	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
 		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	})
 }

@@ -15,10 +15,16 @@ type clockArgs struct {
 	Zone string `json:"zone,omitempty" jsonschema:"IANA time zone like Europe/Rome; default: the configured zone"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return Clock(n.Zone, n.Now) })
+
 // Clock is the tool time: the date, time and weekday, in zone unless the model names
 // another.
 func Clock(zone *time.Location, now func() time.Time) agent.Tool {
-	return newReader("time", "Tell the current date, time and weekday.", func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        "time",
+		Description: "Tell the current date, time and weekday.",
+		Keep:        50,
+	}, func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
 		where := zone
 		if args.Zone != "" {
 			name, err := strings.TrimSpace(args.Zone), error(nil)

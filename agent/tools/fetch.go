@@ -23,6 +23,8 @@ type fetchArgs struct {
 	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin; default 0"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return WebFetch() })
+
 // WebFetch is the tool web_fetch: a page from the public internet as text.
 //
 // It connects directly and never through a proxy, because the guard could not check a
@@ -31,7 +33,11 @@ type fetchArgs struct {
 func WebFetch() agent.Tool { return newFetcher(nil).tool() }
 
 func (f *fetcher) tool() agent.Tool {
-	return newReader("web_fetch", "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.", func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        "web_fetch",
+		Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
+		Keep:        -20,
+	}, func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
 		return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
 	})
 }

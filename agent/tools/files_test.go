@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,6 +124,13 @@ var escapes = map[string]func(dir, secret string) (path string, err error){
 	},
 }
 
+// fileTools are the built-in tools that take a path.
+func fileTools(w *tools.Workspace) []agent.Tool {
+	return slices.DeleteFunc(tools.Builtin(tools.Needs{Workspace: w}), func(tool agent.Tool) bool {
+		return !strings.Contains(string(tool.Spec().Parameters), `"path":`)
+	})
+}
+
 func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 	const secret = "the operator's secret"
 	for name, make := range escapes {
@@ -133,7 +141,7 @@ func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 			put(t, outside, secret)
 			path, err := make(dir, outside)
 			ok(t, err)
-			for _, tool := range w.Tools() {
+			for _, tool := range fileTools(w) {
 				args := m{"path": path}
 				if tool.Spec().Name == "write_file" {
 					args["content"] = "overwritten"

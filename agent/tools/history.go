@@ -225,13 +225,19 @@ type searchArgs struct {
 	Before number `json:"before,omitempty" jsonschema:"Only messages before the one with this number"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return SearchHistory(n.Archive) })
+
 // SearchHistory is the tool search_history: it searches everything that was said in
 // the current conversation, including before a summary or a /new. Most results are
 // messages that the model no longer sees, and some are from the oldest of these,
 // because a fact is said once and asked about many times. The result says how many
 // more matches there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
-	return newReader(sessions.HistoryTool, "Search everything that was ever said in this conversation, also what is no longer in view.", func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        sessions.HistoryTool,
+		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
+		Keep:        40,
+	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
 		query := strings.TrimSpace(args.Query)
 		switch {
 		case query == "":

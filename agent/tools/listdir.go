@@ -30,9 +30,15 @@ type listArgs struct {
 	Offset number `json:"offset,omitempty" jsonschema:"How many entries to skip; default 0"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return ListDir(n.Workspace) })
+
 // ListDir is the tool list_dir: the contents of a folder of w.
 func ListDir(w *Workspace) agent.Tool {
-	return newReader("list_dir", "List a folder in the workspace: names (folders end in /) and sizes in bytes.", inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        "list_dir",
+		Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
+		Keep:        -40,
+	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
 		return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
 	}))
 }

@@ -97,6 +97,8 @@ type rememberArgs struct {
 	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return Remember(n.Facts) })
+
 // Remember is the tool remember: it keeps one fact for later conversations.
 func Remember(f Facts) agent.Tool {
 	return newTool(agent.Spec{
@@ -104,6 +106,7 @@ func Remember(f Facts) agent.Tool {
 		Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
 		// A repeat would store the fact twice.
 		Repeatable: false,
+		Keep:       20,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
 		where, err := scope(c, args.About)
 		if err != nil {
@@ -133,9 +136,15 @@ type recallArgs struct {
 	Limit number `json:"limit,omitempty" jsonschema:"Most facts to return, up to 50; default 10"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return Recall(n.Facts) })
+
 // Recall is the tool recall: it finds remembered facts.
 func Recall(f Facts) agent.Tool {
-	return newReader("recall", "Look up remembered facts by words; without a query the newest ones.", func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        "recall",
+		Description: "Look up remembered facts by words; without a query the newest ones.",
+		Keep:        10,
+	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
 		where, err := scope(c, args.About)
 		if err != nil {
 			return "", err
@@ -165,6 +174,8 @@ type forgetArgs struct {
 	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return Forget(n.Facts) })
+
 // Forget is the tool forget: it deletes one remembered fact.
 func Forget(f Facts) agent.Tool {
 	return newTool(agent.Spec{
@@ -172,6 +183,7 @@ func Forget(f Facts) agent.Tool {
 		Description: "Remove one remembered fact for good, by the number that recall shows.",
 		// A store may give a deleted fact's number to a new one.
 		Repeatable: false,
+		Keep:       -10,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
 		where, err := scope(c, args.About)
 		if err != nil {

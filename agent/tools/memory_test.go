@@ -58,12 +58,13 @@ func (f *facts) Forget(_ context.Context, scope string, id int64) error {
 	if f.err != nil {
 		return f.err
 	}
-	before := len(f.held[scope])
-	f.held[scope] = slices.DeleteFunc(f.held[scope], func(fact sessions.Fact) bool { return fact.ID == id })
-	if len(f.held[scope]) == before {
-		return fmt.Errorf("facts: forget %d: %w", id, sessions.ErrNotFound)
+	for i, fact := range f.held[scope] {
+		if fact.ID == id {
+			f.held[scope] = slices.Delete(f.held[scope], i, i+1)
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("facts: forget %d: %w", id, sessions.ErrNotFound)
 }
 
 // place is where a call comes from.

@@ -22,9 +22,15 @@ type readArgs struct {
 	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return ReadFile(n.Workspace) })
+
 // ReadFile is the tool read_file: one page of a text file in w.
 func ReadFile(w *Workspace) agent.Tool {
-	return newReader("read_file", "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.", inWorkspace(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
+	return newReader(agent.Spec{
+		Name:        "read_file",
+		Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
+		Keep:        -30,
+	}, inWorkspace(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
 		return w.read(args.Path, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	}))
 }

@@ -57,8 +57,9 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 
 // newReader declares a tool that changes nothing, so it may run beside others and be
 // repeated.
-func newReader[A any](name, description string, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
-	return newTool(agent.Spec{Name: name, Description: description, Parallel: true, Repeatable: true}, run)
+func newReader[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
+	spec.Parallel, spec.Repeatable = true, true
+	return newTool(spec, run)
 }
 
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"dragoman/agent"
 )
 
 // WorkspaceOptions limit the file tools. The zero value works.
@@ -70,11 +68,6 @@ func (w *Workspace) Close() error {
 		return fmt.Errorf("tools: close the workspace: %w", err)
 	}
 	return nil
-}
-
-// Tools returns all file tools of w.
-func (w *Workspace) Tools() []agent.Tool {
-	return []agent.Tool{ListDir(w), ReadFile(w), WriteFile(w)}
 }
 
 // refusePrivate refuses the workspace real if it overlaps folders of the kernel or

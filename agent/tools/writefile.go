@@ -25,6 +25,8 @@ type writeArgs struct {
 	Append  bool   `json:"append,omitempty" jsonschema:"Add to the end instead of replacing; default false"`
 }
 
+var _ = builtin(func(n Needs) agent.Tool { return WriteFile(n.Workspace) })
+
 // WriteFile is the tool write_file: it replaces a file of w atomically, even if the
 // machine loses power.
 func WriteFile(w *Workspace) agent.Tool {
@@ -35,6 +37,7 @@ func WriteFile(w *Workspace) agent.Tool {
 		// changed it between a crash and the repeat.
 		Parallel:   false,
 		Repeatable: false,
+		Keep:       -50,
 	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)
 	}))

@@ -255,7 +255,7 @@ type daemon struct {
 	admin       func(context.Context, *config.Config, storage.Caller) (c *api.Client, release func(), err error)
 }
 
-var realDaemon = daemon{config.Load, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}
+var realDaemon = daemon{app.LoadConfig, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}
 
 // caller names this program to others that want to use the state directory, and
 // prints what it waits for.

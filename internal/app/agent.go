@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/tokens"
+	"dragoman/agent/toolbox"
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
@@ -52,7 +52,11 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	ag, err := agent.New(d.models.Main, d.buildTools(), o)
+	offered, err := d.buildTools()
+	if err != nil {
+		return nil, err
+	}
+	ag, err := agent.New(d.models.Main, offered, o)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
@@ -101,24 +105,31 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 	}
 }
 
-// everyTool makes all built-in tools. [config.BuiltinTools] has their names.
-func (d *Daemon) everyTool() []agent.Tool {
-	return append(
-		d.workspace.Tools(),
-		tools.Clock(zoneOf(d.cfg.Agent.TimeZone), time.Now), tools.WebFetch(),
-		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
-	)
+// LoadConfig is [config.Load] with the names of the tools that this build has.
+func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
+	o.Tools = toolbox.Names(tools.Names())
+	return config.Load(o)
 }
 
-// buildTools makes the tools that the configuration allows; nil means all.
-func (d *Daemon) buildTools() []agent.Tool {
-	var list []agent.Tool
-	for _, t := range d.everyTool() {
-		if d.cfg.Agent.Tools == nil || slices.Contains(d.cfg.Agent.Tools, t.Spec().Name) {
-			list = append(list, counted{t, d.metrics})
-		}
+// buildTools makes the tools that the configuration allows. It logs the names that
+// nothing offers: those of built-in tools were checked with the configuration, but
+// only now is it known what else there is.
+func (d *Daemon) buildTools() ([]agent.Tool, error) {
+	box, err := toolbox.New(tools.Builtin(tools.Needs{
+		Workspace: d.workspace, Facts: d.store, Archive: d.store, Attachments: d.files,
+		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
 	}
-	return list
+	list, missing := box.Allowed(d.cfg.Agent.Tools)
+	if len(missing) > 0 {
+		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
+	}
+	for i, t := range list {
+		list[i] = counted{t, d.metrics}
+	}
+	return list, nil
 }
 
 // crampedShare: if instructions and tools use more than one part in crampedShare of

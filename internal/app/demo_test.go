@@ -3,17 +3,12 @@ package app_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
-	"dragoman/internal/app"
-	"dragoman/internal/config"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // used lists the tools that were called in a room of the page, in order.
@@ -109,21 +104,5 @@ func TestOnlyTheAllowedTools(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "state", "workspace", "shopping.txt")); !os.IsNotExist(err) {
 		t.Errorf("the file was written all the same: %v", err)
-	}
-}
-
-// The configuration knows every tool by name: one that it does not know could
-// not be asked for, and the model would not get it either.
-func TestToolsAreNamed(t *testing.T) {
-	t.Parallel()
-	d, err := app.Open(t.Context(), newPlace(t, "").config(), app.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(config.BuiltinTools)), app.ToolNames(d)); diff != "" {
-		t.Errorf("the tools (-config.BuiltinTools +the daemon's):\n%s", diff)
-	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"dragoman/agent"
@@ -26,15 +25,6 @@ func Tidy(ctx context.Context, s FilingStore, files *media.Store, now time.Time)
 
 // AgentOptions are what the daemon makes its agent with.
 func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
-
-// ToolNames are the names of the tools that d can give its model, sorted.
-func ToolNames(d *Daemon) (names []string) {
-	for _, t := range d.everyTool() {
-		names = append(names, t.Spec().Name)
-	}
-	slices.Sort(names)
-	return names
-}
 
 // PublicAddr is where the page listens.
 func (d *Daemon) PublicAddr() string { return d.public.addr() }

@@ -59,7 +59,7 @@ func (p *place) write(text string) {
 func (p *place) state(name string) string { return filepath.Join(p.dir, "state", name) }
 
 func (p *place) load() (*config.Config, error) {
-	cfg, _, err := config.Load(config.Options{
+	cfg, _, err := app.LoadConfig(config.Options{
 		Path: p.path, Home: p.dir, Dir: p.dir,
 		Env: func(string) (string, bool) { return "", false },
 	})

@@ -79,6 +79,9 @@ var Table = []Rule{
 	{Package: "agent/provider", Imports: []string{"agent", "agent/window", "agent/wire", "agent/models", "agent/openai", "agent/anthropic", "sessions", "channels"}},
 	// Its tests read streams with a real codec.
 	{Package: "agent/wire", Imports: []string{"agent", "sessions"}, Tests: []string{"agent/openai"}},
+	// It knows tools by what package agent says of them, wherever they come from.
+	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window"}},
+	{Package: "agent/tools", Imports: []string{"agent", "sessions", "channels"}, Tests: []string{"agent/toolbox"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
@@ -106,7 +109,7 @@ var Table = []Rule{
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event", "internal/setting"}, Tests: []string{"agent/tools"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event", "internal/setting"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},

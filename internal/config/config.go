@@ -162,7 +162,7 @@ type Agent struct {
 	PromptFacts  int      `yaml:"prompt_facts" range:"0..50" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
 	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
-	Tools        []string `yaml:"tools,flow" oneof:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
+	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use. Unset: all of them; []: none."`
 }
 
 // Queue says what happens to messages that arrive during an answer.

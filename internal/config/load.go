@@ -38,6 +38,17 @@ type Options struct {
 	// is missing is then empty, not a problem. It may exist only in the environment of
 	// the daemon, or in a folder that systemd makes while the daemon runs.
 	NoSecrets bool
+	// Tools checks the names in agent.tools. Nil: any name is right.
+	Tools Tools
+}
+
+// Tools are the names of tools, as what offers them knows them.
+type Tools interface {
+	// Known returns the names that every daemon has, sorted.
+	Known() []string
+	// MayExist reports whether a running daemon could have a tool of this name: it has
+	// it, or only a server that is asked then can tell.
+	MayExist(name string) bool
 }
 
 // Source says where a configuration came from.

@@ -55,7 +55,7 @@ heartbeat:
 		`1 agnet: unknown key; did you mean "agent"?`,
 		`2 max_steps: unknown key; it belongs to agent`,
 		`3 agent.max_steps: "ten" is not a whole number; write a whole number, like 10`,
-		`3 agent.tools[0]: "red_file" is not a known value; did you mean "read_file"? write forget, list_dir, read_attachment, read_file, recall, remember, search_history, time, web_fetch or write_file`,
+		`3 agent.tools[0]: "red_file" is not a known value; did you mean "read_file"? write read_file or time`,
 		`3 agent.tools[2]: appears twice; keep one`,
 		`4 agent: this key appears twice, first in line 3; keep one`,
 		`5 queue.mode: "colect" is not a known value; did you mean "collect"? write collect, each, steer or interrupt`,

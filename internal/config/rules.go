@@ -20,11 +20,6 @@ import (
 // Efforts are the values of model.reasoning and of a conversation's setting.
 var Efforts = []string{"auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// BuiltinTools are the names of the built-in tools.
-var BuiltinTools = []string{
-	"forget", "list_dir", "read_attachment", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
-}
-
 // lists are the lists of words that the tag oneof can name.
 var lists = map[string]func() []string{
 	"efforts": func() []string { return Efforts },
@@ -37,7 +32,6 @@ var lists = map[string]func() []string{
 	"prune presets":   window.PrunePresetNames,
 	"store types":     func() []string { return StoreTypes },
 	"summary presets": window.PresetNames,
-	"tools":           func() []string { return BuiltinTools },
 }
 
 // gone are former values of settings, and what to write instead.
@@ -54,12 +48,25 @@ func (f field) words() []string {
 	return strings.Fields(tag)
 }
 
+// toolNames are the names that a tool may have; none means that this one, or any, is
+// right.
+func (d *decoder) toolNames(name string) []string {
+	if d.opts.Tools == nil || d.opts.Tools.MayExist(name) {
+		return nil
+	}
+	return d.opts.Tools.Known()
+}
+
 func (d *decoder) check(line int, path string, v reflect.Value, f field, text string) {
 	if text == "" && f.tag.Get("empty") == "ok" {
 		return
 	}
 	shown := d.show(path, text)
-	if words := f.words(); len(words) > 0 {
+	words := f.words()
+	if f.tag.Get("is") == "tool" {
+		words = d.toolNames(text)
+	}
+	if len(words) > 0 {
 		if i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 			v.SetString(words[i])
 		} else {

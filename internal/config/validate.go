@@ -216,9 +216,6 @@ func (v *validator) agent(a *Agent) {
 		h, r := &v.c.Heartbeat, &v.c.Sessions.Reset
 		h.TimeZone, r.TimeZone = cmp.Or(h.TimeZone, a.TimeZone), cmp.Or(r.TimeZone, a.TimeZone)
 	}
-	if a.Tools == nil {
-		a.Tools = slices.Clone(BuiltinTools)
-	}
 }
 
 // media checks where files are kept, and their limits.

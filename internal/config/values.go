@@ -31,6 +31,13 @@ func parseThreshold(text string) (window.Threshold, error) {
 	return window.Threshold(n), err
 }
 
+// ToolList are names of tools. Nil stands for all tools, also those that nobody knows
+// yet, and an empty list for none.
+type ToolList []string
+
+// IsZero reports whether the list is unset.
+func (l ToolList) IsZero() bool { return l == nil }
+
 // kind has the name of a type of value, what to write, and how to read it.
 type kind struct {
 	name, want string

@@ -1,0 +1,86 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/agenttest"
+	"dragoman/agent/tools"
+)
+
+// offered returns the names of the tools that a daemon with this configuration offers
+// its model in a request, and what it logged.
+func offered(t *testing.T, agent string) (names []string, log string) {
+	t.Helper()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"m"}})
+	r := newPlace(t, fmt.Sprintf("model: {type: openai, base_url: '%s', name: m}\nagent: %s", server.URL(), agent)).run()
+	r.ask(r.page(""), "hello")
+	requests := server.Requests()
+	r.stop()
+	return requests[len(requests)-1].Tools, r.log.String()
+}
+
+// A built-in tool needs no more than its file: the model is offered each of them, in
+// the order of their names. What agent.tools names counts, and a name that nothing
+// offers is logged.
+func TestOfferedTools(t *testing.T) {
+	t.Parallel()
+	const missing = "names tools that do not exist here"
+	for name, test := range map[string]struct {
+		agent string
+		want  []string
+		logs  string
+	}{
+		"unset":                    {"{}", tools.Names(), ""},
+		"some":                     {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, ""},
+		"none":                     {"{tools: []}", nil, ""},
+		"one that no server has":   {"{tools: [files__read, time]}", []string{"time"}, "files__read"},
+		"only such that none have": {"{tools: [files__read]}", nil, "files__read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, log := offered(t, test.agent)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("the model's tools (-want +got):\n%s", diff)
+			}
+			if said := strings.Contains(log, missing); said != (test.logs != "") || !strings.Contains(log, test.logs) {
+				t.Errorf("the log should tell of %q only:\n%s", test.logs, log)
+			}
+		})
+	}
+}
+
+// A wrong name of a built-in tool is a problem of the configuration.
+func TestUnknownToolIsRefused(t *testing.T) {
+	_, err := newPlace(t, "agent: {tools: [red_file]}").load()
+	if err == nil || !strings.Contains(err.Error(), `did you mean "read_file"?`) {
+		t.Errorf("load = %v, want the nearest name", err)
+	}
+}
+
+// config.example.yaml lists every tool. UPDATE=1 writes the line.
+func TestExampleNamesEveryTool(t *testing.T) {
+	const path = "../../config.example.yaml"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^  # tools: \[.*\]$`)
+	want := "  # tools: [" + strings.Join(tools.Names(), ", ") + "]"
+	if string(line.Find(text)) == want {
+		return
+	}
+	if os.Getenv("UPDATE") != "" {
+		err := os.WriteFile(path, line.ReplaceAllLiteral(text, []byte(want)), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("config.example.yaml has not this line below agent (UPDATE=1 go test -run TestExampleNamesEveryTool ./internal/app writes it):\n%s", want)
+}
