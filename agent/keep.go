@@ -48,7 +48,7 @@ func (r *run) turnTokens() (n int) {
 // else would be left of them. A very long turn needs a second summary, of everything
 // that the first one kept.
 func (r *run) keepIfTooLong(final bool) *window.Keep {
-	if r.t.Compact == nil || r.compactTried && !r.compacted || r.compactedAll || r.surelyFits() {
+	if r.t.Compact == nil || r.fit.compactTried && !r.fit.compacted || r.fit.compactedAll || r.surelyFits() {
 		return nil
 	}
 	view, users, _ := r.view(final)
@@ -56,19 +56,19 @@ func (r *run) keepIfTooLong(final bool) *window.Keep {
 		return nil
 	}
 	h, keep := r.t.History, r.usualKeep()
-	if r.compacted {
+	if r.fit.compacted {
 		keep = &window.Keep{Unit: window.UnitMessages}
 	}
 	cut := window.CutAt(h.Messages, *keep)
 	if h.Omitted == 0 && cut == 0 {
 		return nil
 	}
-	if r.compacted || !r.a.Frees(h, cut) {
+	if r.fit.compacted || !r.a.Frees(h, cut) {
 		if fitted, listed := window.Fit(view, users, r.budget(), r.a.opts.Count); countMissing(view, fitted, listed) == 0 {
 			return nil
 		}
 	}
-	r.compactedAll = r.compacted
+	r.fit.compactedAll = r.fit.compacted
 	return keep
 }
 
@@ -78,7 +78,7 @@ func (r *run) keepIfTooLong(final bool) *window.Keep {
 // made, newestMessages cuts the view.
 func (r *run) enforceMessageLimit(ctx context.Context) error {
 	most := r.a.Compaction().Keep.MaxMessages
-	for tries := 0; most > 0 && len(r.all) > most && r.inputAt > 0 && !r.limitStuck; tries++ {
+	for tries := 0; most > 0 && len(r.all) > most && r.inputAt > 0 && !r.fit.limitStuck; tries++ {
 		before, turn := r.inputAt, len(r.all)-r.inputAt
 		keep := max(r.inputAt-window.CutAt(r.all, r.a.Keep(r.t.History)), 0)
 		keep = max(min(keep, most-turn), 0)
@@ -88,7 +88,7 @@ func (r *run) enforceMessageLimit(ctx context.Context) error {
 		if err := r.compact(ctx, &window.Keep{Unit: window.UnitMessages, N: keep}); err != nil {
 			return err
 		}
-		r.limitStuck = r.inputAt >= before
+		r.fit.limitStuck = r.inputAt >= before
 	}
 	return nil
 }

@@ -15,6 +15,34 @@ import (
 	"dragoman/sessions"
 )
 
+// fitting is what a turn knows of its model's window: what its requests leave out, and
+// what was done to make them fit.
+type fitting struct {
+	// fixed is how many tokens every request takes besides its messages.
+	fixed int
+	// maxTokens, if not 0, limits the tokens of a request's messages, because the
+	// server refused more.
+	maxTokens int
+	// forcePrune: the server found a request too long, so results of tools become
+	// notices.
+	forcePrune bool
+	// compactTried: a summary was asked for. compacted: the history was summarised for
+	// this turn. compactedAll: so was all of it.
+	compactTried, compacted, compactedAll bool
+	// limitStuck: no summary can lower the number of messages further.
+	limitStuck bool
+	// leftOut is how many messages the last request left out because they did not
+	// fit. cutReason says why there is no summary of them. cutLogged says that the
+	// log has it.
+	leftOut   int
+	cutReason string
+	cutLogged bool
+	// lacks are Result.Unaccounted and Result.SilentlyDropped.
+	lacks lack
+	// summaryFailed is Result.SummaryFailed.
+	summaryFailed bool
+}
+
 // request builds the next request. The order matters: repair comes first, and pruning
 // and fitting keep the shape that it produced, which complete validates. lacks counts
 // only if the request is sent: shrink builds some to compare their size.
@@ -37,7 +65,7 @@ func (r *run) request(final bool) (req Request, lacks lack) {
 	// Nothing should be missing before the fitting.
 	silent := window.Missing(r.all, whole) - failed
 	left := countMissing(r.all, view, listed) - failed - silent + r.t.History.Omitted
-	r.leftOut = left - r.t.History.Omitted
+	r.fit.leftOut = left - r.t.History.Omitted
 	req.Messages = window.Alternate(r.withLead(view, left), r.model.Name())
 	silent += window.Uncovered(r.t.History)
 	return req, lack{all: silent + left, silent: silent}
@@ -82,7 +110,7 @@ const (
 func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	view := r.a.visible(r.model.Name(), r.all)
 	var forced window.Forced
-	if r.forcePrune {
+	if r.fit.forcePrune {
 		forced.Turn = r.t.ID
 		if n := len(r.t.History.Messages); n > 0 {
 			forced.Seq = r.t.History.Messages[n-1].Seq
@@ -91,7 +119,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	// Pruning uses the nominal window: it must not depend on what was learned since
 	// the process started.
 	view = r.a.opts.Prune.Apply(view, window.PruneTarget{
-		Window: r.a.nominalWindow(r.model.Name()), Fixed: r.fixed,
+		Window: r.a.nominalWindow(r.model.Name()), Fixed: r.fit.fixed,
 		Count: r.a.opts.Count, Forced: forced,
 	})
 	if r.a.opts.Prune.FailedCalls {
@@ -117,10 +145,10 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 func (r *run) budget() int { return r.budgetIn(r.a.usableWindow(r.model.Name())) }
 
 func (r *run) budgetIn(size int) int {
-	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fixed - omissionTokens
+	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fit.fixed - omissionTokens
 	n = max(n, size/8)
-	if r.maxTokens > 0 {
-		n = min(n, r.maxTokens)
+	if r.fit.maxTokens > 0 {
+		n = min(n, r.fit.maxTokens)
 	}
 	return n
 }
@@ -163,23 +191,23 @@ func (r *run) shrink(ctx context.Context, req Request, tried *attempts, final bo
 	}
 	if !tried.pruned {
 		tried.pruned = true
-		r.forcePrune = true
+		r.fit.forcePrune = true
 		if smaller() {
 			return "prune", nil
 		}
 	}
-	if !tried.compacted && !r.compacted {
+	if !tried.compacted && !r.fit.compacted {
 		tried.compacted = true
 		if err := r.compact(ctx, r.keepAfterRefusal(tried.refused)); err != nil {
 			return "", err
 		}
-		if r.compacted && smaller() {
+		if r.fit.compacted && smaller() {
 			return "compact", nil
 		}
 	}
 	if tried.squeezes < maxSqueezes {
 		tried.squeezes++
-		r.maxTokens = max(size*safeTenths/10, 1)
+		r.fit.maxTokens = max(size*safeTenths/10, 1)
 		if smaller() {
 			return "squeeze", nil
 		}
@@ -200,12 +228,12 @@ const (
 
 // logCut logs once in a turn that requests leave messages out.
 func (r *run) logCut(ctx context.Context) {
-	r.summaryFailed = r.summaryFailed || r.leftOut > 0 && (r.cutReason == cutFailed || r.cutReason == cutRests)
-	if r.leftOut == 0 || r.cutLogged {
+	r.fit.summaryFailed = r.fit.summaryFailed || r.fit.leftOut > 0 && (r.fit.cutReason == cutFailed || r.fit.cutReason == cutRests)
+	if r.fit.leftOut == 0 || r.fit.cutLogged {
 		return
 	}
-	r.cutLogged = true
-	level, why := slog.LevelInfo, r.cutReason
+	r.fit.cutLogged = true
+	level, why := slog.LevelInfo, r.fit.cutReason
 	switch {
 	case r.t.Compact == nil:
 		why = cutNoTranscript
@@ -213,13 +241,13 @@ func (r *run) logCut(ctx context.Context) {
 		level, why = slog.LevelDebug, cutOff // configured so, and the same in every turn
 	case why == cutRests:
 		level = slog.LevelDebug // the turn in which it failed has logged it
-	case r.compacted:
+	case r.fit.compacted:
 		why = cutStillLong
 	case why == "":
 		why = cutLittle
 	}
 	r.a.log.LogAttrs(ctx, level, "context truncated", slog.String("key", r.t.Key.String()),
-		slog.String("reason", why), slog.Int("messages", r.leftOut))
+		slog.String("reason", why), slog.Int("messages", r.fit.leftOut))
 }
 
 // noteCompacting is what people see while they wait for a summary.
@@ -229,7 +257,7 @@ const noteCompacting = "Organizing the conversation…"
 // keeps, and continues with the new history. It fails only if the turn is stopped:
 // without a summary, the view is cut.
 func (r *run) compact(ctx context.Context, keep *window.Keep) error {
-	r.compactTried = true
+	r.fit.compactTried = true
 	if r.t.Compact == nil || r.a.Compaction().When == window.WhenOff {
 		return nil
 	}
@@ -242,16 +270,16 @@ func (r *run) compact(ctx context.Context, keep *window.Keep) error {
 	}
 	switch {
 	case errors.Is(err, recap.ErrNothingToSummarize):
-		r.cutReason = cutNothingOld
+		r.fit.cutReason = cutNothingOld
 		return nil
 	case err != nil:
 		level := slog.LevelWarn
-		r.cutReason = cutFailed
+		r.fit.cutReason = cutFailed
 		if errors.Is(err, recap.ErrLongSummary) {
-			r.cutReason = cutLittle
+			r.fit.cutReason = cutLittle
 		}
 		if errors.Is(err, recap.ErrPaused) {
-			level, r.cutReason = slog.LevelDebug, cutRests // it was a warning when it failed
+			level, r.fit.cutReason = slog.LevelDebug, cutRests // it was a warning when it failed
 		}
 		r.a.log.Log(ctx, level, "could not summarise the conversation; leaving older messages out of the request",
 			"key", r.t.Key.String(), "err", err)
@@ -267,6 +295,6 @@ func (r *run) compact(ctx context.Context, keep *window.Keep) error {
 	r.inputAt = len(h.Messages)
 	r.addedAt = r.inputAt + fresh
 	r.setFrame()
-	r.compacted = true
+	r.fit.compacted = true
 	return nil
 }

@@ -46,7 +46,6 @@ type run struct {
 	model  Model
 	frame  window.Frame
 	offer  offer
-	fixed  int             // tokens that every request takes besides its messages
 	person channels.Person // the newest message's sender
 
 	// all is the history, the input from inputAt on, and from addedAt on what was added.
@@ -57,7 +56,6 @@ type run struct {
 	// said is what the model wrote for the person before its last message.
 	said     []string
 	steps    int
-	lacks    lack // Result.Unaccounted and Result.SilentlyDropped
 	finished string
 	thought  bool
 	ids      map[string]bool // ids of the turn's calls
@@ -65,27 +63,10 @@ type run struct {
 	started map[string]bool             // calls that started in an earlier run
 	done    map[string]sessions.Message // results of calls in an earlier run
 
-	// maxTokens, if not 0, limits the tokens of a request's messages, because the
-	// server refused more.
-	maxTokens int
-	// compacted says that the history was summarised for this turn, compactTried that
-	// we tried, and compactedAll that all of it was.
-	compacted, compactTried, compactedAll bool
-	// leftOut is how many messages the last request left out because they did not
-	// fit. cutReason says why there is no summary of them. cutLogged says that the
-	// log has it.
-	leftOut   int
-	cutLogged bool
-	cutReason string
-	// summaryFailed is Result.SummaryFailed.
-	summaryFailed bool
+	// fit is what the turn has tried so that its requests fit the model's window.
+	fit fitting
 	// sentThoughts: thoughts of this run were passed to Turn.Thoughts.
 	sentThoughts bool
-	// forcePrune: the server found a request too long, so results of tools become
-	// notices.
-	forcePrune bool
-	// limitStuck: no summary can lower the number of messages further.
-	limitStuck bool
 	// barred: the person lost the right to use tools.
 	barred atomic.Bool
 
@@ -108,9 +89,9 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	if err != nil {
 		res = Result{Steps: r.steps}
 	}
-	res.Unaccounted = r.lacks.all
-	res.SilentlyDropped = r.lacks.silent
-	res.SummaryFailed = r.summaryFailed
+	res.Unaccounted = r.fit.lacks.all
+	res.SilentlyDropped = r.fit.lacks.silent
+	res.SummaryFailed = r.fit.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
 	return res, err
 }

@@ -45,11 +45,11 @@ func (r *run) callModel(ctx context.Context, final bool) (*Response, error) {
 		return nil, err
 	}
 	name := r.model.Name()
-	if !r.forcePrune && r.a.usableWindow(name) != r.a.nominalWindow(name) {
+	if !r.fit.forcePrune && r.a.usableWindow(name) != r.a.nominalWindow(name) {
 		// If the request is too long for the learned window, tool results are pruned
 		// first, as they were when the window was learned.
 		view, _, _ := r.view(final)
-		r.forcePrune = !r.fits(view)
+		r.fit.forcePrune = !r.fits(view)
 	}
 	if keep := r.keepIfTooLong(final); keep != nil {
 		if err := r.compact(ctx, keep); err != nil {
@@ -68,7 +68,7 @@ func (r *run) callModel(ctx context.Context, final bool) (*Response, error) {
 func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) (*Response, error) {
 	for {
 		req, lacks := r.request(final)
-		r.lacks = lack{max(r.lacks.all, lacks.all), max(r.lacks.silent, lacks.silent)}
+		r.fit.lacks = lack{max(r.fit.lacks.all, lacks.all), max(r.fit.lacks.silent, lacks.silent)}
 		r.logCut(ctx)
 		resp, err := r.send(ctx, &req)
 		if err == nil {
@@ -99,7 +99,7 @@ func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) 
 	}
 }
 
-func (r *run) requestTokens(req *Request) int { return r.fixed + r.a.messageTokens(req.Messages) }
+func (r *run) requestTokens(req *Request) int { return r.fit.fixed + r.a.messageTokens(req.Messages) }
 
 func tooLong(err error) bool {
 	var me *ModelError
@@ -116,7 +116,7 @@ var errOverWindow = errors.New("agent: the request has more tokens than the mode
 func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	name := r.model.Name()
 	most := r.a.room(name, r.a.nominalWindow(name))
-	if window.UpperBound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
+	if window.UpperBound(req.Messages)+r.fit.fixed > most && r.a.messageTokens(req.Messages)+r.fit.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}
 	req.Pin = &r.pin
