@@ -19,6 +19,7 @@ import (
 	"dragoman/channels/terminal"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -49,8 +50,8 @@ func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers s
 			continue
 		}
 		a.bindings = append(a.bindings, gateway.Binding{
-			Channel: ch, Allow: c.Allow, Pairing: c.Pairing,
-			Groups: gateway.Groups(c.Groups), System: c.System, Model: c.Model, Reset: gateway.ResetMode(c.Reset),
+			Channel: ch, Policy: people.Policy{Allow: c.Allow, Pairing: c.Pairing, Groups: people.Groups(c.Groups)},
+			System: c.System, Model: c.Model, Reset: gateway.ResetMode(c.Reset),
 			Everywhere: c.Type == config.TypeCLI || c.Type == config.TypeWeb,
 			Owner:      c.Type == config.TypeCLI || c.Type == config.TypeWeb && cfg.HTTP.Private(),
 		})

@@ -18,6 +18,7 @@ import (
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/gateway"
 	"dragoman/internal/metrics"
+	"dragoman/internal/people"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/sqlite"
 
@@ -90,7 +91,7 @@ func newArrivals(tb testing.TB, dir string) *arrivals {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, err := gateway.New(storeOf(a.store), silent{ag}, []gateway.Binding{{Channel: ch, Allow: []string{a.ann.Number()}}}, gateway.Options{
+	g, err := gateway.New(storeOf(a.store), silent{ag}, []gateway.Binding{{Channel: ch, Policy: people.Policy{Allow: []string{a.ann.Number()}}}}, gateway.Options{
 		RatePerMinute: -1, MaxWaiting: 1 << 20, DrainLimit: time.Millisecond, Observer: counting{metrics.New("bench", ""), a},
 	})
 	if err != nil {

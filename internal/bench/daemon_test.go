@@ -69,7 +69,7 @@ type house struct {
 	bin    string
 	api    *botapi.Server
 	model  *agenttest.Server
-	people *people
+	people *writers
 	config string
 	proxy  string // between the daemon and the model; "": none
 	log    *os.File

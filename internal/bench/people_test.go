@@ -16,9 +16,9 @@ import (
 // firstChat numbers the people; each has one private chat.
 const firstChat = 5000
 
-// people write messages with a mark of its own each and watch what they are
+// writers are people who write messages with a mark of its own each and watch what they are
 // answered.
-type people struct {
+type writers struct {
 	api *botapi.Server
 
 	mu    sync.Mutex
@@ -38,18 +38,18 @@ type question struct {
 	asked time.Time
 }
 
-func newPeople() *people {
-	return &people{open: make(map[int64][]question), news: make(chan int64, 4096)}
+func newPeople() *writers {
+	return &writers{open: make(map[int64][]question), news: make(chan int64, 4096)}
 }
 
 // ask writes the next message into a chat.
-func (p *people) ask(chat int64) {
+func (p *writers) ask(chat int64) {
 	p.say(chat, func(mark int) string {
 		return fmt.Sprintf("What do you know about #%d, and is it a good number to think of today?", mark)
 	})
 }
 
-func (p *people) say(chat int64, text func(mark int) string) {
+func (p *writers) say(chat int64, text func(mark int) string) {
 	person := botapi.Person(chat, "Ann")
 	c := p.api.Private(person)
 	p.mu.Lock()
@@ -63,7 +63,7 @@ func (p *people) say(chat int64, text func(mark int) string) {
 // hear checks a message of the bot: its marks must be the oldest that are
 // open in that chat, in order. A preview, which ends with an ellipsis, is no
 // answer.
-func (p *people) hear(m botapi.Message) {
+func (p *writers) hear(m botapi.Message) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *people) hear(m botapi.Message) {
 }
 
 // reset forgets the times so far and what was not listened to.
-func (p *people) reset() {
+func (p *writers) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.took, p.previews = nil, 0
@@ -106,7 +106,7 @@ func (p *people) reset() {
 }
 
 // times are those of the answers since the last reset, sorted.
-func (p *people) times() []time.Duration {
+func (p *writers) times() []time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	took := slices.Clone(p.took)
@@ -115,7 +115,7 @@ func (p *people) times() []time.Duration {
 }
 
 // waiting counts the questions without an answer.
-func (p *people) waiting() int {
+func (p *writers) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0

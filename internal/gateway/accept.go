@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -30,22 +31,22 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 && m.Deletes == "" {
 		return nil
 	}
-	verdict, err := g.mayTalk(ctx, b, m)
+	verdict, err := g.opts.Gate.MayTalk(ctx, m)
 	if err != nil {
 		return err
 	}
 	// An edit in a shared chat that does not address us concerns us only if the
 	// edited message did, which the store knows.
-	unaddressed := m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
+	unaddressed := m.Edits != "" && !m.Private && !m.Addressed && g.opts.Gate.Policy(name).Groups != people.All
 	switch {
-	case verdict == notAddressed, verdict == stranger && unaddressed:
+	case verdict == people.NotAddressed, verdict == people.Stranger && unaddressed:
 		return nil
-	case verdict == stranger:
+	case verdict == people.Stranger:
 		g.opts.Observer.Accepted(name, "refused")
 		g.opts.Logger.Info("message refused: sender is not on the allow list",
 			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
 		return nil
-	case verdict == wantsPairing:
+	case verdict == people.WantsPairing:
 		return g.offerPairing(ctx, m)
 	}
 	switch {

@@ -5,22 +5,15 @@ import (
 	"sync/atomic"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
 // Binding attaches one channel and says who may talk on it.
 type Binding struct {
 	Channel channels.Channel
-	// Allow lists who may talk: immutable ids, "chat:<chat>" for everybody in
-	// a chat, "*" for everybody. Empty: nobody.
-	Allow []string
-	// Shut closes the channel to everybody, paired people included. Messages
-	// accepted before are still answered.
-	Shut bool
-	// Pairing offers strangers in private chats a code for the operator.
-	Pairing bool
-	// Groups says what is answered in shared chats. "": Addressed.
-	Groups Groups
+	// Policy says who may talk. Messages accepted before it changed are still answered.
+	people.Policy
 	// Reset, if not "", replaces Options.Reset.Mode on this channel.
 	Reset ResetMode
 	// System is the channel's part of the system prompt in a chat, private or
@@ -37,16 +30,6 @@ type Binding struct {
 	Owner bool
 }
 
-// Groups says which messages of shared chats are answered.
-type Groups string
-
-// The values of Binding.Groups.
-const (
-	Addressed Groups = "addressed" // a mention, a reply to us, a command
-	All       Groups = "all"
-	Off       Groups = "off"
-)
-
 // binding is a [Binding] with its state on this node. It lives as long as the
 // gateway; a reload changes only fields under mu.
 type binding struct {
@@ -55,7 +38,7 @@ type binding struct {
 	stranded stranded
 	remote   *remoteChannel // nil without other nodes, and for a channel that runs on each
 	held     atomic.Bool    // this node has the lease
-	mu       sync.Mutex     // of status, Allow, System, Model and Shut
+	mu       sync.Mutex     // of status, Policy, System and Model
 	status   channels.Status
 }
 
@@ -67,13 +50,14 @@ func channelAs[T any](g *Gateway, k channels.Key) (t T, is bool) {
 	return t, is
 }
 
-// Change lets f change Allow, System, Model and Shut of a channel while the
-// gateway runs. It does nothing if there is no such channel.
+// Change lets f change Policy, System and Model of a channel while the gateway runs.
+// It does nothing if there is no such channel.
 func (g *Gateway) Change(channel string, f func(*Binding)) {
 	if b := g.bindings[channel]; b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		f(&b.Binding)
+		g.opts.Gate.Set(channel, b.Policy)
 	}
 }
 
@@ -100,10 +84,4 @@ func (b *binding) systemFor(chat string, private bool) string {
 		return ""
 	}
 	return system(chat, private)
-}
-
-func (b *binding) isShut() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Shut
 }

@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -88,7 +89,7 @@ func TestCase52DuplicateAfterRestart(t *testing.T) {
 		w := start(t)
 		m := w.say("1", "hello")
 		w.expect("1", "echo hello")
-		b := gateway.Binding{Channel: newNetwork("net"), Allow: []string{"1"}}
+		b := gateway.Binding{Channel: newNetwork("net"), Policy: people.Policy{Allow: []string{"1"}}}
 		w.close()
 		w.store.Work = restarted{w.store.Work}
 		again, err := gateway.New(w.store, w.agent, []gateway.Binding{b}, gateway.Options{Observer: w.seen})

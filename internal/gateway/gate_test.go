@@ -13,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -24,7 +25,7 @@ func TestWhoMayTalk(t *testing.T) {
 		sender channels.Person
 		shared bool // in a group
 		addr   bool
-		groups gateway.Groups
+		groups people.Groups
 		want   bool
 		chat   string // "c"
 	}{
@@ -40,10 +41,10 @@ func TestWhoMayTalk(t *testing.T) {
 		{"group, not addressed", []string{"*"}, person("1"), true, false, "", false, ""},
 		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, "", false, ""},
 		{"group, addressed, known", []string{"1"}, person("1"), true, true, "", true, ""},
-		{"group that answers all, not addressed", []string{"1"}, person("1"), true, false, gateway.All, true, ""},
-		{"group that answers all, stranger", []string{"2"}, person("1"), true, false, gateway.All, false, ""},
-		{"groups off", []string{"*"}, person("1"), true, true, gateway.Off, false, ""},
-		{"groups off, private talk", []string{"*"}, person("1"), false, false, gateway.Off, true, ""},
+		{"group that answers all, not addressed", []string{"1"}, person("1"), true, false, people.All, true, ""},
+		{"group that answers all, stranger", []string{"2"}, person("1"), true, false, people.All, false, ""},
+		{"groups off", []string{"*"}, person("1"), true, true, people.Off, false, ""},
+		{"groups off, private talk", []string{"*"}, person("1"), false, false, people.Off, true, ""},
 		{"a topic of an allowed chat", []string{"chat:-100"}, person("1"), true, true, "", true, "-100:7"},
 		{"a topic of another chat", []string{"chat:-10"}, person("1"), true, true, "", false, "-100:7"},
 		{"prefix of an id", []string{"12"}, person("1"), false, false, "", false, ""},
@@ -269,7 +270,7 @@ func TestWhoIsTheOperator(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
-					b.Owner, b.Groups = tt.owner, gateway.All
+					b.Owner, b.Groups = tt.owner, people.All
 					o.Operator = func(k channels.Key) bool { return tt.named && k.Chat() == "c" }
 				})
 				w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return fmt.Sprint(turn.Operator), nil }

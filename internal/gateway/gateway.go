@@ -39,6 +39,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/recap"
 	"dragoman/channels"
+	"dragoman/internal/people"
 )
 
 // Agent is the part of *agent.Agent that the gateway and its summaries call.
@@ -75,6 +76,9 @@ type Gateway struct {
 // New makes a gateway that serves bindings. Nothing starts before Run.
 func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, error) {
 	opts.setDefaults()
+	if opts.Gate == nil {
+		opts.Gate = people.NewGate(store)
+	}
 	g := &Gateway{
 		store: store, agent: ag, opts: opts,
 		bindings:     make(map[string]*binding, len(bindings)),
@@ -107,6 +111,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 			nb.remote = &remoteChannel{Channel: b.Channel, g: g}
 		}
 		g.bindings[name] = nb
+		opts.Gate.Set(name, b.Policy)
 		if c, ok := b.Channel.(channels.Commander); ok {
 			c.SetCommands(commands)
 		}

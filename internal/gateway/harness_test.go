@@ -20,6 +20,7 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
@@ -306,7 +307,7 @@ func start(t *testing.T, changes ...change) *world {
 		seen: &counter{}, ended: make(chan error, 1),
 	}
 	w.agent.audit = w.accountedFor
-	b := gateway.Binding{Channel: w.net, Allow: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}}
+	b := gateway.Binding{Channel: w.net, Policy: people.Policy{Allow: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}}}
 	opts := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, SilentFor: 1000 * time.Hour}
 	for _, c := range changes {
 		c(w, &b, &opts)

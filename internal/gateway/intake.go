@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/event"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -54,11 +55,11 @@ const (
 // Press does what a button stands for. If it does nothing, Press returns what
 // to show instead.
 func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err error) {
-	verdict, err := in.g.mayTalk(ctx, in.b, m)
+	verdict, err := in.g.opts.Gate.MayTalk(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	if verdict != welcome {
+	if verdict != people.Welcome {
 		in.g.opts.Observer.Accepted(in.b.Channel.Name(), "refused")
 		return sayNotAllowed, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
@@ -177,7 +178,7 @@ func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.close()
-		gw, err := gateway.New(storeOf(store), w.agent, []gateway.Binding{{Channel: w.net, Allow: []string{"1"}}}, gateway.Options{SilentFor: time.Minute})
+		gw, err := gateway.New(storeOf(store), w.agent, []gateway.Binding{{Channel: w.net, Policy: people.Policy{Allow: []string{"1"}}}}, gateway.Options{SilentFor: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

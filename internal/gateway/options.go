@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/internal/metrics"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	OneModel        bool          // Model answers whatever a conversation names
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
+	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
+	Gate *people.Gate
 	// Operator reports whether k, if it is a private chat, belongs to whoever runs
 	// Dragoman, besides the channels with Binding.Owner. Nil: no chat does.
 	Operator func(k channels.Key) bool

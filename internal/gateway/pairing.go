@@ -137,7 +137,7 @@ func (g *Gateway) offerPairing(ctx context.Context, m channels.Inbound) error {
 
 // turnAway tells a stranger that no code is left, once in the lifetime of a code.
 func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
-	const text = "Hello! I do not know you yet, and too many other people are applicants to be let in right now. " +
+	const text = "Hello! I do not know you yet, and too many other people are asking to be let in right now. " +
 		"Please ask the person who runs me, or write again in %s."
 	if !g.turnedAway.first(m.Key, "", g.opts.Now(), g.opts.PairingExpires) {
 		return nil
@@ -182,7 +182,7 @@ func (g *Gateway) ApprovePairing(ctx context.Context, code string, now time.Time
 func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{}, err error) {
 	it := g.applicants.take(p.Channel, p.PersonID)
 	b := g.bindings[p.Channel]
-	if it == nil || b == nil || b.isShut() {
+	if it == nil || b == nil || g.opts.Gate.Policy(p.Channel).Shut {
 		return done, nil
 	}
 	g.turnedAway.clear(it.first.Key)

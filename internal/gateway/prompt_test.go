@@ -10,6 +10,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 )
 
 // What is known about a person is in the prompt of their private chat, after
@@ -19,7 +20,7 @@ func TestPromptOfAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
 		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
-			b.Groups, b.System = gateway.All, func(string, bool) string { return "channel" }
+			b.Groups, b.System = people.All, func(string, bool) string { return "channel" }
 			o.Known = func(_ context.Context, k channels.Key, p channels.Person) (string, error) {
 				if broken {
 					broken = false

@@ -13,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/window"
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -208,11 +209,11 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 		if w.Inbound.Sender.ID() == operatorID {
 			continue
 		}
-		verdict, err := r.g.checkSender(ctx, r.b, w.Inbound)
+		verdict, err := r.g.opts.Gate.Sender(ctx, w.Inbound)
 		if err != nil {
 			return false, &storeError{err}
 		}
-		if verdict != welcome {
+		if verdict != people.Welcome {
 			r.log().Info("a turn loses its tools: its person is no longer allowed to talk", "turn", r.id, "sender", w.Inbound.Sender.ID())
 			return false, nil
 		}

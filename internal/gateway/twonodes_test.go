@@ -15,6 +15,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
@@ -61,7 +62,7 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	}
 	w.store.Work = claims{s, &atomic.Bool{}, t}
 	w.takes(takes)
-	b := gateway.Binding{Channel: w.net, Allow: []string{"1"}, Pairing: true}
+	b := gateway.Binding{Channel: w.net, Policy: people.Policy{Allow: []string{"1"}, Pairing: true}}
 	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, Peers: s.Backend().(sessions.Peers), TypingAfter: time.Millisecond}
 	for _, c := range changes {
 		c(w, &b, &o)

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 )
 
 // In a shared chat, an edit that does not address us counts only if the edited
@@ -15,7 +16,7 @@ import (
 func TestChangesAmongOthers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		groups gateway.Groups
+		groups people.Groups
 		change func(*channels.Inbound)
 		want   []string // in the group, after "first"
 	}{
@@ -23,8 +24,8 @@ func TestChangesAmongOthers(t *testing.T) {
 		{"a deletion", "", func(m *channels.Inbound) { m.Deletes = channels.DeletedBySender }, nil},
 		{"an edit of something else", "", func(m *channels.Inbound) { m.Edits = "m77" }, []string{"echo helo"}},
 		{"a deletion of something else", "", func(m *channels.Inbound) { m.Edits, m.Deletes = "m77", channels.DeletedByAdmin }, []string{"echo helo"}},
-		{"an edit of something else where all is for us", gateway.All, func(m *channels.Inbound) { m.Edits = "m77" }, []string{"echo helo", "echo talk"}},
-		{"a deletion of something else there", gateway.All, func(m *channels.Inbound) { m.Edits, m.Deletes = "m77", channels.DeletedBySender }, []string{"echo helo"}},
+		{"an edit of something else where all is for us", people.All, func(m *channels.Inbound) { m.Edits = "m77" }, []string{"echo helo", "echo talk"}},
+		{"a deletion of something else there", people.All, func(m *channels.Inbound) { m.Edits, m.Deletes = "m77", channels.DeletedBySender }, []string{"echo helo"}},
 		{"by a stranger", "", func(m *channels.Inbound) { m.Sender = channels.Person{IDs: []string{"666"}} }, []string{"echo helo"}},
 		{"an endless edit", "", func(m *channels.Inbound) { m.Text = strings.Repeat("x", 10_000) }, []string{"echo helo"}},
 	} {

@@ -23,7 +23,13 @@
 //	a note that cannot be read        it lets nobody in, and keeps nobody else out
 //	the store cannot be read          what was known serves for 5 seconds; then its error:
 //	                                  refused, and the caller says "try again"
+//	pairing cannot be looked up       an error: the network keeps the message and sends it again
 //	the store cannot be written       a token works, and its last use is not noted
+//
+// # Who may talk
+//
+// [Gate] says who may talk on which channel, whom the network vouches for: the
+// allow list, pairing, and whether a message in a group addresses us.
 //
 // # Tokens
 //
