@@ -18,6 +18,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/plain"
+	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/sqlite/sqlitetest"
@@ -116,14 +117,14 @@ func post(h http.Handler, target, body string) int {
 
 func serve(t *testing.T, path string, h http.Handler) (stop func()) {
 	t.Helper()
-	ln, err := api.Listen(path)
+	ln, err := web.ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- api.Serve(ctx, ln, h, api.ServeOptions{Grace: time.Second, Logger: slog.New(slog.DiscardHandler)})
+		served <- web.Serve(ctx, ln, h, web.ServeOptions{Grace: time.Second, Logger: slog.New(slog.DiscardHandler)})
 	}()
 	return func() {
 		cancel()
@@ -389,7 +390,7 @@ func TestSocketIsPrivateAndReplaced(t *testing.T) {
 	h := api.Admin(optionsOf(filled(t)))
 
 	// A daemon that was killed leaves its socket behind.
-	dead, err := api.Listen(path)
+	dead, err := web.ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +422,7 @@ func TestSocketIsPrivateAndReplaced(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.Listen(path); err == nil {
+	if _, err := web.ListenSocket(path); err == nil {
 		t.Error("a file was replaced by a socket")
 	}
 	if data, _ := os.ReadFile(path); string(data) != "precious" {

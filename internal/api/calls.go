@@ -13,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/plain"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -164,7 +165,7 @@ func answering[Q, A any](do func(ctx context.Context, args Q) (A, error)) http.H
 			writeFailure(w, err)
 			return
 		}
-		writeJSON(w, http.StatusOK, answer)
+		respond.JSON(w, http.StatusOK, answer)
 	})
 }
 

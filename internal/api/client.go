@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"dragoman/internal/web"
 )
 
 // Client calls an [Admin] handler. It is safe for concurrent use.
@@ -21,24 +22,7 @@ const maxAnswer = 512 << 20
 // Dial makes a client for the daemon that listens on the socket at path. It
 // does not connect yet; [ReadStatus] tells whether a daemon answers.
 func Dial(path string) *Client {
-	return &Client{SocketTransport(path)}
-}
-
-// SocketTransport sends every request to the socket at path, whatever host its
-// URL names.
-func SocketTransport(path string) *http.Transport {
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			short, release, err := shortPath(path)
-			if err != nil {
-				return nil, err
-			}
-			defer release()
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", short)
-		},
-		DisableCompression: true, IdleConnTimeout: time.Minute,
-	}
+	return &Client{web.SocketTransport(path)}
 }
 
 // Close ends the connections.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 )
 
@@ -54,7 +55,7 @@ func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, restored)
+	respond.JSON(w, http.StatusOK, restored)
 }
 
 // copyWriter writes the lines of a dump, and counts them for the last line.

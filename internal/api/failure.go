@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"dragoman/internal/plain"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 )
 
@@ -54,7 +55,7 @@ var codes = []struct {
 
 func writeFailure(w http.ResponseWriter, err error) {
 	f, status := failureOf(err)
-	writeJSON(w, status, f)
+	respond.JSON(w, status, f)
 }
 
 func failureOf(err error) (failure, int) {

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/event"
+	"dragoman/internal/plain"
 	"dragoman/sessions"
 )
 
@@ -18,7 +19,7 @@ func (a *admin) status(ctx context.Context, _ None) (Status, error) {
 	st, err := a.Store.Stats(ctx)
 	s := Status{Info: a.Info()}
 	if err := a.Store.Check(ctx); err != nil {
-		s.Problem = PlainReason(err)
+		s.Problem = plain.Reason(err)
 	}
 	if a.Eraser.CutOff() {
 		s.Warnings = append(s.Warnings, "an erasure was interrupted and is not complete; the next start of the daemon or the next sessions erase finishes it")
@@ -26,7 +27,7 @@ func (a *admin) status(ctx context.Context, _ None) (Status, error) {
 	if err != nil {
 		// status still answers: it is the command to find out why.
 		if s.Problem == "" {
-			s.Problem = PlainReason(err)
+			s.Problem = plain.Reason(err)
 		}
 		return s, nil
 	}

@@ -7,8 +7,8 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/alerts"
-	"dragoman/internal/api"
 	"dragoman/internal/event"
+	"dragoman/internal/plain"
 	"dragoman/internal/storage"
 )
 
@@ -40,7 +40,7 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.models.Main.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
 	}
 	if err := d.store.Check(ctx); err != nil {
-		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: api.PlainReason(err)})
+		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: plain.Reason(err)})
 	}
 	for _, why := range storage.DiskWarnings(d.cfg) {
 		all = append(all, alerts.Trouble{ID: lowTrouble, Name: "The disk has been almost full", Well: "The disk has room again", Why: why})

@@ -27,7 +27,6 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
-	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/gateway"
@@ -37,6 +36,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/internal/storage"
+	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -289,7 +289,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			continue
 		}
 		wg.Go(func() {
-			if err := api.Serve(late, s.ln, s.handler, api.ServeOptions{Grace: serverGrace, Connections: s.most, Logger: d.log}); err != nil {
+			if err := web.Serve(late, s.ln, s.handler, web.ServeOptions{Grace: serverGrace, Connections: s.most, Logger: d.log}); err != nil {
 				fail(err)
 			}
 		})

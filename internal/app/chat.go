@@ -9,9 +9,9 @@ import (
 
 	"dragoman/channels/live"
 	"dragoman/channels/terminal"
-	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/storage"
+	"dragoman/internal/web"
 )
 
 // ChatOptions are those of the chat in a terminal.
@@ -47,7 +47,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 }
 
 func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, room string, o ChatOptions) error {
-	transport := api.SocketTransport(storage.Socket(cfg.StateDir))
+	transport := web.SocketTransport(storage.Socket(cfg.StateDir))
 	defer transport.CloseIdleConnections()
 	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path, Room: room}
 	return terminal.Chat(ctx, c, in, out, o)

@@ -22,6 +22,7 @@ import (
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
 	"dragoman/internal/storage"
+	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -85,7 +86,7 @@ func (d *Daemon) openServers(context.Context) error {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.watchAll()
-	probes := api.Public(api.PublicOptions{
+	probes := web.Probes(web.ProbeOptions{
 		Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
 	})
 	mux := http.NewServeMux()
@@ -98,7 +99,7 @@ func (d *Daemon) openServers(context.Context) error {
 }
 
 func (d *Daemon) openAdmin() error {
-	ln, err := api.Listen(storage.Socket(d.state.Path))
+	ln, err := web.ListenSocket(storage.Socket(d.state.Path))
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}

@@ -113,7 +113,9 @@ var Table = []Rule{
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
-	{Package: "internal/api", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "internal/plain", "sessions/erasure")},
+	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/event", "internal/metrics", "internal/plain", "sessions/erasure")},
+	// The front door knows who comes in, and nothing of what is behind it.
+	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "internal/plain"), Tests: []string{"channels/live", "channels/whatsapp"}},
 
@@ -129,7 +131,7 @@ var Table = []Rule{
 	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/media", "internal/metrics"}},
 
 	// What a configuration keeps, and copies of all of it.
-	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/api", "internal/llm", "internal/plain", "internal/media"}},
+	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/api", "internal/web", "internal/llm", "internal/plain", "internal/media"}},
 
 	// The verbs talk to a running daemon through the client in api and
 	// print what the domain's types hold.

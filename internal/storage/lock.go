@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"dragoman/internal/api"
+	"dragoman/internal/web"
 )
 
 // Caller is the program that wants the state directory.
@@ -196,7 +196,7 @@ func Lock(ctx context.Context, path string, c Caller) (*Dir, error) {
 
 // Served reports whether a daemon listens on the folder's socket.
 func Served(ctx context.Context, path string) bool {
-	socket := api.SocketTransport(Socket(path))
+	socket := web.SocketTransport(Socket(path))
 	conn, err := socket.DialContext(ctx, "unix", "")
 	if err != nil {
 		return false

@@ -1,22 +1,18 @@
-package api
+package web
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"net/http"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
+	"dragoman/internal/plain"
+	"dragoman/internal/respond"
 )
 
-// PublicOptions configure Public. Check must be set.
-type PublicOptions struct {
+// ProbeOptions configure [Probes]. Check must be set.
+type ProbeOptions struct {
 	// Check proves that the store can write now (engine.Store.Check).
 	Check func(context.Context) error
 	// Ready returns why the daemon cannot serve yet, or no longer. nil: it always can.
@@ -37,9 +33,9 @@ const (
 	checkWithin = 5 * time.Second
 )
 
-// Public serves the probes /healthz and /readyz to every caller. Strangers read
+// Probes serves the probes /healthz and /readyz to every caller. Strangers read
 // only the status, because load balancers have no token.
-func Public(o PublicOptions) http.Handler {
+func Probes(o ProbeOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -52,7 +48,7 @@ func Public(o PublicOptions) http.Handler {
 
 // health keeps the last check of the store for checkEvery.
 type health struct {
-	opts PublicOptions
+	opts ProbeOptions
 
 	mu      sync.Mutex
 	checked time.Time
@@ -68,7 +64,7 @@ type report struct {
 
 func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
 	if err := h.check(r.Context()); err != nil {
-		h.write(w, r, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
+		h.write(w, r, http.StatusServiceUnavailable, report{Status: "failing", Reason: plain.Reason(err)})
 		return
 	}
 	h.write(w, r, http.StatusOK, report{Status: "ok"})
@@ -79,7 +75,7 @@ func (h *health) write(w http.ResponseWriter, r *http.Request, code int, rep rep
 	if h.opts.Knows != nil && !h.opts.Knows(r) {
 		rep = report{Status: rep.Status}
 	}
-	writeJSON(w, code, rep)
+	respond.JSON(w, code, rep)
 }
 
 func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +84,7 @@ func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
 		rep.Channels = h.opts.Channels()
 	}
 	if err := h.check(r.Context()); err != nil {
-		rep.Status, rep.Reason = "not ready", PlainReason(err)
+		rep.Status, rep.Reason = "not ready", plain.Reason(err)
 	} else if h.opts.Ready != nil {
 		if err := h.opts.Ready(); err != nil {
 			rep.Status, rep.Reason = "not ready", err.Error()
@@ -113,48 +109,4 @@ func (h *health) check(ctx context.Context) error {
 		h.err, h.checked = h.opts.Check(ctx), h.opts.Now()
 	}
 	return h.err
-}
-
-// reasons are the usual causes, and the words of the databases for them where
-// no error value survives.
-var reasons = []struct {
-	is    error
-	words string
-	plain string
-}{
-	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
-	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
-	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
-	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
-	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
-	{nil, "malformed", "The database is damaged. Dragoman did not touch it; restore a backup."},
-	{nil, "not a database", "The database file is not a database. Dragoman did not touch it; restore a backup."},
-	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
-}
-
-// PlainReason says in one sentence why the store fails, as far as Dragoman knows.
-func PlainReason(err error) string {
-	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
-		return newer.Sentence()
-	}
-	text := strings.ToLower(err.Error())
-	for _, r := range reasons {
-		if (r.is != nil && errors.Is(err, r.is)) || strings.Contains(text, r.words) {
-			return r.plain
-		}
-	}
-	return "The store cannot write; the daemon's log says why."
-}
-
-func writeJSON(w http.ResponseWriter, code int, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, `{"error":"this answer cannot be encoded"}`, http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(data, '\n'))
 }

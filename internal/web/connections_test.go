@@ -1,4 +1,4 @@
-package api_test
+package web_test
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"dragoman/internal/api"
+	"dragoman/internal/web"
 )
 
 // mostConnections is how many the servers of these tests have.
@@ -27,7 +27,7 @@ func crowded(t *testing.T) (addr string) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/healthz", api.Public(api.PublicOptions{Check: func(context.Context) error { return nil }}))
+	mux.Handle("/healthz", web.Probes(web.ProbeOptions{Check: func(context.Context) error { return nil }}))
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
@@ -35,7 +35,7 @@ func crowded(t *testing.T) (addr string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- api.Serve(ctx, ln, mux, api.ServeOptions{Connections: mostConnections, Logger: slog.New(slog.DiscardHandler)})
+		served <- web.Serve(ctx, ln, mux, web.ServeOptions{Connections: mostConnections, Logger: slog.New(slog.DiscardHandler)})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -132,7 +132,7 @@ func TestWhoIsSentAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				follow := api.Connections(len(c.states))
+				follow := web.Connections(len(c.states))
 				var all []*visitor
 				for i, state := range c.states {
 					v := &visitor{addr: "10.0.0." + map[byte]string{'a': "1", 'b': "2"}[c.addrs[i]]}

@@ -1,4 +1,4 @@
-package api_test
+package web_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/api"
+	"dragoman/internal/web"
 )
 
 func ask(h http.Handler, target string, change ...func(*http.Request)) (int, map[string]any) {
@@ -33,8 +33,8 @@ func ask(h http.Handler, target string, change ...func(*http.Request)) (int, map
 func TestHealth(t *testing.T) {
 	var failing error
 	checks := 0
-	clock := began
-	h := api.Public(api.PublicOptions{
+	clock := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h := web.Probes(web.ProbeOptions{
 		Check: func(ctx context.Context) error {
 			checks++
 			if _, bounded := ctx.Deadline(); !bounded {
@@ -65,7 +65,7 @@ func TestHealth(t *testing.T) {
 
 func TestHungStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := api.Public(api.PublicOptions{Check: func(ctx context.Context) error {
+		h := web.Probes(web.ProbeOptions{Check: func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
@@ -78,7 +78,7 @@ func TestHungStore(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	ready := errors.New("starting")
-	h := api.Public(api.PublicOptions{
+	h := web.Probes(web.ProbeOptions{
 		Check: func(context.Context) error { return nil },
 		Ready: func() error { return ready },
 		Channels: func() map[string]channels.Status {
@@ -99,7 +99,7 @@ func TestReady(t *testing.T) {
 // A load balancer has no token, and a stranger learns nothing from it.
 func TestProbesForStrangers(t *testing.T) {
 	known := false
-	h := api.Public(api.PublicOptions{
+	h := web.Probes(web.ProbeOptions{
 		Check:    func(context.Context) error { return errors.New("disk is full") },
 		Channels: func() map[string]channels.Status { return map[string]channels.Status{"irc": {}} },
 		Knows:    func(*http.Request) bool { return known },
@@ -113,23 +113,5 @@ func TestProbesForStrangers(t *testing.T) {
 		if _, body := ask(h, path); body["reason"] == nil {
 			t.Errorf("who is known reads %v of %s, want the reason", body, path)
 		}
-	}
-}
-
-func TestPlainReason(t *testing.T) {
-	for text, want := range map[string]string{
-		"sqlite: database or disk is full (13)":             "The disk is full",
-		"attempt to write a readonly database (8)":          "read-only",
-		"database disk image is malformed (11)":             "damaged",
-		"file is not a database (26)":                       "is not a database",
-		"disk I/O error (10)":                               "input/output",
-		"something with a secret in it that nobody expects": "the daemon's log says why",
-	} {
-		if got := api.PlainReason(errors.New(text)); !strings.Contains(got, want) {
-			t.Errorf("PlainReason(%q) = %q, want %q in it", text, got, want)
-		}
-	}
-	if got := api.PlainReason(fmt.Errorf("x: %w", syscall.EROFS)); !strings.Contains(got, "read-only") {
-		t.Errorf("PlainReason(EROFS) = %q", got)
 	}
 }

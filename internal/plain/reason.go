@@ -1,0 +1,42 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"dragoman/sessions"
+)
+
+// reasons are the usual causes, and the words of the databases for them where
+// no error value survives.
+var reasons = []struct {
+	is    error
+	words string
+	plain string
+}{
+	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
+	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
+	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
+	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
+	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
+	{nil, "malformed", "The database is damaged. Dragoman did not touch it; restore a backup."},
+	{nil, "not a database", "The database file is not a database. Dragoman did not touch it; restore a backup."},
+	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
+}
+
+// Reason says in one sentence why the store fails, as far as Dragoman knows.
+func Reason(err error) string {
+	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
+		return newer.Sentence()
+	}
+	text := strings.ToLower(err.Error())
+	for _, r := range reasons {
+		if (r.is != nil && errors.Is(err, r.is)) || strings.Contains(text, r.words) {
+			return r.plain
+		}
+	}
+	return "The store cannot write; the daemon's log says why."
+}
