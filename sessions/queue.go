@@ -102,6 +102,8 @@ type Label struct {
 	Kind channels.Kind `json:"kind,omitempty"`
 	// Turn is the id of the turn that wrote it, or that it ends. Empty: no turn.
 	Turn string `json:"turn,omitempty"`
+	// Job is the scheduled job whose turn it was.
+	Job string `json:"job,omitempty"`
 	// Part counts from 1 to Parts, the messages of one answer.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`

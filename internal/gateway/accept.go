@@ -162,7 +162,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
 	if g.refusals.first(m.Key, why, g.opts.Now(), noticeEvery) {
-		e.Replies = g.split(m.Key, g.spellCommands(m.Key, why), m)
+		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.spellCommands(m.Key, why), m)
 	}
 	if _, err := g.store.Accept(ctx, e); err != nil {
 		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
@@ -172,7 +172,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 }
 
 func (g *Gateway) answerCommand(ctx context.Context, e sessions.Entry, text string) error {
-	got, err := g.storeReply(ctx, e, text)
+	got, err := g.storeReply(ctx, e, channels.KindCommand, text)
 	if err == nil {
 		g.countCommand(e.Inbound.Key, got.Outcome)
 	}
@@ -187,10 +187,10 @@ func (g *Gateway) countCommand(k channels.Key, outcome sessions.Outcome) {
 }
 
 // storeReply stores e as answered by the gateway itself.
-func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, text string) (sessions.Acceptance, error) {
+func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, kind channels.Kind, text string) (sessions.Acceptance, error) {
 	e.Answered = true
 	if text != "" {
-		e.Replies = g.split(e.Inbound.Key, g.spellCommands(e.Inbound.Key, text), e.Inbound)
+		e.Replies = g.split(sessions.Label{Kind: kind}, e.Inbound.Key, g.spellCommands(e.Inbound.Key, text), e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -176,7 +176,8 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
 		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
-	o.GoesOn, o.Finishes = g.underway.place(d)
+	o.GoesOn = g.underway.continues(d)
+	o.Finishes = finishes(d)
 	b.asFile(&o)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Text = RepeatMark + o.Text

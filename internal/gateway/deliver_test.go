@@ -456,3 +456,56 @@ func TestStopWaitsForThePreviewInFlight(t *testing.T) {
 		}
 	})
 }
+
+// Every message that people are sent says what it is, which turn wrote it, and which
+// part of its answer it is.
+func TestRepliesAreLabelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+			b.Channel = paged{w.net, 30}
+			b.Pairing = true
+			o.SilentFor = time.Minute
+			o.Heartbeats = jobs{"watch": channels.MustKey("net:1")}
+			w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+				switch asked := inputs(turn); {
+				case strings.Contains(asked, "fail"):
+					return "", errors.New("broken")
+				case strings.Contains(asked, "slow"):
+					return slowEcho(10*time.Minute)(ctx, turn)
+				case turn.Key.Channel() == gateway.HeartbeatChannel:
+					return "the disk is full", nil
+				}
+				return "this answer takes two messages.", nil
+			}
+		})
+		newest := func(chat string) sessions.Label {
+			synctest.Wait()
+			feed, err := w.mem.Feed(t.Context(), channels.MustKey("net:"+chat), 0, 1)
+			if err != nil || len(feed) != 1 {
+				t.Fatalf("Feed of %s = %+v, %v", chat, feed, err)
+			}
+			return feed[0].Label
+		}
+		for _, one := range []struct {
+			name string
+			do   func()
+			want sessions.Label
+		}{
+			{"answer", func() { w.say("1", "hello") }, sessions.Label{Kind: channels.KindAnswer, Turn: "net:1#1", Part: 2, Parts: 2}},
+			{"command", func() { w.say("1", "/title") }, sessions.Label{Kind: channels.KindCommand, Part: 3, Parts: 3}},
+			{"apology", func() { w.say("1", "fail") }, sessions.Label{Kind: channels.KindApology, Turn: "net:1#8", Part: 3, Parts: 3}},
+			{"job", func() { w.fire("watch", "look") }, sessions.Label{Kind: channels.KindJob, Turn: "heartbeat:watch#1", Job: "watch", Part: 1, Parts: 1}},
+			{"notice", func() { w.say("1", "slow"); time.Sleep(2 * time.Minute) }, sessions.Label{Kind: channels.KindNotice, Turn: "net:1#13", Part: 4, Parts: 4}},
+			{"stop", func() { w.say("1", "/stop") }, sessions.Label{Kind: channels.KindCommand, Turn: "net:1#13", Part: 1, Parts: 1}},
+		} {
+			one.do()
+			if got := newest("1"); got != one.want {
+				t.Errorf("the %s has the label %+v, want %+v", one.name, got, one.want)
+			}
+		}
+		w.say("stranger", "hello")
+		if got := newest("stranger"); got.Kind != channels.KindNotice || got.Turn != "" {
+			t.Errorf("a stranger is sent %+v, want a notice", got)
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/sessions"
 )
@@ -145,14 +146,18 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id
 		}
-		t.Replies = r.g.split(r.claim.Key, text, r.newest())
+		l := sessions.Label{Kind: channels.KindAnswer, Turn: r.id}
+		if outcome == "failed" {
+			l.Kind = channels.KindApology
+		}
+		t.Replies = r.g.split(l, r.claim.Key, text, r.newest())
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
 		r.nameReplies(t.Replies)
-		r.g.underway.endsWith(r.claim.Key, t.Replies)
 		if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
-			t.Replies = append(t.Replies, r.g.split(r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
+			l.Kind = channels.KindNotice
+			t.Replies = append(t.Replies, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
 		}
 	}
 	for try := 0; ; try++ {

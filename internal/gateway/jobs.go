@@ -48,7 +48,7 @@ func (j *job) fillCommit(g *Gateway, t *sessions.Turn, res agent.Result, outcome
 	case outcome == "ran" && (strings.TrimSpace(res.Text) == "" || g.opts.Heartbeats.Silent(res.Text)):
 		outcome = "silent"
 	case outcome == "ran":
-		t.Replies = g.split(j.target, res.Text, channels.Inbound{})
+		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, res.Text, channels.Inbound{})
 		for i := range t.Replies {
 			t.Replies[i].ID = fmt.Sprintf("%s%d:%d:%d:%s", jobDelivery, t.Answers[0].Seq, j.due.Unix(), i, j.name)
 		}

@@ -27,6 +27,7 @@ type liveTurns struct {
 // liveTurn is one running turn: its answer so far, and what came meanwhile.
 type liveTurn struct {
 	claim  sessions.Claim
+	turn   string // its id
 	began  time.Time
 	cancel context.CancelCauseFunc
 	bound  func() []sessions.Answered // the inbox messages that it answers
@@ -46,9 +47,9 @@ type liveTurn struct {
 	more     bool              // messages came that it has not read
 }
 
-func (l *liveTurns) add(c sessions.Claim, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
+func (l *liveTurns) add(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
-		claim: c, began: began, cancel: cancel, bound: bound, asker: asker,
+		claim: c, turn: turn, began: began, cancel: cancel, bound: bound, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	l.mu.Lock()
@@ -130,14 +131,14 @@ func (t *liveTurn) committed() {
 	}
 }
 
-// partial returns the answer of k so far, the message that shows it, and the
-// numbers of the messages that it answers; nothing if no turn of k runs. It
+// partial returns the turn of k, its answer so far, the message that shows it, and
+// the numbers of the messages that it answers; nothing if no turn of k runs. It
 // ends the previews. It waits for one in flight, because the final text edits
 // its message.
-func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview string, seqs []int64) {
+func (l *liveTurns) partial(ctx context.Context, k channels.Key) (turn, text, preview string, seqs []int64) {
 	t := l.get(k)
 	if t == nil {
-		return "", "", nil
+		return "", "", "", nil
 	}
 	t.mu.Lock()
 	t.muted = true
@@ -154,9 +155,9 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
-		return "", "", nil
+		return "", "", "", nil
 	}
-	return t.progress.Text, t.preview, seqsOf(t.bound())
+	return t.turn, t.progress.Text, t.preview, seqsOf(t.bound())
 }
 
 func (l *liveTurns) age(k channels.Key, now time.Time) (time.Duration, bool) {

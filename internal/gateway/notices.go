@@ -33,7 +33,7 @@ func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
 
 func (r *run) notice(ctx context.Context, id, text string) {
 	newest := r.newest()
-	if err := r.g.notify(ctx, newest, id, r.g.split(newest.Key, text, newest)); err != nil && ctx.Err() == nil {
+	if err := r.g.notify(ctx, newest, id, r.g.split(sessions.Label{Kind: channels.KindNotice, Turn: r.id}, newest.Key, text, newest)); err != nil && ctx.Err() == nil {
 		r.log().Warn("could not send a notice to the person", "turn", r.id, "notice", id, "err", err)
 	}
 }
@@ -77,7 +77,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 	if b == nil {
 		return fmt.Errorf("gateway: tell %s: there is no such channel", to)
 	}
-	replies := g.split(to, text, channels.Inbound{})
+	replies := g.split(sessions.Label{Kind: channels.KindNotice}, to, text, channels.Inbound{})
 	for i := range replies {
 		replies[i].ID = fmt.Sprintf("tell:%s-%d", id, i)
 	}

@@ -157,7 +157,7 @@ func (g *Gateway) answerStranger(ctx context.Context, m channels.Inbound, text s
 	m.Text = ""
 	m.Quote = nil
 	m.Attachments = nil
-	_, err := g.storeReply(ctx, sessions.Entry{Inbound: m}, text)
+	_, err := g.storeReply(ctx, sessions.Entry{Inbound: m}, channels.KindNotice, text)
 	return err
 }
 
@@ -188,7 +188,7 @@ func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{},
 	g.turnedAway.clear(it.first.Key)
 	hello := it.first
 	hello.ID, hello.At = "let in:"+hello.ID, g.opts.Now()
-	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, "You may write now."); err != nil {
+	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, channels.KindNotice, "You may write now."); err != nil {
 		return done, err
 	}
 	for _, m := range it.messages {

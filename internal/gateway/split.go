@@ -28,11 +28,11 @@ const (
 	sayCutParts = "(This answer is very long, and %s of it were not sent. Our conversation has all of it; ask me for the part that you need.)"
 )
 
-// split cuts an answer into the replies that its network accepts. In private
+// split cuts a text with the label l into the replies that its network accepts. In private
 // talk, and where answers take turns, every reply names the message that it
 // answers, because some networks find the person by it. Among several people
 // only the first reply quotes it.
-func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sessions.Reply {
+func (g *Gateway) split(l sessions.Label, k channels.Key, text string, to channels.Inbound) []sessions.Reply {
 	parts := []string{text}
 	if b := g.bindings[k.Channel()]; b != nil {
 		if s, ok := b.Channel.(channels.Splitter); ok {
@@ -42,8 +42,10 @@ func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sess
 		}
 	}
 	replies := make([]sessions.Reply, 0, len(parts))
+	l.Parts = len(parts)
 	for i, p := range parts {
-		r := sessions.Reply{Key: k, Text: p}
+		l.Part = i + 1
+		r := sessions.Reply{Label: l, Key: k, Text: p}
 		if i == 0 || to.Private || g.interleaver(k) != nil {
 			r.ReplyTo = to.MessageID
 		}

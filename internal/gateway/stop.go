@@ -27,14 +27,14 @@ const (
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery bool) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.live.get(m.Key).hold(ctx)()
-	var partial, preview string
+	var turn, partial, preview string
 	var seqs []int64
 	whose, spared := "", false
 	if c == sessions.ControlStop {
 		whose, spared = g.stops(m)
 	}
 	if !spared {
-		partial, preview, seqs = g.live.partial(ctx, m.Key)
+		turn, partial, preview, seqs = g.live.partial(ctx, m.Key)
 	}
 	text := "Stopped."
 	switch {
@@ -62,14 +62,15 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		text = partial + "\n\n*(stopped)*"
 	}
 	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
-		e.Replies = g.split(m.Key, text, m)
-		e.Replies[0].Edit = preview
-		if len(seqs) > 0 {
-			g.underway.endsWith(m.Key, e.Replies)
+		l := sessions.Label{Kind: channels.KindCommand, Turn: turn}
+		if e.Append != nil {
+			l.Kind = channels.KindAnswer
 		}
+		e.Replies = g.split(l, m.Key, text, m)
+		e.Replies[0].Edit = preview
 	}
 	if c == sessions.ControlNew { // a message apart from the edited preview: networks do not notify about edits
-		e.Replies = append(e.Replies, g.split(m.Key, "A new conversation begins. The old one is kept.", m)...)
+		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, "A new conversation begins. The old one is kept.", m)...)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -77,7 +77,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	newest := r.newest().MessageID
-	r.live = g.live.add(r.claim, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
+	r.live = g.live.add(r.claim, r.id, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	for _, s := range steps {
 		if s.Kind == sessions.StepPreview {
 			r.live.preview = s.MessageID // the newest shows the answer

@@ -23,11 +23,10 @@ type underway struct {
 
 // outgoing is what [underway] knows of one chat.
 type outgoing struct {
-	answers  map[int64]*answer // by Created of their pieces, which one commit stored
-	latest   int64             // Created of the piece that was sent last
-	streak   streak            // replies to commands do not count
-	urgent   []int64           // Seqs of replies to commands
-	lastText string            // the last piece of the model's answer
+	answers map[int64]*answer // by Created of their pieces, which one commit stored
+	latest  int64             // Created of the piece that was sent last
+	streak  streak            // replies to commands do not count
+	urgent  []int64           // Seqs of replies to commands
 }
 
 // streak is the run of pieces to one person that a chat received last.
@@ -107,22 +106,18 @@ func (u *underway) overtaken(d sessions.Delivery) bool {
 	return o != nil && len(o.urgent) > 0 && !slices.Contains(o.urgent, d.Seq)
 }
 
-// endsWith notes that the model's answer in k ends with the last of replies.
-func (u *underway) endsWith(k channels.Key, replies []sessions.Reply) {
+// continues reports whether d continues the answer whose piece was sent last.
+func (u *underway) continues(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.chat(k).lastText = replies[len(replies)-1].Text
+	o := u.chats[d.Key]
+	return o != nil && o.latest == d.Created.UnixNano()
 }
 
-// place reports whether d continues the answer whose piece was sent last, and
-// whether the model's answer ends with d.
-func (u *underway) place(d sessions.Delivery) (continues, isLast bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if o := u.chats[d.Key]; o != nil {
-		return o.latest == d.Created.UnixNano(), o.lastText != "" && o.lastText == d.Text
-	}
-	return false, false
+// finishes reports whether a turn's answer ends with d.
+func finishes(d sessions.Delivery) bool {
+	isAnswer := d.Kind == channels.KindAnswer || d.Kind == channels.KindApology || d.Kind == channels.KindCommand
+	return isAnswer && d.Turn != "" && d.Part == d.Parts
 }
 
 // begun returns the answers in k to asker ("": to anybody) that are partly sent. The
@@ -201,7 +196,7 @@ func (u *underway) begins(d sessions.Delivery, asker string, after []sessions.De
 		a = &answer{asker: asker}
 		o.answers[created] = a
 	}
-	a.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
+	a.left = d.Part < d.Parts || slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
 
 func (u *underway) ended(d sessions.Delivery, arrived bool) {
@@ -220,10 +215,7 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 			delete(o.answers, created)
 		}
 	}
-	if d.Text == o.lastText {
-		o.lastText = ""
-	}
-	if len(o.answers) == 0 && len(o.urgent) == 0 && o.lastText == "" {
+	if len(o.answers) == 0 && len(o.urgent) == 0 {
 		delete(u.chats, d.Key)
 	}
 }

@@ -34,6 +34,7 @@ func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 func Label(l sessions.Label) sessions.Label {
 	l.Kind = channels.Kind(Text(string(l.Kind)))
 	l.Turn = Text(l.Turn)
+	l.Job = Text(l.Job)
 	l.File = Text(l.File)
 	l.Form = channels.Form(Text(string(l.Form)))
 	return l

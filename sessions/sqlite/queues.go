@@ -21,7 +21,7 @@ const (
 	inLight   = `id, origin, state, rev, attempts, due, accepted, turn, why`
 	inMessage = `dedupe, message_id, rest, text`
 	outState  = `id, state, uncertain, attempts, due, message_id, why`
-	outRest   = `created, reply_to, edit, text, kind, turn, part, parts, file, form, did`
+	outRest   = `created, reply_to, edit, text, kind, turn, job, part, parts, file, form, did`
 	keyOfRow  = `(SELECT key FROM keys WHERE id = r.id >> 32)`
 	// inFired is the occurrence that the inbox row r was made for; joinFired finds it.
 	inFired   = `coalesce(job, ''), coalesce(job_due, 0)`
@@ -59,7 +59,7 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 		asRowID{key, &o.Seq},
 		&o.State, &o.Uncertain, &o.Attempts, asTime(&o.NotBefore), &o.MessageID, &o.Error,
 		asTime(&o.Created), &o.ReplyTo, &o.Edit, &o.Text,
-		&o.Kind, &o.Turn, &o.Part, &o.Parts, &o.File, &o.Form, did,
+		&o.Kind, &o.Turn, &o.Job, &o.Part, &o.Parts, &o.File, &o.Form, did,
 	}
 }
 

@@ -25,7 +25,7 @@ func (t *tx) addColumn(table, name, kind string) {
 
 // addLabels adds the columns of sessions.Label.
 func (t *tx) addLabels() {
-	for _, column := range []string{"kind", "turn", "file", "form"} {
+	for _, column := range []string{"kind", "turn", "job", "file", "form"} {
 		t.addColumn("outbox", column, "TEXT NOT NULL DEFAULT ''")
 	}
 	for _, column := range []string{"part", "parts"} {

@@ -65,6 +65,7 @@ CREATE TABLE outbox (
 	did        TEXT    NOT NULL DEFAULT '',
 	kind       TEXT    NOT NULL DEFAULT '',
 	turn       TEXT    NOT NULL DEFAULT '',
+	job        TEXT    NOT NULL DEFAULT '',
 	part       INTEGER NOT NULL DEFAULT 0,
 	parts      INTEGER NOT NULL DEFAULT 0,
 	file       TEXT    NOT NULL DEFAULT '',

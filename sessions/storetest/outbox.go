@@ -70,7 +70,7 @@ var outboxTests = map[string]func(*testing.T, *rig){
 	},
 	"Outbox/Labels": func(t *testing.T, r *rig) {
 		command := sessions.Label{Kind: channels.KindCommand, Part: 1, Parts: 1}
-		file := sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Part: 2, Parts: 2, File: "answer.md", Form: channels.FormNative}
+		file := sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Job: "morning", Part: 2, Parts: 2, File: "answer.md", Form: channels.FormNative}
 		r.enter(t, sessions.Entry{
 			Inbound: in("x:1", "1", "/a"), Answered: true,
 			Replies: []sessions.Reply{{Text: "one", Label: command}},
