@@ -85,6 +85,9 @@ type Erasure struct {
 	// an erased one, no delivery, title or setting) is deleted. A quarantined message is
 	// removed if it contains an id of Senders or Keys that has at least five characters.
 	Senders []Sender
+	// Owners lose all their notes and counts. So do Senders and, under their ChatScope,
+	// Keys, which need not be named here.
+	Owners []string
 	// Files are attachments of Senders. The wrapper that keeps files deletes them; a
 	// store ignores them.
 	Files []string
@@ -104,6 +107,8 @@ type Erased struct {
 	Facts         int `json:"facts"`
 	Summaries     int `json:"summaries"`
 	Pairings      int `json:"pairings"`
+	Notes         int `json:"notes,omitempty"`
+	Counts        int `json:"counts,omitempty"` // sums
 	// Noted counts entries in the channels' own files; a store leaves it 0.
 	Noted int `json:"noted"`
 	// Left has a sentence for each file outside the store that may still hold erased
@@ -115,7 +120,7 @@ type Erased struct {
 
 // Empty reports whether the erasure removed nothing.
 func (e Erased) Empty() bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Notes+e.Counts+e.Noted+len(e.Files) == 0
 }
 
 // Lookup is a search in one conversation.

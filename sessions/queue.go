@@ -183,6 +183,8 @@ type Turn struct {
 	Replies  []Reply
 	// Occurrence, if not nil, gets its outcome in the same commit.
 	Occurrence *Occurrence
+	// Counts are added in the same commit.
+	Counts []Count
 }
 
 // DeliveryState is where an outbox row is.

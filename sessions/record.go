@@ -21,6 +21,8 @@ type Record struct {
 	Pairing      *Pairing            `json:"pairing,omitempty"`
 	Job          *JobRecord          `json:"job,omitempty"`
 	Occurrence   *Occurrence         `json:"occurrence,omitempty"`
+	Note         *Note               `json:"note,omitempty"`
+	Count        *Count              `json:"count,omitempty"`
 }
 
 // StoreRecord is about the store as a whole.

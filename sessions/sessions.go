@@ -32,7 +32,8 @@ var (
 	ErrFenced = errors.New("fenced")
 	// ErrFull: the key's queue holds MaxWaiting messages.
 	ErrFull = errors.New("queue full")
-	// ErrTooMany: too many pairing requests wait on that channel.
+	// ErrTooMany: too many pairing requests wait on that channel, or an owner has too many
+	// notes of a kind.
 	ErrTooMany = errors.New("too many")
 )
 

@@ -106,8 +106,10 @@ type Reader interface {
 	// are: a Generation's Key and ID (oldest first within a key), a Summary's Key (oldest
 	// first; the example must have one), the Mark itself, a fact's Scope and ID, a
 	// pairing's Channel and PersonID, a job's Job, an occurrence's Job and Due, a
-	// quarantined message's Channel and ID. There is one Store; it has at least the Days
-	// that like names, or all.
+	// quarantined message's Channel and ID, a note's Kind, Owner and Name, a sum's Kind,
+	// Owner and Day. A note's Due in like chooses those that are due before it, and sorts
+	// them by Due first. There is one Store; it has at least the Days that like names, or
+	// all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
 	// Search finds messages with one or more of the words. In one conversation they are in
 	// the order of its MessageFilter, else unsorted. Only the Seq and At of a message are set.
@@ -119,9 +121,10 @@ type Backend interface {
 	Reader
 	// Update runs f and makes its changes durable before it returns nil. Updates are
 	// serializable: f sees the changes of earlier ones, and what it read is unchanged at
-	// its commit. keys are those that f will change, as far as the caller knows. A backend
+	// its commit. Sums are the exception: they may grow meanwhile. keys are those that f
+	// will change, as far as the caller knows. A backend
 	// with locks locks them in order before it runs f, and another key when f reads its
-	// Head. If a lock or the commit fails, the backend runs f again. So f must only read,
+	// Head; notes by their Kind and Owner when f reads them. If a lock or the commit fails, the backend runs f again. So f must only read,
 	// and must assign all its results again. If f returns an error, Update returns it and
 	// changes nothing. Any other error may come after the commit: if the connection to a
 	// database server breaks during a commit, nobody knows whether it happened.

@@ -76,12 +76,16 @@ type Step struct {
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
-	// Removed are facts, pairings and quarantined messages to delete, by their names. A
-	// fact with ID 0 stands for all facts of its scope.
+	// Removed are facts, pairings, quarantined messages, notes and sums to delete, by their
+	// names. A fact with ID 0 stands for all facts of its scope.
 	Removed []Record
-	// Records replace those with the same name: facts, pairings, jobs, occurrences and
-	// quarantined messages. A Store sets the counters in its Days.
+	// Records replace those with the same name: facts, pairings, jobs, occurrences,
+	// quarantined messages and notes. A Store sets the counters in its Days.
 	Records []Record
+	// Add are added to their sums, after Removed. Additions commute: a backend neither
+	// reads nor locks a sum for them, so that updates that only add to one sum do not wait
+	// for each other. A sum of zero is removed.
+	Add []sessions.Count
 	// Marks are stored in addition to those of deleted inbox rows: see rules.Marks.
 	Marks []string
 	// Name, if not nil, is the new name of the store: see sessions.StoreRecord.
@@ -92,7 +96,7 @@ type Changes struct {
 
 // Empty reports whether nothing changes.
 func (c *Changes) Empty() bool {
-	return len(c.Chats)+len(c.Records)+len(c.Removed)+len(c.Marks)+len(c.Fenced) == 0 && c.Name == nil
+	return len(c.Chats)+len(c.Records)+len(c.Removed)+len(c.Marks)+len(c.Fenced)+len(c.Add) == 0 && c.Name == nil
 }
 
 // Chat is the change of one key. Zero fields change nothing.
@@ -162,6 +166,8 @@ type Record struct {
 	Pairing    *sessions.Pairing
 	Job        *sessions.JobRecord
 	Occurrence *sessions.Occurrence
+	Note       *sessions.Note
+	Count      *sessions.Count // a sum; changed by Changes.Add and Removed
 }
 
 // Store is about the store as a whole.
