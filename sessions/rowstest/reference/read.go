@@ -137,12 +137,28 @@ func (r reader) Records(_ context.Context, like rows.Record) iter.Seq2[rows.Reco
 	want := nameOf(like)
 	var names []name
 	for n, r := range s.records {
-		if n[0] == want[0] && (want[1] == "" || n[1] == want[1]) && (want[2] == "" || n[2] == want[2]) && s.fits(r, like) {
+		if n.like(want) && s.fits(r, like) {
 			names = append(names, n)
 		}
 	}
 	slices.SortFunc(names, func(a, b name) int { return slices.Compare(a[:], b[:]) })
+	if like.Note != nil && !like.Note.Due.IsZero() {
+		slices.SortStableFunc(names, func(a, b name) int { return s.records[a].Note.Due.Compare(s.records[b].Note.Due) })
+	}
 	return each(names, false, func(n *name) (rows.Record, bool) { return s.records[*n], true })
+}
+
+// like reports whether n has each part of want that is not empty.
+func (n name) like(want name) bool {
+	for i, part := range want {
+		if i > 0 && part == "" {
+			continue
+		}
+		if n[i] != part {
+			return false
+		}
+	}
+	return true
 }
 
 // fits reports whether r has what an example asks for beside its name.
@@ -150,6 +166,9 @@ func (s *state) fits(r, like rows.Record) bool {
 	if r.Summary != nil {
 		now := s.chats[r.Summary.Key].Conversation
 		return now != nil && r.Summary.Generation == now.Generation
+	}
+	if r.Note != nil && !like.Note.Due.IsZero() {
+		return !r.Note.Due.IsZero() && r.Note.Due.Before(like.Note.Due)
 	}
 	return (r.Generation == nil || like.Generation.ID == "" || r.Generation.ID == like.Generation.ID) && !(like.Kept && r.Quarantined.Dropped)
 }

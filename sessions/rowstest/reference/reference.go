@@ -151,9 +151,9 @@ func put[T any](list *[]T, v T, bySeq func(a, b T) int) {
 	*list = slices.Insert(*list, i, v)
 }
 
-// name is the kind of a record and two parts of its name, "" if they are zero. That of the
-// Store is empty.
-type name [3]string
+// name is the kind of a record and up to three parts of its name, "" if they are zero. That
+// of the Store is empty.
+type name [4]string
 
 func nameOf(r rows.Record) name {
 	number := func(n int64) string { return strings.TrimPrefix(fmt.Sprintf("%020d", n), strings.Repeat("0", 20)) }
@@ -177,6 +177,10 @@ func nameOf(r rows.Record) name {
 	case r.Occurrence != nil:
 		due := r.Occurrence.Due.UTC().Format("2006-01-02T15:04:05.000000000")
 		return name{"occurrence", r.Occurrence.Job, strings.TrimPrefix(due, "0001-01-01T00:00:00.000000000")}
+	case r.Note != nil:
+		return name{"note", r.Note.Kind, r.Note.Owner, r.Note.Name}
+	case r.Count != nil:
+		return name{"count", r.Count.Kind, r.Count.Owner, r.Count.Day}
 	}
 	return name{"quarantined", r.Quarantined.Channel, r.Quarantined.ID}
 }
@@ -209,12 +213,28 @@ func (s *state) apply(changes rows.Changes) (*state, error) {
 		}
 		s.put(r)
 	}
+	for _, c := range changes.Add {
+		s.add(c)
+	}
 	s.mark(changes.Marks)
 	if changes.Name != nil {
 		about.Name = *changes.Name
 	}
 	s.put(rows.Record{Store: &about})
 	return s, nil
+}
+
+// add adds c to its sum.
+func (s *state) add(c sessions.Count) {
+	sum := rows.Record{Count: &c}
+	if old, found := s.records[nameOf(sum)]; found {
+		c.N += old.Count.N
+	}
+	if c.N == 0 {
+		delete(s.records, nameOf(sum))
+		return
+	}
+	s.put(sum)
 }
 
 func (s *state) mark(marks []string) {
