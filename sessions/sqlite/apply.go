@@ -20,6 +20,9 @@ func (t *tx) apply(changes rows.Changes) error {
 	for _, r := range changes.Records {
 		t.put(r)
 	}
+	for _, c := range changes.Add {
+		t.add(c)
+	}
 	for _, ch := range changes.Chats { // after the occurrences that their inbox rows are for
 		t.chat(ch)
 	}

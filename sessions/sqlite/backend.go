@@ -153,6 +153,7 @@ func (b *backend) start(o Options) error {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
 		t.addLabels()
 		t.runAll(nil, `CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted)`, `CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created)`)
+		t.runAll(nil, noteTables...)
 		t.endSweeps()
 		if b.documented {
 			t.runAll(nil, documentsTable, documentsStale)

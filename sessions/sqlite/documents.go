@@ -73,7 +73,7 @@ func (t *tx) outdate(changes *rows.Changes) {
 			deleted: was.deleted || deleted,
 		}
 	}
-	if len(changes.Records)+len(changes.Removed) > 0 || changes.Name != nil {
+	if len(changes.Records)+len(changes.Removed)+len(changes.Add) > 0 || changes.Name != nil {
 		t.outdated[channels.Key{}] = outdated{}
 	}
 }

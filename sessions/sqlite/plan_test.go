@@ -40,6 +40,8 @@ var wholeTables = []string{
 	"SELECT hash FROM erased ORDER BY",                       // copies
 	"SELECT name, coalesce((SELECT seq FROM sqlite_sequence", // a row or two
 	"SELECT scope, id, at, text FROM facts ORDER BY scope, id",
+	"SELECT kind, owner, name, due, at, data FROM notes ORDER BY", // copies, and the sweep
+	"SELECT kind, owner, day, n FROM counts ORDER BY",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
 	"SELECT EXISTS (SELECT 1 FROM sqlite_schema",
 	"SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages", // the LIMIT is inside

@@ -38,6 +38,14 @@ var (
 		o := orNew(&r.Occurrence)
 		return []any{&o.Job, asTime(&o.Due), &o.Outcome, &o.Why, asTime(&o.At)}
 	}}
+	notes = &kind{"notes", "kind, owner, name", "kind, owner, name", "due, at, data", func(r *rows.Record) []any {
+		n := orNew(&r.Note)
+		return []any{&n.Kind, &n.Owner, &n.Name, asTime(&n.Due), asTime(&n.At), asJSON(&n.Data)}
+	}}
+	counts = &kind{"counts", "kind, owner, day", "kind, owner, day", "n", func(r *rows.Record) []any {
+		c := orNew(&r.Count)
+		return []any{&c.Kind, &c.Owner, &c.Day, &c.N}
+	}}
 	aside = &kind{"aside", "channel, msg_id", "channel, msg_id", "at, dropped, why, raw", func(r *rows.Record) []any {
 		a := orNew(&r.Quarantined)
 		if a.Raw == nil {
@@ -64,6 +72,10 @@ func kindOf(r rows.Record) *kind {
 		return jobs
 	case r.Occurrence != nil:
 		return occurrences
+	case r.Note != nil:
+		return notes
+	case r.Count != nil:
+		return counts
 	}
 	return aside
 }
@@ -81,6 +93,9 @@ func (k *kind) like(example rows.Record, exact bool) (where string, args []any) 
 	if example.Kept {
 		where += ` AND dropped = 0`
 	}
+	if example.Note != nil && !exact && !example.Note.Due.IsZero() {
+		where, args = where+` AND due <> 0 AND due < ?`, append(args, nanos(example.Note.Due))
+	}
 	return strings.Replace(where, ` AND `, ` WHERE `, 1), args
 }
 
@@ -97,10 +112,14 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 	}
 	k := kindOf(example)
 	where, args := k.like(example, false)
+	order := k.names
+	if example.Note != nil && !example.Note.Due.IsZero() {
+		order = "due, " + k.names
+	}
 	return stream(ctx, r.src, func(row scanner) (r rows.Record, err error) {
 		err = row.Scan(k.fields(&r)...)
 		return r, err
-	}, `SELECT `+k.names+`, `+k.rest+` FROM `+k.table+where+` ORDER BY `+k.names, args...)
+	}, `SELECT `+k.names+`, `+k.rest+` FROM `+k.table+where+` ORDER BY `+order, args...)
 }
 
 // put replaces the record with the same name.
@@ -116,6 +135,12 @@ func (t *tx) put(r rows.Record) {
 	t.run(upsert(k.table, columns, k.unique, columns), k.fields(&r)...)
 }
 
+// add adds n to its sum.
+func (t *tx) add(n sessions.Count) {
+	t.run(insert("counts", "kind, owner, day, n")+` ON CONFLICT (kind, owner, day) DO UPDATE SET n = n + excluded.n`, n.Kind, n.Owner, n.Day, n.N)
+	t.run(`DELETE FROM counts WHERE kind = ? AND owner = ? AND day = ? AND n = 0`, n.Kind, n.Owner, n.Day)
+}
+
 // remove deletes a record, or all facts of a scope.
 func (t *tx) remove(r rows.Record) {
 	k := kindOf(r)
@@ -128,15 +153,7 @@ const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fiel
 
 // summaryFields are the fields of insertSummary. key is the id of the row's key.
 func summaryFields(key *int64, s *sessions.Summary) []any {
-	fields := column{
-		write: func() any { return string(s.Fields) },
-		read: func(v any) error {
-			text, _ := v.(string)
-			s.Fields = rules.JSON([]byte(text))
-			return nil
-		},
-	}
-	return []any{asRowID{key, &s.CoversSeq}, &s.Generation, &s.Model, asTime(&s.At), &s.Text, fields}
+	return []any{asRowID{key, &s.CoversSeq}, &s.Generation, &s.Model, asTime(&s.At), &s.Text, asJSON(&s.Fields)}
 }
 
 func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Record, error] {

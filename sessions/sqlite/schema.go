@@ -14,6 +14,30 @@ const schemaVersion = 2
 //go:embed schema.sql
 var schema string
 
+// noteTables are the tables of notes and counts. Older files lack them, and older programs
+// ignore them.
+var noteTables = []string{
+	`CREATE TABLE IF NOT EXISTS notes (
+	kind  TEXT    NOT NULL,
+	owner TEXT    NOT NULL,
+	name  TEXT    NOT NULL,
+	due   INTEGER NOT NULL,
+	at    INTEGER NOT NULL,
+	data  TEXT    NOT NULL,
+	PRIMARY KEY (kind, owner, name)
+) WITHOUT ROWID`,
+	`CREATE INDEX IF NOT EXISTS notes_due ON notes (kind, due) WHERE due <> 0`,
+	`CREATE INDEX IF NOT EXISTS notes_owner ON notes (owner)`,
+	`CREATE TABLE IF NOT EXISTS counts (
+	kind  TEXT    NOT NULL,
+	owner TEXT    NOT NULL,
+	day   TEXT    NOT NULL,
+	n     INTEGER NOT NULL,
+	PRIMARY KEY (kind, owner, day)
+) WITHOUT ROWID`,
+	`CREATE INDEX IF NOT EXISTS counts_owner ON counts (owner)`,
+}
+
 // addColumn adds a column that older files do not have. Older programs ignore it.
 func (t *tx) addColumn(table, name, kind string) {
 	var has bool

@@ -1,4 +1,4 @@
--- An empty store. PRAGMA application_id is "DRAG"; user_version is the schema's version.
+-- An empty store, but for the tables in schema.go, which older files lack. PRAGMA application_id is "DRAG"; user_version is the schema's version.
 --
 -- Rows of a key have the id: key id << 32 | seq. So they lie together, in order, and need
 -- no second index. Times are Unix nanoseconds, 0 for none.

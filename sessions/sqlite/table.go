@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -71,6 +72,18 @@ func asSettings(s *sessions.Settings) column {
 			if text, _ := v.(string); text != "" {
 				return decode([]byte(text), s)
 			}
+			return nil
+		},
+	}
+}
+
+// asJSON is cleaned JSON, or empty.
+func asJSON(raw *json.RawMessage) column {
+	return column{
+		write: func() any { return string(*raw) },
+		read: func(v any) error {
+			text, _ := v.(string)
+			*raw = rules.JSON([]byte(text))
 			return nil
 		},
 	}
