@@ -38,6 +38,9 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 			t.save(ch)
 		}
 	}
+	if err := t.lockNotesOf(ctx, c.Removed, c.Records); err != nil {
+		return err
+	}
 	t.putRecords(&c)
 	var placeholders []int64 // rows that were inserted only to lock a key
 	for _, r := range t.keys {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 const clean = `SET search_path = dragoman; UPDATE meta SET facts = 0; DO $$
 	DECLARE name text;
 	BEGIN
-		FOREACH name IN ARRAY '{keys,inbox,outbox,messages,steps,generations,summaries,marks,days,records,nodes,leases,river_job}'::text[] LOOP
+		FOREACH name IN ARRAY '{keys,inbox,outbox,messages,steps,generations,summaries,marks,days,records,notes,counts,additions,nodes,leases,river_job}'::text[] LOOP
 			IF pg_total_relation_size(name::regclass) > 500000 THEN EXECUTE 'TRUNCATE ' || name; ELSE EXECUTE 'DELETE FROM ' || name; END IF;
 		END LOOP;
 	END $$`

@@ -25,6 +25,8 @@ var (
 	aboutLeases string
 	//go:embed migrations/004.sql
 	aboutTimes string
+	//go:embed migrations/notes.sql
+	aboutNotes string
 )
 
 // migrations lead from each version of the tables to the next.
@@ -81,7 +83,8 @@ func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
 			return err
 		}
 	}
-	return nil
+	_, err = t.Conn().PgConn().Exec(ctx, aboutNotes).ReadAll()
+	return err
 }
 
 // migrated reports whether the tables are up to date. It refuses those of a newer
@@ -97,6 +100,10 @@ func (b *backend) migrated(ctx context.Context, rivers *rivermigrate.Migrator[pg
 	}
 	if version > len(migrations) {
 		return false, &sessions.NewerError{Path: "the tables in PostgreSQL", Has: version, Knows: len(migrations)}
+	}
+	noted, err := value[bool](ctx, b.pool, `SELECT to_regclass('additions') IS NOT NULL`)
+	if err != nil || !noted {
+		return false, err
 	}
 	got, err := rivers.Validate(ctx, nil)
 	return err == nil && got.OK, err

@@ -58,6 +58,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	n.renewal.Go(func() { b.keepAlive(ctx, conn) })
 	n.renewal.Go(func() { b.watchPeers(ctx) })
+	n.renewal.Go(func() { b.foldLoop(ctx) })
 	return nil
 }
 

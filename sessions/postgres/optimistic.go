@@ -54,7 +54,7 @@ func (b *backend) tryUnlocked(ctx context.Context, k channels.Key, f func(rows.R
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	t := &tx{conn: conn, b: b, kinds: map[string]bool{}, versions: map[channels.Key]int64{}}
+	t := &tx{conn: conn, b: b, kinds: map[string]bool{}, owners: map[[2]string]bool{}, versions: map[channels.Key]int64{}}
 	if cache == nil {
 		if cache, err = t.loadCache(ctx, k); err != nil || cache == nil {
 			return false, nil
@@ -71,6 +71,7 @@ func (b *backend) tryUnlocked(ctx context.Context, k channels.Key, f func(rows.R
 	if err := t.chat(ctx, ch); err != nil {
 		return false, nil
 	}
+	t.add(c.Add)
 	t.cache = nil
 	err = t.flush(ctx)
 	var pg *pgconn.PgError

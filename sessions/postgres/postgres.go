@@ -30,8 +30,8 @@
 //     refuses it. A node listens for notifications outside the pool.
 //   - A newer version changed the tables: Open refuses them.
 //
-// Goroutines: the connection pool has its own, and from Run or Hold on two renew
-// this node and watch the others; Close ends both kinds. Run owns River's, and
+// Goroutines: the connection pool has its own, and from Run or Hold on three renew
+// this node, watch the others and fold counts; Close ends both kinds. Run owns River's, and
 // Serve one for each call.
 package postgres
 
@@ -46,6 +46,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,6 +100,8 @@ type backend struct {
 	wire   wire
 	// nudges makes River fetch jobs.
 	nudges chan struct{}
+	// added: this process may have added to counts since it last folded them.
+	added atomic.Bool
 
 	mu      sync.Mutex
 	run     *running

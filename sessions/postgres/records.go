@@ -54,6 +54,10 @@ func (r reader) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.Re
 		return r.summaries(ctx, like.Summary.Key)
 	case like.Mark != nil:
 		return r.marks(ctx, *like.Mark)
+	case like.Note != nil:
+		return r.notes(ctx, like.Note)
+	case like.Count != nil:
+		return r.counts(ctx, like.Count)
 	}
 	l := recordOf(like)
 	return pages(record{n: math.MinInt64}, func(at record, most int) ([]rows.Record, error) {
@@ -156,6 +160,14 @@ func (t *tx) putRecords(c *rows.Changes) {
 		t.queue(`UPDATE meta SET name = $1`, strings.ReplaceAll(*c.Name, "\x00", "\uFFFD"))
 	}
 	for _, r := range c.Removed {
+		switch {
+		case r.Note != nil:
+			t.queue(`DELETE FROM notes WHERE kind = $1 AND owner = $2 AND name = $3`, r.Note.Kind, r.Note.Owner, r.Note.Name)
+			continue
+		case r.Count != nil:
+			t.removeCount(r.Count)
+			continue
+		}
 		n := recordOf(r)
 		query := `DELETE FROM records WHERE kind = $1 AND a = $2 AND b = $3 AND n = $4`
 		if r.Fact != nil && n.n == 0 {
@@ -164,6 +176,10 @@ func (t *tx) putRecords(c *rows.Changes) {
 		t.queue(query, n.kind, []byte(n.a), []byte(n.b), n.n)
 	}
 	for _, r := range c.Records {
+		if r.Note != nil {
+			t.putNote(r.Note)
+			continue
+		}
 		if r.Store != nil {
 			for day, begun := range r.Store.Days {
 				t.queue(`INSERT INTO days (day, begun) VALUES ($1, $2) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun`, day, begun)
@@ -177,6 +193,7 @@ func (t *tx) putRecords(c *rows.Changes) {
 			t.queue(`UPDATE meta SET facts = greatest(facts, $1)`, n.n)
 		}
 	}
+	t.add(c.Add)
 	for _, mark := range c.Marks {
 		t.queue(`INSERT INTO marks (hash) VALUES ($1) ON CONFLICT DO NOTHING`, mark)
 	}

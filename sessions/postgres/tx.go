@@ -70,8 +70,10 @@ type tx struct {
 	keys  map[channels.Key]*keyRow // locked
 	last  string                   // the highest of them
 	kinds map[string]bool          // locked kinds of records
-	batch pgx.Batch
-	size  int // of the messages in it
+	// owners are the kinds and owners whose notes are locked.
+	owners map[[2]string]bool
+	batch  pgx.Batch
+	size   int // of the messages in it
 	// unmarked is a hash that has no mark, as Accepted found out.
 	unmarked string
 	// The statements of the batch set these once it was sent: the next time in the
@@ -151,7 +153,7 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	// The caller can no longer cancel: a canceled commit may have happened.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, versions: map[channels.Key]int64{}}
+	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, owners: map[[2]string]bool{}, versions: map[channels.Key]int64{}}
 	t.queue(`BEGIN`)
 	defer t.finish(ctx, want)
 	for _, k := range slices.SortedFunc(maps.Keys(want), compareKeys) {
