@@ -22,6 +22,8 @@ var (
 	turns      = []string{"", "t1", "T1", "t\x00"}
 	words      = []string{"alpha", "Beta", "GAMMA", "x1", "naïve", "über", "東京都", "한국어는", "don't", "\x00", "'\"%_", "😀"}
 	searched   = []string{"alpha", "beta", "gamma", "x1", "naïve", "über", "東", "京", "한국", "don", "t", "alph"}
+	owners     = []string{"x", "É", "x y"}
+	days       = []string{"20260501", "20260502"}
 	moments    = []time.Time{
 		{}, time.Unix(0, 0).UTC(), noon, noon.Add(1), noon.Add(time.Microsecond), noon.Add(time.Hour), noon.Add(-time.Hour), rules.LastMoment,
 	}
@@ -71,6 +73,13 @@ func (d *differ) changes() (c rows.Changes, keys []channels.Key) {
 	for range d.r.IntN(3) {
 		r := d.named()
 		switch {
+		case r.Note != nil:
+			if r.Note.Kind != "" && r.Note.Owner != "" && r.Note.Name != "" {
+				c.Removed = append(c.Removed, r)
+			}
+		case r.Count != nil:
+			r.Count = &sessions.Count{Kind: "a", Owner: "x", Day: pick(d.r, days...)}
+			c.Removed = append(c.Removed, r)
 		case r.Fact != nil || r.Pairing != nil || r.Quarantined != nil:
 			r.Kept = false
 			c.Removed = append(c.Removed, r)
@@ -78,6 +87,9 @@ func (d *differ) changes() (c rows.Changes, keys []channels.Key) {
 	}
 	for range d.r.IntN(4) {
 		c.Records = append(c.Records, d.record())
+	}
+	for range d.r.IntN(4) {
+		c.Add = append(c.Add, sessions.Count{Kind: pick(d.r, "a", "b"), Owner: pick(d.r, owners...), Day: pick(d.r, days...), N: int64(d.r.IntN(7) - 3)})
 	}
 	for range d.r.IntN(2) {
 		c.Marks = append(c.Marks, fmt.Sprint("mark", d.fresh()))
@@ -92,7 +104,11 @@ func (d *differ) changes() (c rows.Changes, keys []channels.Key) {
 // named is a record with a random name, or an example of records.
 func (d *differ) named() rows.Record {
 	first, second := pick(d.r, "a", "B", "é"), pick(d.r, "", "1", "10", "Z", "z")
-	switch d.r.IntN(5) {
+	switch d.r.IntN(7) {
+	case 5:
+		return rows.Record{Note: &sessions.Note{Kind: pick(d.r, "", "a", "b"), Owner: pick(d.r, "", "x", "É"), Name: second, Due: some(d.r, d.time())}}
+	case 6:
+		return rows.Record{Count: &sessions.Count{Kind: pick(d.r, "", "a", "b"), Owner: pick(d.r, append(owners, "")...), Day: some(d.r, pick(d.r, days...))}}
 	case 0:
 		return rows.Record{Fact: &sessions.FactRecord{Scope: first, Fact: sessions.Fact{ID: some(d.r, int64(1+d.r.IntN(20)))}}}
 	case 1:
@@ -108,8 +124,19 @@ func (d *differ) named() rows.Record {
 // record is a random record.
 func (d *differ) record() rows.Record {
 	r := d.named()
+	for r.Count != nil { // is only added
+		r = d.named()
+	}
 	r.Kept = false
 	switch {
+	case r.Note != nil:
+		n := r.Note
+		n.Kind = cmp.Or(n.Kind, "a")
+		n.Owner = cmp.Or(n.Owner, "x")
+		n.Name = cmp.Or(n.Name, "n")
+		n.Due = pick(d.r, moments...)
+		n.At = d.time()
+		n.Data = some(d.r, rules.JSON([]byte(`{"a":["<`+fmt.Sprint(d.fresh())+`>"]}`)))
 	case r.Fact != nil:
 		n := d.fresh() // an id belongs to one scope
 		r.Fact.ID = int64(n)

@@ -74,7 +74,9 @@ func everything(t *testing.T, b rows.Backend) *rows.Chat {
 			{Job: &sessions.JobRecord{Job: "j", Due: noon}},
 			{Occurrence: &sessions.Occurrence{Job: "j", Due: noon, Outcome: "ran", At: noon}},
 			{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}, At: noon}},
+			note("a", "x", "n", noon),
 		},
+		Add: []sessions.Count{{Kind: "a", Owner: "x", Day: "20260501", N: 3}},
 	})
 	return one
 }
@@ -109,6 +111,8 @@ func image(t *testing.T, b rows.Backend) (all []string) {
 			{Job: &sessions.JobRecord{}},
 			{Occurrence: &sessions.Occurrence{}},
 			{Quarantined: &sessions.QuarantineRecord{}},
+			{Note: &sessions.Note{}},
+			{Count: &sessions.Count{}},
 		} {
 			say("records", list(t, r.Records(t.Context(), like), text))
 		}
@@ -136,6 +140,10 @@ func text(r rows.Record) string {
 		return fmt.Sprintf("%+v", *r.Job)
 	case r.Occurrence != nil:
 		return fmt.Sprintf("%+v", *r.Occurrence)
+	case r.Note != nil:
+		return fmt.Sprintf("%+v", *r.Note)
+	case r.Count != nil:
+		return fmt.Sprintf("%+v", *r.Count)
 	}
 	return fmt.Sprintf("%+v", *r.Quarantined)
 }
