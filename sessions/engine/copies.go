@@ -131,9 +131,14 @@ func (d *dumper) others() {
 		{Pairing: &sessions.Pairing{}},
 		{Job: &sessions.JobRecord{}},
 		{Occurrence: &sessions.Occurrence{}},
+		{Note: &sessions.Note{}},
+		{Count: &sessions.Count{}},
 	} {
 		for r := range d.records(like) {
-			d.emit(sessions.Record{Quarantined: r.Quarantined, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence})
+			d.emit(sessions.Record{
+				Quarantined: r.Quarantined, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence,
+				Note: r.Note, Count: r.Count,
+			})
 		}
 	}
 }

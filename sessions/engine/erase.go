@@ -74,7 +74,35 @@ func (x *eraser) erase(e sessions.Erasure) {
 		x.erasePeople(channel, ids)
 	}
 	x.eraseQuarantined(e.Keys, senders)
+	x.eraseOwners(e)
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
+}
+
+// eraseOwners erases the notes and counts of everybody whom e names.
+func (x *eraser) eraseOwners(e sessions.Erasure) {
+	owners := slices.Clone(e.Owners)
+	for _, s := range e.Senders {
+		if s.Channel != "" && s.ID != "" {
+			owners = append(owners, s.Owner())
+		}
+	}
+	for _, k := range e.Keys {
+		owners = append(owners, sessions.ChatScope(k))
+	}
+	slices.Sort(owners)
+	for _, owner := range slices.Compact(owners) {
+		if owner == "" {
+			continue
+		}
+		for r := range x.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
+			x.changes.Removed = append(x.changes.Removed, r)
+			x.got.Notes++
+		}
+		for r := range x.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
+			x.changes.Removed = append(x.changes.Removed, r)
+			x.got.Counts++
+		}
+	}
 }
 
 // oldFieldsName is what earlier versions called sessions.FieldsName.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,11 +124,34 @@ func (p *plan) addOther(r sessions.Record) error {
 	case r.Occurrence != nil:
 		o := cleanOccurrence(*r.Occurrence)
 		own.Occurrence = &o
+	case r.Note != nil:
+		n, err := cleanNote(r.Note.Kind, r.Note.Owner, *r.Note)
+		if err = cmp.Or(checkKind(n.Kind), checkName("owner", n.Owner), err); err != nil {
+			return err
+		}
+		if n.At.IsZero() {
+			n.At = rules.Time(p.now)
+		}
+		own.Note = &n
+		return p.addOnce(own, "the note", n.Kind+" "+n.Owner+" "+n.Name)
+	case r.Count != nil:
+		c := *r.Count
+		if err := checkCount(c); err != nil {
+			return err
+		}
+		own.Count = &c
+		return p.addOnce(own, "the count", c.Kind+" "+c.Owner+" "+c.Day)
 	default:
 		return errors.New("an empty record")
 	}
 	p.others = append(p.others, own)
 	return nil
+}
+
+// addOnce adds a record whose name may not come twice.
+func (p *plan) addOnce(r rows.Record, what, name string) error {
+	p.others = append(p.others, r)
+	return p.unique(what, name)
 }
 
 func (p *plan) addHead(h sessions.ConversationRecord) error {

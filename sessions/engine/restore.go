@@ -17,8 +17,8 @@ import (
 // returns ErrConflict, naming the key. Delivery ids, seqs and generation ids are
 // kept; missing or taken generation ids are replaced by new ones. Waiting messages
 // wait again. Restore returns how much was new. It reads all records before it
-// changes anything. Facts, pairings, jobs, occurrences and quarantined messages that
-// the store already has do not change.
+// changes anything. Facts, pairings, jobs, occurrences, quarantined messages, notes and
+// sums that the store already has do not change.
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
 	scratch := ""
 	if room, ok := s.back.(Scratcher); ok {
@@ -96,13 +96,20 @@ func (x *restorer) others() (fresh int) {
 			known, r.Fact = x.knownFact(&f), &f
 		case r.Pairing != nil:
 			known = x.knownPerson(r.Pairing)
+		case r.Note != nil:
+			_, known = x.one(rows.Record{Note: &sessions.Note{Kind: r.Note.Kind, Owner: r.Note.Owner, Name: r.Note.Name}})
 		default:
 			_, known = x.one(r)
 		}
-		if !known {
+		switch {
+		case known:
+			continue
+		case r.Count != nil:
+			x.changes.Add = append(x.changes.Add, *r.Count)
+		default:
 			x.record(r)
-			fresh++
 		}
+		fresh++
 	}
 	return fresh
 }

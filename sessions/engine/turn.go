@@ -152,10 +152,13 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 }
 
 // CommitTurn ends a turn in one commit: it stores messages, usage, replies and the
-// occurrence, marks the answered inbox rows as done, and deletes the turn's journal.
+// occurrence, adds counts, marks the answered inbox rows as done, and deletes the turn's journal.
 // Messages get their Seq. Errors: ErrFenced, ErrConflict.
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
+	if err := checkCounts(t.Counts); err != nil {
+		return s.wrap("commit turn", err)
+	}
 	return s.claimed(ctx, "commit turn", cl, func(st *step, c *chat) error {
 		open := st.open(c, true)
 		list, err := current(open, t.ID, t.Answers)
@@ -178,6 +181,7 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 			st.occurred(*t.Occurrence)
 		}
 		st.addReplies(c, t.Replies)
+		st.changes.Add = t.Counts
 		return nil
 	})
 }

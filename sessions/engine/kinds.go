@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"time"
+
+	"dragoman/sessions"
+)
+
+const day = 24 * time.Hour
+
+// life says how long the notes of a kind are kept, and how many of them an owner has.
+type life struct {
+	// due is how long a note is kept after its Due, and undated how long one without a Due
+	// is kept after it was last changed; 0: until its subject removes it.
+	due, undated time.Duration
+	// most is how many notes an owner may have; 0: sessions.MaxNotes.
+	most int
+	// secret notes let somebody in or allow something. A backup may be old or stolen, so a
+	// restore leaves them out unless it is asked to keep them.
+	secret bool
+}
+
+// lives has the life of each declared kind. A new subject adds a line here, with its
+// reason.
+var lives = map[string]life{
+	// An expired token stays listed for a month, so that "why did it stop working" has an
+	// answer. One without an end lives until it is revoked. Nobody types fifty tokens.
+	"token": {due: 30 * day, most: 50, secret: true},
+	// The one-time codes and sessions of the page end at their Due and explain nothing.
+	"code":  {due: time.Hour, undated: day, most: 20, secret: true},
+	"login": {due: day, undated: 30 * day, most: 100, secret: true},
+	// What connects the identities of one person is true until somebody undoes it.
+	"link": {due: 30 * day, most: 100},
+	// A reminder that was missed for three months reminds nobody. Its subject removes the
+	// others as they fire.
+	"reminder": {due: 90 * day, most: 200},
+	// A decision is looked up for as long as people argue about it. One that is pending in
+	// a backup was made for a moment that is over.
+	"approval": {due: 90 * day, undated: 90 * day, secret: true},
+}
+
+// undeclared is the life of any other kind. It is long: whoever wrote the notes may be a
+// newer version.
+var undeclared = life{due: 90 * day}
+
+func lifeOf(kind string) life {
+	l, found := lives[kind]
+	if !found {
+		l = undeclared
+	}
+	if l.most == 0 {
+		l.most = sessions.MaxNotes
+	}
+	return l
+}
+
+// over reports whether the life of n is over.
+func (l life) over(n *sessions.Note, now time.Time) bool {
+	switch {
+	case !n.Due.IsZero():
+		return now.After(n.Due.Add(l.due))
+	case l.undated > 0:
+		return now.After(n.At.Add(l.undated))
+	}
+	return false
+}
+
+// Secret reports whether notes of a kind let somebody in or allow something. A restore
+// leaves them out.
+func Secret(kind string) bool { return lifeOf(kind).secret }
+
+const (
+	// countDays is how long sums are kept by day: a quarter can be compared with the days
+	// of the last one. Older ones are moved to the first day of their month.
+	countDays = 92 * day
+	// countMonths is how long these are kept: bills are questioned for some years.
+	countMonths = 5 * 366 * day
+)
