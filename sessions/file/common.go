@@ -29,6 +29,8 @@ type common struct {
 	Due         map[string]time.Time  `json:"due,omitempty"`
 	Occurrences []sessions.Occurrence `json:"occurrences,omitempty"`
 	Quarantined []quarantined         `json:"asides,omitempty"`
+	Notes       []sessions.Note       `json:"notes,omitempty"`
+	Counts      []sessions.Count      `json:"counts,omitempty"`
 	Erased      []string              `json:"erased,omitempty"` // of format 2: marks
 }
 
@@ -52,6 +54,8 @@ func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
 		{Job: &sessions.JobRecord{}},
 		{Occurrence: &sessions.Occurrence{}},
 		{Quarantined: &sessions.QuarantineRecord{}},
+		{Note: &sessions.Note{}},
+		{Count: &sessions.Count{}},
 	} {
 		for _, rec := range collect(r, rs.Records(ctx, like)) {
 			switch {
@@ -68,6 +72,10 @@ func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
 				c.Due[rec.Job.Job] = rec.Job.Due
 			case rec.Occurrence != nil:
 				c.Occurrences = append(c.Occurrences, *rec.Occurrence)
+			case rec.Note != nil:
+				c.Notes = append(c.Notes, *rec.Note)
+			case rec.Count != nil:
+				c.Counts = append(c.Counts, *rec.Count)
 			default:
 				c.Quarantined = append(c.Quarantined, quarantined{QuarantineRecord: *rec.Quarantined})
 			}
@@ -95,6 +103,12 @@ func (c *common) records() (list []sessions.Record) {
 	}
 	for _, q := range c.Quarantined {
 		list = append(list, sessions.Record{Quarantined: &q.QuarantineRecord})
+	}
+	for _, n := range c.Notes {
+		list = append(list, sessions.Record{Note: &n})
+	}
+	for _, n := range c.Counts {
+		list = append(list, sessions.Record{Count: &n})
 	}
 	if c.Name != "" {
 		list = append(list, sessions.Record{Store: &sessions.StoreRecord{Name: c.Name, Days: c.Days, Erased: c.Erased}})
