@@ -43,6 +43,7 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) *eng
 		"Clock/UpdatesOfAClockThatWasNotSet":     undated,
 		"Clock/AnAlbumIsGathered":                gathersAlbums,
 		"Clock/ARestoreDatesMessages":            datesMessages,
+		"Clock/NotesAndCountsAreSwept":           swept,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}

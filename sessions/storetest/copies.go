@@ -29,6 +29,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) *engine.Store) {
 		"Copies/ATakenGenerationIsReplaced": takenGeneration,
 		"Copies/TimesThatCannotBe":          copiedTimes,
 		"Copies/LongConversation":           long,
+		"Copies/StickersMove":               stickersMove,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newRig(t, from(t)), newRig(t, to(t))) })
 	}
@@ -107,6 +108,7 @@ func fill(t *testing.T, r *rig) {
 		must(t, err)
 	}
 	must(t, r.Forget(ctx, "s", 1))
+	fillStickers(t, r)
 	queues(t, r)
 }
 
@@ -294,6 +296,10 @@ func refuses(t *testing.T, _, b *rig) {
 		"an inbox without seq": `{"inbox":{"inbound":{"key":"x:1","id":"1"},"state":"done"}}`,
 		"a huge seq":           `{"outbox":{"id":"a","key":"x:1","seq":4294967296,"state":"sent"}}`,
 		"an outbox's state":    `{"outbox":{"id":"a","key":"x:1","seq":1,"state":"odd"}}`,
+		"a note without owner": `{"note":{"kind":"k","name":"n"}}`,
+		"a note's kind":        `{"note":{"kind":"A kind","owner":"o","name":"n"}}`,
+		"a note's data":        `{"note":{"kind":"k","owner":"o","name":"n","data":"` + strings.Repeat("x", sessions.MaxNoteData) + `"}}`,
+		"a count's day":        `{"count":{"kind":"k","owner":"o","day":"May","n":1}}`,
 	} {
 		if _, err := b.Restore(t.Context(), feed([]string{line}, nil)); err == nil {
 			t.Errorf("%s was taken", name)
@@ -367,6 +373,7 @@ func copiedTimes(t *testing.T, a, b *rig) {
 			{Pairing: &sessions.Pairing{Channel: "x", PersonID: n, Code: n, Expires: at, Approved: at}},
 			{Job: &sessions.JobRecord{Job: n, Due: at}},
 			{Occurrence: &sessions.Occurrence{Job: n, Due: at, Outcome: "missed", At: at}},
+			{Note: &sessions.Note{Kind: "k", Owner: "o", Name: n, Due: at, At: at}},
 		} {
 			line, err := json.Marshal(r)
 			must(t, err)

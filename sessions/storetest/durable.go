@@ -27,6 +27,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) *engine.Store)
 		"Durable/CloseEndsEverythingElse": closed,
 		"Durable/Fields":                  fieldsAreReopened,
 		"Durable/AnAlbumIsGathered":       gathersLater,
+		"Durable/StickersStay":            stickersStay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

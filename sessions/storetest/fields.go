@@ -132,6 +132,10 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			sent.Seq = 4
 			sent.State = sessions.DeliverySent
 			list = append(list, sessions.Record{Outbox: &sent})
+		case r.Note != nil:
+			r.Note.Kind = "stickers"
+		case r.Count != nil:
+			r.Count.Kind, r.Count.Day = "stickers", "20260501"
 		case r.Occurrence != nil:
 			for _, in := range list {
 				if in.Inbox != nil && in.Inbox.Job != "" {
@@ -308,6 +312,7 @@ func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
 				{Pairing: &sessions.Pairing{}},
 				{Job: &sessions.JobRecord{}},
 				{Occurrence: &sessions.Occurrence{}},
+				{Note: &sessions.Note{}},
 			} {
 				c.Records = append(c.Records, collect(t, r.Records(ctx, like))...)
 			}

@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/sessions"
+)
+
+var noteTests = map[string]func(*testing.T, *rig){
+	"Notes/AreChangedTogether":        notesChange,
+	"Notes/OfAnOwnerAreLimited":       notesAreLimited,
+	"Notes/ImpossibleOnesAreRefused":  notesAreRefused,
+	"Notes/ALimitOfTheList":           notesAreListed,
+	"Notes/Race":                      stickersRace,
+	"Counts/ImpossibleOnesAreRefused": countsAreRefused,
+	"Counts/AreSummedByDay":           countsAreSummed,
+}
+
+// putNotes is a change that puts notes and removes names.
+func putNotes(put []sessions.Note, remove ...string) func([]sessions.Note) ([]sessions.Note, []string, error) {
+	return func([]sessions.Note) ([]sessions.Note, []string, error) { return put, remove, nil }
+}
+
+// noteNames are those of an owner's notes, with their data.
+func noteNames(t *testing.T, r *rig, f sessions.NoteFilter) (list []string) {
+	t.Helper()
+	notes, err := r.Notes(t.Context(), f)
+	must(t, err)
+	for _, n := range notes {
+		list = append(list, n.Name+string(n.Data))
+	}
+	return list
+}
+
+func notesChange(t *testing.T, r *rig) {
+	ctx := t.Context()
+	of := sessions.NoteFilter{Kind: "k", Owner: "o"}
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes([]sessions.Note{{Name: "b", Data: raw(`{ "x": "<1>" }`)}, {Kind: "k", Owner: "o", Name: "a"}, {Name: "c"}})))
+	same(t, "notes", noteNames(t, r, of), []string{"a", `b{"x":"\u003c1\u003e"}`, "c"})
+	mine := errors.New("mine")
+	is(t, "ChangeNotes", r.ChangeNotes(ctx, "k", "o", func([]sessions.Note) ([]sessions.Note, []string, error) {
+		return []sessions.Note{{Name: "d"}}, []string{"a"}, mine
+	}), mine)
+	before, err := r.Notes(ctx, of)
+	must(t, err)
+	must(t, r.ChangeNotes(ctx, "k", "o", func(have []sessions.Note) ([]sessions.Note, []string, error) {
+		same(t, "what change gets", have, before)
+		have[0].Data = raw(`7`)
+		return have, []string{"none"}, nil
+	}))
+	same(t, "notes after a change", noteNames(t, r, of), []string{"a7", `b{"x":"\u003c1\u003e"}`, "c"})
+	after, err := r.Notes(ctx, of)
+	must(t, err)
+	if !after[1].At.Equal(before[1].At) || after[0].At.Before(before[0].At) || after[0].At.IsZero() {
+		t.Errorf("At was %v and is %v; one note has changed", before, after)
+	}
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes(nil, "a", "c", "c")))
+	must(t, r.ChangeNotes(ctx, "k", "other", putNotes([]sessions.Note{{Name: "a"}})))
+	same(t, "notes after two were removed", noteNames(t, r, of), []string{`b{"x":"\u003c1\u003e"}`})
+}
+
+func notesAreLimited(t *testing.T, r *rig) {
+	ctx := t.Context()
+	var all []sessions.Note
+	for i := range sessions.MaxNotes {
+		all = append(all, sessions.Note{Name: number("n", i)})
+	}
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes(all)))
+	more := []sessions.Note{{Name: "more"}}
+	is(t, "ChangeNotes beyond the limit", r.ChangeNotes(ctx, "k", "o", putNotes(more)), sessions.ErrTooMany)
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes(more, "n0")))
+	must(t, r.ChangeNotes(ctx, "k", "other", putNotes(more)))
+	is(t, "tokens beyond their own limit", r.ChangeNotes(ctx, "token", "o", putNotes(all[:51])), sessions.ErrTooMany)
+	same(t, "tokens", noteNames(t, r, sessions.NoteFilter{Kind: "token", Owner: "o"}), nil)
+}
+
+func notesAreListed(t *testing.T, r *rig) {
+	ctx := t.Context()
+	for i, owner := range []string{"o1", "o2", "o3"} {
+		must(t, r.ChangeNotes(ctx, "k", owner, putNotes([]sessions.Note{{Name: owner, Due: noon.Add(-time.Duration(i) * time.Hour)}, {Name: "never"}})))
+	}
+	must(t, r.ChangeNotes(ctx, "other", "o1", putNotes([]sessions.Note{{Name: "o", Due: noon}})))
+	for _, test := range []struct {
+		f    sessions.NoteFilter
+		want []string
+	}{
+		{sessions.NoteFilter{Kind: "k", Limit: 3}, []string{"never", "o1", "never"}},
+		{sessions.NoteFilter{Owner: "o1"}, []string{"never", "o1", "o"}},
+		{sessions.NoteFilter{Kind: "k", Owner: "o2", Name: "o2"}, []string{"o2"}},
+		{sessions.NoteFilter{Kind: "k", DueBefore: noon.Add(1), Limit: 2}, []string{"o3", "o2"}},
+		{sessions.NoteFilter{Kind: "k", DueBefore: noon}, []string{"o3", "o2"}},
+		{sessions.NoteFilter{Kind: "none"}, nil},
+	} {
+		same(t, fmt.Sprintf("Notes(%+v)", test.f), noteNames(t, r, test.f), test.want)
+	}
+	if _, err := r.Notes(ctx, sessions.NoteFilter{Name: "o1"}); err == nil {
+		t.Error("Notes of no kind and no owner were listed")
+	}
+}
+
+func notesAreRefused(t *testing.T, r *rig) {
+	long := strings.Repeat("x", sessions.MaxNoteName+1)
+	for _, test := range []struct {
+		kind, owner string
+		n           sessions.Note
+	}{
+		{"", "o", sessions.Note{Name: "n"}},
+		{"Big", "o", sessions.Note{Name: "n"}},
+		{strings.Repeat("k", 33), "o", sessions.Note{Name: "n"}},
+		{"k", "", sessions.Note{Name: "n"}},
+		{"k", long, sessions.Note{Name: "n"}},
+		{"k", "o", sessions.Note{}},
+		{"k", "o", sessions.Note{Name: long}},
+		{"k", "o", sessions.Note{Name: "a\x00b"}},
+		{"k", "o", sessions.Note{Name: "a\xff"}},
+		{"k", "o", sessions.Note{Kind: "l", Name: "n"}},
+		{"k", "o", sessions.Note{Owner: "p", Name: "n"}},
+		{"k", "o", sessions.Note{Name: "n", Data: raw(`{`)}},
+		{"k", "o", sessions.Note{Name: "n", Data: json.RawMessage(`"` + strings.Repeat("x", sessions.MaxNoteData) + `"`)}},
+	} {
+		if err := r.ChangeNotes(t.Context(), test.kind, test.owner, putNotes([]sessions.Note{test.n})); err == nil {
+			t.Errorf("ChangeNotes(%.40q, %.40q) took %.100v", test.kind, test.owner, test.n)
+		}
+	}
+	if err := r.ChangeNotes(t.Context(), "k", "o", putNotes([]sessions.Note{{Name: "n"}, {Name: "n"}})); err == nil {
+		t.Error("a note was changed twice")
+	}
+	same(t, "notes", noteNames(t, r, sessions.NoteFilter{Owner: "o"}), nil)
+}
+
+func countsAreRefused(t *testing.T, r *rig) {
+	good := sessions.Count{Kind: "k", Owner: "o", Day: "20260501", N: 1}
+	for _, c := range []sessions.Count{
+		{Owner: "o", Day: "20260501", N: 1},
+		{Kind: "k", Day: "20260501", N: 1},
+		{Kind: "k", Owner: "o", N: 1},
+		{Kind: "k", Owner: "o", Day: "20260532", N: 1},
+		{Kind: "k", Owner: "o", Day: "2026-05-1", N: 1},
+		{Kind: "k", Owner: "o", Day: "20260501", N: sessions.MaxCount + 1},
+	} {
+		if err := r.Count(t.Context(), good, c); err == nil {
+			t.Errorf("Count took %+v", c)
+		}
+	}
+	for _, days := range [][2]string{{"20260502", "20260501"}, {"", "20260501"}, {"20260501", "x"}} {
+		if _, err := r.Sum(t.Context(), "k", "o", days[0], days[1]); err == nil {
+			t.Errorf("Sum took the days %q", days)
+		}
+	}
+	if _, err := r.Sums(t.Context(), sessions.SumFilter{}); err == nil {
+		t.Error("Sums took no kind and no owner")
+	}
+	list, err := r.Sums(t.Context(), sessions.SumFilter{Kind: "k"})
+	must(t, err)
+	same(t, "Sums", list, nil)
+}
+
+func countsAreSummed(t *testing.T, r *rig) {
+	ctx := t.Context()
+	day := func(owner, day string, n int64) sessions.Count {
+		return sessions.Count{Kind: "k", Owner: owner, Day: day, N: n}
+	}
+	must(t, r.Count(ctx, day("a", "20260501", 1), day("b", "20260501", 10), day("a", "20260502", 2)))
+	must(t, r.Count(ctx, day("a", "20260503", 4), day("a", "20260501", 8)))
+	must(t, r.Count(ctx))
+	for days, want := range map[[2]string]int64{{"20260501", "20260503"}: 15, {"20260502", "20260503"}: 6, {"20260501", "20260501"}: 9, {"20270101", "20270102"}: 0} {
+		n, err := r.Sum(ctx, "k", "a", days[0], days[1])
+		must(t, err)
+		same(t, fmt.Sprint("the sum of ", days), n, want)
+	}
+	list, err := r.Sums(ctx, sessions.SumFilter{Kind: "k", From: "20260501", To: "20260502"})
+	must(t, err)
+	same(t, "Sums", list, []sessions.Count{day("a", "20260501", 9), day("a", "20260502", 2), day("b", "20260501", 10)})
+}
+
+// swept: a note goes when its life is over, and old sums go to the first of their month.
+func swept(t *testing.T, r *rig, c *clock) {
+	ctx := t.Context()
+	const hour = time.Hour
+	must(t, r.ChangeNotes(ctx, "token", "o", putNotes([]sessions.Note{{Name: "ends", Due: noon.Add(hour)}, {Name: "stays"}})))
+	must(t, r.ChangeNotes(ctx, "login", "o", putNotes([]sessions.Note{{Name: "undated"}})))
+	must(t, r.ChangeNotes(ctx, stickerKind, "o", putNotes([]sessions.Note{{Name: "lent", Due: noon}, {Name: "kept"}})))
+	for _, d := range []string{"20260315", "20260401", "20260430", "20260501"} {
+		must(t, r.Count(ctx, sessions.Count{Kind: "k", Owner: "o", Day: d, N: 1}))
+	}
+	left := func(at time.Time, removed int, notes string, sums ...string) {
+		t.Helper()
+		c.set(at)
+		n, err := r.Sweep(ctx)
+		must(t, err)
+		same(t, "Sweep", n, removed)
+		same(t, "notes", strings.Join(noteNames(t, r, sessions.NoteFilter{Owner: "o"}), " "), notes)
+		list, err := r.Sums(ctx, sessions.SumFilter{Kind: "k"})
+		must(t, err)
+		var got []string
+		for _, s := range list {
+			got = append(got, fmt.Sprint(s.Day, " ", s.N))
+		}
+		same(t, "sums", got, sums)
+	}
+	left(noon.Add(hour), 0, "undated kept lent ends stays", "20260315 1", "20260401 1", "20260430 1", "20260501 1")
+	left(noon.AddDate(0, 0, 31), 2, "kept lent stays", "20260301 1", "20260401 1", "20260430 1", "20260501 1")
+	left(noon.AddDate(0, 0, 91), 1, "kept stays", "20260301 1", "20260401 2", "20260501 1")
+	must(t, r.Count(ctx, sessions.Count{Kind: "k", Owner: "o", Day: "20260430", N: 5})) // it came late
+	left(noon.AddDate(0, 0, 92), 0, "kept stays", "20260301 1", "20260401 7", "20260501 1")
+	left(noon.AddDate(6, 0, 0), 0, "kept stays")
+}
