@@ -196,6 +196,7 @@ func (o Options) withDefaults(model Model) Options {
 // says one.
 const defaultWindow = 32768
 
+// configuredWindow is 0 if the configuration leaves the window to be found out.
 func (o *Options) configuredWindow(name string) int { return cmp.Or(o.Windows[name], o.ContextWindow) }
 
 // nameFor returns the name of the model that these settings choose, which need not
@@ -207,6 +208,8 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 	return s.Model
 }
 
+// modelFor is the model that the conversation chose, or the configured one if that
+// cannot be used.
 func (a *Agent) modelFor(t Turn) Model {
 	m, err := a.modelNamed(a.nameFor(t.History.Settings))
 	if err != nil {

@@ -229,6 +229,8 @@ func (a *Agent) logPanic(c Call, v any) {
 	a.log.Error("tool panicked", "key", c.Key.String(), "err", what, "stack", string(debug.Stack()))
 }
 
+// stoppedCall is the failure of a call whose turn was stopped. It is the person's
+// wish and no fault of the tool, so it is not logged as a failure.
 const stoppedCall = "stopped"
 
 // logCall logs how a tool call that ran under ctx ended. Failures are logged at Info:

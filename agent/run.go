@@ -30,6 +30,8 @@ const (
 	sayRepeat  = "(I stopped: I kept calling the tool %s with the same input and got no further.)"
 )
 
+// finishLength is the Response.Finish of an answer that its length limit cut off.
+// Codecs translate their own words for that into it.
 const finishLength = "length"
 
 // What the model reads.
@@ -245,6 +247,8 @@ func (r *run) appendMessage(m sessions.Message) {
 	}
 }
 
+// addNote tells the model something that no person said. It becomes part of the
+// transcript, marked as synthetic.
 func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)

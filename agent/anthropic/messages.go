@@ -60,6 +60,8 @@ type source struct {
 // requires one.
 const defaultMaxTokens = 8192
 
+// ephemeral marks the end of a part that the server shall cache. Requests with the
+// same part are cheaper while it is cached.
 var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
 // tool describes a tool to the model. Cache is set on the last one only: it marks

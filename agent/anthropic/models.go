@@ -62,6 +62,7 @@ type thinking struct {
 	Display string `json:"display,omitempty"`
 }
 
+// minBudget is the smallest budget for thoughts that the API accepts.
 const minBudget = 1024
 
 var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 32000}

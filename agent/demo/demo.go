@@ -27,6 +27,8 @@ import (
 
 const name = "demo"
 
+// longestAnswer bounds how long an answer streams. A long one has shorter pauses
+// between its words.
 const longestAnswer = 2 * time.Second
 
 // Delay is the usual pause between two words.

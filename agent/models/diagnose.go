@@ -71,6 +71,8 @@ func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	return d
 }
 
+// cureKey tells a person what to do about a key that the server refused. It looks
+// at the form of the key only and never repeats it.
 func (s *Server) cureKey() string {
 	p := providerAt(s.BaseURL)
 	switch {
@@ -134,6 +136,8 @@ func (s *Server) diagnoseAddress(ctx context.Context, where string, status int) 
 	return d
 }
 
+// candidateURLs are the base URLs that somebody may have meant who wrote base:
+// with or without /v1, or with a method's path at its end.
 func candidateURLs(base string) []string {
 	u, _, err := wire.ParseBase(base)
 	if err != nil {

@@ -163,6 +163,8 @@ func perMillion(text string) float64 {
 	return float64(int64(f*1e10+0.5)) / 1e4
 }
 
+// notForChatParts are in the names of models that do not chat. Lists of servers
+// have all their models, and do not say which are for what.
 var notForChatParts = []string{
 	"embed", "bge-", "minilm", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime",
 	"audio", "davinci", "babbage", "sora", "-search", "deep-research", "computer-use", "codex", "imagen", "veo-", "lyria", "aqa",

@@ -27,6 +27,7 @@ var _ wire.Codec = Responses{}
 // Path implements [wire.Codec].
 func (Responses) Path() string { return "/responses" }
 
+// minOutputTokens is the smallest max_output_tokens that OpenAI accepts.
 const minOutputTokens = 16
 
 // Encode implements [wire.Codec].

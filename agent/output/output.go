@@ -253,6 +253,8 @@ func (r *Reader) code(raw string, final bool) bool {
 // longestSpan is how far the end of inline code is looked for.
 const longestSpan = 400
 
+// closingRun returns the index of a run of exactly n backticks, or -1: a longer or
+// shorter run does not end inline code.
 func closingRun(line string, n int) int {
 	for i := 0; ; {
 		at := strings.IndexByte(line[i:], '`')

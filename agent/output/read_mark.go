@@ -107,6 +107,8 @@ func (r *Reader) skipThoughts(raw string, final bool) bool {
 	return true
 }
 
+// skipUnmarkedThoughts skips thoughts whose beginning was not marked, up to their
+// end mark. If there is no end mark in the whole answer, it was no thought.
 func (r *Reader) skipUnmarkedThoughts(raw string, final bool) bool {
 	at, n := first(raw, max(r.seen, r.at), closingMarks)
 	switch {
@@ -157,6 +159,8 @@ func first(raw string, from int, list []string) (at, n int) {
 	return at, n
 }
 
+// longestHeader is how far the end of a harmony header is looked for. What is
+// longer is text.
 const longestHeader = 200
 
 // harmonyHeader reads the header of a message of harmony, which says whether it holds

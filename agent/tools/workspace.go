@@ -40,6 +40,8 @@ type Workspace struct {
 	write *sync.Mutex
 }
 
+// kernelFolders may not overlap the workspace: their files are views of the
+// running system, and some never end.
 var kernelFolders = []string{"/proc", "/sys", "/dev"}
 
 // OpenWorkspace creates dir if it is missing, and opens it. The caller must close it

@@ -16,6 +16,8 @@ import (
 
 const maxFileBytes = 1 << 20
 
+// tempName has the new content of a file until it is complete. A crash may leave
+// one, and the next write replaces it.
 const tempName = ".dragoman-write.tmp"
 
 // writeArgs are the arguments of write_file.

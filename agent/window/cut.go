@@ -255,6 +255,8 @@ func turnStart(msgs []sessions.Message, n int) int {
 	return start
 }
 
+// groupEnd returns the index after the message at start and the results of its
+// calls. They are never separated, because servers refuse calls without results.
 func groupEnd(msgs []sessions.Message, start int) int {
 	end := start + 1
 	for end < len(msgs) && msgs[end].Role == sessions.RoleTool {

@@ -163,6 +163,8 @@ type pruning struct {
 	open       []candidate
 }
 
+// pruneForRequest prunes for the request that ends here. See [Prune.Apply] for why
+// each request of the past is replayed.
 func (v *pruning) pruneForRequest() {
 	share := func(percent int) bool { return float64(v.size)*v.factor*100 > float64(v.s.Window)*float64(percent) }
 	hard, soft := share(v.HardPercent), share(v.SoftPercent)

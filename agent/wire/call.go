@@ -269,6 +269,8 @@ func (s *Server) modelError(c *call, err error) error {
 	}
 }
 
+// isDialError reports whether no connection was made, so the server has seen
+// nothing of the request.
 func isDialError(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError

@@ -52,6 +52,8 @@ func Redact(err error, r *agent.Request) error {
 	return &clean
 }
 
+// redact removes the pieces of r that message quotes. Servers quote requests in
+// their errors, and logs must not have what people said.
 func redact(message string, r *agent.Request) string {
 	cut := func(text string, piece int) {
 		message = replacePieces(message, strings.Join(strings.Fields(text), " "), piece, "[…]")

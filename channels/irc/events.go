@@ -57,6 +57,8 @@ func (s *session) handle(e *girc.Event) {
 	}
 }
 
+// param is the i-th parameter of e. It is "" if there are fewer, because servers
+// leave out parameters at will.
 func param(e *girc.Event, i int) string {
 	if i < len(e.Params) {
 		return e.Params[i]

@@ -239,6 +239,8 @@ func (q *intake) run(ctx context.Context) {
 	}
 }
 
+// acceptWithRetry returns false only if ctx ended before m was stored. IRC never
+// repeats a message, so giving up earlier would lose it.
 func (q *intake) acceptWithRetry(ctx context.Context, m channels.Inbound) bool {
 	for tries := (channels.Backoff{Least: 50 * time.Millisecond, Most: 5 * time.Second}); ctx.Err() == nil; {
 		err := q.in.Accept(ctx, m)

@@ -176,6 +176,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	}
 }
 
+// connect makes one connection, serves it until it ends, and says why it ended.
 func (c *Channel) connect(ctx context.Context, q *intake) error {
 	c.setStatus(channels.StateConnecting, "")
 	conn, err := c.dial(ctx)

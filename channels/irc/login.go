@@ -271,6 +271,8 @@ func (s *session) identify() {
 	s.login.waitUntil = time.Now().Add(identifyTimeout)
 }
 
+// identified is called when the services have recognised us. Rooms are joined
+// after that, because many admit only recognised users.
 func (s *session) identified() {
 	if s.login.waitUntil.IsZero() {
 		return

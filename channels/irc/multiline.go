@@ -29,6 +29,8 @@ const (
 // limits bound a multiline message; zero if the network has none.
 type limits struct{ bytes, lines int }
 
+// limits may be called from any goroutine: Send splits with it while the session's
+// loop changes it.
 func (c *Channel) limits() limits { return *c.multiline.Load() }
 
 func (s *session) readLimits() {

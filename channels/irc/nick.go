@@ -89,6 +89,8 @@ func (s *session) regainByService() {
 	s.regain(time.Now())
 }
 
+// nickFreed is called when somebody gave up a nick. If it is the one we want, we
+// take it.
 func (s *session) nickFreed(nick string) {
 	if s.net.fold.same(nick, s.ch.opts.Nick) {
 		s.regain(time.Now())

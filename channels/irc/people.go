@@ -132,6 +132,8 @@ func (s *session) onChangeHost(e *girc.Event) {
 	s.ch.people.hostChanged(nick, name, host, s.net.fold)
 }
 
+// onNames handles a part of the list of who is in a channel, which the server
+// sends when we join. The marks before a nick are ranks.
 func (s *session) onNames(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(param(e, 2))]
 	if r == nil {
@@ -244,6 +246,8 @@ func (p *people) find(replyTo, chat string) *peer {
 	return nil
 }
 
+// withNick leaves out people who have gone: somebody else may have their nick by
+// now.
 func (p *people) withNick(nick string, fold folder) (them []*peer) {
 	for _, who := range p.all {
 		if !who.gone && fold.same(who.nick, nick) {

@@ -97,6 +97,8 @@ func (s *session) join(rooms ...*room) {
 	flush()
 }
 
+// tickRooms joins the channels whose time to be tried again has come, and those
+// whose JOIN the server never answered.
 func (s *session) tickRooms(now time.Time) {
 	var due []*room
 	for _, r := range s.rooms {

@@ -124,6 +124,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 // now on it gets none.
 var errPlain = notSent("the channel takes no formatting")
 
+// stripCodes is for channels that refuse formatting: see errPlain.
 var stripCodes = strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace
 
 // lockRoom waits until no other message is being sent to r, so that Send knows
@@ -165,6 +166,8 @@ func opening(m channels.Outbound, asker string) []string {
 	return lines
 }
 
+// addresses reports whether line begins with "nick:" or "nick,", so that an answer
+// does not name its asker twice.
 func addresses(line, nick string) bool {
 	line = strings.TrimPrefix(line, "@")
 	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))

@@ -106,6 +106,8 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 	}
 }
 
+// run serves the connection until it or ctx ends. When it returns, its goroutines
+// have ended and no delivery waits for this session any more.
 func (s *session) run(ctx context.Context) error {
 	wg := &s.wg
 	events := make(chan *girc.Event, 64) // when full, the server waits

@@ -22,6 +22,7 @@ const trustNick = 5 * time.Second
 // trustNickInAnswer replaces trustNick for the later lines of one answer.
 const trustNickInAnswer = time.Minute
 
+// whoisTimeout bounds the wait for the end of a WHOIS.
 const whoisTimeout = 15 * time.Second
 
 // whoisQuery is a WHOIS that was sent, and who waits for its answer. All who ask
@@ -221,6 +222,8 @@ const (
 	throttled                    // we were too fast
 )
 
+// sendRefusals are the numerics that refuse a line, and what that says about
+// sending the same line again.
 var sendRefusals = map[string]refusalKind{
 	"401": temporary, "403": temporary, "404": temporary, "408": temporary, "442": temporary, "477": temporary, "482": temporary,
 	"486": temporary, "489": temporary, "531": temporary, "716": temporary, "421": temporary, "451": temporary,

@@ -140,6 +140,8 @@ func fileName(s string) string {
 // pictures are the content types that a page may show.
 var pictures = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
+// readFile answers /file?seq=S&n=N: file N of the message S of this room. It looks
+// the message up, so that no other room's files can be had.
 func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) error {
 	none := &respond.Refusal{Status: http.StatusNotFound, Sentence: "There is no such file."}
 	seq, okSeq := number(r.URL.Query().Get("seq"), 0)

@@ -92,6 +92,8 @@ func (r *room) noteRemoteViewer(now time.Time) {
 	r.remoteViewerAt, r.unsent = now, true
 }
 
+// showRemote shows a preview that another node's hub reported. Such a preview has
+// all thoughts that are kept, and viewers get only those that are new to them.
 func (r *room) showRemote(w peerMessage, now time.Time) {
 	if w.Turn == "" {
 		r.showTyping(now)
@@ -198,6 +200,8 @@ func (h *Hub) announceViewers(ctx context.Context, r *room, now time.Time) {
 	}
 }
 
+// broadcast tells the hubs of other nodes. If that fails, their viewers miss a
+// preview, but no answer: those are in the store.
 func (h *Hub) broadcast(ctx context.Context, messages ...peerMessage) {
 	if h.opts.Broadcast == nil {
 		return

@@ -32,6 +32,8 @@ func fenceOf(line string) *fence {
 	return &fence{indent: len(m[1]), mark: m[2], info: infoOf(m[3])}
 }
 
+// closes needs a mark at least as long as the one that opened the block, and
+// nothing after it.
 func (f *fence) closes(line string) bool {
 	m := fencePattern.Regexp().FindStringSubmatch(line)
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)

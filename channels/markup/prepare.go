@@ -61,6 +61,8 @@ func dropUsed(lines []string, code []bool, to map[string]*address) {
 	}
 }
 
+// inFences reports for each line whether it is in a code block, with the lines
+// that open and close it. Nothing there is Markdown.
 func inFences(lines []string) []bool {
 	in := make([]bool, len(lines))
 	var open *fence
@@ -84,6 +86,8 @@ type address struct {
 	uses      int
 }
 
+// maxUses bounds how often an address is written out. A short text that uses a
+// long one a thousand times must not become megabytes.
 const maxUses = 50
 
 // definition matches a line like `[1]: https://a.example "Title"`, but no footnote.
@@ -104,6 +108,8 @@ func addresses(lines []string, code []bool) map[string]*address {
 // reference matches code in a line, or words in brackets with or without a label.
 var reference = lazily.Compile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
 
+// resolveReferences replaces [words][label] by [words](address), because a text is
+// cut into messages, and the definition may be in another one.
 func resolveReferences(line string, to map[string]*address) string {
 	if definition.Regexp().MatchString(line) {
 		return line
@@ -153,6 +159,8 @@ func unfold(line string) string {
 	return summary.Regexp().ReplaceAllString(details.Regexp().ReplaceAllString(line, ""), "\n**$1**\n")
 }
 
+// cellEnds returns the index of each bar that ends a cell. A bar after a backslash
+// is text.
 func cellEnds(row string) []int {
 	from, to := 0, len(strings.TrimRight(row, " \t"))
 	if trimmed := strings.TrimLeft(row, " \t"); strings.HasPrefix(trimmed, "|") {

@@ -182,6 +182,8 @@ func (c *client) call(ctx context.Context, method string, params any, limit time
 	return c.decode(method, resp.StatusCode, answer)
 }
 
+// decode returns the result of a call, an *apiError if Telegram refused it, or a
+// *callError if nobody can tell what happened.
 func (c *client) decode(method string, status int, answer []byte) (json.RawMessage, error) {
 	var e response
 	if err := json.Unmarshal(answer, &e); err != nil || !e.OK && e.Code == 0 {

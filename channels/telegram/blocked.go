@@ -35,8 +35,12 @@ func (s *blockedChats) retryIn(chat int64) time.Duration {
 	return time.Until(until.(time.Time))
 }
 
+// errBlocked is in the errors of messages to a chat in which the bot may not
+// write. They are not given up: people unblock bots.
 var errBlocked = errors.New("telegram: the bot was blocked or removed, or may not write; the message waits until it may")
 
+// retryBlocked says that the message was not sent, so that trying again cannot
+// repeat it.
 func retryBlocked(wait time.Duration, cause error) error {
 	return &channels.Retry{After: wait, Err: &channels.NotSent{Err: cause}}
 }
@@ -62,6 +66,8 @@ func (c *Channel) chatError(chat int64, err error) error {
 	return retryBlocked(blockedPause, fmt.Errorf("%w: %w", errBlocked, err))
 }
 
+// onMembership handles that the bot was added to a chat, removed, blocked or
+// muted. That is how it learns at once when it may write again.
 func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *models.ChatMemberUpdated) error {
 	key := fmt.Sprintf("%s:%d", c.name, u.Chat.ID)
 	if !mayWrite(&u.NewChatMember) {
@@ -76,6 +82,7 @@ func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *model
 	return c.unblock(ctx, in, u.Chat.ID)
 }
 
+// unblock makes the messages due that wait for chat.
 func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) error {
 	c.blocked.until.Delete(chat)
 	o, ok := in.(channels.Opener)

@@ -121,6 +121,8 @@ func (o *againButtons) add(chat int64, message int) {
 	o.m[chat] = append(all, message)
 }
 
+// take returns the messages with a button in chat and forgets them, so that each
+// button is removed once.
 func (o *againButtons) take(chat int64) []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -55,6 +55,8 @@ func isSafePath(path string) bool {
 	return path != "" && path[0] != '/' && !strings.Contains(path, "..") && !strings.ContainsAny(path, "?#%\\ ")
 }
 
+// fileError decides whether fetching a file again can help. A [channels.Gone]
+// tells the model why there is no file.
 func fileError(err error) error {
 	var r *apiError
 	switch {

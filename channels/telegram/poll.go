@@ -123,6 +123,8 @@ func (c *Channel) fetchUpdates(ctx context.Context, ask updatesParams, named fun
 // conflictDetail is the status detail while another program polls.
 const conflictDetail = "another program polls with this token; stop it, or make a separate bot for this one"
 
+// conflicts reports whether another program polls with our token. A webhook
+// answers with the same code and has another cure.
 func conflicts(err error) bool {
 	r := (*apiError)(nil)
 	return errors.As(err, &r) && r.code == http.StatusConflict && !r.contains("webhook")

@@ -181,6 +181,8 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	return receipt(id).MessageID, nil
 }
 
+// previewPage is an unfinished answer as one message. If it is too long for one,
+// its beginning stands for it, with the length so far.
 func (c *Channel) previewPage(p channels.Preview) page {
 	switch {
 	case strings.TrimSpace(p.Text) != "":

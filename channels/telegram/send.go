@@ -143,6 +143,8 @@ func (c *Channel) postFile(ctx context.Context, chat int64, topic, reply int, p 
 	})
 }
 
+// edit changes a message of ours. If it says that already, that is no error: an
+// earlier attempt got through.
 func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
 	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: noLinkPreview}
 	if p.button != "" {
@@ -211,6 +213,8 @@ func messageID(result json.RawMessage) int {
 	return m.ID
 }
 
+// cannotEdit reports whether the message is gone or too old to be edited. Then the
+// text has to be sent as a new message.
 func cannotEdit(err error) bool {
 	r := (*apiError)(nil)
 	return errors.As(err, &r) && r.code == http.StatusBadRequest &&

@@ -138,6 +138,8 @@ func (c *Channel) persist(ctx context.Context, in channels.Intake, a update) boo
 	return false
 }
 
+// handIn stores what an update says, or quarantines the update. After nil the
+// update may be confirmed to Telegram.
 func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) error {
 	if a.decoded == nil {
 		c.log.Error("quarantined an update that cannot be decoded", "msg_id", a.key(), "err", a.err)

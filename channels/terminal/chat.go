@@ -226,6 +226,8 @@ func (s *session) postWithRetry(ctx context.Context, m message, notices chan<- s
 	}
 }
 
+// errorText is what a person sees of err: a refusal's own sentence, without the
+// attempts around it.
 func errorText(err error) string {
 	var refused *respond.Refusal
 	if errors.As(err, &refused) {

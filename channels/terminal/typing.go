@@ -24,6 +24,8 @@ func (s *session) handleInput(b []byte, more bool) {
 	}
 }
 
+// handlePipe makes a message of each line of a pipe. At the end of the input the
+// last line needs no line end.
 func (s *session) handlePipe(b []byte, more bool) {
 	s.partial = append(s.partial, b...)
 	for {

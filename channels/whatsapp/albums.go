@@ -162,6 +162,8 @@ const albumTable = `CREATE TABLE IF NOT EXISTS dragoman_albums (
 // they may arrive much later if the daemon was off.
 const albumSaved = 24 * time.Hour
 
+// saveAlbum records that an album is for us, so that its other parts are known as
+// ours after a restart too. Old rows are deleted on the way.
 func (d *deviceFile) saveAlbum(ctx context.Context, in channels.Inbound) error {
 	now := time.Now()
 	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_albums WHERE at < $1`, now.Add(-albumSaved).Unix())

@@ -305,6 +305,8 @@ func banned(e *events.TemporaryBan) ending {
 	}
 }
 
+// outdated is the ending of a connection whose version WhatsApp refuses. Only with
+// web_version: auto can waiting help.
 func (c *Channel) outdated() ending {
 	v := *c.version.Load()
 	if v.IsZero() {

@@ -120,6 +120,7 @@ func createTables(ctx context.Context, d *deviceFile, place string) (*deviceFile
 
 func (d *deviceFile) close() error { return d.db.Close() }
 
+// device is the linked device, or nil: nothing is linked.
 func (d *deviceFile) device(ctx context.Context) (*store.Device, error) {
 	all, err := d.container.GetAllDevices(ctx)
 	if err != nil {

@@ -81,6 +81,8 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Inv
 	return account, nil
 }
 
+// linkedDevice is the linked device, or nil. The file is closed again, so the
+// device is for reading only.
 func (c *Channel) linkedDevice(ctx context.Context) (*store.Device, error) {
 	file, err := c.open(ctx, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -85,6 +85,8 @@ func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	}
 }
 
+// forget deletes the text of a message that its author deleted, so that no later
+// quote repeats it. It does nothing if somebody else is named as the author.
 func (m *memory) forget(id string, author channels.Person) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

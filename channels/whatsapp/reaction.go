@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// maxReaction bounds an emoji in characters. Some have a dozen, such as a family
+// with skin tones; longer texts are no emoji.
 const maxReaction = 16
 
 // reaction converts a reaction. It returns false if the reaction is not to a message of

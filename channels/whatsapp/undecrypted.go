@@ -24,6 +24,9 @@ const (
 	handleRetry   = 5 * time.Second
 )
 
+// errUndecryptable is why a message is quarantined although nothing is wrong with
+// it: we have only its envelope. It may still arrive; until then an operator
+// should see it.
 var errUndecryptable = errors.New("whatsapp: it could not be decrypted; its sender's phone was asked to send it again")
 
 // onUndecryptable handles a message that could not be decrypted. The library has requested
@@ -200,6 +203,8 @@ func (k *connection) reportMissing(ctx context.Context, u *undecrypted) error {
 	return k.file.markUndecrypted(ctx, stateReported, u)
 }
 
+// resolve takes a message off the operator's list: it was not decrypted at first,
+// and is stored now. It may be called again, because it notes that it is done.
 func (k *connection) resolve(ctx context.Context, u *undecrypted) error {
 	if u.is(stateArrived) {
 		return nil

@@ -124,6 +124,8 @@ func (d *deviceFile) listUndecrypted(ctx context.Context, where string, arg any)
 	return all, nil
 }
 
+// findUndecrypted returns nil if there is no row for the message. Ids alone do not
+// name a message: every sender has their own.
 func (d *deviceFile) findUndecrypted(ctx context.Context, i *types.MessageInfo) (*undecrypted, error) {
 	all, err := d.listUndecrypted(ctx, `id LIKE $1`, i.ID+"/%")
 	for _, u := range all {
@@ -134,6 +136,8 @@ func (d *deviceFile) findUndecrypted(ctx context.Context, i *types.MessageInfo) 
 	return nil, err
 }
 
+// markUndecrypted adds step to what was done for u. The steps may come in any
+// order.
 func (d *deviceFile) markUndecrypted(ctx context.Context, step undecryptedState, u *undecrypted) error {
 	if _, err := d.db.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
 		return fmt.Errorf("whatsapp: mark a message: %w", err)

@@ -51,6 +51,8 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 	return told, nil
 }
 
+// interruptible returns a context that interrupt ends, so that Run lets go of the
+// device file.
 func (c *Channel) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	c.interruption.Store(&stop)

@@ -85,6 +85,8 @@ func (w *wire) cut() {
 // hangUpTimeout bounds the wait until the library notices.
 const hangUpTimeout = time.Second
 
+// hangUp ends the connection of client. It closes the network first and waits
+// until the library noticed: see [wire].
 func (w *wire) hangUp(client *whatsmeow.Client) {
 	w.cut()
 	for late := time.Now().Add(hangUpTimeout); !isDisconnected(client) && time.Now().Before(late); {

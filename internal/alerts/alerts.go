@@ -111,6 +111,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
+// update takes what fails now, and reports what has failed or worked for long
+// enough.
 func (w *Watcher) update(failing []Trouble, now time.Time) {
 	for _, t := range failing {
 		c := w.troubles[t.ID]

@@ -175,6 +175,8 @@ func (p *proxies) client(r *http.Request) netip.Addr {
 	return addr
 }
 
+// parseAddr accepts an address with or without a port. It returns the zero Addr,
+// which no list has, if it is neither.
 func parseAddr(s string) netip.Addr {
 	if p, err := netip.ParseAddrPort(s); err == nil {
 		return p.Addr().Unmap().WithZone("")
@@ -197,6 +199,8 @@ func (p *proxies) isOurHost(host string, r *http.Request) bool {
 	return strings.EqualFold(host, r.Host) || p.public != nil && strings.EqualFold(host, p.public.Host)
 }
 
+// forwarded reports whether a proxy sent r on behalf of somebody else. Then the
+// peer's address says nothing about who asks.
 func forwarded(r *http.Request) bool {
 	return r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" || r.Header.Get("Via") != ""
 }

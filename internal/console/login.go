@@ -193,6 +193,8 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 	toPage(w, r)
 }
 
+// toPage sends a browser to the page, in the room that it asked for. Nothing else
+// of the request gets into the address, least of all a token.
 func toPage(w http.ResponseWriter, r *http.Request) {
 	page := url.URL{Path: "/"}
 	if room := r.URL.Query().Get("room"); room != "" {

@@ -134,6 +134,8 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	return "", true, &RefusedError{text}
 }
 
+// answersAsk reports whether the operator asked by [Gateway.Ask], which can return
+// the cure of a failed model beside the answer.
 func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == operatorID })
 }

@@ -17,6 +17,11 @@ import (
 	"dragoman/sessions"
 )
 
+// finish decides what becomes of a turn whose agent has ended. An answer is
+// committed. A failure that may pass postpones the turn. After any other failure
+// the person gets an apology, so that no message stays without an answer. A turn
+// that was cancelled or refused by the store changes nothing here: its messages
+// are still waiting, and it runs again.
 func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome string, _ error) {
 	if err == nil {
 		r.g.outages.ended(r.claim.Key)

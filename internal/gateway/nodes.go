@@ -81,6 +81,9 @@ func call[R any](ctx context.Context, g *Gateway, to sessions.Peer, name string,
 	return r, err
 }
 
+// servePeer answers a call from another node. An unknown call is
+// [sessions.ErrNoPeer], so that a newer node treats an older one as if it were
+// away.
 func (g *Gateway) servePeer(ctx context.Context, name string, args []byte) (_ []byte, err error) {
 	defer recoverTo(&err, "call "+name)
 	f := g.methods[name]
@@ -107,6 +110,8 @@ func (g *Gateway) servePeers(ctx context.Context) error {
 	return g.opts.Peers.Serve(ctx, g.servePeer)
 }
 
+// reportStates tells all nodes how this node's channels are, when something
+// changed and often enough that they do not take it for dead.
 func (g *Gateway) reportStates(ctx context.Context) {
 	var last string
 	var reported time.Time

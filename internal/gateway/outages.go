@@ -167,6 +167,8 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 // oddWord is a word that differs from one error to the next: it has a digit.
 var oddWord = lazily.Compile(`\S*[0-9]\S*`)
 
+// connectionError matches network errors by their text, because a
+// [agent.ModelError] has nothing else of them.
 var connectionError = lazily.Compile(`\bdial |connection (?:refused|reset|closed)|broken pipe|no such host|\bEOF\b|time ?out|\b(?:GOAWAY|RST_STREAM)`)
 
 // isOutage reports whether the server is away or overloaded. That passes,

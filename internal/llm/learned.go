@@ -125,6 +125,8 @@ func (l *notes) setLearned(s models.Server, name string, what []provider.Learned
 	l.save(name)
 }
 
+// thoughtsFirst reports whether the model begins answers with thoughts that only
+// their end marks, as far as that is known.
 func (l *notes) thoughtsFirst(name string) (thinks, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -197,6 +197,8 @@ func (m *Models) Summarizer() (agent.Model, error) {
 	}
 }
 
+// maxModels bounds the models that conversations name, since each holds
+// connections and people choose the names.
 const maxModels = 256
 
 // openOnce opens each model once, because a model holds connections. Its calls

@@ -108,6 +108,8 @@ func (h *health) record(err error) {
 	h.trouble = Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
 }
 
+// lastingCauses do not pass by themselves: a person has to fix the configuration
+// or pay.
 var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
 
 // failuresUntilDown is how many calls in a row must fail before the model

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// readTimeout bounds one read of the store. A scrape without some metrics is
+// better than none.
 const readTimeout = 2 * time.Second
 
 // fromStore registers metrics that look reads from the store. If it fails, a scrape

@@ -233,6 +233,8 @@ func (c counter) add(n float64, labels ...string) []string {
 	return labels
 }
 
+// maxValues bounds the values of one label. Each is a time series, and some labels
+// come from outside.
 const maxValues = 100
 
 // values remembers the values of each label.
