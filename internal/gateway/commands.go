@@ -74,7 +74,7 @@ type command struct {
 	Message channels.Inbound
 	Name    string
 	// StoppedDelivery says that /stop ended something that the channel itself
-	// was sending.
+	// was sending. Nodes of older versions know it in JSON by this name only.
 	StoppedDelivery bool `json:"Hushed"`
 }
 
