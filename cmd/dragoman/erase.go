@@ -9,7 +9,6 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/sessions"
-	"dragoman/sessions/erasure"
 )
 
 // sessionsEraseCmd is "dragoman sessions erase": it removes everything of a person
@@ -71,7 +70,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 
 // erased is the JSON output of sessions erase.
 type erased struct {
-	sessions.Erased
+	api.Erased
 	// Names are keys of which only the name was left.
 	Names []channels.Key `json:"names,omitempty"`
 	// NotErased are stores that are not in use.
@@ -82,7 +81,7 @@ type erased struct {
 	MaybeTheirs []string `json:"maybe_theirs,omitempty"`
 }
 
-func namesakes(p erasure.Plan) (people []string) {
+func namesakes(p api.ErasePlan) (people []string) {
 	for _, m := range p.Maybe {
 		people = append(people, m.Person)
 	}
@@ -91,7 +90,7 @@ func namesakes(p erasure.Plan) (people []string) {
 
 // remembering lists the shared chats whose memory is kept and may mention the
 // person.
-func remembering(p erasure.Plan) (keys []string) {
+func remembering(p api.ErasePlan) (keys []string) {
 	for _, s := range p.Shared {
 		if s.Facts > 0 {
 			keys = append(keys, oneLine(s.Key.String()))
@@ -100,11 +99,11 @@ func remembering(p erasure.Plan) (keys []string) {
 	return keys
 }
 
-func (e *env) planText(target string, p erasure.Plan) string {
+func (e *env) planText(target string, p api.ErasePlan) string {
 	return unfinishedText(p) + e.foundText(target, p) + elsewhereText(p)
 }
 
-func (e *env) foundText(target string, p erasure.Plan) string {
+func (e *env) foundText(target string, p api.ErasePlan) string {
 	if p.Empty() {
 		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
 		if len(p.Names) > 0 {
@@ -119,7 +118,7 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 		if c.Title != "" {
 			title = fmt.Sprintf(" (%s)", fit(oneLine(c.Title), 30))
 		}
-		fmt.Fprintf(&b, "  all of %s%s: %s\n", oneLine(c.Key.String()), title, count(c.Messages, "message", "messages"))
+		fmt.Fprintf(&b, "  all of %s%s: %s\n", oneLine(c.Key.String()), title, count(c.MessageCount, "message", "messages"))
 	}
 	for _, s := range p.Shared {
 		fmt.Fprintf(&b, "  in %s: what the person wrote, %s\n", oneLine(s.Key.String()), count(s.Messages, "message", "messages"))
@@ -150,7 +149,7 @@ func keyLine(keys []channels.Key) string {
 }
 
 // elsewhereText names the stores that the erasure does not touch, or returns "".
-func elsewhereText(p erasure.Plan) string {
+func elsewhereText(p api.ErasePlan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
 	}
@@ -167,7 +166,7 @@ func pathLines(paths []string) string {
 }
 
 // keptText says what is kept and may mention the person, or returns "".
-func (e *env) keptText(p erasure.Plan) string {
+func (e *env) keptText(p api.ErasePlan) string {
 	if len(p.Erasure.Senders) == 0 {
 		return ""
 	}
@@ -177,7 +176,7 @@ func (e *env) keptText(p erasure.Plan) string {
 
 // memoriesText names the kept memories of shared chats, each with its commands, or
 // returns "".
-func (e *env) memoriesText(p erasure.Plan) string {
+func (e *env) memoriesText(p api.ErasePlan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
 		fmt.Fprintf(&b, "\nThe memory of %s is kept and may mention the person. %s lists it; to erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
@@ -187,7 +186,7 @@ func (e *env) memoriesText(p erasure.Plan) string {
 
 // maybeText lists people who may be the same person, each with the command that
 // erases them, or returns "".
-func (e *env) maybeText(p erasure.Plan) string {
+func (e *env) maybeText(p api.ErasePlan) string {
 	if len(p.Maybe) == 0 {
 		return ""
 	}
@@ -204,7 +203,7 @@ func (e *env) maybeText(p erasure.Plan) string {
 }
 
 // unfinishedText says that an earlier erasure was interrupted, or returns "".
-func unfinishedText(p erasure.Plan) string {
+func unfinishedText(p api.ErasePlan) string {
 	if p.Unfinished.IsZero() {
 		return ""
 	}

@@ -21,24 +21,22 @@ type sessionsListCmd struct {
 	jsonFlag
 }
 
-func (k *sessionsListCmd) query() (sessions.Query, error) {
-	q := sessions.Query{Channel: k.Channel, Tag: k.Tag, Text: k.Text, Limit: min(max(k.Limit, 1), sessions.MaxPage)}
+func (k *sessionsListCmd) query() (api.ConversationQuery, error) {
+	q := api.ConversationQuery{Channel: k.Channel, Tag: k.Tag, Text: k.Text, After: k.After, Limit: min(max(k.Limit, 1), sessions.MaxPage)}
 	if k.After != "" {
-		place, err := sessions.ParseCursor(k.After)
-		if err != nil {
+		if _, err := sessions.ParseCursor(k.After); err != nil {
 			return q, &usageError{"--after wants the cursor that the previous page printed at its end"}
 		}
-		q.After = &place
 	}
 	for _, pair := range k.Meta {
 		name, value, found := strings.Cut(pair, "=")
 		if !found || name == "" {
 			return q, &usageError{"--meta wants NAME=VALUE"}
 		}
-		if q.Metadata == nil {
-			q.Metadata = map[string]string{}
+		if q.Meta == nil {
+			q.Meta = map[string]string{}
 		}
-		q.Metadata[name] = value
+		q.Meta[name] = value
 	}
 	return q, nil
 }
@@ -48,18 +46,18 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return list(e, c, k.JSON, api.Find, q, func(all []api.Listed) {
-		if len(all) == 0 {
+	return listPage(e, c, k.JSON, api.Find, q, func(page api.Page[api.Listed]) {
+		if len(page.Data) == 0 {
 			e.say("%s", e.nothingListed(q))
 			return
 		}
 		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}, less: []int{3, 2}}
-		for _, s := range all {
+		for _, s := range page.Data {
 			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
 		}
 		t.print(e)
-		if len(all) == q.Limit {
-			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
+		if page.Next != "" {
+			e.say("(there may be more: --after %s)", page.Next)
 		}
 		if cfg, err := e.loadWithoutSecrets(c.Config); err == nil {
 			e.sayDamage(cfg)
@@ -67,11 +65,11 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	})
 }
 
-func (e *env) nothingListed(q sessions.Query) string {
+func (e *env) nothingListed(q api.ConversationQuery) string {
 	switch {
-	case q.After != nil:
+	case q.After != "":
 		return "No more conversations match."
-	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Metadata != nil:
+	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Meta != nil:
 		return "No conversation matches. Without options, " + e.command("sessions list") + " shows all."
 	}
 	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
@@ -94,18 +92,18 @@ type sessionsGenerationsCmd struct {
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
-		all, err := api.ListGenerations.Call(ctx, a, key)
+		all, err := api.ListGenerations.Call(ctx, a, api.About{Key: key})
 		switch {
 		case err != nil:
 			return err
 		case k.JSON:
-			return e.json(all)
-		case len(all) == 0:
+			return e.json(all.Data)
+		case len(all.Data) == 0:
 			e.say("Nothing was said in %s yet.", key)
 			return nil
 		}
 		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}, less: []int{3, 4}}
-		for _, g := range all {
+		for _, g := range all.Data {
 			first, last := fmt.Sprint(g.FirstSeq), fmt.Sprint(g.LastSeq)
 			if g.LastSeq < g.FirstSeq {
 				first, last = "-", "-"

@@ -75,7 +75,7 @@ func TestHintsAfterTheEnd(t *testing.T) {
 	defer c.Close()
 	var out bytes.Buffer
 	e := &env{err: &out, program: "bin/dragoman", config: "a.yaml"}
-	code := e.report(plainErrorf(api.RunJob.Call(t.Context(), c, "x"), "x"))
+	code := e.report(plainErrorf(api.RunJob.Call(t.Context(), c, api.JobName{Name: "x"}), "x"))
 	if want := "check `bin/dragoman -c a.yaml jobs list` before"; code != exitFailed || !strings.Contains(out.String(), want) {
 		t.Errorf("it ends with %d and %q, want %q in it", code, out.String(), want)
 	}

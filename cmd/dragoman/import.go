@@ -70,7 +70,7 @@ func notImported(path string, err error) error {
 // taken reports whether the store has a conversation under key, or the queues of a
 // deleted one. An import merges with neither.
 func taken(ctx context.Context, a *api.Client, key channels.Key) (found bool, err error) {
-	_, err = api.ReadConversation.Call(ctx, a, key)
+	_, err = api.ReadConversation.Call(ctx, a, api.About{Key: key})
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err == nil, err
 	}

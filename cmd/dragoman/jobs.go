@@ -22,13 +22,13 @@ type jobsListCmd struct {
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, api.ListJobs, api.None{}, func(jobs []api.Job) {
-		if len(jobs) == 0 {
+	return listPage(e, c, k.JSON, api.ListJobs, api.None{}, func(jobs api.Page[api.Job]) {
+		if len(jobs.Data) == 0 {
 			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
 			return
 		}
 		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}, less: []int{2, 4}}
-		for _, j := range jobs {
+		for _, j := range jobs.Data {
 			last, outcome := "-", "-"
 			if j.Last != nil {
 				last, outcome = e.when(j.Last.Due), outcomeText(*j.Last)
@@ -51,13 +51,13 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return list(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all []sessions.Occurrence) {
-		if len(all) == 0 {
+	return listPage(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all api.Page[sessions.Occurrence]) {
+		if len(all.Data) == 0 {
 			e.say("Nothing was due yet.")
 			return
 		}
 		t := &table{head: []string{"DUE", "JOB", "OUTCOME"}}
-		for _, o := range all {
+		for _, o := range all.Data {
 			t.add(o.Due.Local().Format("2006-01-02 15:04:05"), o.Job, outcomeText(o))
 		}
 		t.print(e)
@@ -79,7 +79,7 @@ type jobsRunCmd struct {
 
 func (k *jobsRunCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		err := api.RunJob.Call(ctx, a, k.Name)
+		err := api.RunJob.Call(ctx, a, api.JobName{Name: k.Name})
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("there is no job %s; %s shows all", oneLine(k.Name), e.command("jobs list"))
 		}

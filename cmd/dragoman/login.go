@@ -167,7 +167,7 @@ type logoutCmd struct {
 // Run unlinks the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		got, err := api.Unlink.Call(ctx, a, k.Channel)
+		got, err := api.Unlink.Call(ctx, a, api.ChannelName{Name: k.Channel})
 		switch {
 		case ctx.Err() != nil:
 			return context.Canceled

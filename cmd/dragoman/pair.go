@@ -22,13 +22,13 @@ type pairListCmd struct {
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {
-	return list(e, c, k.JSON, api.ListPairings, api.None{}, func(all []sessions.Pairing) {
-		if len(all) == 0 {
+	return listPage(e, c, k.JSON, api.ListPairings, api.None{}, func(all api.Page[sessions.Pairing]) {
+		if len(all.Data) == 0 {
 			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
 			return
 		}
 		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}, less: []int{2, 3}}
-		for _, p := range all {
+		for _, p := range all.Data {
 			state := "let in " + e.when(p.Approved)
 			if p.Approved.IsZero() {
 				state = "asks; the code expires " + e.when(p.Expires)
@@ -47,7 +47,7 @@ type pairApproveCmd struct {
 
 func (k *pairApproveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		p, err := api.ApprovePairing.Call(ctx, a, k.Code)
+		p, err := api.ApprovePairing.Call(ctx, a, api.Code{Code: k.Code})
 		if errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
 		}

@@ -29,17 +29,17 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return list(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items []sessions.QueueItem) {
-		if len(items) == 0 {
+	return listPage(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items api.Page[sessions.QueueItem]) {
+		if len(items.Data) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return
 		}
 		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}, less: []int{3, 5, 4}}
-		for _, i := range items {
+		for _, i := range items.Data {
 			t.add(i.ID, i.Key, i.State, fmt.Sprint(i.Attempts), e.when(i.At), e.when(i.NotBefore), i.Error)
 		}
 		t.print(e)
-		if len(items) == k.Limit {
+		if len(items.Data) == k.Limit {
 			e.say("(there may be more: --limit)")
 		}
 	})
@@ -52,7 +52,7 @@ type queueShowCmd struct {
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {
-	return e.queueError(k.ID, list(e, c, k.JSON, api.ShowQueue, k.ID, func(i sessions.QueueItem) {
+	return e.queueError(k.ID, list(e, c, k.JSON, api.ShowQueue, api.Item{ID: k.ID}, func(i sessions.QueueItem) {
 		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
 			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
 		if i.Error != "" {
@@ -69,7 +69,7 @@ type queueRetryCmd struct {
 
 func (k *queueRetryCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		return e.forEach(k.ID, "will be tried again now", func(id string) error { return api.RetryQueue.Call(ctx, a, id) })
+		return e.forEach(k.ID, "will be tried again now", func(id string) error { return api.RetryQueue.Call(ctx, a, api.Item{ID: id}) })
 	})
 }
 
@@ -84,7 +84,7 @@ func (k *queueDropCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		return e.forEach(k.ID, "was given up", func(id string) error { return api.DropQueue.Call(ctx, a, id) })
+		return e.forEach(k.ID, "was given up", func(id string) error { return api.DropQueue.Call(ctx, a, api.Item{ID: id}) })
 	})
 }
 

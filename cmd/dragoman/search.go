@@ -22,8 +22,8 @@ type sessionsSearchCmd struct {
 	jsonFlag
 }
 
-func (k *sessionsSearchCmd) search(e *env) (s sessions.Search, err error) {
-	s = sessions.Search{Query: strings.Join(k.Query, " "), Limit: k.Limit}
+func (k *sessionsSearchCmd) search(e *env) (s api.Search, err error) {
+	s = api.Search{Query: strings.Join(k.Query, " "), After: k.After, Limit: k.Limit}
 	if strings.TrimSpace(s.Query) == "" {
 		return s, &usageError{"write the words to look for"}
 	}
@@ -42,11 +42,9 @@ func (k *sessionsSearchCmd) search(e *env) (s sessions.Search, err error) {
 		return s, err
 	}
 	if k.After != "" {
-		place, err := sessions.ParseFoundCursor(k.After)
-		if err != nil {
+		if _, err := sessions.ParseFoundCursor(k.After); err != nil {
 			return s, &usageError{"--after wants the cursor that the previous page printed at its end"}
 		}
-		s.After = &place
 	}
 	return s, nil
 }
@@ -56,24 +54,24 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return list(e, c, k.JSON, api.SearchAll, search, func(found []api.Hit) {
-		if len(found) == 0 {
+	return listPage(e, c, k.JSON, api.SearchAll, search, func(found api.Page[api.Hit]) {
+		if len(found.Data) == 0 {
 			e.say("%s", nothingFound(search))
 			return
 		}
-		for _, f := range found {
+		for _, f := range found.Data {
 			e.say("%s  %s  %s  message %d", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)), f.Message.Seq)
 			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
 		}
-		if len(found) == search.Limit {
-			e.say("(there may be more: --after %s)", found[len(found)-1].Cursor)
+		if found.Next != "" {
+			e.say("(there may be more: --after %s)", found.Next)
 		}
 	})
 }
 
-func nothingFound(s sessions.Search) string {
+func nothingFound(s api.Search) string {
 	switch {
-	case s.After != nil:
+	case s.After != "":
 		return "No more messages match."
 	case !s.From.IsZero() || !s.To.IsZero():
 		return "No message from that time contains " + oneLine(s.Query) + "."
@@ -157,7 +155,7 @@ func timeFlag(name, value string, last bool) (time.Time, error) {
 }
 
 // borderFlag reads the number of a message or a time, and returns it in the form
-// of api.Bounds.
+// of api.Part.
 func borderFlag(name, value string) (string, error) {
 	if n, err := strconv.ParseInt(value, 10, 64); value == "" || err == nil && n >= 0 {
 		return value, nil

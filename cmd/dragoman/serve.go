@@ -119,6 +119,21 @@ func list[Q, T any](e *env, c *cli, asJSON bool, verb api.Verb[Q, T], args Q, te
 	})
 }
 
+// listPage is list of a verb that answers with a page. As JSON it prints the items.
+func listPage[Q, T any](e *env, c *cli, asJSON bool, verb api.Verb[Q, api.Page[T]], args Q, text func(api.Page[T])) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		got, err := verb.Call(ctx, a, args)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return e.json(got.Data)
+		}
+		text(got)
+		return nil
+	})
+}
+
 // onHangup turns SIGHUP into requests to reload; several that come while one waits
 // are one. A closing terminal sends SIGHUP too: onHangup then calls closed and ends
 // the returned context. That happens only if the process was started in a terminal

@@ -98,7 +98,7 @@ func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
 		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all messages of %s for good?", key)); err != nil {
 			return err
 		}
-		if err := api.Delete.Call(ctx, a, key); err != nil {
+		if err := api.Delete.Call(ctx, a, api.About{Key: key}); err != nil {
 			return err
 		}
 		e.say("%s was deleted.", key)
@@ -146,11 +146,11 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return err
 		})
 	}
-	return list(e, c, k.JSON, api.ListFacts, k.Target, func(facts []api.Remembered) {
-		if len(facts) == 0 {
+	return listPage(e, c, k.JSON, api.ListFacts, api.FactsOf{Target: k.Target}, func(facts api.Page[api.Remembered]) {
+		if len(facts.Data) == 0 {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 		}
-		for _, f := range facts {
+		for _, f := range facts.Data {
 			whose := "" // a paired person can have several ids, each with its own facts
 			if person, ok := strings.CutPrefix(f.Scope, "person:"); ok && person != k.Target {
 				whose = fmt.Sprintf("  (%s)", oneLine(person))

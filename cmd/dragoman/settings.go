@@ -75,7 +75,7 @@ func (e *env) configure(c *cli, name string, change api.Change) error {
 		if settingsLines(now, 0) != "" {
 			return nil
 		}
-		head, err := api.ReadConversation.Call(ctx, a, key)
+		head, err := api.ReadConversation.Call(ctx, a, api.About{Key: key})
 		if err == nil && head.Messages == 0 && head.Generation == "" {
 			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
@@ -166,7 +166,7 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 		return &usageError{fmt.Sprintf("%s and %s are on different channels; only conversations on the same channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
 	return e.withKey(c, k.From, func(ctx context.Context, a *api.Client, from channels.Key) error {
-		if _, err := api.ReadConversation.Call(ctx, a, from); err != nil {
+		if _, err := api.ReadConversation.Call(ctx, a, api.About{Key: from}); err != nil {
 			return err
 		}
 		if err := e.confirm(k.Yes, fmt.Sprintf("Put all messages of %s before those of %s for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dragoman/channels"
@@ -27,16 +26,17 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	if k.Last < 0 {
 		return &usageError{"--last wants 0 or more"}
 	}
-	var b api.Bounds
+	var part api.Part
 	var err error
-	if b.After, err = borderFlag("--after", k.After); err != nil {
+	if part.After, err = borderFlag("--after", k.After); err != nil {
 		return err
 	}
-	if b.Before, err = borderFlag("--before", k.Before); err != nil {
+	if part.Before, err = borderFlag("--before", k.Before); err != nil {
 		return err
 	}
 	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
-		s, err := readShown(ctx, a, key, b, k.Last)
+		part.Key = key
+		s, err := readShown(ctx, a, part, k.Last)
 		if err != nil {
 			return err
 		}
@@ -60,29 +60,32 @@ type view struct {
 	now         api.Running
 }
 
-// readShown reads the head of a conversation and its last messages within bounds,
-// or its first ones if b has an After. It reads all of them if most is 0.
-func readShown(ctx context.Context, a *api.Client, key channels.Key, b api.Bounds, most int) (s view, err error) {
-	if s.now, err = api.ReadRunning.Call(ctx, a, key); err != nil { // first: a turn that ends meanwhile is in the transcript
+// readShown reads the head of a conversation and its last messages within the bounds of
+// part, or its first ones if it has an After. It reads all of them if most is 0.
+func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s view, err error) {
+	of := api.About{Key: part.Key}
+	if s.now, err = api.ReadRunning.Call(ctx, a, of); err != nil { // first: a turn that ends meanwhile is in the transcript
 		return s, err
 	}
-	s.head, err = api.ReadConversation.Call(ctx, a, key)
+	s.head, err = api.ReadConversation.Call(ctx, a, of)
 	if errors.Is(err, sessions.ErrNotFound) && s.now.Turn != "" {
-		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
+		s.head, err = sessions.Conversation{Key: part.Key}, nil // its very first turn
 	}
 	if err != nil {
 		return s, err
 	}
-	if s.generations, err = api.ListGenerations.Call(ctx, a, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+	generations, err := api.ListGenerations.Call(ctx, a, of)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return s, err
 	}
-	if s.summary, err = api.ReadSummary.Call(ctx, a, key); err != nil {
+	s.generations = generations.Data
+	if s.summary, err = api.ReadSummary.Call(ctx, a, of); err != nil {
 		return s, err
 	}
-	if s.kept, err = readPart(ctx, a, key, b, most); err != nil {
+	if s.kept, err = readPart(ctx, a, part, most); err != nil {
 		return s, err
 	}
-	if err := s.count(ctx, a, b); err != nil {
+	if err := s.count(ctx, a, part); err != nil {
 		return s, err
 	}
 	running := func(m sessions.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
@@ -243,34 +246,32 @@ func withoutSpeaker(m sessions.Message) string {
 	return strings.TrimPrefix(m.Content, m.Name+": ")
 }
 
-// readPart reads the first messages within b or, if b has no After, the last ones.
+// readPart reads the first messages of p or, if it has no After, the last ones.
 // It returns them oldest first, and all of them if most is 0.
-func readPart(ctx context.Context, a *api.Client, key channels.Key, b api.Bounds, most int) (part []sessions.Message, err error) {
-	backwards := b.After == "" && most > 0
-	switch {
-	case backwards:
-		b.Before = cmp.Or(b.Before, theEnd)
-	default:
-		b.After = cmp.Or(b.After, "0")
+func readPart(ctx context.Context, a *api.Client, p api.Part, most int) (part []sessions.Message, err error) {
+	backwards := p.After == "" && most > 0
+	if !backwards {
+		p.After = cmp.Or(p.After, "0")
 	}
 	var pages [][]sessions.Message
 	for n := 0; most == 0 || n < most; {
-		size := pageSize
+		p.Limit = pageSize
 		if most > 0 {
-			size = min(size, most-n)
+			p.Limit = min(pageSize, most-n)
 		}
-		page, err := api.ReadMessages.Call(ctx, a, api.Part{Key: key, Limit: size, Bounds: b})
+		page, err := api.ReadMessages.Call(ctx, a, p)
 		if err != nil {
 			return nil, err
 		}
-		if len(page) == 0 {
+		pages = append(pages, page.Data)
+		n += len(page.Data)
+		if page.Next == "" {
 			break
 		}
-		pages, n = append(pages, page), n+len(page)
 		if backwards {
-			b.Before = strconv.FormatInt(page[0].Seq, 10)
+			p.Before = page.Next
 		} else {
-			b.After = strconv.FormatInt(page[len(page)-1].Seq, 10)
+			p.After = page.Next
 		}
 	}
 	if backwards {
@@ -279,11 +280,9 @@ func readPart(ctx context.Context, a *api.Client, key channels.Key, b api.Bounds
 	return slices.Concat(pages...), nil
 }
 
-const theEnd = "9223372036854775807"
-
 // count sets how many messages come before and after the shown ones. The numbers
 // of messages have no gaps.
-func (s *view) count(ctx context.Context, a *api.Client, b api.Bounds) error {
+func (s *view) count(ctx context.Context, a *api.Client, part api.Part) error {
 	if len(s.generations) == 0 {
 		return nil
 	}
@@ -291,14 +290,14 @@ func (s *view) count(ctx context.Context, a *api.Client, b api.Bounds) error {
 	from, to := last+1, last // of what is shown
 	if n := len(s.kept); n > 0 {
 		from, to = s.kept[0].Seq, s.kept[n-1].Seq
-	} else if b.Before != "" {
-		before, err := api.ReadMessages.Call(ctx, a, api.Part{Key: s.head.Key, Limit: 1, Bounds: api.Bounds{Before: b.Before}})
+	} else if part.Before != "" {
+		before, err := api.ReadMessages.Call(ctx, a, api.Part{Key: s.head.Key, Limit: 1, Before: part.Before})
 		if err != nil {
 			return err
 		}
 		from = first
-		if len(before) > 0 {
-			from = before[0].Seq + 1
+		if len(before.Data) > 0 {
+			from = before.Data[0].Seq + 1
 		}
 		to = from - 1
 	}

@@ -101,7 +101,7 @@ func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*ap
 	f.asked++
 	s, now := f.store, func() time.Time { return clock }
 	audit := erasure.Log{Path: f.audit, Now: now}
-	return api.InProcess(api.Admin(api.AdminOptions{
+	return api.InProcess(api.New(api.Options{
 		Store: api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
 		Jobs:  f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, Log: audit, Now: now}), Now: now,
 		Info: func() api.Info {

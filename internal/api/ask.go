@@ -10,10 +10,12 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/lazily"
+	"dragoman/internal/respond"
 )
 
 // Asker puts a question into a conversation and waits for the answer. If the id was
-// asked before, it only waits. An error that the caller is to read is a [Refusal].
+// asked before, it only waits. An error that the caller is to read is a
+// [respond.Refusal].
 type Asker func(ctx context.Context, k channels.Key, id, text string) (string, error)
 
 // Asked is a question and its answer.
@@ -36,37 +38,63 @@ const (
 	// defaultWait is how long Ask waits for an answer by default.
 	defaultWait = 5 * time.Minute
 	maxWait     = time.Hour
-	// maxQuestion bounds a request. The gateway bounds the text itself.
-	maxQuestion = 32 << 20
 )
 
 var askID = lazily.Compile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Ask answers POST {"key", "text", "id", "wait"} with an [Asked].
+// Ask answers POST {"key", "text", "id", "wait"} with an [Asked], for the page's own path.
 func Ask(ask Asker) http.Handler {
-	return http.MaxBytesHandler(answering(func(ctx context.Context, q Question) (a Asked, err error) {
-		if ask == nil {
-			return a, ErrNoDaemon
+	asking := Spec{Method: post, Path: "/ask"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxQuestion)
+		q, err := readArgs[Question](r, asking)
+		var answer Asked
+		if err == nil {
+			answer, err = putQuestion(r.Context(), ask, q)
 		}
-		if err := requireKey(q.Key); err != nil {
-			return a, err
+		if err != nil {
+			no, _ := refusalOf(err)
+			respond.Refuse(w, no)
+			return
 		}
-		q.ID = cmp.Or(q.ID, rand.Text())
-		if !askID.Regexp().MatchString(q.ID) {
-			return a, &Refusal{Sentence: "an id has 1 to 64 letters, digits, _ or -"}
+		respond.JSON(w, http.StatusOK, answer)
+	})
+}
+
+func (s *server) ask(ctx context.Context, q Question) (Asked, error) {
+	if !q.Key.IsZero() {
+		if err := s.readable(ctx, q.Key); err != nil {
+			return Asked{}, err
 		}
-		wait := defaultWait
-		if q.Wait != "" {
-			if wait, err = time.ParseDuration(q.Wait); err != nil || wait <= 0 || wait > maxWait {
-				return a, &Refusal{Sentence: fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
-			}
+	}
+	return putQuestion(ctx, s.Ask, q)
+}
+
+// putQuestion asks and waits.
+func putQuestion(ctx context.Context, ask Asker, q Question) (Asked, error) {
+	if ask == nil {
+		return Asked{}, ErrNoDaemon
+	}
+	if q.Key.IsZero() {
+		return Asked{}, refuse("key", "name a conversation by its key, like telegram:123456")
+	}
+	q.ID = cmp.Or(q.ID, rand.Text())
+	if !askID.Regexp().MatchString(q.ID) {
+		return Asked{}, refuse("id", "an id has 1 to 64 letters, digits, _ or -")
+	}
+	wait := defaultWait
+	if q.Wait != "" {
+		var err error
+		wait, err = time.ParseDuration(q.Wait)
+		if err != nil || wait <= 0 || wait > maxWait {
+			return Asked{}, refuse("wait", "wait is a duration like 30s, at most %s", maxWait)
 		}
-		ctx, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		answer, err := ask(ctx, q.Key, q.ID, q.Text)
-		if ctx.Err() != nil {
-			return a, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
-		}
-		return Asked{Key: q.Key, ID: q.ID, Answer: answer}, err
-	}), maxQuestion)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	answer, err := ask(ctx, q.Key, q.ID, q.Text)
+	if ctx.Err() != nil {
+		return Asked{}, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
+	}
+	return Asked{Key: q.Key, ID: q.ID, Answer: answer}, err
 }

@@ -52,23 +52,23 @@ func TestAttachedIsNotShown(t *testing.T) {
 	if err := <-journaled; err != nil {
 		t.Fatal(err)
 	}
-	clients(t, func() api.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
-		all, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 9, Bounds: api.Bounds{After: "0"}})
+	clients(t, func() api.Options { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
+		all, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 9, After: "0"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, in := range []channels.Key{k, {}} {
-			found, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Key: in, Query: "sealed", Limit: 9})
-			if err != nil || len(found) != 1 {
+			found, err := api.SearchAll.Call(t.Context(), c, api.Search{Key: in, Query: "sealed", Limit: 9})
+			if err != nil || len(found.Data) != 1 {
 				t.Fatalf("SearchAll = %+v, %v, want one message", found, err)
 			}
-			all = append(all, found[0].Message)
+			all.Data = append(all.Data, found.Data[0].Message)
 		}
-		now, err := api.ReadRunning.Call(t.Context(), c, k)
+		now, err := api.ReadRunning.Call(t.Context(), c, api.About{Key: k})
 		if err != nil || len(now.Messages) != 2 {
 			t.Fatalf("Running = %+v, %v, want the question and a step", now, err)
 		}
-		for _, m := range append(all, now.Messages...) {
+		for _, m := range append(all.Data, now.Messages...) {
 			if m.Attached != nil {
 				t.Errorf("%q is shown with %s", m.Content, m.Attached.Data)
 			}

@@ -13,11 +13,15 @@ import (
 	"dragoman/internal/web"
 )
 
-// Client calls an [Admin] handler. It is safe for concurrent use.
+// Client calls the verbs of a handler of [New]. It is safe for concurrent use.
 type Client struct{ transport http.RoundTripper }
 
-// maxAnswer bounds an answer: a page of 1000 messages of 256 KiB.
-const maxAnswer = 512 << 20
+const (
+	// maxAnswer bounds an answer: a page of 1000 messages of 256 KiB.
+	maxAnswer = 512 << 20
+	// answerWithin is how long a client waits beyond the time of a verb.
+	answerWithin = 10 * time.Second
+)
 
 // Dial makes a client for the daemon that listens on the socket at path. It
 // does not connect yet; [ReadStatus] tells whether a daemon answers.
@@ -28,11 +32,12 @@ func Dial(path string) *Client {
 // Close ends the connections.
 func (c *Client) Close() { (&http.Client{Transport: c.transport}).CloseIdleConnections() }
 
-func receive(ctx context.Context, resp *http.Response, into any) error {
+// receive reads an answer.
+func receive(ctx context.Context, resp *http.Response, v Spec, into any) error {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return callError(ctx, resp.Request.Method, resp.Request.URL.Path, err)
+		return callError(ctx, v, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("api: understand the daemon's answer: %w", err)
@@ -40,52 +45,54 @@ func receive(ctx context.Context, resp *http.Response, into any) error {
 	return nil
 }
 
-// send makes a call that takes at most within; 0: as long as ctx.
-func (c *Client) send(ctx context.Context, within time.Duration, method, path string, args any) (*http.Response, error) {
-	body, err := json.Marshal(args)
+// send asks v. The caller closes the body of the successful response.
+func (c *Client) send(ctx context.Context, v Spec, args any) (*http.Response, error) {
+	target, data, err := encodeArgs(v, args)
 	if err != nil {
-		return nil, fmt.Errorf("api: encode the request: %w", err)
+		return nil, err
 	}
-	return c.do(ctx, within, method, path, bytes.NewReader(body))
+	return c.do(ctx, v, target, bytes.NewReader(data))
 }
 
-// do returns a successful response, whose body the caller closes.
-func (c *Client) do(ctx context.Context, within time.Duration, method, path string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+path, body)
+// do is send with a body that is made already.
+func (c *Client) do(ctx context.Context, v Spec, target string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, v.Method, "http://dragoman"+target, body)
 	if err != nil {
 		return nil, fmt.Errorf("api: ask the daemon: %w", err)
 	}
-	resp, err := (&http.Client{Transport: c.transport, Timeout: within}).Do(req)
+	if !v.inQuery() {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	// The daemon ends a call that takes too long. This is for one that does not answer.
+	within := v.Within
+	if within > 0 {
+		within += answerWithin
+	}
+	asking := http.Client{Transport: c.transport, Timeout: within, CheckRedirect: noRedirect}
+	resp, err := asking.Do(req)
 	if err != nil {
-		return nil, callError(ctx, method, path, err)
+		return nil, callError(ctx, v, err)
 	}
-	if resp.Header.Get(formHeader) != wireForm && !anyForm[path] {
-		defer resp.Body.Close()
-		return nil, errForm
+	if err := checkForm(resp, v); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
 	}
-	if resp.StatusCode == http.StatusOK {
+	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, readFailure(resp)
+	return nil, failed(resp)
 }
 
-// wireForm is the version of the JSON in requests and answers. A daemon names
-// it in each answer: one of another version may have understood something else.
-const (
-	formHeader = "Dragoman-Form"
-	wireForm   = "2"
-)
-
-// anyForm are the paths whose JSON all versions share.
-var anyForm = map[string]bool{"/v1/status": true, dumpPath: true, restorePath: true}
-
-var errForm = &Refusal{Sentence: "the running daemon has another version and may have misunderstood the command; restart it, then run the command again"}
+// noRedirect keeps a client from following: a daemon never redirects, and a redirected
+// order would become another request.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // InProcess makes a client for a handler in this process, so that a verb does the
-// same with and without a daemon. The client reads an answer while the handler
+// same with and without a daemon; it asks as the operator ([AsOperator]). The client reads an answer while the handler
 // writes it. The handler's goroutine has ended when the answer's body is closed.
 func InProcess(h http.Handler) *Client {
+	h = AsOperator(h)
 	return &Client{roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.Body == nil {
 			r.Body = http.NoBody

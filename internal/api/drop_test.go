@@ -49,18 +49,18 @@ func TestDropIsTold(t *testing.T) {
 	var told []event.Event
 	o := optionsOf(s)
 	o.Events = func(e event.Event) { told = append(told, e) }
-	c := api.InProcess(api.Admin(o))
+	c := api.InProcess(api.New(o))
 	defer c.Close()
 	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 10})
-	if err != nil || len(items) != 3 {
+	if err != nil || len(items.Data) != 3 {
 		t.Fatalf("Queue = %+v, %v, want 3", items, err)
 	}
 	var want []event.Event
-	for _, i := range items {
-		if err := api.DropQueue.Call(ctx, c, i.ID); err != nil {
+	for _, i := range items.Data {
+		if err := api.DropQueue.Call(ctx, c, api.Item{ID: i.ID}); err != nil {
 			t.Error(err)
 		}
-		if err := api.DropQueue.Call(ctx, c, i.ID); !errors.Is(err, sessions.ErrConflict) {
+		if err := api.DropQueue.Call(ctx, c, api.Item{ID: i.ID}); !errors.Is(err, sessions.ErrConflict) {
 			t.Errorf("DropQueue(%s) again = %v, want ErrConflict", i.ID, err)
 		}
 		if i.Error == "away" {

@@ -10,7 +10,6 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/plain"
 	"dragoman/internal/testkit"
-	"dragoman/sessions"
 )
 
 // If the daemon ends during a request, the error says what may have happened
@@ -28,8 +27,8 @@ func TestDaemonEnds(t *testing.T) {
 		"export":    {c.Dump(ctx, nil, nil), "nothing was changed, so run the command again"},
 		"rename":    {api.Rename.Call(ctx, c, api.Title{Key: k, Title: "x"}), "it may or may not be done; run the same command again"},
 		"configure": {second(api.Configure.Call(ctx, c, api.Change{Key: k})), "it may or may not be done; run the same command again"},
-		"job":       {api.RunJob.Call(ctx, c, "x"), "or it may run twice"},
-		"erase":     {second(api.Erase.Call(ctx, c, sessions.Erasure{})), "to erase what is left"},
+		"job":       {api.RunJob.Call(ctx, c, api.JobName{Name: "x"}), "or it may run twice"},
+		"erase":     {second(api.Erase.Call(ctx, c, api.Erasure{})), "to erase what is left"},
 	} {
 		var ended *api.EndedError
 		if got := plain.Text(tt.err); !errors.As(tt.err, &ended) || !strings.Contains(got, tt.want) || strings.Contains(got, "EOF") {
@@ -37,12 +36,12 @@ func TestDaemonEnds(t *testing.T) {
 		}
 	}
 	end()
-	if got := plain.Text(api.RunJob.Call(ctx, c, "x")); !strings.Contains(got, "nothing was done") {
+	if got := plain.Text(api.RunJob.Call(ctx, c, api.JobName{Name: "x"})); !strings.Contains(got, "nothing was done") {
 		t.Errorf("after the end: %q, want that nothing was done", got)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := api.RunJob.Call(gone, c, "x"); !errors.Is(err, context.Canceled) {
+	if err := api.RunJob.Call(gone, c, api.JobName{Name: "x"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that is over: %v", err)
 	}
 }

@@ -2,36 +2,41 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
 
-func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error) {
+// resolve reads a target. Who was paired is known only to those who may see the people.
+func (s *server) resolve(ctx context.Context, target string) (channels.Key, error) {
 	if k, err := channels.ParseKey(target); err == nil {
 		return k, nil
 	}
-	people, err := a.Store.Pairings(ctx, a.Now())
-	if err != nil {
-		return channels.Key{}, err
+	var paired []sessions.Pairing
+	if caller(ctx).May(people.Operate) {
+		var err error
+		paired, err = s.Store.Pairings(ctx, s.Now())
+		if err != nil {
+			return channels.Key{}, err
+		}
 	}
 	var found []channels.Key
-	for _, p := range people {
+	for _, p := range paired {
 		if k, err := channels.NewKey(p.Channel, p.PersonID); err == nil && target != "" && strings.EqualFold(p.Name, target) {
 			found = append(found, k)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return channels.Key{}, &Refusal{Sentence: "this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person"}
+		return channels.Key{}, refuse("target", "this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person")
 	case 1:
 		return found[0], nil
 	}
-	return channels.Key{}, &Refusal{Sentence: fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
+	return channels.Key{}, refuse("target", "several people were paired under this name: write %s or %s", found[0], found[1])
 }
 
 // Target is a conversation or a person: Name is a key, "channel:id" of a person, or a
@@ -41,68 +46,127 @@ type Target struct {
 	OnlyConversation bool   `json:"only_conversation,omitempty"`
 }
 
-func (a *admin) planErase(ctx context.Context, t Target) (erasure.Plan, error) {
-	k, err := a.resolve(ctx, t.Name)
-	if err != nil {
-		return erasure.Plan{}, err
-	}
-	return a.Eraser.Plan(ctx, k, t.OnlyConversation)
+// ErasePlan is what an erasure would remove.
+type ErasePlan struct {
+	Erasure Erasure `json:"erasure"`
+	// Conversations are removed as a whole.
+	Conversations []ErasedConversation `json:"conversations"`
+	// Names are keys without any data. They are removed, too.
+	Names []channels.Key `json:"names,omitempty"`
+	// Shared are conversations in which only the person's messages are replaced.
+	Shared   []SharedPart `json:"shared"`
+	Queued   int          `json:"queued"` // messages and deliveries, done ones included
+	Facts    int          `json:"facts"`
+	Pairings int          `json:"pairings"`
+	// Maybe are ids that may belong to the person or to somebody else. Their data is
+	// kept.
+	Maybe []Namesake `json:"maybe,omitempty"`
+	// Unfinished is when an interrupted erasure began. It is finished before this one.
+	Unfinished time.Time `json:"unfinished,omitzero"`
+	// Elsewhere are other stores, which are not in use and are not erased from.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
-func (a *admin) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
+// Empty reports whether nothing was found to erase.
+func (p ErasePlan) Empty() bool {
+	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0
+}
+
+// Erasure names what to erase for good; sessions.Erasure says what each part means.
+type Erasure struct {
+	Keys    []channels.Key `json:"keys,omitempty"`
+	Scopes  []string       `json:"scopes,omitempty"`
+	Senders []Sender       `json:"senders,omitempty"`
+	Files   []string       `json:"files,omitempty"`
+}
+
+// Sender is a person on a channel.
+type Sender struct {
+	Channel string `json:"channel"`
+	ID      string `json:"id"`
+}
+
+// ErasedConversation is a conversation that an erasure removes.
+type ErasedConversation struct {
+	Key          channels.Key `json:"key"`
+	Title        string       `json:"title,omitempty"`
+	MessageCount int          `json:"message_count"`
+}
+
+// SharedPart is a person's part of a conversation with others.
+type SharedPart struct {
+	Key      channels.Key `json:"key"`
+	Messages int          `json:"messages"`
+	// Facts counts the memory of that chat. It is kept, because it does not say which
+	// facts come from the person.
+	Facts int `json:"facts,omitempty"`
+}
+
+// Namesake is somebody who may be the person.
+type Namesake struct {
+	// Person is "channel:id", a target for an erasure.
+	Person string `json:"person"`
+	// Chats are the conversations in which the namesake wrote.
+	Chats []channels.Key `json:"chats,omitempty"`
+}
+
+// Erased counts what an erasure removed.
+type Erased struct {
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+	Queued        int `json:"queued"` // inbox and outbox rows, done ones included
+	Facts         int `json:"facts"`
+	Summaries     int `json:"summaries"`
+	Pairings      int `json:"pairings"`
+	Noted         int `json:"noted"` // entries in the channels' own files
+	// Left has a sentence for each file outside the store that may still hold erased
+	// data: its name and the remedy.
+	Left []string `json:"left,omitempty"`
+	// Files are the attachments that were deleted.
+	Files []string `json:"files,omitempty"`
+}
+
+func (s *server) planErase(ctx context.Context, t Target) (ErasePlan, error) {
+	k, err := s.resolve(ctx, t.Name)
+	if err != nil {
+		return ErasePlan{}, err
+	}
+	plan, err := s.Eraser.Plan(ctx, k, t.OnlyConversation)
+	if err != nil {
+		return ErasePlan{}, err
+	}
+	return planOf(plan), nil
+}
+
+func planOf(plan erasure.Plan) ErasePlan {
+	p := ErasePlan{
+		Erasure:       Erasure{Keys: plan.Erasure.Keys, Scopes: plan.Erasure.Scopes, Files: plan.Erasure.Files},
+		Conversations: []ErasedConversation{}, Names: plan.Names, Shared: []SharedPart{},
+		Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
+	}
+	for _, who := range plan.Erasure.Senders {
+		p.Erasure.Senders = append(p.Erasure.Senders, Sender(who))
+	}
+	for _, c := range plan.Conversations {
+		p.Conversations = append(p.Conversations, ErasedConversation{Key: c.Key, Title: c.Title, MessageCount: c.Messages})
+	}
+	for _, part := range plan.Shared {
+		p.Shared = append(p.Shared, SharedPart(part))
+	}
+	for _, who := range plan.Maybe {
+		p.Maybe = append(p.Maybe, Namesake(who))
+	}
+	return p
+}
+
+func (s *server) erase(ctx context.Context, e Erasure) (Erased, error) {
 	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
-		return sessions.Erased{}, &Refusal{Sentence: "there is nothing to erase"}
+		return Erased{}, refuse("", "there is nothing to erase")
 	}
-	return a.Eraser.Erase(ctx, e)
-}
-
-// Remembered is one fact in the memory of a chat or a person.
-type Remembered struct {
-	// Scope is "chat:" and a key, or "person:", channel and id.
-	Scope string `json:"scope"`
-	sessions.Fact
-}
-
-func (a *admin) facts(ctx context.Context, target string) ([]Remembered, error) {
-	k, err := a.resolve(ctx, target)
-	if err != nil {
-		return nil, err
+	what := sessions.Erasure{Keys: e.Keys, Scopes: e.Scopes, Files: e.Files}
+	for _, who := range e.Senders {
+		what.Senders = append(what.Senders, sessions.Sender(who))
 	}
-	scopes, err := a.Eraser.Scopes(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	all := []Remembered{}
-	for _, scope := range scopes {
-		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range facts {
-			all = append(all, Remembered{scope, f})
-		}
-	}
-	return all, nil
-}
-
-// Fact is a fact of a target, by its number.
-type Fact struct {
-	Target string `json:"target"`
-	ID     int64  `json:"fact"`
-}
-
-func (a *admin) forget(ctx context.Context, f Fact) error {
-	facts, err := a.facts(ctx, f.Target)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.ID })
-	if i < 0 {
-		return fmt.Errorf("api: forget: %w", sessions.ErrNotFound)
-	}
-	k, err := a.resolve(ctx, f.Target)
-	if err != nil {
-		return err
-	}
-	return a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, facts[i].Scope, f.ID) }, k)
+	got, err := s.Eraser.Erase(ctx, what)
+	return Erased(got), err
 }

@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -17,7 +18,7 @@ import (
 // nothing is an error.
 func TestErase(t *testing.T) {
 	audit := filepath.Join(t.TempDir(), "audit.log")
-	clients(t, func() api.AdminOptions {
+	clients(t, func() api.Options {
 		s := filled(t)
 		o := optionsOf(s)
 		o.Eraser = erasure.New(erasure.Options{Store: s, Log: erasure.Log{Path: audit}, Now: now})
@@ -30,17 +31,17 @@ func TestErase(t *testing.T) {
 		if got, err := api.Erase.Call(t.Context(), c, plan.Erasure); err != nil || got.Conversations != 1 {
 			t.Errorf("Erase = %+v, %v", got, err)
 		}
-		if _, err := api.ReadConversation.Call(t.Context(), c, channels.MustKey("telegram:1")); !errors.Is(err, sessions.ErrNotFound) {
+		if _, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: channels.MustKey("telegram:1")}); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("Conversation = %v, want that it is gone", err)
 		}
 		if _, err := api.Erase.Call(t.Context(), c, plan.Erasure); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("Erase again = %v, want that there is nothing", err)
 		}
-		var refused *api.Refusal
-		if _, err := api.Erase.Call(t.Context(), c, sessions.Erasure{}); !errors.As(err, &refused) || refused.Sentence != "there is nothing to erase" {
+		var refused *respond.Refusal
+		if _, err := api.Erase.Call(t.Context(), c, api.Erasure{}); !errors.As(err, &refused) || refused.Sentence != "there is nothing to erase" {
 			t.Errorf("Erase of an empty plan = %v", err)
 		}
-		if got := post(api.Admin(optionsOf(filled(t))), "/v1/sessions/erase", "{}"); got != 400 {
+		if got := post(api.New(optionsOf(filled(t))), "/api/v1/erasures", "{}"); got != 400 {
 			t.Errorf("Erase of an empty plan has the status %d", got)
 		}
 		data, err := os.ReadFile(audit)
@@ -56,7 +57,7 @@ func TestStatusWarnsOfAnErasure(t *testing.T) {
 	s := filled(t)
 	o := optionsOf(s)
 	o.Eraser = erasure.New(erasure.Options{Store: s, File: file})
-	c := api.InProcess(api.Admin(o))
+	c := api.InProcess(api.New(o))
 	defer c.Close()
 	for cut, want := range map[bool]int{false: 0, true: 1} {
 		if cut {
@@ -75,7 +76,7 @@ func TestStatusWarnsOfAnErasure(t *testing.T) {
 // be forgotten.
 func TestFacts(t *testing.T) {
 	s := filled(t)
-	c := api.InProcess(api.Admin(optionsOf(s)))
+	c := api.InProcess(api.New(optionsOf(s)))
 	defer c.Close()
 	m := channels.Inbound{Key: channels.MustKey("whatsapp:g@g.us"), ID: "1", Text: "hi", Sender: channels.Person{IDs: []string{"800@lid", "+1"}}}
 	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: m}); err != nil {
@@ -86,14 +87,14 @@ func TestFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	facts, err := api.ListFacts.Call(t.Context(), c, "whatsapp:+1")
-	if err != nil || len(facts) != 2 || facts[0].Scope != "chat:whatsapp:+1" || facts[1].Scope != "person:whatsapp:800@lid" {
+	facts, err := api.ListFacts.Call(t.Context(), c, api.FactsOf{Target: "whatsapp:+1"})
+	if err != nil || len(facts.Data) != 2 || facts.Data[0].Scope != "chat:whatsapp:+1" || facts.Data[1].Scope != "person:whatsapp:800@lid" {
 		t.Fatalf("Facts = %+v, %v", facts, err)
 	}
-	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); err != nil {
+	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts.Data[1].ID}); err != nil {
 		t.Errorf("Forget = %v", err)
 	}
-	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts[1].ID}); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.Forget.Call(t.Context(), c, api.Fact{Target: "whatsapp:+1", ID: facts.Data[1].ID}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Forget again = %v", err)
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 )
-
-const linkPath = "/v1/channels/link"
 
 const lineWithin = 10 * time.Second
 
@@ -20,9 +19,9 @@ type Phones interface {
 	Unlink(ctx context.Context, name string) (told bool, err error)
 }
 
-// linkRequest names a channel, and a phone number unless the person scans a QR
+// LinkRequest names a channel, and a phone number unless the person scans a QR
 // code.
-type linkRequest struct {
+type LinkRequest struct {
 	Name  string `json:"name"`
 	Phone string `json:"phone,omitempty"`
 }
@@ -36,15 +35,10 @@ type linkLine struct {
 
 // link links a channel and reports the progress, one JSON object a line. It
 // ends when the client disconnects.
-func (a *admin) link(w http.ResponseWriter, r *http.Request) {
-	var req linkRequest
-	if err := decode(r, &req); err != nil {
-		writeFailure(w, err)
-		return
-	}
+func (s *server) link(w http.ResponseWriter, r *http.Request, req LinkRequest) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Cache-Control", "no-store")
+	respond.Private(w.Header())
 	_ = out.Flush()
 	tell := func(l linkLine) {
 		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
@@ -52,13 +46,18 @@ func (a *admin) link(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(l)
 		_ = out.Flush()
 	}
-	account, err := a.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	account, err := s.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
 	end := linkLine{Account: account}
 	if err != nil {
-		f, _ := failureOf(err)
-		end.Failure = &f
+		end.Failure = failureOf(err)
 	}
 	tell(end)
+	return nil
+}
+
+// ChannelName names a channel of the configuration.
+type ChannelName struct {
+	Name string `json:"name"`
 }
 
 // Unlinked is the answer to Unlink. Told: the network knows.
@@ -66,15 +65,15 @@ type Unlinked struct {
 	Told bool `json:"told"`
 }
 
-func (a *admin) unlink(ctx context.Context, name string) (Unlinked, error) {
-	told, err := a.Phones.Unlink(ctx, name)
+func (s *server) unlink(ctx context.Context, c ChannelName) (Unlinked, error) {
+	told, err := s.Phones.Unlink(ctx, c.Name)
 	return Unlinked{told}, err
 }
 
 // Link links a channel to a phone and shows what the person needs: QR codes, or
 // a code to type on the phone of that number.
 func (c *Client) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
-	resp, err := c.send(ctx, 0, post, linkPath, linkRequest{name, phone})
+	resp, err := c.send(ctx, link.Spec, LinkRequest{name, phone})
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +82,7 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		var l linkLine
 		switch err := lines.Decode(&l); {
 		case err != nil:
-			return "", callError(ctx, post, linkPath, err)
+			return "", callError(ctx, link.Spec, err)
 		case l.Failure != nil:
 			return "", l.Failure.refusal()
 		case l.Account != "":

@@ -19,22 +19,19 @@ func TestPageSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := api.InProcess(api.Admin(optionsOf(s)))
+	c := api.InProcess(api.New(optionsOf(s)))
 	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
-		if list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: limit}); err != nil || len(list) != want {
-			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
+		if list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: limit}); err != nil || len(list.Data) != want {
+			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list.Data), err, want)
 		}
 	}
-	all, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: sessions.MaxPage})
+	all, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: sessions.MaxPage})
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := sessions.ParseCursor(all[len(all)-1].Cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rest, err := api.Find.Call(t.Context(), c, sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
-		t.Errorf("the second page: %d conversations, %v", len(rest), err)
+	rest, err := api.Find.Call(t.Context(), c, api.ConversationQuery{After: all.Next, Limit: sessions.MaxPage})
+	if err != nil || len(rest.Data) != 5 || rest.Data[0].Key == all.Data[199].Key || rest.Next != "" {
+		t.Errorf("the second page: %d conversations, next %q, %v", len(rest.Data), rest.Next, err)
 	}
 }
 
@@ -52,13 +49,13 @@ func TestTitleOfWhatIsLeft(t *testing.T) {
 		if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "x"}, Answered: true, Append: more}); err != nil {
 			t.Fatal(err)
 		}
-		c := api.InProcess(api.Admin(optionsOf(s)))
+		c := api.InProcess(api.New(optionsOf(s)))
 		defer c.Close()
-		list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: 1})
-		if err != nil || len(list) != 1 {
+		list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: 1})
+		if err != nil || len(list.Data) != 1 {
 			t.Fatalf("%v, %v", list, err)
 		}
-		return list[0].Name()
+		return list.Data[0].Name()
 	}
 	if got := title("1", said...); got != "" {
 		t.Errorf("all is erased: title %q", got)

@@ -13,63 +13,72 @@ import (
 	"dragoman/sessions"
 )
 
-// Bounds are a part of a transcript, between two messages that do not belong to
-// it. Each is a seq, or a time in RFC 3339, which means the first message from
-// then on. "" does not bound.
-type Bounds struct {
-	After  string `json:"after,omitempty"`
-	Before string `json:"before,omitempty"`
-}
-
-// Part is a part of a transcript, at most Limit messages long.
+// Part is a part of a transcript, at most Limit messages long, between two messages
+// that do not belong to it. Each bound is a seq, or a time in RFC 3339, which means the
+// first message from then on. "" does not bound.
 type Part struct {
-	Key   channels.Key `json:"key"`
-	Limit int          `json:"limit,omitempty"`
-	Bounds
+	Key    channels.Key `json:"key"`
+	After  string       `json:"after,omitempty"`
+	Before string       `json:"before,omitempty"`
+	Limit  int          `json:"limit,omitempty"`
 }
 
-// messages returns the first messages within the bounds or, if only before is
-// set, the last, oldest first.
-func (a *admin) messages(ctx context.Context, p Part) ([]sessions.Message, error) {
-	if err := requireKey(p.Key); err != nil {
-		return nil, err
+// messages returns the first messages within the bounds or, without an after, the last,
+// oldest first. The page's next takes the place of the after, or of the before.
+func (s *server) messages(ctx context.Context, p Part) (Page[sessions.Message], error) {
+	none := Page[sessions.Message]{}
+	if err := s.readable(ctx, p.Key); err != nil {
+		return none, err
 	}
 	limit := page(p.Limit)
-	after, timed, err := a.bound(ctx, p.Key, p.After)
+	after, timed, err := s.bound(ctx, p.Key, "after", p.After)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if timed {
 		after-- // include the message at that time
 	}
 	before := int64(math.MaxInt64)
 	if p.Before != "" {
-		if before, _, err = a.bound(ctx, p.Key, p.Before); err != nil {
-			return nil, err
+		if before, _, err = s.bound(ctx, p.Key, "before", p.Before); err != nil {
+			return none, err
 		}
 	}
-	if p.After == "" && p.Before != "" {
-		end, err := a.end(ctx, p.Key)
+	if p.After == "" {
+		end, err := s.end(ctx, p.Key)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		after = max(min(before, end)-1-int64(limit), 0)
 	}
-	messages, err := a.Store.Messages(ctx, p.Key, after, limit)
+	messages, err := s.Store.Messages(ctx, p.Key, after, limit)
+	if err != nil {
+		return none, err
+	}
 	n := sort.Search(len(messages), func(i int) bool { return messages[i].Seq >= before })
-	return list(withoutAttached(messages[:n]), err)
+	page, err := pageOf(withoutAttached(messages[:n]), nil)
+	if n == limit {
+		next := messages[n-1].Seq
+		if p.After == "" {
+			next = messages[0].Seq
+		}
+		if next > 1 {
+			page.Next = strconv.FormatInt(next, 10)
+		}
+	}
+	return page, err
 }
 
 // bound reads a seq, or finds the first message from a time on.
-func (a *admin) bound(ctx context.Context, k channels.Key, text string) (seq int64, timed bool, err error) {
+func (s *server) bound(ctx context.Context, k channels.Key, name, text string) (seq int64, timed bool, err error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		if seq, err = strconv.ParseInt(cmp.Or(text, "0"), 10, 64); err != nil || seq < 0 {
-			return 0, false, &Refusal{Sentence: text + " is neither the number of a message nor a time like 2026-11-01T10:00:00Z"}
+			return 0, false, refuse(name, "%s is neither the number of a message nor a time like 2026-11-01T10:00:00Z", text)
 		}
 		return seq, false, nil
 	}
-	end, err := a.end(ctx, k)
+	end, err := s.end(ctx, k)
 	if err != nil {
 		return 0, true, err
 	}
@@ -78,7 +87,7 @@ func (a *admin) bound(ctx context.Context, k channels.Key, text string) (seq int
 	n := sort.Search(int(end-1), func(n int) bool {
 		var one []sessions.Message
 		if err == nil {
-			one, err = a.Store.Messages(ctx, k, int64(n), 1)
+			one, err = s.Store.Messages(ctx, k, int64(n), 1)
 		}
 		return len(one) > 0 && !one[0].At.Before(t)
 	})
@@ -86,8 +95,8 @@ func (a *admin) bound(ctx context.Context, k channels.Key, text string) (seq int
 }
 
 // end is the seq of the next message of k.
-func (a *admin) end(ctx context.Context, k channels.Key) (int64, error) {
-	all, err := a.Store.Generations(ctx, k)
+func (s *server) end(ctx context.Context, k channels.Key) (int64, error) {
+	all, err := s.Store.Generations(ctx, k)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && len(all) == 0 {
 		return 1, nil
 	}
@@ -106,24 +115,6 @@ func withoutAttached(messages []sessions.Message) []sessions.Message {
 	return messages
 }
 
-// Hit is a message found by a search.
-type Hit struct {
-	sessions.Found
-	// Cursor is the "after" of the next page.
-	Cursor string `json:"cursor"`
-}
-
-func (a *admin) searchAll(ctx context.Context, s sessions.Search) ([]Hit, error) {
-	s.Limit = page(s.Limit)
-	found, err := a.Store.SearchAll(ctx, s)
-	hits := make([]Hit, len(found))
-	for i, f := range found {
-		f.Message.Attached = nil
-		hits[i] = Hit{f, f.Position().String()}
-	}
-	return hits, err
-}
-
 // Running is an unfinished turn: it runs now, or will resume after a crash.
 type Running struct {
 	Turn string `json:"turn"` // "": there is none
@@ -132,8 +123,11 @@ type Running struct {
 	Messages []sessions.Message `json:"messages"`
 }
 
-func (a *admin) running(ctx context.Context, k channels.Key) (Running, error) {
-	p, err := a.Store.Running(ctx, k)
+func (s *server) running(ctx context.Context, a About) (Running, error) {
+	if err := s.readable(ctx, a.Key); err != nil {
+		return Running{}, err
+	}
+	p, err := s.Store.Running(ctx, a.Key)
 	return Running{p.Turn, soFar(p)}, err
 }
 

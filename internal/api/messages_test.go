@@ -23,13 +23,14 @@ func TestPartsOfATranscript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clients(t, func() api.AdminOptions { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
+	clients(t, func() api.Options { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
 		for _, tt := range []struct {
 			after, before string
 			limit         int
 			want          string
 		}{
-			{"", "", 3, "[1 2 3]"},
+			{"", "", 3, "[10 11 12]"},
+			{"0", "", 3, "[1 2 3]"},
 			{"4", "", 3, "[5 6 7]"},
 			{"11", "", 3, "[12]"},
 			{"12", "", 3, "[]"},
@@ -51,49 +52,84 @@ func TestPartsOfATranscript(t *testing.T) {
 			{"", "2027-01-01T00:00:00Z", 2, "[11 12]"},
 			{"2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", 9, "[3 4]"},
 		} {
-			page, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: tt.limit, Bounds: api.Bounds{After: tt.after, Before: tt.before}})
+			page, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: tt.limit, After: tt.after, Before: tt.before})
 			if err != nil {
 				t.Fatal(err)
 			}
 			seqs := []int64{}
-			for _, m := range page {
+			for _, m := range page.Data {
 				seqs = append(seqs, m.Seq)
 			}
 			if got := fmt.Sprint(seqs); got != tt.want {
 				t.Errorf("%d after %q before %q = %s, want %s", tt.limit, tt.after, tt.before, got, tt.want)
 			}
 		}
-		for _, b := range []api.Bounds{{After: "soon"}, {Before: "-1"}, {After: "2026-01-02"}} {
-			if _, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 1, Bounds: b}); err == nil || !strings.Contains(err.Error(), "neither the number of a message nor a time") {
+		for _, b := range []api.Part{{After: "soon"}, {Before: "-1"}, {After: "2026-01-02"}} {
+			b.Key = k
+			if _, err := api.ReadMessages.Call(t.Context(), c, b); err == nil || !strings.Contains(err.Error(), "neither the number of a message nor a time") {
 				t.Errorf("%+v: %v", b, err)
 			}
 		}
-		if none, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: channels.MustKey("telegram:2"), Limit: 3, Bounds: api.Bounds{Before: "2027-01-01T00:00:00Z"}}); err != nil || len(none) != 0 {
+		if none, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: channels.MustKey("telegram:2"), Limit: 3, Before: "2027-01-01T00:00:00Z"}); err != nil || len(none.Data) != 0 {
 			t.Errorf("of no conversation: %v, %v", none, err)
 		}
+		testMessagePages(t, c, k)
 		testSearchPages(t, c, k, day)
 	})
 }
 
+// Pages go on with the next of the page before, in both directions.
+func testMessagePages(t *testing.T, c *api.Client, k channels.Key) {
+	for _, tt := range []struct {
+		first api.Part
+		want  string
+	}{
+		{api.Part{After: "0", Limit: 5}, "[1 2 3 4 5 6 7 8 9 10 11 12]"},
+		{api.Part{After: "0", Limit: 6}, "[1 2 3 4 5 6 7 8 9 10 11 12]"},
+		{api.Part{Limit: 5}, "[8 9 10 11 12 3 4 5 6 7 1 2]"},
+		{api.Part{Limit: 6}, "[7 8 9 10 11 12 1 2 3 4 5 6]"},
+	} {
+		var seqs []int64
+		part := tt.first
+		part.Key = k
+		for {
+			page, err := api.ReadMessages.Call(t.Context(), c, part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range page.Data {
+				seqs = append(seqs, m.Seq)
+			}
+			if page.Next == "" {
+				break
+			}
+			if part.After == "" {
+				part.Before = page.Next
+			} else {
+				part.After = page.Next
+			}
+		}
+		if got := fmt.Sprint(seqs); got != tt.want {
+			t.Errorf("pages from %+v have %s, want %s", tt.first, got, tt.want)
+		}
+	}
+}
+
 func testSearchPages(t *testing.T, c *api.Client, k channels.Key, day func(int) time.Time) {
 	var seqs []int64
-	search := sessions.Search{Query: "word", Key: k, From: day(2), To: day(5), Limit: 4}
+	search := api.Search{Query: "word", Key: k, From: day(2), To: day(5), Limit: 4}
 	for {
 		page, err := api.SearchAll.Call(t.Context(), c, search)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(page) == 0 {
-			break
-		}
-		for _, hit := range page {
+		for _, hit := range page.Data {
 			seqs = append(seqs, hit.Message.Seq)
 		}
-		place, err := sessions.ParseFoundCursor(page[len(page)-1].Cursor)
-		if err != nil {
-			t.Fatal(err)
+		if page.Next == "" {
+			break
 		}
-		search.After = &place
+		search.After = page.Next
 	}
 	if got := fmt.Sprint(seqs); got != "[8 7 6 5 4 3]" {
 		t.Errorf("a search in pages finds %s", got)

@@ -19,7 +19,7 @@ func TestPatientQuestion(t *testing.T) {
 			channels.Sleep(ctx, 50*time.Minute)
 			return "here", ctx.Err()
 		}
-		c := api.InProcess(api.Admin(o))
+		c := api.InProcess(api.New(o))
 		got, err := api.PutQuestion.Call(t.Context(), c, api.Question{Key: channels.MustKey("cli:direct"), Text: "well?", Wait: "1h"})
 		if err != nil || got.Answer != "here" {
 			t.Errorf("%q, %v", got.Answer, err)

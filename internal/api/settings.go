@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,25 +84,25 @@ func isTag(s string) bool {
 func (c Change) check() error {
 	for _, tag := range slices.Concat(c.Tag, c.Untag) {
 		if !isTag(tag) {
-			return &Refusal{Sentence: "a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -; --remove TAG takes one away"}
+			return refuse("tag", "a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -; --remove TAG takes one away")
 		}
 	}
 	for name, value := range c.Meta {
 		switch {
 		case !metaForm.Regexp().MatchString(name):
-			return &Refusal{Sentence: "a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
+			return refuse("meta", "a name of metadata has 1 to 64 letters, digits, or any of _ . : -")
 		case len(value) > maxValue || !json.Valid(value):
-			return &Refusal{Sentence: fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}
+			return refuse("meta", "a value of metadata is JSON of at most %d bytes", maxValue)
 		}
 	}
 	if c.System != nil && len(*c.System) > maxSystem {
-		return &Refusal{Sentence: fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
+		return refuse("system", "a system prompt has at most %d bytes", maxSystem)
 	}
 	if c.Reasoning != nil && !slices.Contains(levels, *c.Reasoning) {
-		return &Refusal{Sentence: "reasoning is one of " + strings.Join(levels[1:], ", ")}
+		return refuse("reasoning", "reasoning is one of %s", strings.Join(levels[1:], ", "))
 	}
 	if c.Model != nil && len(*c.Model) > maxModelID {
-		return &Refusal{Sentence: fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
+		return refuse("model", "a model's name has at most %d bytes", maxModelID)
 	}
 	return nil
 }
@@ -121,7 +120,7 @@ func (c Change) apply(s *sessions.Settings) error {
 	}
 	maps.Copy(meta, c.Meta)
 	if len(tags) > maxTags || len(meta) > maxMeta {
-		return &Refusal{Sentence: fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
+		return refuse("", "a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)
 	}
 	s.Tags, s.Metadata = tags, meta
 	if len(meta) == 0 {
@@ -139,15 +138,18 @@ func (c Change) apply(s *sessions.Settings) error {
 	return nil
 }
 
-func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings, err error) {
-	if err := errors.Join(requireKey(c.Key), c.check()); err != nil {
+func (s *server) configure(ctx context.Context, c Change) (now sessions.Settings, err error) {
+	if err := c.check(); err != nil {
 		return now, err
 	}
-	if err := a.mustExist(ctx, c); err != nil {
+	if err := s.readable(ctx, c.Key); err != nil {
+		return now, err
+	}
+	if err := s.mustExist(ctx, c); err != nil {
 		return now, err
 	}
 	var refused error
-	err = a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) error {
+	err = s.Store.Configure(ctx, c.Key, func(s *sessions.Settings) error {
 		refused = c.apply(s)
 		now = *s
 		return refused
@@ -158,15 +160,15 @@ func (a *admin) configure(ctx context.Context, c Change) (now sessions.Settings,
 // mustExist returns ErrNotFound if c is about a conversation that should exist and
 // does not. A conversation without a transcript exists as soon as its person wrote:
 // their first message waits or is being answered, or was a command.
-func (a *admin) mustExist(ctx context.Context, c Change) error {
+func (s *server) mustExist(ctx context.Context, c Change) error {
 	if c.New {
 		return nil
 	}
-	_, err := a.Store.Conversation(ctx, c.Key)
+	_, err := s.Store.Conversation(ctx, c.Key)
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err
 	}
-	seen, ferr := a.Store.Feed(ctx, c.Key, 0, 1)
+	seen, ferr := s.Store.Feed(ctx, c.Key, 0, 1)
 	if ferr != nil || len(seen) > 0 {
 		return ferr
 	}

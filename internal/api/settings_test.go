@@ -14,13 +14,13 @@ import (
 
 // A mistyped key makes no conversation; with New it does.
 func TestSettingsOfNobody(t *testing.T) {
-	c := api.InProcess(api.Admin(optionsOf(filled(t))))
+	c := api.InProcess(api.New(optionsOf(filled(t))))
 	defer c.Close()
 	change := api.Change{Key: channels.MustKey("telegram:typo"), Tag: []string{"a"}}
 	if _, err := api.Configure.Call(t.Context(), c, change); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Configure = %v, want ErrNotFound", err)
 	}
-	if _, err := api.ReadConversation.Call(t.Context(), c, change.Key); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: change.Key}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Conversation = %v, want ErrNotFound", err)
 	}
 	change.New = true
@@ -35,7 +35,7 @@ func TestSettingsOfNobody(t *testing.T) {
 
 // A refused change stores nothing, and so makes no conversation.
 func TestRefusedSettingsAreNotStored(t *testing.T) {
-	c := api.InProcess(api.Admin(optionsOf(filled(t))))
+	c := api.InProcess(api.New(optionsOf(filled(t))))
 	defer c.Close()
 	change := api.Change{Key: channels.MustKey("telegram:new"), New: true}
 	for i := range 60 {
@@ -45,7 +45,7 @@ func TestRefusedSettingsAreNotStored(t *testing.T) {
 	if _, err := api.Configure.Call(t.Context(), c, change); err == nil || err.Error() != want {
 		t.Errorf("Configure = %v, want %s", err, want)
 	}
-	if got, err := api.ReadConversation.Call(t.Context(), c, change.Key); !errors.Is(err, sessions.ErrNotFound) {
+	if got, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: change.Key}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Conversation = %+v, %v; want ErrNotFound", got, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestSettingsBeforeTheFirstTurn(t *testing.T) {
 			if _, err := store.Accept(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
-			c := api.InProcess(api.Admin(optionsOf(store)))
+			c := api.InProcess(api.New(optionsOf(store)))
 			defer c.Close()
 			now, err := api.Configure.Call(t.Context(), c, api.Change{Key: key, Tag: []string{"a"}})
 			if err != nil || len(now.Tags) != 1 {
@@ -107,7 +107,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"a prompt too long", api.Change{System: &prompt}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := api.InProcess(api.Admin(optionsOf(filled(t))))
+			c := api.InProcess(api.New(optionsOf(filled(t))))
 			defer c.Close()
 			tt.change.Key = channels.MustKey("telegram:1")
 			_, err := api.Configure.Call(t.Context(), c, tt.change)

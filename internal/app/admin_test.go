@@ -34,22 +34,22 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 		if err != nil || s.Running != running || s.Problem != "" || s.Version != "v-test" {
 			t.Errorf("%s: Status = %+v, %v", when, s, err)
 		}
-		list, err := api.Find.Call(t.Context(), c, sessions.Query{Limit: 10})
-		if err != nil || len(list) != 1 || list[0].Key.String() != "web:kitchen" {
+		list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: 10})
+		if err != nil || len(list.Data) != 1 || list.Data[0].Key.String() != "web:kitchen" {
 			t.Errorf("%s: Sessions = %v, %v, want web:kitchen", when, list, err)
 		}
-		said, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: channels.MustKey("web:kitchen"), Limit: 10, Bounds: api.Bounds{After: "0"}})
-		if err != nil || len(said) != 2 || said[0].Content != "good morning" {
+		said, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: channels.MustKey("web:kitchen"), Limit: 10, After: "0"})
+		if err != nil || len(said.Data) != 2 || said.Data[0].Content != "good morning" {
 			t.Errorf("%s: Messages = %v, %v, want the two of them", when, said, err)
 		}
 		all, err := api.ListJobs.Call(t.Context(), c, api.None{})
-		if err != nil || len(all) != 1 || all[0].Name != "morning" {
+		if err != nil || len(all.Data) != 1 || all.Data[0].Name != "morning" {
 			t.Errorf("%s: Jobs = %v, %v, want morning", when, all, err)
 		}
-		if err := api.RunJob.Call(t.Context(), c, "evening"); err == nil {
+		if err := api.RunJob.Call(t.Context(), c, api.JobName{Name: "evening"}); err == nil {
 			t.Errorf("%s: RunJob(evening) = nil, want an error", when)
 		}
-		if err := api.RetryQueue.Call(t.Context(), c, "out-99"); !errors.Is(err, sessions.ErrNotFound) {
+		if err := api.RetryQueue.Call(t.Context(), c, api.Item{ID: "out-99"}); !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("%s: RetryQueue = %v, want not found", when, err)
 		}
 	}

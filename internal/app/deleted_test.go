@@ -19,7 +19,7 @@ func TestDeletedIsGoneFromThePage(t *testing.T) {
 			c := r.page("hall")
 			r.ask(c, "a secret")
 			r.until("the answer is sent", func() bool { items := r.feed(c); return len(items) == 2 && items[1].State == "sent" })
-			if err := api.Delete.Call(t.Context(), r.admin, channels.MustKey("web:hall")); err != nil {
+			if err := api.Delete.Call(t.Context(), r.admin, api.About{Key: channels.MustKey("web:hall")}); err != nil {
 				t.Fatal(err)
 			}
 			if items := r.feed(c); len(items) != 0 {

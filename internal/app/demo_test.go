@@ -14,12 +14,12 @@ import (
 // used lists the tools that were called in a room of the page, in order.
 func (r *running) used(room string) []string {
 	r.t.Helper()
-	list, err := api.ReadMessages.Call(r.t.Context(), r.admin, api.Part{Key: channels.MustKey("web:" + room), Limit: 1000, Bounds: api.Bounds{After: "0"}})
+	list, err := api.ReadMessages.Call(r.t.Context(), r.admin, api.Part{Key: channels.MustKey("web:" + room), Limit: 1000, After: "0"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var names []string
-	for _, m := range list {
+	for _, m := range list.Data {
 		for _, call := range m.ToolCalls {
 			names = append(names, call.Name)
 		}

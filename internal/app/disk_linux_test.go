@@ -10,7 +10,6 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/testkit"
-	"dragoman/sessions"
 )
 
 // onDisk is a place on a small disk of its own, where a daemon has been.
@@ -49,9 +48,9 @@ func TestFullDisk(t *testing.T) {
 			}
 			reads := func() {
 				t.Helper()
-				list, err := api.Find.Call(t.Context(), r.admin, sessions.Query{Limit: 10})
-				if len(list) != 3 || err != nil {
-					t.Errorf("Find = %d conversations, %v, want 3", len(list), err)
+				list, err := api.Find.Call(t.Context(), r.admin, api.ConversationQuery{Limit: 10})
+				if len(list.Data) != 3 || err != nil {
+					t.Errorf("Find = %d conversations, %v, want 3", len(list.Data), err)
 				}
 			}
 			reads()

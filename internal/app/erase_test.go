@@ -29,7 +29,7 @@ func TestAStartFinishesAnErasure(t *testing.T) {
 		_, err := os.Stat(p.state("erasing.json"))
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if _, err := api.ReadConversation.Call(t.Context(), r.admin, channels.MustKey("web:hall")); err == nil {
+	if _, err := api.ReadConversation.Call(t.Context(), r.admin, api.About{Key: channels.MustKey("web:hall")}); err == nil {
 		t.Error("the conversation is still there")
 	}
 }

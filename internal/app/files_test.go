@@ -46,7 +46,7 @@ func TestDeleteRemovesFiles(t *testing.T) {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}
 		defer release()
-		if err := api.Delete.Call(t.Context(), c, channels.MustKey(key)); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		if err := api.Delete.Call(t.Context(), c, api.About{Key: channels.MustKey(key)}); err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("%s: Delete = %v", when, err)
 		}
 	}
@@ -267,11 +267,11 @@ func TestFilesOnThePage(t *testing.T) {
 	if code, body, head := ask("GET", path, ""); code != 200 || body != "the price is 42" || !strings.HasPrefix(head.Get("Content-Disposition"), "attachment") || !strings.Contains(head.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("GET %s = %d %q %v", path, code, body, head)
 	}
-	said, err := api.ReadMessages.Call(t.Context(), r.admin, api.Part{Key: channels.MustKey("web:hall"), Limit: 10, Bounds: api.Bounds{After: "0"}})
-	if err != nil || len(said) == 0 || !strings.HasPrefix(said[0].Content, "look\n[document \"offer.txt\", text/plain, 15 bytes, file web_hall/") || strings.Contains(said[0].Content, put.Ref) {
+	said, err := api.ReadMessages.Call(t.Context(), r.admin, api.Part{Key: channels.MustKey("web:hall"), Limit: 10, After: "0"})
+	if err != nil || len(said.Data) == 0 || !strings.HasPrefix(said.Data[0].Content, "look\n[document \"offer.txt\", text/plain, 15 bytes, file web_hall/") || strings.Contains(said.Data[0].Content, put.Ref) {
 		t.Errorf("the transcript has %+v, %v", said, err)
 	}
-	if err := api.Delete.Call(t.Context(), r.admin, channels.MustKey("web:hall")); err != nil {
+	if err := api.Delete.Call(t.Context(), r.admin, api.About{Key: channels.MustKey("web:hall")}); err != nil {
 		t.Fatal(err)
 	}
 	if code, body, _ := ask("GET", path, ""); code != http.StatusNotFound {

@@ -38,7 +38,7 @@ func (r *running) jobNames() string {
 		r.t.Fatal(err)
 	}
 	var names []string
-	for _, j := range list {
+	for _, j := range list.Data {
 		names = append(names, j.Name)
 	}
 	return strings.Join(names, " ")
@@ -70,7 +70,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("status warns of %q, want what is new", warnings)
 	}
 	page := r.page("")
-	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
+	if err := api.RunJob.Call(t.Context(), r.admin, api.JobName{Name: "morning"}); err != nil {
 		t.Errorf("RunJob = %v, want the new job to run", err)
 	}
 	r.until("the job's answer", func() bool { return len(r.feed(page)) == 3 })
@@ -102,7 +102,7 @@ func TestReload(t *testing.T) {
 	if warnings := strings.Join(r.status().Warnings, "; "); strings.Contains(warnings, shut) {
 		t.Errorf("status warns of %q, which is mended", warnings)
 	}
-	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.RunJob.Call(t.Context(), r.admin, api.JobName{Name: "morning"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want that the job is gone", err)
 	}
 	if got := r.ask(r.page(""), "good evening"); got == "" {
@@ -133,7 +133,7 @@ func TestReloadWithoutTheChannel(t *testing.T) {
 		return bot.FromBot(7)[said-1]
 	}
 	code := regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}").FindString(say("let me in"))
-	if _, err := api.ApprovePairing.Call(t.Context(), r.admin, code); err != nil {
+	if _, err := api.ApprovePairing.Call(t.Context(), r.admin, api.Code{Code: code}); err != nil {
 		t.Fatalf("approve %q: %v", code, err)
 	}
 	said += 2 // that she may write, and the answer to what she wrote before
@@ -178,7 +178,7 @@ func TestReloadKeepsRunningJobs(t *testing.T) {
 	p := newPlace(t, "heartbeat:\n  jobs: [{name: morning, cron: \"0 8 * * *\", target: \"web:default\", prompt: 'say: good morning'}]")
 	r := p.run()
 	page := r.page("")
-	if err := api.RunJob.Call(t.Context(), r.admin, "morning"); err != nil {
+	if err := api.RunJob.Call(t.Context(), r.admin, api.JobName{Name: "morning"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -186,7 +186,7 @@ func TestReloadKeepsRunningJobs(t *testing.T) {
 	}
 	r.until("the job's words", func() bool { return len(r.feed(page)) == 1 })
 	list, err := api.ListOccurrences.Call(t.Context(), r.admin, api.JobLimited{Job: "morning", Limit: 10})
-	if err != nil || len(list) != 1 || list[0].Outcome != "ran" {
+	if err != nil || len(list.Data) != 1 || list.Data[0].Outcome != "ran" {
 		t.Errorf("occurrences = %+v, %v, want one that ran", list, err)
 	}
 }

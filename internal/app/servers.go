@@ -21,6 +21,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
+	"dragoman/internal/respond"
 	"dragoman/internal/storage"
 	"dragoman/internal/web"
 	"dragoman/sessions"
@@ -75,7 +76,7 @@ func (d *Daemon) openServers(context.Context) error {
 			return fmt.Errorf("app: http.public_url: %w", err)
 		}
 	}
-	o.Ask = api.Ask(d.asker(false))
+	o.Ask = api.Ask(d.ask)
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d, d.links}
 	}
@@ -109,7 +110,7 @@ func (d *Daemon) openAdmin() error {
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
-	d.admin = &server{ln: ln, handler: mux}
+	d.admin = &server{ln: ln, handler: api.Socket(mux)}
 	return nil
 }
 
@@ -122,19 +123,19 @@ func (d *Daemon) verbs() http.Handler {
 			d.hooks.Emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},
 	})
-	o := api.AdminOptions{
+	o := api.Options{
 		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
-		Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links,
+		Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes
 	}
 	if d.gateway != nil {
-		o.Approve, o.Ask = d.gateway.ApprovePairing, d.asker(true)
+		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
 	}
-	return api.Admin(o)
+	return api.New(o)
 }
 
 // closeOnce closes a listener, unless its server has closed it already.
@@ -186,22 +187,20 @@ func (d *Daemon) infoRunning(i *api.Info) {
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
 }
 
-// asker is the [api.Asker] of this daemon. owner says that only the operator
-// reads the answers.
-func (d *Daemon) asker(owner bool) api.Asker {
-	return func(ctx context.Context, k channels.Key, id, text string) (string, error) {
-		answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: owner})
-		var refused *gateway.RefusedError
-		switch {
-		case errors.As(err, &refused):
-			err = &api.Refusal{Sentence: refused.Why}
-		case errors.Is(err, gateway.ErrUnanswered):
-			err = &api.Refusal{Sentence: err.Error()}
-		case errors.Is(err, sessions.ErrFull):
-			err = &api.Refusal{Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
-		}
-		return answer, err
+// ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
+// would mend a failure.
+func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
+	answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)})
+	var refused *gateway.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		err = &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
+	case errors.Is(err, gateway.ErrUnanswered):
+		err = &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "unanswered", Sentence: err.Error()}
+	case errors.Is(err, sessions.ErrFull):
+		err = &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
 	}
+	return answer, err
 }
 
 // accounts answers the console's questions about channels that link an account.

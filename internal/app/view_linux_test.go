@@ -48,16 +48,18 @@ func (p *place) read() (list []api.Listed, found []api.Hit, dump int) {
 		p.t.Fatal(err)
 	}
 	defer release()
-	if list, err = api.Find.Call(p.t.Context(), c, sessions.Query{}); err != nil {
+	all, err := api.Find.Call(p.t.Context(), c, api.ConversationQuery{})
+	if err != nil {
 		p.t.Error(err)
 	}
-	if found, err = api.SearchAll.Call(p.t.Context(), c, sessions.Search{Query: "morning", Limit: 10}); err != nil {
+	hits, err := api.SearchAll.Call(p.t.Context(), c, api.Search{Query: "morning", Limit: 10})
+	if err != nil {
 		p.t.Error(err)
 	}
 	if err := c.Dump(p.t.Context(), nil, func(sessions.Record) error { dump++; return nil }); err != nil {
 		p.t.Error(err)
 	}
-	return list, found, dump
+	return all.Data, hits.Data, dump
 }
 
 // What is on a disk that is mounted read-only is refused with advice, and none

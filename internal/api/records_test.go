@@ -74,7 +74,7 @@ func source(err error, records ...sessions.Record) func() (sessions.Record, erro
 // Records of more than any limit on a request travel both ways.
 func TestCopies(t *testing.T) {
 	var s *shelf
-	clients(t, func() api.AdminOptions {
+	clients(t, func() api.Options {
 		s = &shelf{}
 		o := optionsOf(filled(t))
 		o.Store.Copies = s
@@ -139,8 +139,8 @@ func TestRestoreOfACutCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, o := &shelf{}, optionsOf(filled(t))
 			o.Store.Copies = s
-			h := api.Admin(o)
-			if code := post(h, "/v1/sessions/restore", body); code == 200 || len(s.records) != 0 {
+			h := api.New(o)
+			if code := post(h, "/api/v1/records", body); code == 200 || len(s.records) != 0 {
 				t.Errorf("status %d, %d records, want a refusal and none", code, len(s.records))
 			}
 		})

@@ -16,11 +16,6 @@ import (
 	"dragoman/sessions"
 )
 
-const (
-	dumpPath    = "/v1/sessions/dump"
-	restorePath = "/v1/sessions/restore"
-)
-
 // copyLine is one line of a copy in transit: a record, or the end. A copy
 // without its end was cut off and is discarded.
 type copyLine struct {
@@ -34,28 +29,39 @@ type copyLine struct {
 // errCut: a copy ended without its last line.
 var errCut = errors.New("the copy was cut off")
 
-func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
-	var keys []channels.Key
-	if err := decode(r, &keys); err != nil {
-		writeFailure(w, err)
-		return
+// Keys are conversations. None means everything.
+type Keys struct {
+	Key []channels.Key `json:"key,omitempty"`
+}
+
+// dump writes records. Whoever may not read one of the conversations gets none.
+func (s *server) dump(w http.ResponseWriter, r *http.Request, of Keys) error {
+	if len(of.Key) == 0 && !AtSocket(r.Context()) {
+		return refuse("key", "name the conversations by their keys: everything can only be copied on the machine itself, with the dragoman command")
+	}
+	for _, k := range of.Key {
+		if err := s.readable(r.Context(), k); err != nil {
+			return err
+		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	respond.Private(w.Header())
 	out := newCopyWriter(w)
-	out.finish(a.Store.Dump(r.Context(), keys, out.put))
+	out.finish(s.Store.Dump(r.Context(), of.Key, out.put))
+	return nil
 }
 
 // restore stores the records of the body, all or none.
-func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
+func (s *server) restore(w http.ResponseWriter, r *http.Request, _ None) error {
 	// A large copy takes longer than bodyWithin; the sender decides how long.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
-	restored, err := a.Store.Restore(r.Context(), in.next)
+	restored, err := s.Store.Restore(r.Context(), in.next)
 	if err != nil {
-		writeFailure(w, err)
-		return
+		return err
 	}
 	respond.JSON(w, http.StatusOK, restored)
+	return nil
 }
 
 // copyWriter writes the lines of a dump, and counts them for the last line.
@@ -82,8 +88,7 @@ func (c *copyWriter) put(r sessions.Record) error {
 func (c *copyWriter) finish(err error) {
 	end := copyLine{Done: &c.count}
 	if err != nil {
-		f, _ := failureOf(err)
-		end = copyLine{Failure: &f}
+		end = copyLine{Failure: failureOf(err)}
 	}
 	_ = c.enc.Encode(end)
 	_ = c.out.Flush()
@@ -118,7 +123,7 @@ func (c *copyReader) next() (sessions.Record, error) {
 
 // Dump is the Dump of engine.Store.
 func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	resp, err := c.send(ctx, 0, get, dumpPath, keys)
+	resp, err := c.send(ctx, dump.Spec, Keys{keys})
 	if err != nil {
 		return err
 	}
@@ -161,9 +166,9 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 		_ = to.Close()
 	})
 	var restored sessions.Restored
-	resp, err := c.do(ctx, 0, post, restorePath, from)
+	resp, err := c.do(ctx, restore.Spec, Root+restore.Path, from)
 	if err == nil {
-		err = receive(ctx, resp, &restored)
+		err = receive(ctx, resp, restore.Spec, &restored)
 	}
 	_ = from.Close() // in case the daemon did not read it all
 	sender.Wait()
@@ -171,13 +176,4 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 		err = failed
 	}
 	return restored, err
-}
-
-func readFailure(resp *http.Response) error {
-	var f failure
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil || json.Unmarshal(data, &f) != nil || f.Error == "" {
-		f.Error = fmt.Sprintf("the daemon answered %s; is it another version?", resp.Status)
-	}
-	return f.refusal()
 }

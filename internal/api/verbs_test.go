@@ -63,8 +63,8 @@ func filled(t *testing.T) *sqlitetest.Store {
 }
 
 // optionsOf are options for the verbs on s.
-func optionsOf(s *sqlitetest.Store) api.AdminOptions {
-	return api.AdminOptions{
+func optionsOf(s *sqlitetest.Store) api.Options {
+	return api.Options{
 		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
 		Eraser: erasure.New(erasure.Options{Store: s, Now: now}), Now: now, Info: func() api.Info { return api.Info{} },
 	}
@@ -86,10 +86,10 @@ func (s *scheduler) RunJob(_ context.Context, name string) error {
 
 // clients runs a test over the socket and in the process; both must behave
 // alike.
-func clients(t *testing.T, o func() api.AdminOptions, f func(t *testing.T, c *api.Client)) {
+func clients(t *testing.T, o func() api.Options, f func(t *testing.T, c *api.Client)) {
 	t.Helper()
 	t.Run("in process", func(t *testing.T) {
-		c := api.InProcess(api.Admin(o()))
+		c := api.InProcess(api.New(o()))
 		defer c.Close()
 		f(t, c)
 	})
@@ -99,7 +99,7 @@ func clients(t *testing.T, o func() api.AdminOptions, f func(t *testing.T, c *ap
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			stop := serve(t, path, api.Admin(o()))
+			stop := serve(t, path, api.Socket(api.New(o())))
 			defer stop()
 			c := api.Dial(path)
 			defer c.Close()
@@ -108,11 +108,9 @@ func clients(t *testing.T, o func() api.AdminOptions, f func(t *testing.T, c *ap
 	}
 }
 
-// post returns the status of the answer.
+// post returns the status of the answer to the operator.
 func post(h http.Handler, target, body string) int {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("POST", target, strings.NewReader(body)))
-	return w.Code
+	return asked(h, "POST", target, body).Code
 }
 
 func serve(t *testing.T, path string, h http.Handler) (stop func()) {
@@ -136,7 +134,7 @@ func serve(t *testing.T, path string, h http.Handler) (stop func()) {
 
 func TestVerbs(t *testing.T) {
 	jobs := &scheduler{}
-	options := func() api.AdminOptions {
+	options := func() api.Options {
 		o := optionsOf(filled(t))
 		o.Jobs, o.Info = jobs, func() api.Info { return api.Info{Version: "v1", Running: true} }
 		return o
@@ -162,26 +160,26 @@ func testStatus(t *testing.T, c *api.Client) {
 
 func testSessions(t *testing.T, c *api.Client) {
 	ctx, k := t.Context(), channels.MustKey("telegram:1")
-	all, err := api.Find.Call(ctx, c, sessions.Query{Limit: 10})
-	if err != nil || len(all) != 1 || all[0].Key != k {
+	all, err := api.Find.Call(ctx, c, api.ConversationQuery{Limit: 10})
+	if err != nil || len(all.Data) != 1 || all.Data[0].Key != k {
 		t.Fatalf("Sessions = %v, %v", all, err)
 	}
-	page, err := api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 1, Bounds: api.Bounds{After: "0"}})
-	if err != nil || len(page) != 1 || page[0].Content != "hello" {
+	page, err := api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 1, After: "0"})
+	if err != nil || len(page.Data) != 1 || page.Data[0].Content != "hello" {
 		t.Fatalf("Messages = %v, %v", page, err)
 	}
-	page, err = api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 10, Bounds: api.Bounds{After: fmt.Sprint(page[0].Seq)}})
-	if err != nil || len(page) != 1 || page[0].Content != "hi" {
+	page, err = api.ReadMessages.Call(ctx, c, api.Part{Key: k, Limit: 10, After: fmt.Sprint(page.Data[0].Seq)})
+	if err != nil || len(page.Data) != 1 || page.Data[0].Content != "hi" {
 		t.Fatalf("next Messages = %v, %v", page, err)
 	}
-	if found, err := api.SearchAll.Call(ctx, c, sessions.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found) != 1 {
+	if found, err := api.SearchAll.Call(ctx, c, api.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found.Data) != 1 {
 		t.Errorf("Search = %v, %v", found, err)
 	}
 	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: "  Täglich & \"mehr\" "}); err != nil {
 		t.Fatal(err)
 	}
-	if all, _ := api.Find.Call(ctx, c, sessions.Query{Limit: 10}); all[0].Title != `Täglich & "mehr"` {
-		t.Errorf("Title = %q", all[0].Title)
+	if all, _ := api.Find.Call(ctx, c, api.ConversationQuery{Limit: 10}); all.Data[0].Title != `Täglich & "mehr"` {
+		t.Errorf("Title = %q", all.Data[0].Title)
 	}
 	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: strings.Repeat("x", 201)}); err == nil {
 		t.Error("an endless title was taken")
@@ -189,13 +187,13 @@ func testSessions(t *testing.T, c *api.Client) {
 	if err := api.Rename.Call(ctx, c, api.Title{Key: k, Title: strings.Repeat("x", 100_000)}); err == nil {
 		t.Error("an endless body was taken")
 	}
-	if err := api.Delete.Call(ctx, c, k); err != nil {
+	if err := api.Delete.Call(ctx, c, api.About{Key: k}); err != nil {
 		t.Fatal(err)
 	}
-	if err := api.Delete.Call(ctx, c, k); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.Delete.Call(ctx, c, api.About{Key: k}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("second Delete = %v, want ErrNotFound", err)
 	}
-	if all, err := api.Find.Call(ctx, c, sessions.Query{Limit: 10}); err != nil || all == nil || len(all) != 0 {
+	if all, err := api.Find.Call(ctx, c, api.ConversationQuery{Limit: 10}); err != nil || all.Data == nil || len(all.Data) != 0 {
 		t.Errorf("Sessions = %#v, %v, want an empty list", all, err)
 	}
 }
@@ -203,25 +201,25 @@ func testSessions(t *testing.T, c *api.Client) {
 func testQueue(t *testing.T, c *api.Client) {
 	ctx := t.Context()
 	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100})
-	if err != nil || len(items) != 3 {
+	if err != nil || len(items.Data) != 3 {
 		t.Fatalf("Queue = %v, %v, want 3 items", items, err)
 	}
-	for _, item := range items {
+	for _, item := range items.Data {
 		if item.Text != "" {
 			t.Errorf("the list shows text: %+v", item)
 		}
-		shown, err := api.ShowQueue.Call(ctx, c, item.ID)
+		shown, err := api.ShowQueue.Call(ctx, c, api.Item{ID: item.ID})
 		if err != nil || shown.ID != item.ID || shown.Text == "" {
 			t.Errorf("QueueItem(%s) = %+v, %v", item.ID, shown, err)
 		}
-		if err := api.DropQueue.Call(ctx, c, item.ID); err != nil {
+		if err := api.DropQueue.Call(ctx, c, api.Item{ID: item.ID}); err != nil {
 			t.Errorf("DropQueue(%s) = %v", item.ID, err)
 		}
 	}
-	if err := api.RetryQueue.Call(ctx, c, "out-999"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.RetryQueue.Call(ctx, c, api.Item{ID: "out-999"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RetryQueue = %v, want ErrNotFound", err)
 	}
-	if items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100}); err != nil || len(items) != 0 {
+	if items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100}); err != nil || len(items.Data) != 0 {
 		t.Errorf("Queue = %v, %v, want nothing", items, err)
 	}
 }
@@ -230,34 +228,34 @@ func testJobs(t *testing.T, c *api.Client, jobs *scheduler) {
 	ctx := t.Context()
 	jobs.ran = nil
 	got, err := api.ListJobs.Call(ctx, c, api.None{})
-	if err != nil || len(got) != 1 || got[0].Name != "morning" || !got[0].Next.Equal(began) {
+	if err != nil || len(got.Data) != 1 || got.Data[0].Name != "morning" || !got.Data[0].Next.Equal(began) {
 		t.Fatalf("Jobs = %+v, %v", got, err)
 	}
-	if err := api.RunJob.Call(ctx, c, "morning"); err != nil {
+	if err := api.RunJob.Call(ctx, c, api.JobName{Name: "morning"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := api.RunJob.Call(ctx, c, "evening"); !errors.Is(err, sessions.ErrNotFound) {
+	if err := api.RunJob.Call(ctx, c, api.JobName{Name: "evening"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want ErrNotFound", err)
 	}
 	if diff := cmp.Diff([]string{"morning"}, jobs.ran); diff != "" {
 		t.Error(diff)
 	}
-	if log, err := api.ListOccurrences.Call(ctx, c, api.JobLimited{Job: "", Limit: 10}); err != nil || log == nil {
+	if log, err := api.ListOccurrences.Call(ctx, c, api.JobLimited{Job: "", Limit: 10}); err != nil || log.Data == nil {
 		t.Errorf("Occurrences = %#v, %v", log, err)
 	}
 }
 
 func testPairings(t *testing.T, c *api.Client) {
 	ctx := t.Context()
-	if _, err := api.ApprovePairing.Call(ctx, c, "nope"); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := api.ApprovePairing.Call(ctx, c, api.Code{Code: "nope"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("ApprovePairing = %v, want ErrNotFound", err)
 	}
-	p, err := api.ApprovePairing.Call(ctx, c, "aaaabbbb")
+	p, err := api.ApprovePairing.Call(ctx, c, api.Code{Code: "aaaabbbb"})
 	if err != nil || p.PersonID != "7" {
 		t.Fatalf("ApprovePairing = %+v, %v", p, err)
 	}
 	list, err := api.ListPairings.Call(ctx, c, api.None{})
-	if err != nil || len(list) != 1 || list[0].Approved.IsZero() {
+	if err != nil || len(list.Data) != 1 || list.Data[0].Approved.IsZero() {
 		t.Fatalf("Pairings = %+v, %v", list, err)
 	}
 	if err := api.Unpair.Call(ctx, c, api.Paired{Channel: "telegram", Person: "7"}); err != nil {
@@ -268,84 +266,166 @@ func testPairings(t *testing.T, c *api.Client) {
 	}
 }
 
+// asked sends a request as the operator at the socket.
+func asked(h http.Handler, method, target, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	api.AsOperator(h).ServeHTTP(w, httptest.NewRequest(method, target, strings.NewReader(body)))
+	return w
+}
+
 func TestBadRequests(t *testing.T) {
-	h := api.Admin(optionsOf(filled(t)))
-	tests := []struct {
+	h := api.New(optionsOf(filled(t)))
+	for _, tt := range []struct {
 		name, method, target, body string
-		want                       int
+		status                     int
+		param                      string
 	}{
-		{"no key", "GET", "/v1/sessions/log", "", 400},
-		{"no number in an address", "GET", "/v1/sessions?limit=x", "", 400},
-		{"a number in an address", "GET", "/v1/sessions?limit=7", "", 200},
-		{"no key in an address", "GET", "/v1/sessions/log?key=x", "", 400},
-		{"no number", "GET", "/v1/sessions", `{"limit":"x"}`, 400},
-		{"no place", "GET", "/v1/sessions", `{"after":"x"}`, 400},
-		{"no key in a search", "GET", "/v1/search", `{"query":"x","key":"x"}`, 400},
-		{"no time", "GET", "/v1/search", `{"query":"x","from":"x"}`, 400},
-		{"no message", "GET", "/v1/sessions/log", `{"key":"telegram:1","after":"x"}`, 400},
-		{"less than one", "GET", "/v1/sessions", `{"limit":-1}`, 200},
-		{"huge number", "GET", "/v1/sessions", `{"limit":99999999999999999999}`, 400},
-		{"large number", "GET", "/v1/sessions", `{"limit":999999999}`, 200},
-		{"nothing but a path", "GET", "/v1/sessions", "", 200},
-		{"not JSON", "POST", "/v1/sessions/delete", "{", 400},
-		{"wrong shape", "POST", "/v1/sessions/delete", "[1]", 400},
-		{"no body", "POST", "/v1/sessions/delete", "", 400},
-		{"wrong method", "GET", "/v1/sessions/delete", "", 405},
-		{"unknown", "GET", "/v1/config", "", 404},
-		{"no daemon for jobs", "POST", "/v1/jobs/run", `"x"`, 503},
-		{"too long", "POST", "/v1/queue/drop", `"` + strings.Repeat("x", 1<<20) + `"`, 400},
-	}
-	for _, tt := range tests {
+		{"no number", "GET", "/conversations?limit=x", "", 400, "limit"},
+		{"half a number", "GET", "/conversations?limit=1.5", "", 400, "limit"},
+		{"a huge number", "GET", "/conversations?limit=99999999999999999999", "", 400, "limit"},
+		{"no truth value", "GET", "/conversations?mine=perhaps", "", 400, "mine"},
+		{"no place", "GET", "/conversations?after=x", "", 400, "after"},
+		{"an unknown argument", "GET", "/conversations?lmit=7", "", 400, "lmit"},
+		{"an argument with parts", "GET", "/conversations?tag.x=7", "", 400, "tag"},
+		{"no key", "GET", "/conversations/x/messages", "", 400, "key"},
+		{"no message", "GET", "/conversations/telegram:1/messages?after=x", "", 400, "after"},
+		{"no key in a search", "GET", "/search?query=x&key=x", "", 400, "key"},
+		{"no time", "GET", "/search?query=x&from=x", "", 400, "from"},
+		{"not JSON", "POST", "/conversations/telegram:1/join", "{", 400, ""},
+		{"no object", "POST", "/conversations/telegram:1/join", "[1]", 400, ""},
+		{"no body", "POST", "/conversations/telegram:1/join", "", 400, "to"},
+		{"null", "POST", "/conversations/telegram:1/join", "null", 400, "to"},
+		{"the wrong kind", "PATCH", "/conversations/telegram:1", `{"model": 7}`, 400, "model"},
+		{"an unknown field", "PATCH", "/conversations/telegram:1", `{"modell": "x"}`, 400, "modell"},
+		{"too long", "PATCH", "/conversations/telegram:1", `{"model": "` + strings.Repeat("x", 1<<20) + `"}`, 413, ""},
+		{"wrong method", "PATCH", "/queue", "", 405, ""},
+		{"unknown", "GET", "/config", "", 404, ""},
+		{"no daemon for jobs", "POST", "/jobs/x/run", "", 503, ""},
+		{"nothing of that name", "GET", "/queue/out%2F9", "", 404, ""},
+		{"no key for a question", "POST", "/ask", `{"text": "hello"}`, 503, ""},
+		{"nothing to erase", "POST", "/erasures", "{}", 400, ""},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(tt.method, tt.target, strings.NewReader(tt.body)))
-			if w.Code != tt.want {
-				t.Errorf("status %d, want %d: %s", w.Code, tt.want, w.Body)
+			w := asked(h, tt.method, api.Root+tt.target, tt.body)
+			var body struct {
+				Error struct {
+					Message, Type, Code string
+					Param               *string
+				}
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != tt.status || body.Error.Message == "" || body.Error.Code == "" {
+				t.Fatalf("status %d, want %d with a refusal: %s", w.Code, tt.status, w.Body)
+			}
+			param := ""
+			if body.Error.Param != nil {
+				param = *body.Error.Param
+			}
+			if param != tt.param {
+				t.Errorf("it blames %q, want %q: %s", param, tt.param, w.Body)
 			}
 		})
 	}
 }
 
-// Scripts send arguments in the query, as docs/sessions.md says.
-func TestAskedInAnAddress(t *testing.T) {
-	h := api.Admin(optionsOf(filled(t)))
-	for target, want := range map[string]int{
-		"/v1/search?query=hello&key=telegram:1&limit=5":               1,
-		"/v1/search?query=hello&from=2125-01-01T00:00:00Z":            0,
-		"/v1/sessions/log?key=telegram:1&after=0&limit=1":             1,
-		"/v1/sessions/log?key=telegram:1&before=2000-01-01T00:00:00Z": 0,
+// A body that says it is something else than JSON is refused. curl calls all a form.
+func TestTypesOfBodies(t *testing.T) {
+	h := api.AsOperator(api.New(optionsOf(filled(t))))
+	for kind, want := range map[string]int{
+		"": 200, "application/json": 200, "application/json; charset=utf-8": 200, "application/x-www-form-urlencoded": 200,
+		"multipart/form-data; boundary=x": 415, "text/plain": 415, "application/": 415,
 	} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
-		var found []json.RawMessage
-		if err := json.Unmarshal(w.Body.Bytes(), &found); err != nil || w.Code != 200 || len(found) != want {
-			t.Errorf("%s: status %d, %s, want %d messages", target, w.Code, w.Body, want)
+		r := httptest.NewRequest("PATCH", api.Root+"/conversations/telegram:1", strings.NewReader(`{"model": "m"}`))
+		r.Header.Set("Content-Type", kind)
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%q: status %d, want %d: %s", kind, w.Code, want, w.Body)
 		}
 	}
 }
 
-// A daemon with another wireForm may misunderstand a request: only its status
-// is believed.
-func TestDaemonOfAnotherVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
-	defer stop()
-	c := api.Dial(path)
-	if _, err := api.ReadStatus.Call(t.Context(), c, api.None{}); err != nil {
-		t.Errorf("Status = %v", err)
+// Programs read lists as docs/api.md says.
+func TestAddresses(t *testing.T) {
+	h := api.New(optionsOf(filled(t)))
+	for target, want := range map[string]int{
+		"/conversations":                                                                 1,
+		"/conversations?limit=-1":                                                        1,
+		"/conversations?limit=999999999":                                                 1,
+		"/conversations?channel=irc":                                                     0,
+		"/conversations?meta.colour=red":                                                 0,
+		"/search?query=hello&key=telegram:1&limit=5":                                     1,
+		"/search?query=hello&from=2125-01-01T00:00:00Z":                                  0,
+		"/conversations/telegram:1/messages?after=0&limit=1":                             1,
+		"/conversations/telegram:1/messages?before=2000-01-01T00:00:00Z":                 0,
+		"/conversations/irc%3A%23go%2F..%2Fx%3Fy&z/messages?before=2000-01-01T00:00:00Z": 0,
+		"/queue": 3,
+		"/jobs":  0,
+	} {
+		w := asked(h, "GET", api.Root+target, "")
+		var found struct{ Data []json.RawMessage }
+		if err := json.Unmarshal(w.Body.Bytes(), &found); err != nil || w.Code != 200 || len(found.Data) != want {
+			t.Errorf("%s: status %d, %s, want %d items", target, w.Code, w.Body, want)
+		}
 	}
-	if _, err := api.SearchAll.Call(t.Context(), c, sessions.Search{Query: "tea"}); err == nil || !strings.Contains(plain.Text(err), "another version") {
-		t.Errorf("SearchAll = %v, want to be told of another version", err)
+	if w := asked(h, "DELETE", api.Root+"/conversations/telegram:1", ""); w.Code != 204 || w.Body.Len() > 0 {
+		t.Errorf("DELETE: status %d, %q, want 204 and nothing", w.Code, w.Body)
 	}
 }
 
-// asked notes how many items its queue was asked for.
-type asked struct {
+// A daemon with another wireForm may misunderstand a request: only its status
+// is believed. One from before the paths below /api/v1 did nothing at all.
+func TestDaemonOfAnotherVersion(t *testing.T) {
+	for form, want := range map[string]struct{ status, search string }{
+		"2": {"older than this command", "older than this command"},
+		"4": {"", "another version"},
+		"":  {"", "another version"},
+	} {
+		path := filepath.Join(t.TempDir(), "s")
+		stop := serve(t, path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Dragoman-Form", form)
+			if form == "2" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			_, _ = w.Write([]byte("{}"))
+		}))
+		c := api.Dial(path)
+		_, err := api.ReadStatus.Call(t.Context(), c, api.None{})
+		if got := plain.Text(err); !strings.Contains(got, want.status) || (got == "") != (want.status == "") {
+			t.Errorf("form %q: ReadStatus = %v, want %q", form, err, want.status)
+		}
+		_, err = api.SearchAll.Call(t.Context(), c, api.Search{Query: "tea"})
+		if err == nil || !strings.Contains(plain.Text(err), want.search) {
+			t.Errorf("form %q: SearchAll = %v, want %q", form, err, want.search)
+		}
+		c.Close()
+		stop()
+	}
+}
+
+// A command line from before /api/v1 is told so, in the form that it reads.
+func TestCommandOfAnotherVersion(t *testing.T) {
+	h := api.Socket(api.New(optionsOf(filled(t))))
+	for _, r := range []*http.Request{
+		httptest.NewRequest("GET", "/v1/status", strings.NewReader("{}")),
+		httptest.NewRequest("POST", "/v1/sessions/delete", strings.NewReader(`"telegram:1"`)),
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var body map[string]string
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code == 200 || w.Header().Get("Dragoman-Form") != "2" ||
+			!strings.Contains(body["error"], "newer than this command") {
+			t.Errorf("%s: status %d, form %q, %s", r.URL, w.Code, w.Header().Get("Dragoman-Form"), w.Body)
+		}
+	}
+}
+
+// counted notes how many items its queue was asked for.
+type counted struct {
 	api.Queue
 	items int
 }
 
-func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
+func (a *counted) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
 	a.items = limit
 	return a.Queue.ListQueue(ctx, limit)
 }
@@ -353,12 +433,11 @@ func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem,
 // A page has as many items as the request names, up to a thousand.
 func TestPages(t *testing.T) {
 	o := optionsOf(filled(t))
-	s := &asked{Queue: o.Store.Queue}
+	s := &counted{Queue: o.Store.Queue}
 	o.Store.Queue = s
-	h := api.Admin(o)
-	for query, want := range map[string]int{"": 100, `{"limit":-1}`: 1, `{"limit":7}`: 7, `{"limit":1000}`: 1000, `{"limit":1001}`: 1000, `{"limit":999999999}`: 1000} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue", strings.NewReader(query)))
+	h := api.New(o)
+	for query, want := range map[string]int{"": 100, "?limit=-1": 1, "?limit=7": 7, "?limit=1000": 1000, "?limit=1001": 1000, "?limit=999999999": 1000} {
+		w := asked(h, "GET", api.Root+"/queue"+query, "")
 		if w.Code != 200 || s.items != want {
 			t.Errorf("%q: status %d, %d items, want %d", query, w.Code, s.items, want)
 		}
@@ -377,7 +456,7 @@ func (broken) Stats(context.Context) (sessions.Stats, error) {
 func TestStatusOfABrokenStore(t *testing.T) {
 	o := optionsOf(filled(t))
 	o.Store.Health, o.Info = broken{}, func() api.Info { return api.Info{Version: "v1"} }
-	c := api.InProcess(api.Admin(o))
+	c := api.InProcess(api.New(o))
 	s, err := api.ReadStatus.Call(t.Context(), c, api.None{})
 	if err != nil || s.Version != "v1" || !strings.Contains(s.Problem, "disk is full") {
 		t.Errorf("Status = %+v, %v", s, err)
@@ -387,7 +466,7 @@ func TestStatusOfABrokenStore(t *testing.T) {
 func TestSocketIsPrivateAndReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dragoman.sock")
-	h := api.Admin(optionsOf(filled(t)))
+	h := api.Socket(api.New(optionsOf(filled(t))))
 
 	// A daemon that was killed leaves its socket behind.
 	dead, err := web.ListenSocket(path)

@@ -1,0 +1,301 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/internal/people"
+	"dragoman/sessions"
+)
+
+// Listed is a conversation in a list.
+type Listed struct {
+	sessions.Conversation
+	// Derived is the beginning of the first message, for a conversation without
+	// a title. It is not stored.
+	Derived string `json:"derived_title,omitempty"`
+	// Cursor is the "after" of the next page.
+	Cursor string `json:"cursor,omitempty"`
+	// These are names of the document of a whole conversation; see
+	// docs/sessions.md. Conversation has the same values under other names.
+	MessageCount int    `json:"message_count"`
+	TotalTokens  int    `json:"total_tokens"`
+	SystemPrompt string `json:"system_prompt,omitempty"`
+}
+
+// Name is the title, or the derived one.
+func (l Listed) Name() string {
+	return cmp.Or(l.Title, l.Derived)
+}
+
+func (s *server) emit(e event.Event) {
+	if s.Events != nil {
+		e.At = s.Now()
+		s.Events(e)
+	}
+}
+
+// About names a conversation.
+type About struct {
+	Key channels.Key `json:"key"`
+}
+
+// ConversationQuery selects conversations. Zero fields match all of them.
+type ConversationQuery struct {
+	Channel string `json:"channel,omitempty"` // its name in the configuration
+	Tag     string `json:"tag,omitempty"`
+	// Text must be in the key or the title; case does not matter.
+	Text string `json:"text,omitempty"`
+	// Meta has the values of metadata that a conversation must have, by name: strings as
+	// they are, other values as compact JSON.
+	Meta map[string]string `json:"meta,omitempty"`
+	// Mine leaves out the conversations of others, which nobody with the scope chat sees.
+	Mine bool `json:"mine,omitempty"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; 0: ten.
+	Limit int `json:"limit,omitempty"`
+}
+
+func (q ConversationQuery) query() (sessions.Query, error) {
+	like := sessions.Query{Channel: q.Channel, Tag: q.Tag, Text: q.Text, Metadata: q.Meta, Limit: cmp.Or(q.Limit, sessions.DefaultPage)}
+	like.Limit = min(max(like.Limit, 1), sessions.MaxPage)
+	if q.After == "" {
+		return like, nil
+	}
+	place, err := sessions.ParseCursor(q.After)
+	if err != nil {
+		return like, refuse("after", "after is the next of the page before")
+	}
+	like.After = &place
+	return like, nil
+}
+
+// maxFindReads is how many pages of the store one call looks through for conversations
+// of the caller. If that was not enough, the page is short, and the next one goes on.
+const maxFindReads = 5
+
+// find lists conversations. Those of others need the scope read, which shows their
+// numbers and none of their words: see [server.head].
+func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Listed], error) {
+	like, err := q.query()
+	if err != nil {
+		return Page[Listed]{}, err
+	}
+	if !q.Mine && caller(ctx).May(people.Read) {
+		found, err := s.Store.Find(ctx, like)
+		if err != nil {
+			return Page[Listed]{}, err
+		}
+		return s.listing(ctx, found, len(found) == like.Limit)
+	}
+	limit := like.Limit
+	like.Limit = sessions.MaxPage
+	var own []sessions.Conversation
+	for range maxFindReads {
+		found, err := s.Store.Find(ctx, like)
+		if err != nil {
+			return Page[Listed]{}, err
+		}
+		for _, c := range found {
+			is, err := s.isOwn(ctx, c.Key)
+			if err != nil {
+				return Page[Listed]{}, err
+			}
+			if is {
+				own = append(own, c)
+			}
+			if len(own) == limit {
+				return s.listing(ctx, own, true)
+			}
+		}
+		if len(found) < like.Limit {
+			return s.listing(ctx, own, false)
+		}
+		place := found[len(found)-1].Position()
+		like.After = &place
+	}
+	page, err := s.listing(ctx, own, false)
+	page.Next = like.After.String()
+	return page, err
+}
+
+// listing is a page of found. more: there may be another.
+func (s *server) listing(ctx context.Context, found []sessions.Conversation, more bool) (Page[Listed], error) {
+	all := make([]Listed, 0, len(found))
+	for _, c := range found {
+		one, err := s.listed(ctx, c)
+		if err != nil {
+			return Page[Listed]{}, err
+		}
+		one.Cursor = c.Position().String()
+		all = append(all, one)
+	}
+	page := Page[Listed]{Data: all}
+	if more && len(all) > 0 {
+		page.Next = all[len(all)-1].Cursor
+	}
+	return page, nil
+}
+
+func (s *server) conversation(ctx context.Context, a About) (sessions.Conversation, error) {
+	if err := s.readable(ctx, a.Key); err != nil {
+		return sessions.Conversation{}, err
+	}
+	return s.Store.Conversation(ctx, a.Key)
+}
+
+// listed is c in a list, with a derived title if it has none. Of a conversation that the
+// caller may not read only the key, the times and the numbers are left.
+func (s *server) listed(ctx context.Context, c sessions.Conversation) (l Listed, err error) {
+	may, err := s.mayRead(ctx, c.Key)
+	if err != nil {
+		return l, err
+	}
+	if !may {
+		c.Title = ""
+		c.Settings = sessions.Settings{}
+	}
+	l = Listed{Conversation: c, MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, SystemPrompt: c.System}
+	if may && c.Title == "" {
+		l.Derived, err = s.derived(ctx, c.Key)
+	}
+	return l, err
+}
+
+const (
+	// derivedFrom is how many messages are read for a title at a time, and
+	// maxDerivedReads how often, while only erased ones are found.
+	derivedFrom     = 5
+	maxDerivedReads = 10
+	derivedSize     = 60 // bytes, about
+)
+
+// derived is a title for a conversation that has none: the first words of a
+// person in it.
+func (s *server) derived(ctx context.Context, k channels.Key) (string, error) {
+	after, erased := int64(0), true
+	for n := 0; erased && n < maxDerivedReads; n++ {
+		first, err := s.Store.Messages(ctx, k, after, derivedFrom)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return "", err
+		}
+		erased = false
+		for _, m := range first {
+			after = m.Seq
+			if m.Role != sessions.RoleUser || m.Synthetic {
+				continue
+			}
+			if m.Content == erasedText {
+				erased = true
+			} else if words := firstWords(m.Content); words != "" {
+				return words, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// erasedText is what a store leaves of an erased message. See [sessions.Erasure].
+const erasedText = "[erased]"
+
+// firstWords is the beginning of text without its quotations, cut between words
+// if possible.
+func firstWords(text string) string {
+	for strings.HasPrefix(text, ">") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if len(text) > 4*derivedSize {
+		text = strings.ToValidUTF8(text[:4*derivedSize], "")
+	}
+	words := strings.Join(strings.Fields(text), " ")
+	if len(words) <= derivedSize {
+		return words
+	}
+	cut := strings.ToValidUTF8(words[:derivedSize], "")
+	if i := strings.LastIndexByte(cut, ' '); i > derivedSize/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+func (s *server) generations(ctx context.Context, a About) (Page[sessions.Generation], error) {
+	if err := s.readable(ctx, a.Key); err != nil {
+		return Page[sessions.Generation]{}, err
+	}
+	return pageOf(s.Store.Generations(ctx, a.Key))
+}
+
+// summary is the newest summary of the current generation, or null.
+func (s *server) summary(ctx context.Context, a About) (*sessions.Summary, error) {
+	if err := s.readable(ctx, a.Key); err != nil {
+		return nil, err
+	}
+	h, err := s.Store.History(ctx, a.Key, sessions.HistoryLimit{Messages: 1})
+	return h.Summary, err
+}
+
+// remove deletes a transcript. It needs no right to read it: whoever runs the house
+// clears it out.
+func (s *server) remove(ctx context.Context, a About) error {
+	k := a.Key
+	return s.Audit.Record("delete", func() error {
+		err := s.Store.Delete(ctx, k)
+		if err == nil {
+			s.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
+		}
+		return err
+	}, k)
+}
+
+// Pair are two conversations.
+type Pair struct {
+	From channels.Key `json:"from"`
+	To   channels.Key `json:"to"`
+}
+
+func (s *server) join(ctx context.Context, j Pair) error {
+	if j.To.IsZero() {
+		return refuse("to", "to is the key of the conversation that gets the messages, like telegram:123456")
+	}
+	if j.From == j.To {
+		return refuse("to", "these are already one conversation")
+	}
+	if j.From.Channel() != j.To.Channel() {
+		return refuse("to", "only conversations on the same channel can be joined")
+	}
+	if _, err := s.Store.Conversation(ctx, j.From); err != nil {
+		return err
+	}
+	return s.Audit.Record("join", func() error {
+		err := s.Store.Join(ctx, j.From, j.To)
+		if err == nil {
+			s.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
+		}
+		return err
+	}, j.From, j.To)
+}
+
+// maxTitle is the longest title, in bytes: lists have no room for more.
+const maxTitle = 200
+
+// Title is the title of a conversation.
+type Title struct {
+	Key   channels.Key `json:"key"`
+	Title string       `json:"title"`
+}
+
+func (s *server) rename(ctx context.Context, r Title) error {
+	title := strings.TrimSpace(r.Title)
+	if len(title) > maxTitle {
+		return refuse("title", "a title has at most %d bytes", maxTitle)
+	}
+	if err := s.readable(ctx, r.Key); err != nil {
+		return err
+	}
+	return s.Audit.Record("rename", func() error { return s.Store.Rename(ctx, r.Key, title) }, r.Key)
+}

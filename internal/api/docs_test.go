@@ -1,0 +1,44 @@
+package api_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/internal/api"
+)
+
+// docs/api.md lists the verbs of the table. UPDATE=1 writes it.
+func TestDocumentation(t *testing.T) {
+	const begin, end = "-run TestDocumentation -->\n", "<!-- end -->"
+	path := filepath.Join("..", "..", "docs", "api.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(text), begin)
+	is, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	var want strings.Builder
+	want.WriteString("| verb | scope | what it does |\n|---|---|---|\n")
+	for _, r := range api.Table() {
+		scope := string(r.Scope)
+		if r.Socket {
+			scope = "socket"
+		}
+		fmt.Fprintf(&want, "| `%s %s` | %s | %s |\n", r.Method, r.Path, scope, r.Doc)
+	}
+	if is == want.String() {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Fatalf("the table in %s is old: UPDATE=1 go test ./internal/api -run TestDocumentation", path)
+	}
+	if err := os.WriteFile(path, []byte(head+begin+want.String()+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

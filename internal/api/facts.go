@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Remembered is one fact in the memory of a chat or a person.
+type Remembered struct {
+	// Scope is "chat:" and a key, or "person:", channel and id.
+	Scope string `json:"scope"`
+	sessions.Fact
+}
+
+// FactsOf names a conversation or a person, as a [Target] does.
+type FactsOf struct {
+	Target string `json:"target"`
+}
+
+func (s *server) facts(ctx context.Context, of FactsOf) (Page[Remembered], error) {
+	k, err := s.resolve(ctx, of.Target)
+	if err != nil {
+		return Page[Remembered]{}, err
+	}
+	return pageOf(s.factsOf(ctx, k))
+}
+
+// factsOf returns the facts about a chat and, if it is a private one, about its person.
+func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, error) {
+	if err := s.readable(ctx, k); err != nil {
+		return nil, err
+	}
+	scopes, err := s.Eraser.Scopes(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	var all []Remembered
+	for _, scope := range scopes {
+		may, err := s.mayReadFacts(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		if !may {
+			continue
+		}
+		facts, err := s.Store.Recall(ctx, scope, "", maxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range facts {
+			all = append(all, Remembered{scope, f})
+		}
+	}
+	return all, nil
+}
+
+// mayReadFacts reports whether the caller may read the facts of a scope, which are those
+// of a chat or of a person. A person is as private as their private chat.
+func (s *server) mayReadFacts(ctx context.Context, scope string) (bool, error) {
+	_, of, _ := strings.Cut(scope, ":")
+	k, err := channels.ParseKey(of)
+	if err != nil {
+		return AtSocket(ctx), nil
+	}
+	return s.mayRead(ctx, k)
+}
+
+// Fact is a fact of a target, by its number.
+type Fact struct {
+	Target string `json:"target"`
+	ID     int64  `json:"fact"`
+}
+
+func (s *server) forget(ctx context.Context, f Fact) error {
+	k, err := s.resolve(ctx, f.Target)
+	if err != nil {
+		return err
+	}
+	facts, err := s.factsOf(ctx, k)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.ID })
+	if i < 0 {
+		return fmt.Errorf("api: forget: %w", sessions.ErrNotFound)
+	}
+	return s.Audit.Record("forget", func() error { return s.Store.Forget(ctx, facts[i].Scope, f.ID) }, k)
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/sessions"
+)
+
+// Job is a configured job as lists show it.
+type Job struct {
+	Name     string    `json:"name"`
+	Schedule string    `json:"schedule"` // "every 30m", "0 8 * * * Europe/Rome"
+	Target   string    `json:"target"`
+	Next     time.Time `json:"next,omitzero"`
+	// Last is the newest recorded occurrence.
+	Last *sessions.Occurrence `json:"last,omitempty"`
+}
+
+// Scheduler lists and runs the configured jobs.
+type Scheduler interface {
+	Jobs(ctx context.Context) ([]Job, error)
+	// RunJob fires a job now, besides its schedule. Errors: sessions.ErrNotFound.
+	RunJob(ctx context.Context, name string) error
+}
+
+// JobName is a configured job.
+type JobName struct {
+	Name string `json:"name"`
+}
+
+// JobLimited asks for the outcomes of a job's due times; "" means all jobs.
+type JobLimited struct {
+	Job   string `json:"job,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+func (s *server) jobs(ctx context.Context, _ None) (Page[Job], error) {
+	if s.Jobs == nil {
+		return pageOf[Job](nil, nil)
+	}
+	all, err := s.Jobs.Jobs(ctx)
+	if err != nil || caller(ctx).May(people.Operate) {
+		return pageOf(all, err)
+	}
+	var own []Job
+	for _, j := range all {
+		is, err := s.ownJob(ctx, j)
+		if err != nil {
+			return Page[Job]{}, err
+		}
+		if is {
+			own = append(own, j)
+		}
+	}
+	return pageOf(own, nil)
+}
+
+// ownJob reports whether a job writes to a conversation of the caller.
+func (s *server) ownJob(ctx context.Context, j Job) (bool, error) {
+	k, err := channels.ParseKey(j.Target)
+	if err != nil {
+		return false, nil // it writes to none
+	}
+	return s.isOwn(ctx, k)
+}
+
+func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[sessions.Occurrence], error) {
+	if caller(ctx).May(people.Operate) {
+		return pageOf(s.Store.Occurrences(ctx, q.Job, page(q.Limit)))
+	}
+	own, err := s.jobs(ctx, None{})
+	if err != nil {
+		return Page[sessions.Occurrence]{}, err
+	}
+	var all []sessions.Occurrence
+	for _, j := range own.Data {
+		if q.Job != "" && q.Job != j.Name {
+			continue
+		}
+		some, err := s.Store.Occurrences(ctx, j.Name, page(q.Limit))
+		if err != nil {
+			return Page[sessions.Occurrence]{}, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b sessions.Occurrence) int { return b.Due.Compare(a.Due) })
+	return pageOf(all[:min(len(all), page(q.Limit))], nil)
+}
+
+func (s *server) runJob(ctx context.Context, j JobName) error {
+	if s.Jobs == nil {
+		return ErrNoDaemon
+	}
+	return s.Jobs.RunJob(ctx, j.Name)
+}

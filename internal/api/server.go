@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"dragoman/internal/event"
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+	"dragoman/sessions"
+	"dragoman/sessions/erasure"
+)
+
+// Options are what the verbs work with. Store, Eraser and Info must be set.
+type Options struct {
+	Store Store
+	// Jobs is nil where jobs cannot be listed or run.
+	Jobs Scheduler
+	Info func() Info
+	// Nodes lists the nodes that share the store. Nil: it is not shared.
+	Nodes func(ctx context.Context) ([]sessions.Node, error)
+	// Approve lets a person in and tells them. Nil: Store does it, and the
+	// person is not told.
+	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	// Phones links channels to phones.
+	Phones Phones
+	// Ask answers questions. Nil: no daemon runs.
+	Ask Asker
+	// Reads decides who may read what. Nil: only the operator at the socket reads.
+	Reads Reads
+	// Events receives what the operator ended, and must not block. Nil: events
+	// are dropped.
+	Events func(event.Event)
+	// Audit gets two lines for everything that ends or renames something.
+	Audit  erasure.Log
+	Eraser *erasure.Eraser
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Logger gets errors that the caller is not told. Nil: discarded.
+	Logger *slog.Logger
+}
+
+// The bounds of requests, in bytes.
+const (
+	// maxBody is the usual one; the longest is a system prompt.
+	maxBody = 64 << 10
+	// maxErasure is for an erasure: a person on IRC can have had thousands of masks.
+	maxErasure = 4 << 20
+	// maxQuestion is for a question. The gateway bounds the text itself.
+	maxQuestion = 32 << 20
+)
+
+// server answers the verbs.
+type server struct{ Options }
+
+// New serves the verbs of the table below [Root]. Each request must carry who asks
+// ([people.With]): whoever serves the handler sees to that. See the package comment.
+func New(o Options) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Approve == nil {
+		o.Approve = o.Store.ApprovePairing
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &server{o}
+	mux := http.NewServeMux()
+	for _, route := range table {
+		mux.Handle(route.Method+" "+Root+route.Path, s.guarded(route))
+	}
+	routes := respond.Routes(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(formHeader, wireForm)
+		if _, known := people.From(r.Context()); !known {
+			respond.Refuse(w, &respond.Refusal{Status: http.StatusUnauthorized, Sentence: "Send a token as Authorization: Bearer."})
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
+}
+
+// guarded answers the requests of one verb. This is the only place that compares
+// scopes.
+func (s *server) guarded(route Route) http.Handler {
+	answer := route.serve(s)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := route.admit(r.Context()); err != nil {
+			respond.Refuse(w, err)
+			return
+		}
+		if route.Within > 0 {
+			ctx, cancel := context.WithTimeout(r.Context(), route.Within)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		if !route.raw {
+			most := int64(maxBody)
+			if route.maxBody > 0 {
+				most = route.maxBody
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, most)
+		}
+		if err := answer(w, r); err != nil {
+			s.refuse(w, r, err)
+		}
+	})
+}
+
+// admit refuses those who may not use a verb, whatever it is about.
+func (v Spec) admit(ctx context.Context) error {
+	who := caller(ctx)
+	switch {
+	case !who.May(v.Scope) && who.Token == "":
+		return &respond.Refusal{
+			Status: http.StatusForbidden, Code: respond.CodeScope,
+			Sentence: "This needs a token with the scope " + string(v.Scope) + ".",
+		}
+	case !who.May(v.Scope):
+		return &respond.Refusal{
+			Status: http.StatusForbidden, Code: respond.CodeScope,
+			Sentence: "This needs the scope " + string(v.Scope) + ", and your token has the scope " + string(who.Scope) + ".",
+		}
+	case v.Socket && !AtSocket(ctx):
+		return &respond.Refusal{Status: http.StatusForbidden, Sentence: "This works only on the machine itself, with the dragoman command."}
+	}
+	return nil
+}
+
+// refuse sends an error. Words that are not meant for everybody are only for those who
+// may read the log.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	no, told := refusalOf(err)
+	if !told {
+		if !caller(r.Context()).May(people.Admin) {
+			s.Logger.Error("a request failed", "method", r.Method, "route", r.Pattern, "err", err)
+			no.Sentence = "Something went wrong here. Try again; the log says why."
+		}
+	}
+	respond.Refuse(w, no)
+}
+
+// AsOperator serves h to callers who are the machine's own operator: those of the
+// socket, which only they can open, and of a command that works without a daemon.
+func AsOperator(h http.Handler) http.Handler {
+	operator := people.Principal{ID: people.OperatorID, Name: people.OperatorID, Scope: people.Admin}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(people.With(r.Context(), operator)))
+	})
+}
+
+// AtSocket reports whether the caller is the machine's own operator: see [AsOperator].
+// Nobody at the port is, whatever their token.
+func AtSocket(ctx context.Context) bool {
+	who := caller(ctx)
+	return who.IsOperator() && who.Token == "" && who.May(people.Admin)
+}
+
+// caller is who asks.
+func caller(ctx context.Context) people.Principal {
+	who, _ := people.From(ctx)
+	return who
+}

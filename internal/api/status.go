@@ -1,0 +1,134 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/plain"
+	"dragoman/sessions"
+)
+
+// Info is the state of a process.
+type Info struct {
+	Version  string    `json:"version"`
+	PID      int       `json:"pid,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	Config   string    `json:"config,omitempty"`
+	StateDir string    `json:"state_dir,omitempty"`
+	Store    string    `json:"store,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	// ModelTrouble is nil unless the model's last call failed.
+	ModelTrouble *Trouble `json:"model_trouble,omitempty"`
+	// OtherTroubles are those of models for summaries and of models that
+	// conversations name.
+	OtherTroubles []OtherTrouble `json:"other_troubles,omitempty"`
+	Listen        string         `json:"listen,omitempty"`
+	// Running is false if no daemon runs and the command opened the store itself.
+	Running     bool                       `json:"running"`
+	Turns       int                        `json:"turns"`
+	OldestTurnS float64                    `json:"oldest_turn_seconds,omitempty"`
+	Channels    map[string]channels.Status `json:"channels,omitempty"`
+	Policy      []string                   `json:"policy,omitempty"`
+	Warnings    []string                   `json:"warnings,omitempty"`
+	// DiskFull says that one of the warnings is about the disk.
+	DiskFull bool `json:"disk_full,omitempty"`
+}
+
+// Trouble is why calls of a model fail, until one succeeds.
+type Trouble struct {
+	At     time.Time `json:"at"`
+	Why    string    `json:"why"`
+	InARow int       `json:"in_a_row"`
+}
+
+// OtherTrouble is trouble with a model other than the configured one.
+type OtherTrouble struct {
+	Model string `json:"model"`
+	Trouble
+}
+
+// Status is Info and the state of the queues.
+type Status struct {
+	Info
+	// Problem is why the store cannot write, or "".
+	Problem string `json:"problem,omitempty"`
+	// Nodes are those that share the store, if several can.
+	Nodes []Node `json:"nodes,omitempty"`
+	// Stats are nil if the store cannot be read.
+	*sessions.Stats
+}
+
+func (s *server) status(ctx context.Context, _ None) (Status, error) {
+	// Stats waits until the store has read its files, so that the warnings
+	// include what it finds.
+	counts, failed := s.Store.Stats(ctx)
+	now := Status{Info: s.Info()}
+	if err := s.Store.Check(ctx); err != nil {
+		now.Problem = plain.Reason(err)
+	}
+	if s.Eraser.CutOff() {
+		now.Warnings = append(now.Warnings, "an erasure was interrupted and is not complete; the next start of the daemon or the next sessions erase finishes it")
+	}
+	if failed != nil {
+		// status still answers: it is the command to find out why.
+		if now.Problem == "" {
+			now.Problem = plain.Reason(failed)
+		}
+		return now, nil
+	}
+	list, err := s.nodes(ctx, None{})
+	if err == nil { // else the store has begun to fail
+		now.Nodes = list.Nodes
+	}
+	now.Stats = &counts
+	return now, nil
+}
+
+// Nodes are the nodes that work on the store.
+type Nodes struct {
+	// Shared is false for a store that only one node can open. Then Nodes is empty.
+	Shared bool   `json:"shared"`
+	Store  string `json:"store,omitempty"` // its type
+	Nodes  []Node `json:"nodes"`
+}
+
+// Node is one process that works on the store.
+type Node struct {
+	ID      string    `json:"id"`
+	Host    string    `json:"host,omitempty"` // and its state directory
+	Self    bool      `json:"self,omitempty"` // this node answers
+	Version string    `json:"version,omitempty"`
+	Roles   []string  `json:"roles"`
+	Since   time.Time `json:"since"`
+	// LagS is how long ago it last reported that it lives.
+	LagS float64 `json:"lag_seconds"`
+	// Chats is how many conversations it works on now.
+	Chats int              `json:"chats"`
+	Holds []sessions.Lease `json:"holds"` // leases that one node has at a time, like "channel:telegram"
+}
+
+// Name is what people call it.
+func (n Node) Name() string {
+	return cmp.Or(n.Host, n.ID)
+}
+
+func (s *server) nodes(ctx context.Context, _ None) (Nodes, error) {
+	list := Nodes{Shared: s.Nodes != nil, Store: s.Info().Store, Nodes: []Node{}}
+	if s.Nodes == nil {
+		return list, nil
+	}
+	found, err := s.Nodes(ctx)
+	for _, n := range found {
+		list.Nodes = append(list.Nodes, nodeOf(n))
+	}
+	return list, err
+}
+
+func nodeOf(n sessions.Node) Node {
+	return Node{
+		ID: n.ID, Host: n.Host, Self: n.Self, Version: n.Version, Roles: append([]string{}, n.Roles...), Since: n.Since,
+		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: append([]sessions.Lease{}, n.Leases...),
+	}
+}

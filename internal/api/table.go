@@ -1,0 +1,189 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"dragoman/internal/people"
+	"dragoman/sessions"
+)
+
+const (
+	get   = http.MethodGet
+	post  = http.MethodPost
+	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
+
+	// callWithin is enough for a full page of long messages.
+	callWithin = time.Minute
+	// patient is for calls that read or rewrite much of the store, or wait for others.
+	patient = maxWait + callWithin
+)
+
+// The verbs. A conversation that the caller may not read is not found, and a list leaves
+// it out or shows only its numbers. [Client.Dump], [Client.Restore] and [Client.Link]
+// call the streams.
+var (
+	ReadStatus = Verb[None, Status]{Spec{
+		Method: get, Path: "/status", Scope: people.Read, Within: callWithin, anyForm: true,
+		Doc: "The state of the daemon, its channels, its model and its queues.",
+	}, (*server).status}
+	ListNodes = Verb[None, Nodes]{Spec{
+		Method: get, Path: "/nodes", Scope: people.Read, Within: callWithin,
+		Doc: "The nodes that work on the store.",
+	}, (*server).nodes}
+	ReadNumbers = Verb[None, Numbers]{Spec{
+		Method: get, Path: "/statistics", Scope: people.Read, Within: callWithin,
+		Doc: "Messages and tokens of the last seven days, and the conversations with the most tokens.",
+	}, (*server).numbers}
+
+	Find = Verb[ConversationQuery, Page[Listed]]{Spec{
+		Method: get, Path: "/conversations", Scope: people.Chat, Within: callWithin,
+		Doc: "Conversations that match, the most recently updated first: all with the scope read, else one's own.",
+	}, (*server).find}
+	ReadConversation = Verb[About, sessions.Conversation]{Spec{
+		Method: get, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
+		Doc: "One conversation with its settings.",
+	}, (*server).conversation}
+	ReadMessages = Verb[Part, Page[sessions.Message]]{Spec{
+		Method: get, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin,
+		Doc: "Messages, oldest first: the first ones of a part that has an `after`, else the newest.",
+	}, (*server).messages}
+	ReadRunning = Verb[About, Running]{Spec{
+		Method: get, Path: "/conversations/{key}/running", Scope: people.Chat, Within: callWithin,
+		Doc: "The messages of the unfinished turn.",
+	}, (*server).running}
+	ReadSummary = Verb[About, *sessions.Summary]{Spec{
+		Method: get, Path: "/conversations/{key}/summary", Scope: people.Chat, Within: callWithin,
+		Doc: "The summary that replaces the older messages of the current generation, or null.",
+	}, (*server).summary}
+	ListGenerations = Verb[About, Page[sessions.Generation]]{Spec{
+		Method: get, Path: "/conversations/{key}/generations", Scope: people.Chat, Within: callWithin,
+		Doc: "The parts into which `/new` divided a conversation, oldest first.",
+	}, (*server).generations}
+	SearchAll = Verb[Search, Page[Hit]]{Spec{
+		Method: get, Path: "/search", Scope: people.Chat, Within: callWithin,
+		Doc: "Messages with these words, the best first.",
+	}, (*server).search}
+	Configure = Verb[Change, sessions.Settings]{Spec{
+		Method: patch, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
+		Doc: "Changes a conversation's settings, and answers with all of them.",
+	}, (*server).configure}
+	Rename = Order[Title]{Spec{
+		Method: put, Path: "/conversations/{key}/title", Scope: people.Chat, Within: callWithin,
+		Doc: "Gives a conversation a title; an empty one removes it.",
+	}, (*server).rename}
+	PutQuestion = Verb[Question, Asked]{Spec{
+		Method: post, Path: "/ask", Scope: people.Chat, Within: patient, maxBody: maxQuestion,
+		Doc: "Asks a question in a conversation and waits for the answer. A repeat with the same `id` only waits.",
+	}, (*server).ask}
+	Delete = Order[About]{Spec{
+		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin,
+		Doc: "Deletes the transcript of a conversation.",
+	}, (*server).remove}
+	Join = Order[Pair]{Spec{
+		Method: post, Path: "/conversations/{from}/join", Scope: people.Operate, Within: patient,
+		Doc:   "Puts the messages of a conversation before those of `to`, as one generation, and removes it.",
+		ended: "it is either done or not, never half done; if `dragoman sessions show` no longer finds the first conversation, it is done, otherwise run the command again",
+	}, (*server).join}
+
+	ListFacts = Verb[FactsOf, Page[Remembered]]{Spec{
+		Method: get, Path: "/facts", Scope: people.Chat, Within: patient,
+		Doc: "What is remembered about a chat or a person.",
+	}, (*server).facts}
+	Forget = Order[Fact]{Spec{
+		Method: del, Path: "/facts/{fact}", Scope: people.Chat, Within: patient,
+		Doc: "Forgets one fact about a chat or a person.",
+	}, (*server).forget}
+
+	ListQueue = Verb[Limited, Page[sessions.QueueItem]]{Spec{
+		Method: get, Path: "/queue", Scope: people.Operate, Within: callWithin,
+		Doc: "What is unanswered, undelivered, given up or set aside.",
+	}, (*server).queue}
+	ShowQueue = Verb[Item, sessions.QueueItem]{Spec{
+		Method: get, Path: "/queue/{id}", Scope: people.Operate, Within: callWithin,
+		Doc: "One entry of the queue, with its text if the caller may read it.",
+	}, (*server).queueItem}
+	RetryQueue = Order[Item]{Spec{
+		Method: post, Path: "/queue/{id}/retry", Scope: people.Operate, Within: callWithin,
+		Doc:   "Tries an entry again now.",
+		ended: "it may or may not be done; `dragoman queue list` shows whether the entry is still there",
+	}, (*server).retry}
+	DropQueue = Order[Item]{Spec{
+		Method: del, Path: "/queue/{id}", Scope: people.Operate, Within: callWithin,
+		Doc: "Gives an entry up.",
+	}, (*server).drop}
+
+	ListJobs = Verb[None, Page[Job]]{Spec{
+		Method: get, Path: "/jobs", Scope: people.Chat, Within: callWithin,
+		Doc: "The jobs: all with the scope operate, else those that write to one's own conversations.",
+	}, (*server).jobs}
+	ListOccurrences = Verb[JobLimited, Page[sessions.Occurrence]]{Spec{
+		Method: get, Path: "/occurrences", Scope: people.Chat, Within: callWithin,
+		Doc: "What became of the due times of these jobs, newest first.",
+	}, (*server).occurrences}
+	RunJob = Order[JobName]{Spec{
+		Method: post, Path: "/jobs/{name}/run", Scope: people.Operate, Within: callWithin, success: http.StatusAccepted,
+		Doc:   "Runs a job now; its schedule does not change.",
+		ended: "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
+	}, (*server).runJob}
+
+	ListPairings = Verb[None, Page[sessions.Pairing]]{Spec{
+		Method: get, Path: "/pairings", Scope: people.Operate, Within: callWithin,
+		Doc: "Who was let in, and who is asking.",
+	}, (*server).pairings}
+	ApprovePairing = Verb[Code, sessions.Pairing]{Spec{
+		Method: post, Path: "/pairings", Scope: people.Operate, Within: callWithin,
+		Doc:   "Lets in the person with this code.",
+		ended: "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
+	}, (*server).approve}
+	Unpair = Order[Paired]{Spec{
+		Method: del, Path: "/pairings/{channel}/{person}", Scope: people.Operate, Within: callWithin,
+		Doc: "Shuts a person out again.",
+	}, (*server).unpair}
+
+	Unlink = Verb[ChannelName, Unlinked]{Spec{
+		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient,
+		Doc: "Forgets the phone that a channel is linked to.",
+	}, (*server).unlink}
+	link = Stream[LinkRequest]{Spec{
+		Method: post, Path: "/channels/{name}/link", Scope: people.Admin,
+		Doc: "Links a channel to a phone, and shows codes to scan or to type, one JSON object a line.",
+	}, (*server).link}
+	PlanErase = Verb[Target, ErasePlan]{Spec{
+		Method: get, Path: "/erasures", Scope: people.Admin, Within: patient,
+		Doc: "What erasing a conversation or a person would remove.",
+	}, (*server).planErase}
+	Erase = Verb[Erasure, Erased]{Spec{
+		Method: post, Path: "/erasures", Scope: people.Admin, Within: patient, maxBody: maxErasure,
+		Doc:   "Erases for good what a plan lists as its `erasure`.",
+		ended: "it may be partly done; run the same command again to erase what is left (the daemon also does that when it starts)",
+	}, (*server).erase}
+
+	dump = Stream[Keys]{Spec{
+		Method: get, Path: "/records", Scope: people.Admin, anyForm: true,
+		Doc: "The records of some conversations, one JSON object a line. All of the store, which includes what others wrote, only at the socket.",
+	}, (*server).dump}
+	restore = Stream[None]{Spec{
+		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true,
+		Doc:   "Stores records, all or none.",
+		ended: "everything stored so far is complete; run the same command again for the rest",
+	}, (*server).restore}
+)
+
+// table is the one table of verbs. A verb that is not in it is not served.
+var table = []Route{
+	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
+	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	SearchAll.route(), Configure.route(), Rename.route(), PutQuestion.route(), Delete.route(), Join.route(),
+	ListFacts.route(), Forget.route(),
+	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
+	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
+	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
+	Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
+	dump.route(), restore.route(),
+}
+
+// Table returns the verbs in the order of the documentation.
+func Table() []Route { return append([]Route(nil), table...) }

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+)
+
+// Root is where the verbs are, at the port and at the socket.
+const Root = "/api/v1"
+
+// Spec is a row of the table: all of a verb but its types.
+type Spec struct {
+	Method string
+	// Path is below [Root]. A name in braces is an argument.
+	Path  string
+	Scope people.Scope // that the caller needs
+	// Within is the longest time for one call. 0: as long as the caller stays.
+	Within time.Duration
+	// Doc is what the verb does, in one sentence.
+	Doc string
+	// Socket says that only callers at the operator's socket may use the verb.
+	Socket bool
+
+	success int    // the status of a success; 0: 200, or 204 without an answer
+	maxBody int64  // of a request in bytes; 0: maxBody
+	raw     bool   // the body of a request is read by the verb and holds no arguments
+	anyForm bool   // all versions share its JSON: see wireForm
+	ended   string // what to do if the daemon ended during a call; "": runAgain
+}
+
+// Verb is one kind of request. Q is its arguments, a struct: fields that are named in
+// the path are sent there, the others in the query of a GET or DELETE, else as the JSON
+// body. A is the answer.
+type Verb[Q, A any] struct {
+	Spec
+	do func(*server, context.Context, Q) (A, error)
+}
+
+// Order is a verb without an answer.
+type Order[Q any] struct {
+	Spec
+	do func(*server, context.Context, Q) error
+}
+
+// Stream is a verb that reads the body of a request or writes the answer piece by
+// piece. do returns an error only as long as it has written nothing.
+type Stream[Q any] struct {
+	Spec
+	do func(*server, http.ResponseWriter, *http.Request, Q) error
+}
+
+// None stands for no arguments, or no answer.
+type None struct{}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Data []T `json:"data"` // never null
+	// Next is the "after" of the next page. "": this is the last one.
+	Next string `json:"next,omitempty"`
+}
+
+// The greatest page that a request may ask for, and the page of one that names
+// none.
+const (
+	maxPage     = 1000
+	defaultPage = 100
+)
+
+// page is the number of items to list for this limit.
+func page(limit int) int {
+	return min(max(cmp.Or(limit, defaultPage), 1), maxPage)
+}
+
+// pageOf is a page that has all there is.
+func pageOf[T any](items []T, err error) (Page[T], error) {
+	if items == nil {
+		items = []T{}
+	}
+	return Page[T]{Data: items}, err
+}
+
+// Call asks the daemon that c talks to.
+func (v Verb[Q, A]) Call(ctx context.Context, c *Client, args Q) (got A, err error) {
+	resp, err := c.send(ctx, v.Spec, args)
+	if err != nil {
+		return got, err
+	}
+	err = receive(ctx, resp, v.Spec, &got)
+	return got, err
+}
+
+// Call is [Verb.Call].
+func (o Order[Q]) Call(ctx context.Context, c *Client, args Q) error {
+	resp, err := c.send(ctx, o.Spec, args)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Route is a verb as the table has it.
+type Route struct {
+	Spec
+	// Args and Answer are the types. Answer is nil for a stream.
+	Args, Answer reflect.Type
+
+	serve func(*server) handler
+}
+
+// handler answers a request of somebody who may make it. An error is sent as a refusal.
+type handler func(http.ResponseWriter, *http.Request) error
+
+func (v Verb[Q, A]) route() Route {
+	return Route{
+		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: reflect.TypeFor[A](),
+		serve: func(s *server) handler {
+			return func(w http.ResponseWriter, r *http.Request) error {
+				args, err := readArgs[Q](r, v.Spec)
+				if err != nil {
+					return err
+				}
+				answer, err := v.do(s, r.Context(), args)
+				if err != nil {
+					return err
+				}
+				respond.JSON(w, v.Spec.status(http.StatusOK), answer)
+				return nil
+			}
+		},
+	}
+}
+
+func (o Order[Q]) route() Route {
+	return Route{
+		Spec: o.Spec, Args: reflect.TypeFor[Q](), Answer: reflect.TypeFor[None](),
+		serve: func(s *server) handler {
+			return func(w http.ResponseWriter, r *http.Request) error {
+				args, err := readArgs[Q](r, o.Spec)
+				if err != nil {
+					return err
+				}
+				if err := o.do(s, r.Context(), args); err != nil {
+					return err
+				}
+				respond.Private(w.Header())
+				w.WriteHeader(o.Spec.status(http.StatusNoContent))
+				return nil
+			}
+		},
+	}
+}
+
+func (v Stream[Q]) route() Route {
+	return Route{
+		Spec: v.Spec, Args: reflect.TypeFor[Q](),
+		serve: func(s *server) handler {
+			return func(w http.ResponseWriter, r *http.Request) error {
+				args, err := readArgs[Q](r, v.Spec)
+				if err != nil {
+					return err
+				}
+				return v.do(s, w, r, args)
+			}
+		},
+	}
+}
+
+// status is that of a success.
+func (v Spec) status(usual int) int {
+	if v.success != 0 {
+		return v.success
+	}
+	return usual
+}
+
+// readArgs reads the arguments of a request.
+func readArgs[Q any](r *http.Request, v Spec) (args Q, err error) {
+	err = decodeArgs(r, v, reflect.ValueOf(&args).Elem())
+	return args, err
+}
