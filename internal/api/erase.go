@@ -77,6 +77,7 @@ type Erasure struct {
 	Keys    []channels.Key `json:"keys,omitempty"`
 	Scopes  []string       `json:"scopes,omitempty"`
 	Senders []Sender       `json:"senders,omitempty"`
+	Owners  []string       `json:"owners,omitempty"` // of notes and counts
 	Files   []string       `json:"files,omitempty"`
 }
 
@@ -118,7 +119,9 @@ type Erased struct {
 	Facts         int `json:"facts"`
 	Summaries     int `json:"summaries"`
 	Pairings      int `json:"pairings"`
-	Noted         int `json:"noted"` // entries in the channels' own files
+	Notes         int `json:"notes,omitempty"`
+	Counts        int `json:"counts,omitempty"` // sums
+	Noted         int `json:"noted"`            // entries in the channels' own files
 	// Left has a sentence for each file outside the store that may still hold erased
 	// data: its name and the remedy.
 	Left []string `json:"left,omitempty"`
@@ -140,7 +143,7 @@ func (s *server) planErase(ctx context.Context, t Target) (ErasePlan, error) {
 
 func planOf(plan erasure.Plan) ErasePlan {
 	p := ErasePlan{
-		Erasure:       Erasure{Keys: plan.Erasure.Keys, Scopes: plan.Erasure.Scopes, Files: plan.Erasure.Files},
+		Erasure:       Erasure{Keys: plan.Erasure.Keys, Scopes: plan.Erasure.Scopes, Owners: plan.Erasure.Owners, Files: plan.Erasure.Files},
 		Conversations: []ErasedConversation{}, Names: plan.Names, Shared: []SharedPart{},
 		Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
 	}
@@ -160,10 +163,10 @@ func planOf(plan erasure.Plan) ErasePlan {
 }
 
 func (s *server) erase(ctx context.Context, e Erasure) (Erased, error) {
-	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
+	if len(e.Keys)+len(e.Senders)+len(e.Scopes)+len(e.Owners) == 0 {
 		return Erased{}, refuse("", "there is nothing to erase")
 	}
-	what := sessions.Erasure{Keys: e.Keys, Scopes: e.Scopes, Files: e.Files}
+	what := sessions.Erasure{Keys: e.Keys, Scopes: e.Scopes, Owners: e.Owners, Files: e.Files}
 	for _, who := range e.Senders {
 		what.Senders = append(what.Senders, sessions.Sender(who))
 	}
