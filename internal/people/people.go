@@ -31,6 +31,18 @@
 // [Gate] says who may talk on which channel, whom the network vouches for: the
 // allow list, pairing, and whether a message in a group addresses us.
 //
+// # Who is one person, and who reads what
+//
+// [Directory] knows which identities are one person's, and who runs Dragoman.
+// [Visibility] says whose conversations somebody may read; no scope, and no
+// other package, does. What it cannot find out nobody may read:
+//
+//	nobody knows yet who wrote in a conversation    only the socket reads it
+//	the store cannot say who is one person          what was known serves, else an error
+//	two people wrote in one private talk            it is nobody's own: only the socket reads it
+//	a reading that has to be recorded cannot be     refused
+//	people who have to be told cannot be            refused
+//
 // # Tokens
 //
 // [Tokens.Authenticate] turns a secret into a principal. Whatever stays open

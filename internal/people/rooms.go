@@ -1,0 +1,34 @@
+package people
+
+import (
+	"strings"
+
+	"dragoman/channels"
+)
+
+// Rooms of the page and the terminal belong to one person each. The name says
+// to whom: "web:holiday" is the operator's, "web:telegram:42/holiday" is
+// telegram:42's. A name that people choose has no "/" (see channels.IsName), so
+// that nobody can name another person's room.
+
+// Room returns the chat of p's room of that name, the second part of a key.
+func Room(p Principal, name string) string {
+	if p.IsOperator() {
+		return name
+	}
+	return p.ID + "/" + name
+}
+
+// roomPerson is whose room a chat is.
+func roomPerson(chat string) string {
+	i := strings.LastIndexByte(chat, '/')
+	if i < 0 {
+		return OperatorID
+	}
+	return chat[:i]
+}
+
+// RoomName is the name that people see: without the person.
+func RoomName(k channels.Key) string {
+	return k.Chat()[strings.LastIndexByte(k.Chat(), '/')+1:]
+}
