@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/internal/people"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -32,7 +32,7 @@ func (l Listed) Name() string {
 	return cmp.Or(l.Title, l.Derived)
 }
 
-func (s *server) emit(e event.Event) {
+func (s *server) emit(e stream.Event) {
 	if s.Events != nil {
 		e.At = s.Now()
 		s.Events(e)
@@ -246,7 +246,7 @@ func (s *server) remove(ctx context.Context, a About) error {
 	return s.Audit.Record("delete", func() error {
 		err := s.Store.Delete(ctx, k)
 		if err == nil {
-			s.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
+			s.emit(stream.Event{Event: stream.SessionDelete, Key: k, Why: "deleted"})
 		}
 		return err
 	}, k)
@@ -274,7 +274,7 @@ func (s *server) join(ctx context.Context, j Pair) error {
 	return s.Audit.Record("join", func() error {
 		err := s.Store.Join(ctx, j.From, j.To)
 		if err == nil {
-			s.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
+			s.emit(stream.Event{Event: stream.SessionDelete, Key: j.From, Why: "joined"})
 		}
 		return err
 	}, j.From, j.To)

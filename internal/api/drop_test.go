@@ -8,7 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 
@@ -46,16 +46,16 @@ func TestDropIsTold(t *testing.T) {
 	if _, err := s.Accept(ctx, sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:2"), ID: "b", Text: "wait"}}); err != nil {
 		t.Fatal(err)
 	}
-	var told []event.Event
+	var told []stream.Event
 	o := optionsOf(s)
-	o.Events = func(e event.Event) { told = append(told, e) }
+	o.Events = func(e stream.Event) { told = append(told, e) }
 	c := api.InProcess(api.New(o))
 	defer c.Close()
 	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 10})
 	if err != nil || len(items.Data) != 3 {
 		t.Fatalf("Queue = %+v, %v, want 3", items, err)
 	}
-	var want []event.Event
+	var want []stream.Event
 	for _, i := range items.Data {
 		if err := api.DropQueue.Call(ctx, c, api.Item{ID: i.ID}); err != nil {
 			t.Error(err)
@@ -64,7 +64,7 @@ func TestDropIsTold(t *testing.T) {
 			t.Errorf("DropQueue(%s) again = %v, want ErrConflict", i.ID, err)
 		}
 		if i.Error == "away" {
-			want = append(want, event.Event{Event: event.DeliveryDead, At: began, Key: k, Delivery: i.Delivery, Attempts: 1})
+			want = append(want, stream.Event{Event: stream.DeliveryDead, At: began, Key: k, Delivery: i.Delivery, Attempts: 1})
 		}
 	}
 	if diff := cmp.Diff(want, told, cmpopts.EquateComparable(channels.Key{})); diff != "" || len(want) != 1 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -61,7 +61,7 @@ func (s *server) drop(ctx context.Context, i Item) error {
 		if err != nil {
 			return fmt.Errorf("api: it was given up, but the hooks could not be notified: %w", err)
 		}
-		s.emit(event.Event{Event: event.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
+		s.emit(stream.Event{Event: stream.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
 	}
 	return nil
 }

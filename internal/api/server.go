@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"dragoman/internal/event"
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
@@ -32,7 +32,7 @@ type Options struct {
 	Reads Reads
 	// Events receives what the operator ended, and must not block. Nil: events
 	// are dropped.
-	Events func(event.Event)
+	Events func(stream.Event)
 	// Audit gets two lines for everything that ends or renames something.
 	Audit  erasure.Log
 	Eraser *erasure.Eraser

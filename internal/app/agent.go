@@ -13,10 +13,10 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
-	"dragoman/internal/event"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/metrics"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -158,7 +158,7 @@ func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	for _, c := range cfg.Hooks {
 		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
 		for _, name := range c.On {
-			h.On = append(h.On, event.Name(name))
+			h.On = append(h.On, stream.Name(name))
 		}
 		list = append(list, h)
 	}

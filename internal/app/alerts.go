@@ -7,9 +7,9 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/alerts"
-	"dragoman/internal/event"
 	"dragoman/internal/plain"
 	"dragoman/internal/storage"
+	"dragoman/internal/stream"
 )
 
 // The IDs of troubles. The channel's name follows channelTrouble.
@@ -55,18 +55,18 @@ func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 	} else {
 		d.log.Info("something works again", "what", t.ID)
 	}
-	e := event.Event{At: time.Now()}
-	var down, back event.Name
+	e := stream.Event{At: time.Now()}
+	var down, back stream.Name
 	if name, channel := strings.CutPrefix(t.ID, channelTrouble); channel {
-		down = event.ChannelFailed
-		back = event.ChannelBack
+		down = stream.ChannelFailed
+		back = stream.ChannelBack
 		e.Channel = name
 	} else if t.ID == modelTrouble {
-		down = event.ModelDown
-		back = event.ModelBack
+		down = stream.ModelDown
+		back = stream.ModelBack
 		e.Model = d.models.Main.Name()
 	} else {
-		down, e.Why = event.DiskFull, t.ID // no event says that there is room again
+		down, e.Why = stream.DiskFull, t.ID // no event says that there is room again
 	}
 	e.Event = back
 	if failed {

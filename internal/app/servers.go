@@ -17,12 +17,12 @@ import (
 	"dragoman/channels/terminal"
 	"dragoman/internal/api"
 	"dragoman/internal/console"
-	"dragoman/internal/event"
 	"dragoman/internal/gateway"
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
 	"dragoman/internal/respond"
 	"dragoman/internal/storage"
+	"dragoman/internal/stream"
 	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
@@ -120,7 +120,7 @@ func (d *Daemon) verbs() http.Handler {
 		Store: d.store, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
 		Leftovers: func() ([]string, error) { return storage.Leftovers(d.state.Path, d.cfg.Store.Type) },
 		Gone: func(k channels.Key) {
-			d.hooks.Emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
+			d.hooks.Emit(stream.Event{Event: stream.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},
 	})
 	o := api.Options{

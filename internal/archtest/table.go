@@ -98,9 +98,8 @@ var Table = []Rule{
 	{Package: "internal/respond"},
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/testkit/pgtest"}},
-	{Package: "internal/event", Imports: domain},
 	{Package: "internal/stream", Imports: domain},
-	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
+	{Package: "internal/hooks", Imports: join(domain, "internal/stream")},
 	{Package: "internal/alerts"},
 	{Package: "internal/linking", Imports: []string{"channels"}},
 	// Errors as people read them.
@@ -109,15 +108,15 @@ var Table = []Rule{
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event", "internal/setting"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/stream", "internal/setting"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
-	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
-	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/event", "internal/metrics", "internal/plain", "sessions/erasure")},
+	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
+	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// The front door knows who comes in, and nothing of what is behind it.
 	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},
 	// The page and the channel behind it are two sides of one thing.
-	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/event", "internal/metrics", "internal/plain"), Tests: []string{"channels/live", "channels/whatsapp"}},
+	{Package: "internal/console", Imports: join(domain, "internal/people", "internal/stream", "internal/metrics", "internal/plain"), Tests: []string{"channels/live", "channels/whatsapp"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"dragoman/agent/window"
-	"dragoman/internal/event"
 	"dragoman/internal/lazily"
 	"dragoman/internal/setting"
+	"dragoman/internal/stream"
 )
 
 // Efforts are the values of model.reasoning and of a conversation's setting.
@@ -24,7 +24,7 @@ var Efforts = []string{"auto", "none", "minimal", "low", "medium", "high", "xhig
 var lists = map[string]func() []string{
 	"efforts": func() []string { return Efforts },
 	"events": func() (all []string) {
-		for _, name := range event.Names() {
+		for _, name := range stream.ForHooks() {
 			all = append(all, string(name))
 		}
 		return all

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -165,7 +165,7 @@ func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Del
 		return fmt.Errorf("mark %s as dead: %w", d.ID, err)
 	}
 	g.underway.ended(d, false)
-	g.emit(event.Event{Event: event.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
+	g.emit(stream.Event{Event: stream.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
 	return nil
 }
 

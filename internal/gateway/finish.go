@@ -13,7 +13,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -210,7 +210,7 @@ func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
 	}
 }
 
-func (g *Gateway) emit(e event.Event) {
+func (g *Gateway) emit(e stream.Event) {
 	if g.opts.Events == nil {
 		return
 	}
@@ -219,8 +219,8 @@ func (g *Gateway) emit(e event.Event) {
 }
 
 func (r *run) emitTurnDone(res agent.Result, outcome string, took time.Duration) {
-	e := event.Event{
-		Event: event.TurnDone, Key: r.claim.Key, Generation: r.history.Generation, Turn: r.id, Outcome: outcome,
+	e := stream.Event{
+		Event: stream.TurnDone, Key: r.claim.Key, Generation: r.history.Generation, Turn: r.id, Outcome: outcome,
 		Steps: res.Steps, TookMS: took.Milliseconds(), Messages: len(res.Messages),
 	}
 	addUsage(&e, res.Messages)
@@ -246,20 +246,20 @@ func (r *run) loadGeneration(ctx context.Context) {
 // their generation, that it was created.
 func (r *run) emitSaved(t sessions.Turn) {
 	h := r.history
-	e := event.Event{
-		Event: event.SessionSave, Key: r.claim.Key, Generation: h.Generation, Turn: r.id, Messages: len(t.Messages),
+	e := stream.Event{
+		Event: stream.SessionSave, Key: r.claim.Key, Generation: h.Generation, Turn: r.id, Messages: len(t.Messages),
 	}
 	addUsage(&e, t.Messages)
 	// Text that /stop has ended, notes and imported messages have no turn.
 	ofTurn := func(m sessions.Message) bool { return m.Turn != "" }
 	if h.Summary == nil && h.Omitted == 0 && !slices.ContainsFunc(h.Messages, ofTurn) {
 		r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
-		r.g.emit(event.Event{Event: event.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
+		r.g.emit(stream.Event{Event: stream.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	r.g.emit(e)
 }
 
-func addUsage(e *event.Event, messages []sessions.Message) {
+func addUsage(e *stream.Event, messages []sessions.Message) {
 	var sum sessions.Usage
 	for _, m := range messages {
 		if m.Usage != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/internal/people"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -128,7 +128,7 @@ func (in intake) Join(ctx context.Context, from, to channels.Key) error {
 	}
 	if existed { // a network asks before every message; the first join is the news
 		in.g.opts.Logger.Info("joined two conversations of the same chat", "key", to.String(), "from", from.String())
-		in.g.emit(event.Event{Event: event.SessionDelete, Key: from, Why: "joined"})
+		in.g.emit(stream.Event{Event: stream.SessionDelete, Key: from, Why: "joined"})
 	}
 	return nil
 }

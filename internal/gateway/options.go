@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -77,7 +77,7 @@ type Options struct {
 	// 0: never.
 	RetentionDays int
 	// Events receives each event, and must not block. Nil: events are dropped.
-	Events func(event.Event)
+	Events func(stream.Event)
 	// Audit calls do, which a person asked for, and logs its begin and its
 	// outcome. Nil: do is called without a log.
 	Audit func(action string, do func() error, keys ...channels.Key) error

@@ -13,8 +13,8 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/internal/gateway"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -221,8 +221,8 @@ func TestRetention(t *testing.T) {
 		start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 			spy = (&entries{old: [][]channels.Key{keys(100), keys(3)}}).spyOn(w)
 			o.RetentionDays = 30
-			o.Events = func(e event.Event) {
-				if e.Event == event.SessionDelete && e.Why == "expired" {
+			o.Events = func(e stream.Event) {
+				if e.Event == stream.SessionDelete && e.Why == "expired" {
 					gone = append(gone, e.Key)
 				}
 			}
@@ -303,8 +303,8 @@ func TestJoinIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := event.Event{Event: event.SessionDelete, At: heard.list[0].At, Key: channels.MustKey("net:1"), Why: "joined"}
-		if diff := cmp.Diff([]event.Event{want}, heard.list, cmp.AllowUnexported(channels.Key{})); diff != "" {
+		want := stream.Event{Event: stream.SessionDelete, At: heard.list[0].At, Key: channels.MustKey("net:1"), Why: "joined"}
+		if diff := cmp.Diff([]stream.Event{want}, heard.list, cmp.AllowUnexported(channels.Key{})); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
@@ -321,10 +321,10 @@ func names(list []channels.Key) []string {
 // listener keeps events; the gateway calls it from several goroutines.
 type listener struct {
 	mu   sync.Mutex
-	list []event.Event
+	list []stream.Event
 }
 
-func (l *listener) hear(e event.Event) {
+func (l *listener) hear(e stream.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, e)
@@ -405,7 +405,7 @@ func TestEvents(t *testing.T) {
 		w.say("1", "to nobody")
 		synctest.Wait()
 		e := heard.list[len(heard.list)-1]
-		if e.Event != event.DeliveryDead || e.Delivery == "" || e.At.IsZero() || e.Attempts != 1 || e.Key != channels.MustKey("net:1") {
+		if e.Event != stream.DeliveryDead || e.Delivery == "" || e.At.IsZero() || e.Attempts != 1 || e.Key != channels.MustKey("net:1") {
 			t.Errorf("the last event is %+v, want delivery_dead with its id and its one attempt", e)
 		}
 	})
@@ -426,15 +426,15 @@ func TestEventOfACompaction(t *testing.T) {
 		w.say("1", "two")
 		synctest.Wait()
 		// The summary is made beside the end of the turn: either is told first.
-		at := slices.IndexFunc(heard.list, func(e event.Event) bool { return e.Event == event.ContextCompacted })
+		at := slices.IndexFunc(heard.list, func(e stream.Event) bool { return e.Event == stream.ContextCompacted })
 		if at < 0 || heard.list[at].CoversSeq == 0 || heard.list[at].Generation == "" {
 			t.Fatalf("the events are %+v, want a context_compacted that says what it covers", heard.list)
 		}
 		// "one", its echo, "two" and its echo; "short" takes the place of two;
 		// the scripted agent counts characters.
 		got := heard.list[at]
-		want := event.Event{
-			Event: event.ContextCompacted, At: got.At, Key: got.Key, Generation: got.Generation, CoversSeq: got.CoversSeq,
+		want := stream.Event{
+			Event: stream.ContextCompacted, At: got.At, Key: got.Key, Generation: got.Generation, CoversSeq: got.CoversSeq,
 			Messages: 4, Covered: 2, OldTokens: 22, NewTokens: 16, SavingsPercent: 27,
 		}
 		if got != want {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -64,7 +64,7 @@ func (g *Gateway) expire(ctx context.Context) (n int, err error) {
 		keys, err := g.store.Expire(ctx, before, sweepBatch)
 		for _, k := range keys {
 			n++
-			g.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "expired"})
+			g.emit(stream.Event{Event: stream.SessionDelete, Key: k, Why: "expired"})
 		}
 		if err != nil || len(keys) < sweepBatch {
 			return n, err

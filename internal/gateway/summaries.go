@@ -6,7 +6,7 @@ import (
 
 	"dragoman/agent/recap"
 	"dragoman/channels"
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -61,8 +61,8 @@ func alignStart(h sessions.History) sessions.History {
 }
 
 func (g *Gateway) compacted(r recap.Report) {
-	g.emit(event.Event{
-		Event: event.ContextCompacted, Key: r.Key, Generation: r.Generation, CoversSeq: r.CoversSeq, Covered: r.Covered,
+	g.emit(stream.Event{
+		Event: stream.ContextCompacted, Key: r.Key, Generation: r.Generation, CoversSeq: r.CoversSeq, Covered: r.Covered,
 		Messages: r.Messages, OldTokens: r.Before, NewTokens: r.After, SavingsPercent: r.Savings(),
 	})
 }

@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 )
 
-func (w *worker) call(ctx context.Context, e event.Event) (err error) {
+func (w *worker) call(ctx context.Context, e stream.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic of type %T", p)

@@ -30,13 +30,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"dragoman/internal/event"
+	"dragoman/internal/stream"
 )
 
 // Hook is one program or URL. Exactly one of Command and URL is set. The configuration
 // has checked both.
 type Hook struct {
-	On      []event.Name
+	On      []stream.Name
 	Command []string // the program's path and its arguments
 	URL     string   // http on loopback, or https
 	// Secret is sent as "Authorization: Bearer …" if it is not empty.
@@ -85,7 +85,7 @@ type worker struct {
 	// number, the index in the configuration, distinguishes hooks on one host.
 	name     string
 	number   atomic.Int32
-	queue    chan event.Event // closed when the hook is replaced, and at the end
+	queue    chan stream.Event // closed when the hook is replaced, and at the end
 	http     *http.Client
 	failing  outage // used by the goroutine of serve only
 	dropping outage // guarded by Hooks.mu
@@ -133,7 +133,7 @@ func (h *Hooks) Replace(hooks []Hook) {
 
 func newWorker(hook Hook, number, queue int) *worker {
 	hook.Timeout = cmp.Or(hook.Timeout, 10*time.Second)
-	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
+	w := &worker{Hook: hook, queue: make(chan stream.Event, queue)}
 	w.number.Store(int32(number))
 	if hook.URL != "" {
 		w.name, w.http = "its server", newClient()
@@ -150,7 +150,7 @@ func newWorker(hook Hook, number, queue int) *worker {
 func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Load(), w.name) }
 
 // Emit queues e for the hooks that want it. It never blocks.
-func (h *Hooks) Emit(e event.Event) {
+func (h *Hooks) Emit(e stream.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.workers {
@@ -180,7 +180,7 @@ func (h *Hooks) Waiting() map[string]int {
 	return n
 }
 
-func (h *Hooks) drop(w *worker, e event.Event) {
+func (h *Hooks) drop(w *worker, e stream.Event) {
 	h.opts.Count(string(e.Event), "dropped")
 	if w.dropping.note(h.opts.Now()) {
 		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.label(), "event", string(e.Event), "dropped", w.dropping.count)
@@ -221,7 +221,7 @@ func (h *Hooks) serve(life context.Context, w *worker) {
 	}
 }
 
-func (h *Hooks) send(life context.Context, w *worker, e event.Event) {
+func (h *Hooks) send(life context.Context, w *worker, e stream.Event) {
 	if life.Err() != nil {
 		h.opts.Count(string(e.Event), "dropped")
 		return
@@ -233,7 +233,7 @@ func (h *Hooks) send(life context.Context, w *worker, e event.Event) {
 }
 
 // outcome returns the outcome of sending e to w, and logs changes.
-func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error) string {
+func (h *Hooks) outcome(ctx context.Context, w *worker, e stream.Event, err error) string {
 	if err == nil {
 		if n := w.failing.count; n > 0 {
 			w.failing = outage{}

@@ -22,8 +22,8 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/internal/hooks"
+	"dragoman/internal/stream"
 	"dragoman/internal/testkit"
 )
 
@@ -83,8 +83,8 @@ func script(t *testing.T, text string) []string {
 	return []string{"/bin/sh", path}
 }
 
-var turnDone = event.Event{
-	Event: event.TurnDone, At: time.Unix(1_760_000_000, 0).UTC(), Key: channels.MustKey("telegram:1"), Turn: "telegram:1#7",
+var turnDone = stream.Event{
+	Event: stream.TurnDone, At: time.Unix(1_760_000_000, 0).UTC(), Key: channels.MustKey("telegram:1"), Turn: "telegram:1#7",
 	Outcome: "answered", Steps: 2, InputTokens: 30, OutputTokens: 4,
 }
 
@@ -92,16 +92,16 @@ func TestCommandGetsTheEvent(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	t.Setenv("OPENAI_API_KEY", "canary")
 	w := start(t, hooks.Options{}, hooks.Hook{
-		On: []event.Name{event.TurnDone}, Command: append(script(t, `cat > "$1"; env > "$1.env"; mv "$1" "$1.done"`), out),
+		On: []stream.Name{stream.TurnDone}, Command: append(script(t, `cat > "$1"; env > "$1.env"; mv "$1" "$1.done"`), out),
 	})
 	w.Emit(turnDone)
-	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key}) // not asked for
+	w.Emit(stream.Event{Event: stream.SessionSave, Key: turnDone.Key}) // not asked for
 	testkit.Eventually(t, "the event", func() bool { return w.seen.get("turn_done ok") == 1 })
 	data, err := os.ReadFile(out + ".done")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got event.Event
+	var got stream.Event
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestFailingHooksHarmNothing(t *testing.T) {
 			if text != "" {
 				cmd = script(t, text)
 			}
-			w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, Command: cmd, Timeout: 20 * time.Second})
+			w := start(t, hooks.Options{}, hooks.Hook{On: []stream.Name{stream.TurnDone}, Command: cmd, Timeout: 20 * time.Second})
 			w.Emit(turnDone)
 			w.Emit(turnDone)
 			testkit.Eventually(t, "two failures", func() bool { return w.seen.get("turn_done failed") == 2 })
@@ -146,7 +146,7 @@ func TestFailingHooksHarmNothing(t *testing.T) {
 func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	w := start(t, hooks.Options{}, hooks.Hook{
-		On: []event.Name{event.TurnDone}, Command: append(script(t, `sleep 600 & echo $! > "$1"; wait`), pids), Timeout: time.Second,
+		On: []stream.Name{stream.TurnDone}, Command: append(script(t, `sleep 600 & echo $! > "$1"; wait`), pids), Timeout: time.Second,
 	})
 	w.Emit(turnDone)
 	testkit.Eventually(t, "the timeout", func() bool { return w.seen.get("turn_done timeout") == 1 })
@@ -180,7 +180,7 @@ func TestPost(t *testing.T) {
 		rw.WriteHeader(code)
 	}))
 	defer srv.Close()
-	w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/in?token=canary", Secret: "s3cret"})
+	w := start(t, hooks.Options{}, hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/in?token=canary", Secret: "s3cret"})
 	defer w.stop() // before the server: it waits for idle connections
 	w.Emit(turnDone)
 	testkit.Eventually(t, "the first", func() bool { return w.seen.get("turn_done ok") == 1 })
@@ -217,8 +217,8 @@ func TestFullQueueDrops(t *testing.T) {
 	quick := script(t, "cat >/dev/null")
 	w := start(
 		t, hooks.Options{Queue: 2},
-		hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL, Timeout: time.Minute},
-		hooks.Hook{On: []event.Name{event.SessionSave}, Command: quick},
+		hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL, Timeout: time.Minute},
+		hooks.Hook{On: []stream.Name{stream.SessionSave}, Command: quick},
 	)
 	defer w.stop()
 	defer close(release)
@@ -228,7 +228,7 @@ func TestFullQueueDrops(t *testing.T) {
 	if n := w.seen.get("turn_done dropped"); n < 47 || n > 48 {
 		t.Errorf("%d events were dropped, want 47 or 48", n)
 	}
-	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key})
+	w.Emit(stream.Event{Event: stream.SessionSave, Key: turnDone.Key})
 	testkit.Eventually(t, "the other hook", func() bool { return w.seen.get("session_save ok") == 1 })
 }
 
@@ -236,7 +236,7 @@ func TestFullQueueDrops(t *testing.T) {
 func TestDrain(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	w := start(t, hooks.Options{DrainLimit: time.Minute}, hooks.Hook{
-		On: []event.Name{event.TurnDone}, Command: append(script(t, `cat >> "$1"`), out), Timeout: time.Minute,
+		On: []stream.Name{stream.TurnDone}, Command: append(script(t, `cat >> "$1"`), out), Timeout: time.Minute,
 	})
 	for range 10 {
 		w.Emit(turnDone)
@@ -254,7 +254,7 @@ func TestDrain(t *testing.T) {
 // A hook that hangs delays the end by no more than the limit.
 func TestDrainLimit(t *testing.T) {
 	w := start(t, hooks.Options{DrainLimit: 50 * time.Millisecond}, hooks.Hook{
-		On: []event.Name{event.TurnDone}, Command: script(t, "sleep 600"), Timeout: time.Hour,
+		On: []stream.Name{stream.TurnDone}, Command: script(t, "sleep 600"), Timeout: time.Hour,
 	})
 	for range 5 {
 		w.Emit(turnDone)
@@ -275,7 +275,7 @@ func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	out := func(name string) string { return filepath.Join(dir, name) }
 	to := func(name string) hooks.Hook {
-		return hooks.Hook{On: []event.Name{event.TurnDone}, Command: append(script(t, "#!/bin/sh\ncat >>\"$1\"\n"), out(name))}
+		return hooks.Hook{On: []stream.Name{stream.TurnDone}, Command: append(script(t, "#!/bin/sh\ncat >>\"$1\"\n"), out(name))}
 	}
 	old := to("old")
 	stays := to("stays")
@@ -283,7 +283,7 @@ func TestReplace(t *testing.T) {
 	w := start(t, hooks.Options{}, old, stays)
 	emit := func(turns ...string) {
 		for _, turn := range turns {
-			w.Emit(event.Event{Event: event.TurnDone, Turn: turn})
+			w.Emit(stream.Event{Event: stream.TurnDone, Turn: turn})
 		}
 	}
 	emit("1", "2", "3")
@@ -300,7 +300,7 @@ func TestReplace(t *testing.T) {
 		}
 		var got []string
 		for dec := json.NewDecoder(bytes.NewReader(data)); ; {
-			var e event.Event
+			var e stream.Event
 			if err := dec.Decode(&e); err != nil {
 				break
 			}
@@ -322,8 +322,8 @@ func TestHooksOfOneHostInTheLog(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	one := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-one"}
-	two := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-two"}
+	one := hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/canary-one"}
+	two := hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/canary-two"}
 	w := start(t, hooks.Options{}, one, two)
 	host := strings.TrimPrefix(srv.URL, "http://")
 	host, _, _ = strings.Cut(host, ":")

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/event"
 	"dragoman/internal/hooks"
+	"dragoman/internal/stream"
 	"dragoman/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ func TestOutageInTheLog(t *testing.T) {
 	}))
 	defer srv.Close()
 	now := func() time.Time { return time.Unix(1_760_000_000, clock.Load()) }
-	w := start(t, hooks.Options{Now: now}, hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL})
+	w := start(t, hooks.Options{Now: now}, hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL})
 	defer w.stop()
 	told := 0
 	tell := func(n int, step time.Duration) {

@@ -60,56 +60,60 @@ func ForHooks() []Name {
 	}
 }
 
-// Event is one event. Fields that do not apply are zero.
+// Event is one event. Fields that do not apply are zero. Its JSON is what hooks get.
 type Event struct {
-	Event Name
-	At    time.Time
+	Event Name      `json:"event"`
+	At    time.Time `json:"at"`
 	// Key is the conversation; zero if the event is not about one.
-	Key channels.Key
+	Key channels.Key `json:"key,omitzero"`
 	// Seq is the number of the row in the queues of Key, and ID is the message's
 	// Inbound.ID or the delivery's Delivery.ID.
-	Seq int64
-	ID  string
+	Seq int64  `json:"seq,omitempty"`
+	ID  string `json:"id,omitempty"`
 	// State is the present state of a delivery.
-	State sessions.DeliveryState
-	// Turn is the turn's id, and Text what was added to its answer or thoughts.
-	Turn, Text string
+	State sessions.DeliveryState `json:"state,omitempty"`
+	// Text is what was added to the answer or the thoughts of Turn. Hooks never get it.
+	Text string `json:"-"`
 	// Tool is the name of a tool, and Call the id of its call.
-	Tool, Call string
-	// Job and Due name a due time. Outcome is the outcome of that, or of a turn:
-	// answered, failed, postponed, interrupted, cancelled, refused.
-	Job     string
-	Due     time.Time
-	Outcome string
-	// Why is one word. Of session_delete: deleted, expired, erased or joined. Of
-	// disk_full: disk (nothing can be stored) or almost_full.
-	Why string
+	Tool string `json:"tool,omitempty"`
+	Call string `json:"call,omitempty"`
+	// Job and Due name a due time.
+	Job string    `json:"job,omitempty"`
+	Due time.Time `json:"due,omitzero"`
 	// Channel and Model name what failed or works again.
-	Channel, Model string
+	Channel string `json:"channel,omitempty"`
+	Model   string `json:"model,omitempty"`
 	// Generation is the id of the conversation's generation, if known.
-	Generation string
-	// Attempts counts those of a delivery.
-	Attempts int
-	Turned   *Turned    // of turn_done and session_save
-	Covered  *Compacted // of context_compacted
-}
-
-// Turned says what a turn took.
-type Turned struct {
-	Steps    int // model calls
-	Took     time.Duration
-	Messages int // that were stored
-	Usage    sessions.Usage
-}
-
-// Compacted says what a summary replaced.
-type Compacted struct {
-	CoversSeq int64 // the last message that it covers
-	Covered   int   // how many it covers
-	Messages  int   // how many there were before
+	Generation string `json:"generation,omitempty"`
+	// Turn is the turn's id, Outcome how it ended: answered, failed, postponed,
+	// interrupted, cancelled, refused. Outcome is also that of a due time.
+	Turn    string `json:"turn,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Steps   int    `json:"steps,omitempty"` // model calls
+	TookMS  int64  `json:"took_ms,omitempty"`
+	// Messages counts the stored messages, or those before a summary.
+	Messages int `json:"messages,omitempty"`
+	// The tokens that the turn used, as the provider counts them.
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	CachedTokens int     `json:"cached_tokens,omitempty"`
+	Cost         float64 `json:"cost,omitempty"`
+	// CoversSeq is the last message that a summary covers, Covered how many it covers.
+	CoversSeq int64 `json:"covers_seq,omitempty"`
+	Covered   int   `json:"covered,omitempty"`
 	// OldTokens and NewTokens are how many tokens of a request the conversation used
-	// before, and uses now, both estimated and without the system prompt.
-	OldTokens, NewTokens int
+	// before a summary and uses with it, both estimated and without the system prompt.
+	// SavingsPercent is the difference, less than 0 if it grew.
+	OldTokens      int `json:"old_tokens,omitempty"`
+	NewTokens      int `json:"new_tokens,omitempty"`
+	SavingsPercent int `json:"savings_percent,omitempty"`
+	// Delivery is the id of a delivery, as networks get it. The verbs of dragoman queue
+	// accept it, although the list of dragoman queue shows another id.
+	Delivery string `json:"delivery,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	// Why is one word. For session_delete: deleted, expired, erased or joined. For
+	// disk_full: disk (nothing can be stored) or almost_full.
+	Why string `json:"why,omitempty"`
 }
 
 // bytes is roughly the memory that e takes.
