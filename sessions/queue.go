@@ -269,6 +269,15 @@ type Recent struct {
 	// State is the present state of a delivery; "" for a message.
 	State    DeliveryState
 	Attempts int // of a delivery
+	Label        // of a delivery
+}
+
+// Stored is what one commit has stored.
+type Stored struct {
+	// Rows are new messages of people, and deliveries that are new or have changed.
+	Rows []Recent
+	// Occurrences have their outcome, or were fired.
+	Occurrences []Occurrence
 }
 
 // Occurrence is one due time of one job, with its outcome.

@@ -28,6 +28,8 @@ type Store struct {
 	back rows.Backend
 	name string
 	now  func() time.Time
+	// watch is told what each commit of this process has stored; nil: nobody is.
+	watch func(sessions.Stored)
 }
 
 // New returns a store over b. Its errors begin with name, the backend's package. A
@@ -53,6 +55,7 @@ func (s *Store) view(ctx context.Context) *view { return &view{ctx: ctx, r: s.ba
 // they are known before.
 func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
 	err := ctx.Err()
+	var changes rows.Changes
 	if err == nil {
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
 			st := &step{
@@ -63,8 +66,12 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 			if err = cmp.Or(st.err, err); err != nil {
 				return rows.Changes{}, err
 			}
-			return st.done(), nil
+			changes = st.done()
+			return changes, nil
 		})
+	}
+	if err == nil && s.watch != nil {
+		s.tell(&changes)
 	}
 	return s.wrap(what, err)
 }

@@ -22,7 +22,7 @@ func (s *Store) Recent(ctx context.Context, t time.Time) (list []sessions.Recent
 	for r := range v.inbox(channels.Key{}, q) {
 		in++
 		if isSaid(&r) {
-			list = append(list, sessions.Recent{Key: r.Inbound.Key, Seq: r.Seq, ID: r.Inbound.ID, At: rules.Time(r.Accepted)})
+			list = append(list, recentMessage(r.Inbound.Key, &r))
 		}
 	}
 	out := 0
@@ -49,12 +49,46 @@ func (s *Store) Delivery(ctx context.Context, k channels.Key, seq int64) (d sess
 	return recentDelivery(o), nil
 }
 
+func recentMessage(k channels.Key, r *rows.In) sessions.Recent {
+	return sessions.Recent{Key: k, Seq: r.Seq, ID: r.Inbound.ID, At: rules.Time(r.Accepted)}
+}
+
 func recentDelivery(o *rows.Out) sessions.Recent {
-	return sessions.Recent{Key: o.Key, Seq: o.Seq, ID: o.ID, At: rules.Time(o.Created), State: o.State, Attempts: o.Attempts}
+	return sessions.Recent{Key: o.Key, Seq: o.Seq, ID: o.ID, At: rules.Time(o.Created), State: o.State, Attempts: o.Attempts, Label: o.Label}
 }
 
 // isSaid reports whether people see r as a message of somebody: no job, no notice, and
 // no change of another message.
 func isSaid(r *rows.In) bool {
 	return r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn
+}
+
+// Watch calls told after each commit of this process that stored a message of a person,
+// changed a delivery or ended an occurrence. told runs in the goroutine that made the
+// change and must not block. Call Watch once, before the store is used.
+func (s *Store) Watch(told func(sessions.Stored)) { s.watch = told }
+
+// tell passes what changes hold to whoever watches, if that is anything.
+func (s *Store) tell(changes *rows.Changes) {
+	var stored sessions.Stored
+	for _, c := range changes.Chats {
+		for _, p := range c.In {
+			if p.Fresh && isSaid(&p.In) {
+				stored.Rows = append(stored.Rows, recentMessage(c.Key, &p.In))
+			}
+		}
+		for _, o := range c.Out {
+			d := recentDelivery(o)
+			d.Key = c.Key
+			stored.Rows = append(stored.Rows, d)
+		}
+	}
+	for _, r := range changes.Records {
+		if r.Occurrence != nil {
+			stored.Occurrences = append(stored.Occurrences, *r.Occurrence)
+		}
+	}
+	if len(stored.Rows)+len(stored.Occurrences) > 0 {
+		s.watch(stored)
+	}
 }

@@ -57,6 +57,25 @@ var feedTests = map[string]func(*testing.T, *rig){
 }
 
 var recentTests = map[string]func(*testing.T, *rig){
+	"Recent/ItsWatcherIsToldAfterEachCommit": func(t *testing.T, r *rig) {
+		var told []sessions.Recent
+		r.Watch(func(s sessions.Stored) { told = append(told, s.Rows...) })
+		r.accept(t, "x:1", "1", "hello")
+		h := r.claim(t)
+		r.commit(t, h, "hi")
+		same(t, "deliveries", r.deliver(t, h), []string{"hi"})
+		if again, err := r.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "1", "hello")}); err != nil || again.Outcome != sessions.Duplicate {
+			t.Errorf("Accept of a repeat = %v, %v", again, err)
+		}
+		var got []string
+		for _, it := range told {
+			got = append(got, it.Key.String()+" "+number("", int(it.Seq))+" "+string(it.State))
+		}
+		same(t, "told", got, []string{"x:1 1 ", "x:1 2 queued", "x:1 2 sending", "x:1 2 sent"})
+		list, _, err := r.Recent(t.Context(), time.Unix(0, 0))
+		must(t, err)
+		same(t, "the last of each row", []sessions.Recent{told[0], told[3]}, list)
+	},
 	"Recent/ListsRowsOfAllKeysSinceATime": func(t *testing.T, r *rig) {
 		r.accept(t, "x:1", "1", "hello")
 		h := r.claim(t)
