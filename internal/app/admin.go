@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -62,7 +63,9 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 	running, end := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = d.hooks.Run(running) }) // it only ends with its context
+	stopFeed := feedHooks(d.events, d.hooks, slog.New(slog.DiscardHandler))
 	d.onClose("the hooks", func() error {
+		stopFeed()
 		end()
 		wg.Wait() // until they have received their events
 		return nil

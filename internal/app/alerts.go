@@ -73,6 +73,6 @@ func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 		e.Event = down
 	}
 	if e.Event != "" {
-		d.hooks.Emit(e)
+		d.events.Publish(e)
 	}
 }

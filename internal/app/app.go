@@ -36,6 +36,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/internal/storage"
+	"dragoman/internal/stream"
 	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
@@ -87,6 +88,7 @@ type Daemon struct {
 	gateway   *gateway.Gateway
 	turns     int // conversations that are answered at the same time
 	beats     *beats
+	events    *stream.Hub
 	hooks     *hooks.Hooks
 	page      *console.Console // nil without, as public is
 	public    *server
@@ -197,6 +199,7 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 		return err
 	}
 	d.onClose("the store", store.Close)
+	d.openEvents(store)
 	d.peers, _ = store.Backend().(sessions.Peers)
 	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
@@ -260,7 +263,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Version: d.opts.Version, Heartbeats: d.beats,
-		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
+		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.events,
 		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,
 		Known:    d.known(),
@@ -302,6 +305,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		wg.Go(func() { d.alert(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
+	stopFeed := feedHooks(d.events, d.hooks, d.log)
 	wg.Go(func() { d.finishErase(ctx) })
 	announced := make(chan struct{})
 	wg.Go(func() {
@@ -319,6 +323,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	<-announced // or it would say READY after STOPPING
 	notify("STOPPING=1")
 	d.links.Close() // while the servers can still tell their pages
+	stopFeed()
 	end()
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {

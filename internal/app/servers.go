@@ -120,14 +120,14 @@ func (d *Daemon) verbs() http.Handler {
 		Store: d.store, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
 		Leftovers: func() ([]string, error) { return storage.Leftovers(d.state.Path, d.cfg.Store.Type) },
 		Gone: func(k channels.Key) {
-			d.hooks.Emit(stream.Event{Event: stream.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
+			d.events.Publish(stream.Event{Event: stream.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},
 	})
 	o := api.Options{
 		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
-		Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+		Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes

@@ -215,7 +215,7 @@ func (g *Gateway) emit(e stream.Event) {
 		return
 	}
 	e.At = g.opts.Now()
-	g.opts.Events(e)
+	g.opts.Events.Publish(e)
 }
 
 func (r *run) emitTurnDone(res agent.Result, outcome string, took time.Duration) {

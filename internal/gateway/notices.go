@@ -56,6 +56,7 @@ func (r *run) show(p agent.Progress) {
 		r.noteAlive()
 	}
 	r.live.show(p)
+	r.tellProgress(p)
 }
 
 // noteAlive notes a sign of life that is not shown.

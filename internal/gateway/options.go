@@ -41,6 +41,13 @@ type Heartbeats interface {
 	Silent(answer string) bool
 }
 
+// Events takes what happens, for whoever listens. Its methods must not block.
+type Events interface {
+	Publish(e stream.Event)
+	// Watched reports whether somebody listens to text and tool calls of k.
+	Watched(k channels.Key) bool
+}
+
 // Options tune a gateway. The zero value works.
 type Options struct {
 	MaxTurns        int           // running at once; 64
@@ -76,8 +83,8 @@ type Options struct {
 	// RetentionDays is how many days after its last update a conversation is deleted.
 	// 0: never.
 	RetentionDays int
-	// Events receives each event, and must not block. Nil: events are dropped.
-	Events func(stream.Event)
+	// Events receives each event. Nil: events are dropped.
+	Events Events
 	// Audit calls do, which a person asked for, and logs its begin and its
 	// outcome. Nil: do is called without a log.
 	Audit func(action string, do func() error, keys ...channels.Key) error

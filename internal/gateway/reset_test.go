@@ -221,11 +221,11 @@ func TestRetention(t *testing.T) {
 		start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 			spy = (&entries{old: [][]channels.Key{keys(100), keys(3)}}).spyOn(w)
 			o.RetentionDays = 30
-			o.Events = func(e stream.Event) {
+			o.Events = heardBy(func(e stream.Event) {
 				if e.Event == stream.SessionDelete && e.Why == "expired" {
 					gone = append(gone, e.Key)
 				}
-			}
+			})
 		})
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -294,7 +294,7 @@ func TestJoin(t *testing.T) {
 func TestJoinIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard listener
-		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heard.hear })
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heardBy(heard.hear) })
 		w.say("1", "hello")
 		synctest.Wait()
 		heard.told()
@@ -330,6 +330,17 @@ func (l *listener) hear(e stream.Event) {
 	l.list = append(l.list, e)
 }
 
+// heardBy calls a function with each event that hooks can get.
+type heardBy func(stream.Event)
+
+func (f heardBy) Publish(e stream.Event) {
+	if slices.Contains(stream.ForHooks(), e.Event) {
+		f(e)
+	}
+}
+
+func (heardBy) Watched(channels.Key) bool { return false }
+
 // generations are those that the events so far name, each once, in order.
 func (l *listener) generations() []string {
 	l.mu.Lock()
@@ -360,7 +371,7 @@ func (l *listener) told() []string {
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard listener
-		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heard.hear })
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heardBy(heard.hear) })
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
@@ -415,7 +426,7 @@ func TestEventOfACompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard listener
 		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-			o.Events = heard.hear
+			o.Events = heardBy(heard.hear)
 			w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 3 }
 			w.agent.summarize = func(_ context.Context, h sessions.History) (sessions.Summary, error) {
 				return sessions.Summary{Text: "short", CoversSeq: h.Messages[1].Seq, Generation: h.Generation}, nil

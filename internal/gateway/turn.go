@@ -14,6 +14,7 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/people"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -29,6 +30,8 @@ type run struct {
 	// history is the conversation at the turn's beginning. With the turn's
 	// messages it is the conversation at its end, which need not be read again.
 	history sessions.History
+
+	told telling
 
 	mu   sync.Mutex             // the attendant also journals
 	rows []sessions.InboxRecord // the inbox messages that it answers
@@ -84,6 +87,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.live.remove(r.live)
+	g.emit(r.about(stream.TurnBegun))
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
 		g.live.kick(r.claim.Key)
@@ -143,7 +147,11 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			if s.Kind == sessions.StepModel {
 				r.modelRecovered(ctx)
 			}
-			return r.asStoreError(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
+			err := r.asStoreError(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
+			if err == nil {
+				r.tellStep(s)
+			}
+			return err
 		},
 	}
 	steered := steeredSeqs(steps)
@@ -167,7 +175,10 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			return nil, err
 		}
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
-			t.Thoughts = r.live.addThought
+			t.Thoughts = func(piece string) {
+				r.live.addThought(piece)
+				r.tellThought(piece)
+			}
 		}
 	}
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {

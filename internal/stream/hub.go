@@ -23,8 +23,9 @@ const (
 // Source reads the store for listeners whose missed events this process does not remember.
 type Source interface {
 	// Since lists the events about rows that were stored at t or later and that see
-	// allows, oldest first. It stops after limit of them.
-	Since(ctx context.Context, t time.Time, limit int, see func(*Event) bool) ([]Event, error)
+	// allows, oldest first, and not more than limit. whole is false if it gave up
+	// because there are too many rows to look at.
+	Since(ctx context.Context, t time.Time, limit int, see func(*Event) bool) (events []Event, whole bool, err error)
 	// States returns an event for each of these deliveries that still exists.
 	States(ctx context.Context, deliveries []Ref) ([]Event, error)
 }
@@ -191,8 +192,8 @@ func (h *Hub) missed(ctx context.Context, f *Filter, c *cursor) (events []Event,
 	if h.opts.Source == nil || c.Lost {
 		return nil, false, nil
 	}
-	events, err = h.opts.Source.Since(ctx, c.time().Add(-Slack), MaxMissed+1, f.wants)
-	if err != nil {
+	events, whole, err = h.opts.Source.Since(ctx, c.time().Add(-Slack), MaxMissed+1, f.wants)
+	if err != nil || !whole {
 		return nil, false, err
 	}
 	states, err := h.opts.Source.States(ctx, c.Open)

@@ -114,17 +114,18 @@ type store struct {
 	rows   []stream.Event
 	states map[int64]sessions.DeliveryState
 	asked  time.Time
+	busy   bool // there are too many rows
 	err    error
 }
 
-func (s *store) Since(_ context.Context, t time.Time, limit int, see func(*stream.Event) bool) (got []stream.Event, err error) {
+func (s *store) Since(_ context.Context, t time.Time, limit int, see func(*stream.Event) bool) (got []stream.Event, whole bool, err error) {
 	s.asked = t
 	for _, e := range s.rows {
 		if see(&e) && len(got) < limit {
 			got = append(got, e)
 		}
 	}
-	return got, s.err
+	return got, !s.busy, s.err
 }
 
 func (s *store) States(_ context.Context, deliveries []stream.Ref) (got []stream.Event, err error) {
@@ -190,6 +191,10 @@ func TestTooMuchWasMissed(t *testing.T) {
 	}
 	got, cursor = next(t, listen(t, stream.New(stream.Options{Source: many}), stream.Filter{}, first))
 	want(t, got, "reset")
+	busy := stream.New(stream.Options{Source: &store{busy: true}})
+	if got, _ := next(t, listen(t, busy, stream.Filter{}, first)); len(got) != 1 || got[0] != "reset" {
+		t.Errorf("with too many rows to look at = %v", got)
+	}
 	if cursor == "" {
 		t.Error("a reset has no cursor, so the listener would be told again")
 	}

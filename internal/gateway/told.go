@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"strings"
+	"sync"
+
+	"dragoman/agent"
+	"dragoman/internal/stream"
+	"dragoman/sessions"
+)
+
+// telling is what was published of a running turn. The zero value is nothing. The
+// turn's parallel tool calls share it.
+type telling struct {
+	mu    sync.Mutex
+	text  string            // of the answer, as far as it was published
+	tools map[string]string // the names of the running calls, by their ids
+}
+
+// about is an event about the turn of r.
+func (r *run) about(name stream.Name) stream.Event {
+	return stream.Event{Event: name, Key: r.claim.Key, Turn: r.id}
+}
+
+// watched reports whether somebody listens to the turn of r.
+func (r *run) watched() bool {
+	return r.g.opts.Events != nil && r.g.opts.Events.Watched(r.claim.Key)
+}
+
+// tellProgress publishes what p adds to the answer. An answer that does not begin with
+// what was published comes whole, in an event with Why "anew".
+func (r *run) tellProgress(p agent.Progress) {
+	r.told.mu.Lock()
+	defer r.told.mu.Unlock()
+	if p.Text == r.told.text || !r.watched() {
+		return
+	}
+	e := r.about(stream.Text)
+	added, grows := strings.CutPrefix(p.Text, r.told.text)
+	if grows {
+		e.Text = added
+	} else {
+		e.Text = p.Text
+		e.Why = "anew"
+	}
+	r.told.text = p.Text
+	r.g.emit(e)
+}
+
+// tellThought publishes more of what the model thinks.
+func (r *run) tellThought(piece string) {
+	if !r.watched() {
+		return
+	}
+	e := r.about(stream.Thought)
+	e.Text = piece
+	r.g.emit(e)
+}
+
+// tellStep publishes that a tool call begins or has ended, after it was journaled.
+func (r *run) tellStep(s sessions.Step) {
+	r.told.mu.Lock()
+	defer r.told.mu.Unlock()
+	switch {
+	case s.Kind == sessions.StepModel && s.Message != nil:
+		r.told.tools = map[string]string{}
+		for _, c := range s.Message.ToolCalls {
+			r.told.tools[c.ID] = c.Name
+		}
+	case s.Kind == sessions.StepToolStart && r.watched():
+		r.tellTool(stream.ToolBegun, s.CallID)
+	case s.Kind == sessions.StepToolDone && r.watched():
+		r.tellTool(stream.ToolEnded, s.CallID)
+	}
+}
+
+func (r *run) tellTool(name stream.Name, call string) {
+	e := r.about(name)
+	e.Call = call
+	e.Tool = r.told.tools[call]
+	r.g.emit(e)
+}
