@@ -136,7 +136,8 @@ func TestEventsOverARestart(t *testing.T) {
 		t.Errorf("missed events (-want +got):\n%s", diff)
 	}
 	p.answer(t, true)
-	if got, _ = next(t, l); got[len(got)-1] != "delivery_changed net:1/4 sent" {
+	got, _ = next(t, l)
+	if got[len(got)-1] != "delivery_changed net:1/4 sent" {
 		t.Errorf("events now = %q", got)
 	}
 }
