@@ -102,13 +102,12 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *view
 	}
 }
 
-// refresh removes expired previews. It reads the feed again while a message waits,
-// because a turn can end without an answer, and now and then for changes that another
-// node failed to announce.
+// refresh removes expired previews. Now and then it reads the feed again, for changes
+// that another node failed to announce.
 func (h *Hub) refresh(r *http.Request, room *room, now time.Time) {
 	room.expire(now)
 	room.mu.Lock()
-	again := len(room.waiting) > 0 || h.opts.Broadcast != nil && now.Sub(room.feedReadAt) > peerViewerLife
+	again := h.opts.Broadcast != nil && now.Sub(room.feedReadAt) > peerViewerLife
 	room.mu.Unlock()
 	h.announceViewers(r.Context(), room, now)
 	if again {

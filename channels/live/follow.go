@@ -49,6 +49,25 @@ func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
 	r.publishNew(items, sent, time.Now())
 }
 
+// Changed says that a row of k has come or changed: viewers of its room see what is new.
+// It may be called at any time, for any key, and from several goroutines.
+func (h *Hub) Changed(ctx context.Context, k channels.Key) {
+	if k.Channel() != h.opts.Name {
+		return
+	}
+	h.mu.Lock()
+	r := h.rooms[k]
+	if r != nil {
+		r.users++
+	}
+	h.mu.Unlock()
+	if r == nil {
+		return // nobody watches
+	}
+	defer h.release(r)
+	h.follow(ctx, r, nil)
+}
+
 // publishNew publishes items (the feed's end) and the state that follows from them.
 func (r *room) publishNew(items []Item, sent *Item, now time.Time) {
 	r.mu.Lock()

@@ -265,6 +265,23 @@ func TestStoppedTurnTakesItsPreviewAway(t *testing.T) {
 	e.expect(t, `message 3 out-2 dragoman "x"`)
 }
 
+// A turn can end without an answer. Viewers learn of it when the room is told.
+func TestTurnEndsWithoutAnAnswer(t *testing.T) {
+	h := open(t, nil)
+	e := h.attach(t, 0)
+	e.expect(t, "hello default 0 true", "state false []")
+	if err := h.client().Post(t.Context(), "question-1", "Count!"); err != nil {
+		t.Fatal(err)
+	}
+	preview(t, h, "t", "1 2 3", "")
+	e.expect(t, `message 1 question-1 person "Count!"`, "state true [question-1]", `preview t "1 2 3"`)
+	h.feed.Answered()
+	h.hub.Changed(t.Context(), channels.MustKey("other:default"))
+	h.hub.Changed(t.Context(), channels.MustKey("web:nobody-looks"))
+	h.hub.Changed(t.Context(), room)
+	e.expect(t, `end t ""`, "state false []")
+}
+
 // An answer that was published while it was still queued must still end its preview.
 func TestAnswerSeenBeforeItIsSent(t *testing.T) {
 	h := open(t, nil)

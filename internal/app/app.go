@@ -306,6 +306,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	stopFeed := feedHooks(d.events, d.hooks, d.log)
+	wg.Go(func() { d.feedRooms(ctx) })
 	wg.Go(func() { d.finishErase(ctx) })
 	announced := make(chan struct{})
 	wg.Go(func() {
