@@ -38,9 +38,11 @@ type event struct {
 type contentBlock struct {
 	kind      string // text, tool_use, thinking or another
 	start     json.RawMessage
-	text      strings.Builder // or a thought, or the input of a call
+	text      wire.Text
+	thought   strings.Builder
 	signature strings.Builder
-	call      sessions.ToolCall
+	call      sessions.ToolCall // with the input that the block began with
+	input     wire.Args
 }
 
 // answer collects the events of one streamed answer.
@@ -90,6 +92,9 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 	case "message_stop":
 		a.Ended = true
 	case "message":
+		if len(a.blocks) > 0 { // the whole message after its pieces
+			e.Content = nil
+		}
 		for i, b := range e.Content {
 			if _, err := a.startBlock(i, b); err != nil {
 				return false, err
@@ -128,7 +133,7 @@ func (a *answer) startBlock(index int, data json.RawMessage) (bool, error) {
 	case "tool_use":
 		c.call = sessions.ToolCall{ID: b.ID, Name: b.Name}
 		if s := string(b.Input); s != "" && s != "null" && strings.Join(strings.Fields(s), "") != "{}" {
-			c.text.WriteString(s)
+			c.call.Arguments = s
 		}
 	case "thinking", "redacted_thinking":
 		a.Thought = true
@@ -158,7 +163,7 @@ func (a *answer) addDelta(e *event) bool {
 	case d.Type == "signature_delta":
 		c.signature.WriteString(d.Signature)
 	case d.Type == "input_json_delta" && c.kind == "tool_use":
-		c.text.WriteString(d.JSON)
+		c.input.Add(d.JSON)
 		return d.JSON != ""
 	}
 	return false
@@ -170,8 +175,8 @@ func (a *answer) addText(c *contentBlock, text string) bool {
 		return false
 	}
 	a.hasText = true
-	c.text.WriteString(text)
-	return a.Emit(text, "")
+	a.Emit(c.text.Add(text), "")
+	return true
 }
 
 // addThought keeps the bytes of a thought, because it is signed.
@@ -180,7 +185,7 @@ func (a *answer) addThought(c *contentBlock, text string) bool {
 		return false
 	}
 	a.Thought = true
-	c.text.WriteString(text)
+	c.thought.WriteString(text)
 	a.Emit("", wire.Clean(text))
 	return true
 }
@@ -215,7 +220,7 @@ func (c *contentBlock) raw() string {
 			fields[name] = bytes.TrimSpace(out.Bytes())
 		}
 	}
-	put("thinking", c.text.String())
+	put("thinking", c.thought.String())
 	if s := c.signature.String(); s != "" {
 		put("signature", s)
 	}
@@ -231,13 +236,21 @@ var finishReasons = map[string]string{
 	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
 }
 
+// Check implements [wire.Answer].
+func (a *answer) Check() error {
+	for _, c := range a.blocks {
+		a.Emit(c.text.End(), "")
+	}
+	return a.Draft.Check()
+}
+
 func (a *answer) Fill(out *agent.Response) {
 	for _, c := range a.blocks {
 		switch c.kind {
 		case "text":
 			a.AddText(c.text.String(), "")
 		case "tool_use":
-			a.AddCall(c.call.ID, c.call.Name, c.text.String())
+			a.AddCall(c.call.ID, c.call.Name, cmp.Or(c.input.String(), c.call.Arguments))
 		default:
 			a.AddRaw(c.raw())
 		}

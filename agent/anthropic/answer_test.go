@@ -3,6 +3,7 @@ package anthropic_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -199,6 +200,45 @@ func TestWhole(t *testing.T) {
 	}
 	if calls[0].Arguments != `{"zone":"UTC"}` || calls[1].Arguments != "{}" || calls[1].ID == "a" || calls[1].Name != "unknown_tool" {
 		t.Errorf("calls = %v", calls)
+	}
+}
+
+// Proxies send pieces again, at other indexes, or the whole message after them. The
+// answer is the same.
+func TestRepeatedPieces(t *testing.T) {
+	start := func(index int, block string) string {
+		return fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, index, block)
+	}
+	input := func(index int, json string) string {
+		return fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%q}}`, index, json)
+	}
+	said := func(text string) string {
+		return fmt.Sprintf(`{"type":"content_block_delta","index":9,"delta":{"type":"text_delta","text":%q}}`, text)
+	}
+	stop := func(reason string) string {
+		return `{"type":"message_delta","delta":{"stop_reason":` + reason + `}}`
+	}
+	const clock = `{"type":"tool_use","id":"a","name":"clock","input":{}}`
+	const whole = `{"type":"message","stop_reason":"tool_use","content":[{"type":"text","text":"Let me look."},{"type":"tool_use","id":"a","name":"clock","input":{"zone":"UTC"}}]}`
+	for name, events := range map[string][]string{
+		"once":                    {said("Let me look."), start(1, clock), input(1, `{"zone":`), input(1, `"UTC"}`), stop(`"tool_use"`)},
+		"at two indexes":          {said("Let me look."), start(1, clock), input(1, `{"zone":"UTC"}`), start(2, clock), input(2, `{"zone":"UTC"}`), stop(`"tool_use"`)},
+		"announced twice":         {said("Let me look."), start(1, clock), start(1, clock), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`)},
+		"an empty object first":   {said("Let me look."), start(1, clock), input(1, `{}`), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`)},
+		"with its input at start": {said("Let me look."), start(1, strings.Replace(clock, "{}", `{"zone":"UTC"}`, 1)), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`)},
+		"growing":                 {said("Let"), said("Let me"), said("Let me look."), start(1, clock), input(1, `{"zone"`), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`)},
+		"and the whole message":   {said("Let me look."), start(1, clock), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`), whole},
+		"two ends":                {said("Let me look."), start(1, clock), input(1, `{"zone":"UTC"}`), stop(`"tool_use"`), stop(`null`)},
+	} {
+		resp, text, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, events...)
+		want := []sessions.ToolCall{{ID: "a", Name: "clock", Arguments: `{"zone":"UTC"}`}}
+		if diff := cmp.Diff(want, resp.Message.ToolCalls); diff != "" || text != "Let me look." || resp.Message.Content != text {
+			t.Errorf("%s: streamed %q, kept %q, calls (-want +got):\n%s", name, text, resp.Message.Content, diff)
+		}
+	}
+	// A second end does not make a cut answer whole.
+	if resp, _, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, said("So"), stop(`"max_tokens"`), stop(`null`)); resp.Finish != "length" {
+		t.Errorf("after a second end Finish = %q, want length", resp.Finish)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // answer collects the chunks of one streamed chat completion.
 type answer struct {
 	wire.Draft
+	text    wire.Text
 	calls   calls
 	started bool // there was a choice
 	data    providerData
@@ -45,11 +46,10 @@ func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 			continue
 		}
 		a.started = true
-		d := &choice.Delta
+		progress = a.addDelta(&choice.Delta) || progress
 		if choice.Message != nil {
-			d = choice.Message
+			progress = a.addWhole(choice.Message) || progress
 		}
-		progress = a.addDelta(d) || progress
 		if reason := wire.LooseString(choice.FinishReason); reason != "" {
 			a.Finish = reason
 		}
@@ -75,16 +75,27 @@ func (a *answer) addDelta(d *delta) (progress bool) {
 	return progress
 }
 
-// addText passes on text and thoughts, and reports whether there were any.
-func (a *answer) addText(raw text, thoughts optionalText) bool {
-	content := wire.Clean(string(raw))
-	a.AddContent(content)
-	return a.Emit(content, string(thoughts))
+// addWhole takes the whole message so far. A server that does not stream sends one;
+// others send it at the end, or in each chunk.
+func (a *answer) addWhole(m *delta) (progress bool) {
+	a.Refused = a.Refused || strings.TrimSpace(string(m.Refusal)) != ""
+	content := a.text.Whole(wire.Clean(string(m.Content + text(m.Refusal))))
+	progress = a.Emit(content, a.data.addWhole(m))
+	return a.calls.addWhole(m.ToolCalls) || progress
+}
+
+// addText passes on what a piece of the text adds, and new thoughts. It reports
+// whether there were any pieces.
+func (a *answer) addText(raw text, thoughts string) bool {
+	content := a.text.Add(wire.Clean(string(raw)))
+	some := a.Emit(content, thoughts)
+	return some || raw != ""
 }
 
 func (a *answer) Finished() bool { return a.Finish != "" }
 
 func (a *answer) Check() error {
+	a.Emit(a.text.End(), a.data.thoughts.End())
 	switch {
 	case !a.started:
 		return errors.New("the answer has no choices")
@@ -95,9 +106,10 @@ func (a *answer) Check() error {
 }
 
 func (a *answer) Fill(out *agent.Response) {
-	for _, p := range a.calls.list {
+	a.AddContent(a.text.String())
+	for _, p := range a.calls.finish() {
 		a.AddCall(p.id, p.name, p.args.String())
 	}
-	a.Thought = a.data.thoughts.Len() > 0
+	a.Thought = a.data.thoughts.String() != ""
 	a.Draft.Fill(out, a.attached())
 }

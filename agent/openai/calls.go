@@ -3,15 +3,21 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"dragoman/agent/wire"
 )
 
 // calls joins the pieces of tool calls. By the protocol, the first piece of a
 // call has its id and name, and every piece has its index. Real servers leave
 // out the index, use index 0 for every call, repeat id and name in each piece,
-// make up a new id for each piece, split names, or send no ids at all.
+// make up a new id for each piece, split names, or send no ids at all. Others send a
+// call again, at another index or in a whole message.
 type calls struct {
 	list []*partialCall
+	// whole are the calls of the newest whole message. They count if no pieces came.
+	whole []*partialCall
 }
 
 // partialCall is a tool call while its pieces arrive.
@@ -19,7 +25,7 @@ type partialCall struct {
 	index int
 	id    string
 	name  string
-	args  strings.Builder
+	args  wire.Args
 	extra json.RawMessage // attached by the provider
 }
 
@@ -39,11 +45,52 @@ func (c *calls) add(d *toolCall, pos, count int) (progress bool) {
 	if d.Function.Name != p.name {
 		p.name += d.Function.Name
 	}
-	p.args.WriteString(args)
+	p.args.Add(args)
 	if present(d.Extra) {
 		p.extra = bytes.Clone(d.Extra)
 	}
 	return args != "" || d.ID != "" || d.Function.Name != ""
+}
+
+// addWhole takes the calls of a whole message. It reports whether there are more than
+// before.
+func (c *calls) addWhole(list []toolCall) (progress bool) {
+	if len(list) == 0 {
+		return false
+	}
+	progress = len(c.list) == 0 && len(list) > len(c.whole)
+	var now calls
+	for i := range list {
+		now.list = append(now.list, &partialCall{index: i})
+		now.add(&list[i], i, len(list))
+	}
+	c.whole = now.list
+	return progress
+}
+
+// finish returns the calls, each of them once.
+func (c *calls) finish() []*partialCall {
+	if len(c.list) == 0 {
+		c.list = c.whole
+	}
+	var out []*partialCall
+	for _, p := range c.list {
+		same := slices.IndexFunc(out, func(q *partialCall) bool { return q.id != "" && q.id == p.id && q.name == p.name })
+		if same < 0 {
+			out = append(out, p)
+			continue
+		}
+		before, now := out[same].args.String(), p.args.String()
+		switch {
+		case wire.SameArguments(now, before):
+		case wire.SameArguments(before, now):
+			out[same] = p
+		default:
+			out = append(out, p) // this server gives all calls one id
+		}
+	}
+	c.list = out
+	return out
 }
 
 // extras returns the attached data of the calls by position, or nil if there is
@@ -99,7 +146,7 @@ func (p *partialCall) superseded(d *toolCall) bool {
 	case d.ID != "" && p.id != "" && string(d.ID) != p.id:
 		// Another id means another call, unless the server makes up an id for each
 		// piece.
-		return name != p.name || p.args.Len() == 0 || p.complete()
+		return name != p.name || p.args.Empty() || p.complete()
 	case d.ID != "" && string(d.ID) == p.id:
 		return false
 	default:

@@ -44,7 +44,17 @@ func TestToolCalls(t *testing.T) {
 		"all repeated":       {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "a", "read_file", `:"x"}`}}}, two[:1]},
 		"new id each piece":  {[][]d{{{at(0), "a", "read_file", `{"path"`}}, {{at(0), "zz", "", `:"x"}`}}}, two[:1]},
 		"id comes late":      {[][]d{{{at(0), "", "read_file", `{"path"`}}, {{at(0), "a", "", `:"x"}`}}}, two[:1]},
-		"same id twice":      {[][]d{{{at(0), "a", "time", "{}"}, {at(1), "a", "time", "{}"}}}, []sessions.ToolCall{call("a", "time", "{}"), call("", "time", "{}")}},
+		"one id for all":     {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}, {at(1), "a", "time", "{}"}, {at(2), "a", "read_file", `{"path":"y"}`}}}, []sessions.ToolCall{two[0], call("", "time", "{}"), call("", "read_file", `{"path":"y"}`)}},
+		"at three indexes":   {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}}, {{at(1), "a", "read_file", `{"path":"x"}`}}, {{at(2), "a", "read_file", `{"path":"x"}`}}}, two[:1]},
+		"again, in pieces":   {[][]d{{{at(0), "a", "read_file", `{"path":`}}, {{at(0), "", "", `"x"}`}}, {{at(1), "a", "read_file", `{"path"`}}, {{at(1), "", "", `: "x"}`}}}, two[:1]},
+		"announced again":    {[][]d{{{at(0), "a", "read_file", ""}}, {{at(1), "a", "read_file", `{"path":"x"}`}}}, two[:1]},
+		"again, cut off":     {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}}, {{at(1), "a", "read_file", `{"pa`}}}, two[:1]},
+		"again, no index":    {[][]d{{{nil, "a", "read_file", `{"path":"x"}`}}, {{nil, "a", "read_file", `{"path":"x"}`}}}, two[:1]},
+		"again, same index":  {[][]d{{{at(0), "a", "read_file", `{"path":"x"}`}}, {{at(0), "a", "read_file", `{"path":"x"}`}}}, two[:1]},
+		"{} first":           {[][]d{{{at(0), "a", "read_file", `{}`}}, {{at(0), "", "", `{"path":`}}, {{at(0), "", "", `"x"}`}}}, two[:1]},
+		"{} first, at once":  {[][]d{{{at(0), "a", "read_file", `{}{"path":"x"}`}}}, two[:1]},
+		"growing":            {[][]d{{{at(0), "a", "read_file", `{"pa`}}, {{at(0), "", "", `{"path":`}}, {{at(0), "", "", `{"path":"x"}`}}}, two[:1]},
+		"each piece twice":   {[][]d{{{at(0), "a", "read_file", `{"path`}}, {{at(0), "a", "read_file", `{"path`}}, {{at(0), "a", "", `":"x"}`}}, {{at(0), "a", "", `":"x"}`}}}, two[:1]},
 		"broken arguments":   {[][]d{{{at(0), "a", "time", "{oops"}}}, []sessions.ToolCall{call("a", "time", "{oops")}},
 	} {
 		t.Run(name, func(t *testing.T) {

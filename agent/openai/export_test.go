@@ -31,6 +31,22 @@ func Frames(frames ...[]byte) (fast, slow agent.Response, shown [2]string, errs 
 	return fast, slow, shown, errs, usual
 }
 
+// Read decodes frames, and returns all that was shown.
+func Read(frames ...[]byte) (out agent.Response, shown agent.Delta, err error) {
+	a := &answer{Draft: wire.Draft{In: &wire.Input{Request: &agent.Request{}}, OnDelta: func(d agent.Delta) {
+		shown.Text += d.Text
+		shown.Reasoning += d.Reasoning
+	}}}
+	for _, frame := range frames {
+		if _, err := a.Add("", frame); err != nil {
+			return out, shown, err
+		}
+	}
+	err = a.Check()
+	a.Fill(&out)
+	return out, shown, err
+}
+
 // With returns frame with another text if the fast path reads frame; ""
 // otherwise.
 func With(frame, text string) string {

@@ -6,36 +6,62 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
 
 // providerData collects the thoughts and other data that a provider sends with
 // a message. Data on tool calls is in [calls].
 type providerData struct {
-	thoughts strings.Builder
+	thoughts wire.Text
 	// asReasoning says that thoughts came as reasoning, not as reasoning_content.
 	asReasoning bool
 	details     []detail
-	extra       json.RawMessage
+	// inPieces says that details came in pieces, so those of a whole message are the
+	// same again.
+	inPieces bool
+	extra    json.RawMessage
 }
 
-func (k *providerData) add(d *delta) optionalText {
-	thoughts := d.ReasoningContent
-	if thoughts == "" {
-		thoughts = d.Reasoning
-		k.asReasoning = k.asReasoning || thoughts != ""
+// add takes the data of a piece and returns the thoughts that it adds.
+func (k *providerData) add(d *delta) (thoughts string) {
+	k.inPieces = k.inPieces || present(d.Details)
+	k.addDetails(d.Details)
+	k.addExtra(d.Extra)
+	return k.thoughts.Add(k.thoughtsOf(d))
+}
+
+// addWhole takes the data of a whole message and returns the thoughts that it adds.
+func (k *providerData) addWhole(m *delta) (thoughts string) {
+	if !k.inPieces && present(m.Details) {
+		k.details = nil
+		k.addDetails(m.Details)
 	}
-	k.thoughts.WriteString(string(thoughts))
-	if present(d.Extra) {
-		k.extra = bytes.Clone(d.Extra)
+	k.addExtra(m.Extra)
+	return k.thoughts.Whole(k.thoughtsOf(m))
+}
+
+func (k *providerData) thoughtsOf(d *delta) string {
+	if d.ReasoningContent != "" {
+		return string(d.ReasoningContent)
 	}
+	k.asReasoning = k.asReasoning || d.Reasoning != "" && k.thoughts.String() == ""
+	return string(d.Reasoning)
+}
+
+func (k *providerData) addExtra(data json.RawMessage) {
+	if present(data) {
+		k.extra = bytes.Clone(data)
+	}
+}
+
+func (k *providerData) addDetails(data json.RawMessage) {
 	var list []map[string]json.RawMessage
-	if json.Unmarshal(d.Details, &list) == nil {
+	if json.Unmarshal(data, &list) == nil {
 		for _, fields := range list {
 			k.addDetail(fields)
 		}
 	}
-	return thoughts
 }
 
 // detail is one of OpenRouter's reasoning_details. Its texts arrive in pieces.

@@ -46,8 +46,9 @@ type outputItem struct {
 	id            string
 	kind          string // message, function_call, reasoning or another
 	done          bool
-	text          strings.Builder // of a message, with its refusals
-	args          strings.Builder
+	text          wire.Text // of a message, with its refusals
+	lead          string    // what stands between it and the text before it
+	args          wire.Args
 	call          sessions.ToolCall // without arguments
 	phase         string
 	raw           string // the whole item, if it is attached
@@ -111,7 +112,7 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 	openai.ResponseStreamEventFunctionArgumentsDelta: func(a *responseAnswer, e *responseEvent) bool {
 		it, args := a.find(e, "function_call"), string(e.Delta)
 		if !it.done {
-			it.args.WriteString(args)
+			it.args.Add(args)
 		}
 		return args != ""
 	},
@@ -119,7 +120,7 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 		it, args := a.find(e, "function_call"), string(e.Arguments)
 		if args != "" {
 			it.args.Reset()
-			it.args.WriteString(args)
+			it.args.Add(args)
 		}
 		return args != ""
 	},
@@ -165,22 +166,35 @@ func (a *responseAnswer) addText(it *outputItem, text string) bool {
 	if text == "" || it.done {
 		return false
 	}
-	if it.text.Len() == 0 && a.hasText {
-		text = "\n\n" + text // a second message
-	}
-	a.hasText = true
-	it.text.WriteString(text)
-	return a.Emit(text, "")
+	a.showText(it, it.text.Add(text))
+	return true
 }
 
-// addRest takes the whole text of a message's part and adds what has not
-// arrived yet.
+// addRest takes the whole text of a message, or of a part of it, and adds what has
+// not arrived yet.
 func (a *responseAnswer) addRest(it *outputItem, whole string) bool {
-	soFar := strings.TrimPrefix(it.text.String(), "\n\n")
-	if more, found := strings.CutPrefix(whole, soFar); found {
-		return a.addText(it, more)
+	return !it.done && a.showText(it, it.text.Whole(whole))
+}
+
+// showText passes on more of a message's text. A second message begins a paragraph.
+func (a *responseAnswer) showText(it *outputItem, more string) bool {
+	if more == "" {
+		return false
 	}
-	return false
+	if it.text.String() == more && a.hasText {
+		it.lead = "\n\n"
+		more = it.lead + more
+	}
+	a.hasText = true
+	return a.Emit(more, "")
+}
+
+// Check implements [wire.Answer].
+func (a *responseAnswer) Check() error {
+	for _, it := range a.items {
+		a.showText(it, it.text.End())
+	}
+	return a.Draft.Check()
 }
 
 func (a *responseAnswer) addThought(e *responseEvent) bool {
@@ -254,7 +268,7 @@ func (it *outputItem) addCall(item *responseItem, done bool) bool {
 	it.call.Name = cmp.Or(item.Name, it.call.Name)
 	if done && item.Arguments != "" {
 		it.args.Reset()
-		it.args.WriteString(item.Arguments)
+		it.args.Add(item.Arguments)
 	}
 	return item.Name != ""
 }
@@ -334,7 +348,7 @@ func (a *responseAnswer) Fill(out *agent.Response) {
 	for _, it := range a.items {
 		switch it.kind {
 		case "message":
-			a.AddText(it.text.String(), it.phase)
+			a.AddText(it.lead+it.text.String(), it.phase)
 		case "function_call":
 			a.AddCall(it.call.ID, it.call.Name, it.args.String())
 		default:

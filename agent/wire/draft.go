@@ -78,19 +78,34 @@ func (d *Draft) AddRaw(data string) {
 // request.
 const unknownTool = "unknown_tool"
 
-// AddCall adds a tool call. It makes a new id if id is empty or already used.
+// AddCall adds a tool call. It makes a new id if id is empty or already used by
+// another call, and ignores a call that is there already.
 func (d *Draft) AddCall(id, name, arguments string) {
+	name, arguments = cmp.Or(strings.TrimSpace(name), unknownTool), callArguments(arguments)
+	for i := range d.calls {
+		c := &d.calls[i]
+		switch {
+		case id == "" || c.ID != id || c.Name != name:
+		case SameArguments(arguments, c.Arguments):
+			return
+		case SameArguments(c.Arguments, arguments):
+			c.Arguments = arguments
+			return
+		}
+	}
 	if id == "" || slices.ContainsFunc(d.calls, func(c sessions.ToolCall) bool { return c.ID == id }) {
 		id = "call_" + rand.Text()
 	}
-	arguments = strings.TrimSpace(arguments)
-	if arguments == "null" {
-		arguments = ""
-	}
-	d.calls = append(d.calls, sessions.ToolCall{
-		ID: id, Name: cmp.Or(strings.TrimSpace(name), unknownTool), Arguments: cmp.Or(arguments, "{}"),
-	})
+	d.calls = append(d.calls, sessions.ToolCall{ID: id, Name: name, Arguments: arguments})
 	d.layout.Parts = append(d.layout.Parts, Part{Call: id})
+}
+
+func callArguments(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "null" {
+		return "{}"
+	}
+	return cmp.Or(text, "{}")
 }
 
 // Attached returns what the provider wants back with the answer, in its order,
