@@ -82,4 +82,5 @@ func (r *run) readAnswer(resp *Response) {
 	if len(m.ToolCalls) > keptCalls {
 		m.ToolCalls, m.Attached = m.ToolCalls[:keptCalls], nil
 	}
+	m.ToolCalls = r.offer.mendCalls(m.ToolCalls)
 }

@@ -229,7 +229,7 @@ func toolArguments(args string) string {
 		return noArgs
 	}
 	if IsObject(args) {
-		return args
+		return WholeCharacters(args)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
