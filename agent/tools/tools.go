@@ -24,8 +24,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,13 +39,14 @@ import (
 // tool is an [agent.Tool] with a description and a function. Its arguments are
 // decoded into an A.
 type tool[A any] struct {
-	spec agent.Spec
-	run  func(ctx context.Context, c agent.Call, args A) (string, error)
+	spec  agent.Spec
+	known []string // names of arguments
+	run   func(ctx context.Context, c agent.Call, args A) (string, error)
 }
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
-// describes each to the model. Fields without omitempty are required, and others are
-// refused.
+// describes each to the model. Fields without omitempty are required. For others, see
+// [tool.withoutExtras].
 func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
 	if err == nil {
@@ -52,7 +55,7 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 	if err != nil {
 		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
 	}
-	return &tool[A]{spec, run}
+	return &tool[A]{spec, slices.Collect(maps.Keys(schema.Properties)), run}
 }
 
 // newReader declares a tool that changes nothing, so it may run beside others and be
@@ -71,18 +74,57 @@ func (t *tool[A]) Spec() agent.Spec { return t.spec }
 
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	var args A
-	if err := decode(c.Args, &args); err != nil {
+	raw, ignored := t.withoutExtras(c.Args)
+	if err := decode(raw, &args); err != nil {
 		return "", fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
 	}
 	result, err := t.run(ctx, c, args)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.spec.Name, err)
 	}
+	if len(ignored) > 0 {
+		result += fmt.Sprintf("\n[%s has no argument called %.40q; it was ignored]", t.spec.Name, strings.Join(ignored, ", "))
+	}
 	return result, nil
 }
 
-// decode is strict: an unknown argument might be meant to change what the call does
-// ("append": true on a tool that overwrites), so it is refused and not ignored.
+// explaining are names of arguments in which a model says why it makes a call. No tool
+// has one of them, and no call means less without it.
+var explaining = []string{"reason", "reasoning", "explanation", "thought", "thoughts", "rationale", "justification", "purpose", "intent"}
+
+// withoutExtras removes arguments that the tool does not know and that the call can do
+// without: an explanation, and any for a tool that only reads. For a tool that changes
+// something the rest stay, and are refused: they might be meant to change what it does
+// ("append": true on one that overwrites). ignored are names that the model should read.
+func (t *tool[A]) withoutExtras(raw json.RawMessage) (clean json.RawMessage, ignored []string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return raw, nil
+	}
+	all := len(fields)
+	for name := range fields {
+		known := slices.ContainsFunc(t.known, func(k string) bool { return strings.EqualFold(k, name) })
+		explains := slices.Contains(explaining, strings.ToLower(name))
+		switch {
+		case known, !explains && !t.spec.Repeatable:
+			continue
+		case !explains:
+			ignored = append(ignored, name)
+		}
+		delete(fields, name)
+	}
+	if len(fields) == all {
+		return raw, nil
+	}
+	clean, err := json.Marshal(fields)
+	if err != nil {
+		return raw, nil // cannot happen: it was decoded from JSON
+	}
+	slices.Sort(ignored)
+	return clean, ignored
+}
+
+// decode is strict about what [tool.withoutExtras] leaves.
 func decode(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")

@@ -151,6 +151,29 @@ func TestArgumentsAreStrict(t *testing.T) {
 	}
 }
 
+// An argument that a tool does not have is ignored where nothing can depend on it: an
+// explanation, and any argument of a tool that only reads. That one is named.
+func TestAdditionalArguments(t *testing.T) {
+	w := workspace(t, t.TempDir())
+	put := tools.WriteFile(w)
+	must(t, put, m{"path": "a", "content": "b", "reason": "it was asked for"})
+	must(t, put, m{"path": "a", "content": "b", "Explanation": []int{1}})
+	if got := must(t, tools.ReadFile(w), m{"path": "a", "thought": "I look"}); strings.Contains(got, "ignored") {
+		t.Errorf("an explanation is spoken of: %q", got)
+	}
+	got := must(t, tools.ReadFile(w), m{"path": "a", "line": 7, "encoding": "utf-8"})
+	if want := `[read_file has no argument called "encoding, line"; it was ignored]`; !strings.HasSuffix(got, want) {
+		t.Errorf("read_file = %q, want %s at its end", got, want)
+	}
+	must(t, tools.Clock(time.UTC, time.Now), m{"timezone": "UTC"})
+	refuse(t, put, m{"path": "a", "content": "c", "mode": "append"}, `unknown field "mode"`)
+	refuse(t, tools.Remember(&facts{}), m{"text": "tea", "replaces": 7, "reason": "x"}, `unknown field "replaces"`)
+	refuse(t, tools.ReadFile(w), m{"file": "a"}, "the path is empty")
+	if got := must(t, tools.ReadFile(w), m{"path": "a"}); !strings.Contains(got, "b") || strings.Contains(got, "c") {
+		t.Errorf("the file is %q after a refused call", got)
+	}
+}
+
 func TestNumbersAsModelsWriteThem(t *testing.T) {
 	w := workspace(t, t.TempDir())
 	must(t, tools.WriteFile(w), m{"path": "a", "content": "0123456789"})
