@@ -81,6 +81,11 @@ func ReadUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
 		Input: input, Output: cmp.Or(u.Output, u.ResponseOutput).tokens(),
 		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens(), u.Read.tokens()),
 	}
+	// Cached tokens are a part of the input. If there are more of them, this server
+	// counts them apart, like Anthropic's.
+	if apart := out.Cached + u.Created.tokens(); u.Input.Valid && apart > out.Input || out.Cached > out.Input {
+		out.Input += apart
+	}
 	if c := u.Cost.Value; c > 0 && c <= maxPrice {
 		out.Cost = c
 	}
