@@ -26,6 +26,9 @@ type Counts struct {
 	Pairings    int `json:"pairings"`
 	Jobs        int `json:"jobs"`
 	Occurrences int `json:"occurrences"`
+	// Notes are the open records of all subjects, Sums what they counted by day.
+	Notes int `json:"notes"`
+	Sums  int `json:"sums"`
 	// Erased counts the marks of erased messages, Days those of generations.
 	Erased int `json:"erased"`
 	Days   int `json:"days"`
@@ -69,6 +72,8 @@ func (c *Counts) add(r sessions.Record) {
 		c.Pairings += one(r.Pairing != nil)
 		c.Jobs += one(r.Job != nil)
 		c.Occurrences += one(r.Occurrence != nil)
+		c.Notes += one(r.Note != nil)
+		c.Sums += one(r.Count != nil)
 	}
 }
 
@@ -99,6 +104,8 @@ func (c Counts) String() string {
 		{c.Pairings, "pairing", "pairings"},
 		{c.Jobs, "planned job", "planned jobs"},
 		{c.Occurrences, "occurrence", "occurrences"},
+		{c.Notes, "open record", "open records"},
+		{c.Sums, "count", "counts"},
 		{c.Erased, "mark of something erased", "marks of something erased"},
 	} {
 		switch part.n {

@@ -157,6 +157,10 @@ func groupOf(r sessions.Record) string {
 		return "the jobs"
 	case r.Occurrence != nil:
 		return "the occurrences of jobs"
+	case r.Note != nil:
+		return "the notes of the kind " + r.Note.Kind
+	case r.Count != nil:
+		return "the counts of the kind " + r.Count.Kind
 	}
 	return "the store's own record"
 }
@@ -250,6 +254,8 @@ func sizeOf(r sessions.Record) (n int) {
 		n = len(r.Outbox.Text)
 	case r.Quarantined != nil:
 		n = len(r.Quarantined.Raw)
+	case r.Note != nil:
+		n = len(r.Note.Data)
 	}
 	return n
 }
