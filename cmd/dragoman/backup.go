@@ -77,6 +77,8 @@ func (p *progress) backup(now backup.End) {
 type restoreCmd struct {
 	File string `arg:"" help:"A file written by dragoman backup."`
 	Yes  bool   `help:"Replace the existing state, which is kept under another name."`
+	// KeepTokens is for a machine that is replaced by another.
+	KeepTokens bool `help:"Also restore access tokens, codes and pending approvals. Without it they are left out, because the backup may be old or known to others."`
 }
 
 func (*restoreCmd) Help() string {
@@ -96,7 +98,7 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete an incomplete state
 	defer stop()
 	p := &progress{e: e}
-	r, err := storage.Restore(ctx, cfg, e.caller(), f, k.Yes, p.update)
+	r, err := storage.Restore(ctx, cfg, e.caller(), f, storage.RestoreOptions{Replace: k.Yes, KeepTokens: k.KeepTokens}, p.update)
 	p.end()
 	if full := (*storage.NotEmptyError)(nil); errors.As(err, &full) {
 		return &usageError{fmt.Sprintf("%v; add --yes to replace it with the backup (the old state is kept under another name)", full)}
@@ -105,6 +107,9 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	e.say("Restored the backup of %s (version %s) to %s: %s.", e.when(r.Created), oneLine(r.Version), oneLine(cfg.StateDir), holds(r.End))
+	if r.Secrets > 0 {
+		e.say("Left out: %s. Make new ones, or restore again with --keep-tokens.", count(r.Secrets, "token, code or pending approval", "tokens, codes and pending approvals"))
+	}
 	for _, kept := range []string{r.Kept, r.KeptWorkspace} {
 		if kept != "" {
 			e.say("The previous state is in %s; remove it when you no longer need it.", oneLine(kept))

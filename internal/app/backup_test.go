@@ -70,7 +70,7 @@ func TestBackupWhileMessagesFlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			got, err := storage.Restore(t.Context(), other.config(), storage.Caller{Version: "v-test"}, f, false, func(exchange.Progress) {})
+			got, err := storage.Restore(t.Context(), other.config(), storage.Caller{Version: "v-test"}, f, storage.RestoreOptions{}, func(exchange.Progress) {})
 			if err != nil || got.End != end || got.Kept != "" || len(got.Devices) != 1 || got.Devices[0] != "wa" {
 				t.Fatalf("Restore = %+v, %v, want %+v", got, err, end)
 			}
@@ -143,7 +143,7 @@ func TestRestoreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cut := context.WithCancel(t.Context())
-	_, err = storage.Restore(ctx, p.config(), storage.Caller{Patience: time.Second}, f, true, func(exchange.Progress) { cut() })
+	_, err = storage.Restore(ctx, p.config(), storage.Caller{Patience: time.Second}, f, storage.RestoreOptions{Replace: true}, func(exchange.Progress) { cut() })
 	if err == nil {
 		t.Fatal("a restore that is cut off = nil")
 	}

@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/media"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 )
 
 // filing wraps the store and deletes the attachments of everything that the store
@@ -37,6 +38,12 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 		errs = append(errs, f.files.Remove(k))
 	}
 	return keys, errors.Join(errs...)
+}
+
+// Restore leaves out tokens, codes and pending approvals: what is imported into a running
+// store may come from anybody.
+func (f filing) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
+	return f.crashStore.Restore(ctx, engine.WithoutSecrets(next))
 }
 
 // Join also moves the files. While the store joins, they belong to both

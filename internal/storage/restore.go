@@ -32,9 +32,20 @@ type Restored struct {
 	Kept, KeptWorkspace string
 	// KeptSchema has the previous conversations of a database, or is "".
 	KeptSchema string
+	// Secrets counts the tokens, codes and pending approvals that were left out.
+	Secrets int
 	// Devices are the channels whose linked devices were restored. Their keys are as
 	// old as the backup.
 	Devices []string
+}
+
+// RestoreOptions say what a restore may do.
+type RestoreOptions struct {
+	// Replace lets it replace a state that is not empty.
+	Replace bool
+	// KeepTokens keeps the tokens, codes and pending approvals of the backup. They may have
+	// been revoked since, or be in the hands of whoever had the backup.
+	KeepTokens bool
 }
 
 // NotEmptyError: a restore would replace something that is not empty.
@@ -53,9 +64,9 @@ const (
 // Restore replaces the state directory by the backup in file. No daemon may run. It
 // reads the whole backup before it writes anything, makes the new state beside the old
 // one, compares it with the backup, and then renames both, so that the old one is kept.
-// A store without files in it does the same with its own drafts. If replace is false and the state is not
-// empty, it returns a *NotEmptyError.
-func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
+// A store without files in it does the same with its own drafts. If the state is not empty
+// and may not be replaced, it returns a *NotEmptyError.
+func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, o RestoreOptions, tell func(exchange.Progress)) (r Restored, err error) {
 	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
 		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}
@@ -69,7 +80,7 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 		moves = []*move{{to: config.RealPath(cfg.Workspace), unlocked: true}, moves[0]} // the state comes last
 	}
 	for _, m := range moves {
-		if err := m.check(replace); err != nil {
+		if err := m.check(o.Replace); err != nil {
 			return r, err
 		}
 	}
@@ -87,14 +98,18 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	if t := storeTypes[cfg.Store.Type]; t.name == "" {
 		var old *engine.Store
 		if old, err = (Location{Type: cfg.Store.Type, cfg: cfg}).openIdle(ctx); err == nil {
-			database, err = t.restore(ctx, old, replace)
+			database, err = t.restore(ctx, old, o.Replace)
 		}
 		if err != nil {
 			return r, err
 		}
 		defer func() { err = errors.Join(err, database.end(context.WithoutCancel(ctx))) }()
 	}
-	if err := fill(ctx, cfg, file, moves, database, tell); err != nil {
+	leaveOut := engine.IsSecret
+	if o.KeepTokens {
+		leaveOut = func(sessions.Record) bool { return false }
+	}
+	if r.Secrets, err = fill(ctx, cfg, file, moves, database, leaveOut, tell); err != nil {
 		return r, err
 	}
 	if r.KeptSchema, err = commitRestore(ctx, moves, database); err != nil {
@@ -141,38 +156,44 @@ type restoring struct {
 }
 
 // fill writes the contents of the backup into the drafts of moves, and of database if
-// that is not nil.
-func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database *restoring, tell func(exchange.Progress)) error {
+// that is not nil. It returns how many records it left out.
+func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database *restoring, leaveOut func(sessions.Record) bool, tell func(exchange.Progress)) (left int, err error) {
 	draft := moves[len(moves)-1].draft
 	work := filepath.Join(draft.Path, workspaceInside(cfg))
 	if len(moves) > 1 {
 		work = moves[0].draft.Path
 	}
 	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("storage: restore: %w", plainPathError(err))
+		return 0, fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	to := backup.Target{Roots: map[string]*os.Root{}}
 	for name, dir := range map[string]string{stateFolder: draft.Path, workspaceFolder: work} {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return fmt.Errorf("storage: restore: %w", err)
+			return 0, fmt.Errorf("storage: restore: %w", err)
 		}
 		defer root.Close()
 		to.Roots[name] = root
 	}
 	records, err := os.OpenFile(draft.File(recordsName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("storage: restore: %w", plainPathError(err))
+		return 0, fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	defer records.Close()
 	out := bufio.NewWriter(records)
 	enc := json.NewEncoder(out)
-	to.Record = func(r sessions.Record) error { return errors.Join(ctx.Err(), enc.Encode(r)) }
+	to.Record = func(r sessions.Record) error {
+		if leaveOut(r) {
+			left++
+			return nil
+		}
+		return errors.Join(ctx.Err(), enc.Encode(r))
+	}
 	if _, err = file.Seek(0, io.SeekStart); err == nil {
 		_, _, err = backup.Read(bufio.NewReader(file), to)
 	}
 	if err = errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("storage: restore: %w", plainPathError(err))
+		return 0, fmt.Errorf("storage: restore: %w", plainPathError(err))
 	}
 	if database != nil {
 		_, err = exchange.Move(ctx, recordFile{records}, database.draft, tell)
@@ -180,9 +201,9 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 		_, err = copyInto(ctx, recordFile{records}, Location{Type: cfg.Store.Type, Path: draft.File(storeTypes[cfg.Store.Type].name)}, tell)
 	}
 	if err != nil {
-		return fmt.Errorf("storage: restore: nothing was changed: %w", err)
+		return 0, fmt.Errorf("storage: restore: nothing was changed: %w", err)
 	}
-	return os.Remove(records.Name())
+	return left, os.Remove(records.Name())
 }
 
 // recordFile shows the records of a backup as a store that can only be dumped as a whole.

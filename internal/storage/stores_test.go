@@ -73,7 +73,7 @@ func TestTypeWithoutAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), cfg, Caller{}, file, false, nil); !errors.Is(err, asked) {
+	if _, err := Restore(t.Context(), cfg, Caller{}, file, RestoreOptions{}, nil); !errors.Is(err, asked) {
 		t.Errorf("Restore = %v, want %v", err, asked)
 	}
 	if p, err := ParseLocation("far:/x", cfg.StateDir); err == nil {

@@ -15,28 +15,37 @@ type life struct {
 	due, undated time.Duration
 	// most is how many notes an owner may have; 0: sessions.MaxNotes.
 	most int
-	// secret notes let somebody in or allow something. A backup may be old or stolen, so a
-	// restore leaves them out unless it is asked to keep them.
-	secret bool
+	// secret says which notes let somebody in or allow something. A backup may be old or
+	// stolen, so a restore leaves them out unless it is asked to keep them.
+	secret secrecy
 }
+
+// secrecy says which notes of a kind a restore leaves out.
+type secrecy int
+
+const (
+	public  secrecy = iota // none
+	secret                 // all
+	pending                // those that have a Due
+)
 
 // lives has the life of each declared kind. A new subject adds a line here, with its
 // reason.
 var lives = map[string]life{
 	// An expired token stays listed for a month, so that "why did it stop working" has an
 	// answer. One without an end lives until it is revoked. Nobody types fifty tokens.
-	"token": {due: 30 * day, most: 50, secret: true},
+	"token": {due: 30 * day, most: 50, secret: secret},
 	// The one-time codes and sessions of the page end at their Due and explain nothing.
-	"code":  {due: time.Hour, undated: day, most: 20, secret: true},
-	"login": {due: day, undated: 30 * day, most: 100, secret: true},
+	"code":  {due: time.Hour, undated: day, most: 20, secret: secret},
+	"login": {due: day, undated: 30 * day, most: 100, secret: secret},
 	// What connects the identities of one person is true until somebody undoes it.
 	"link": {due: 30 * day, most: 100},
 	// A reminder that was missed for three months reminds nobody. Its subject removes the
 	// others as they fire.
 	"reminder": {due: 90 * day, most: 200},
-	// A decision is looked up for as long as people argue about it. One that is pending in
-	// a backup was made for a moment that is over.
-	"approval": {due: 90 * day, undated: 90 * day, secret: true},
+	// A decision is looked up for as long as people argue about it. One that is pending has
+	// a Due, and the moment that it was asked for is over when a backup is restored.
+	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
 }
 
 // undeclared is the life of any other kind. It is long: whoever wrote the notes may be a
@@ -65,9 +74,33 @@ func (l life) over(n *sessions.Note, now time.Time) bool {
 	return false
 }
 
-// Secret reports whether notes of a kind let somebody in or allow something. A restore
-// leaves them out.
-func Secret(kind string) bool { return lifeOf(kind).secret }
+// IsSecret reports whether r is a note that lets somebody in or allows something: a token,
+// a code, a pending approval. Who takes records from elsewhere leaves these out, unless
+// asked to keep them.
+func IsSecret(r sessions.Record) bool {
+	if r.Note == nil {
+		return false
+	}
+	switch lifeOf(r.Note.Kind).secret {
+	case secret:
+		return true
+	case pending:
+		return !r.Note.Due.IsZero()
+	}
+	return false
+}
+
+// WithoutSecrets returns the records of next that are not secret.
+func WithoutSecrets(next func() (sessions.Record, error)) func() (sessions.Record, error) {
+	return func() (sessions.Record, error) {
+		for {
+			r, err := next()
+			if err != nil || !IsSecret(r) {
+				return r, err
+			}
+		}
+	}
+}
 
 const (
 	// countDays is how long sums are kept by day: a quarter can be compared with the days
