@@ -58,6 +58,9 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
 			count(got.Noted, "note of a channel", "notes of channels"),
 		)
+		if got.Notes+got.Counts > 0 {
+			e.say("Also erased: %s.", ownedText(got.Notes, got.Counts))
+		}
 		if len(plan.Names) > 0 {
 			e.say("Also removed, because only the name was left: %s.", keyLine(plan.Names))
 		}
@@ -66,6 +69,11 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		}
 		return nil
 	})
+}
+
+// ownedText counts what subjects kept of a person or chat.
+func ownedText(notes, sums int) string {
+	return fmt.Sprintf("%s (tokens, reminders and the like) and %s", count(notes, "open record", "open records"), count(sums, "count of a day", "counts of days"))
 }
 
 // erased is the JSON output of sessions erase.
@@ -131,6 +139,9 @@ func (e *env) foundText(target string, p api.ErasePlan) string {
 	}
 	if p.Pairings > 0 {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
+	}
+	if p.Notes+p.Counts > 0 {
+		fmt.Fprintf(&b, "  %s\n", ownedText(p.Notes, p.Counts))
 	}
 	b.WriteString("This includes summaries that mention it, queues, files, the channel's own records and the search index.")
 	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there; look for them and delete them.")

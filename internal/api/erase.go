@@ -58,6 +58,10 @@ type ErasePlan struct {
 	Queued   int          `json:"queued"` // messages and deliveries, done ones included
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
+	// Notes are what subjects keep of the person or chat: tokens, reminders and the like.
+	// Counts are sums by day.
+	Notes  int `json:"notes,omitempty"`
+	Counts int `json:"counts,omitempty"`
 	// Maybe are ids that may belong to the person or to somebody else. Their data is
 	// kept.
 	Maybe []Namesake `json:"maybe,omitempty"`
@@ -69,7 +73,7 @@ type ErasePlan struct {
 
 // Empty reports whether nothing was found to erase.
 func (p ErasePlan) Empty() bool {
-	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0
+	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0 && p.Notes == 0 && p.Counts == 0
 }
 
 // Erasure names what to erase for good; sessions.Erasure says what each part means.
@@ -145,7 +149,7 @@ func planOf(plan erasure.Plan) ErasePlan {
 	p := ErasePlan{
 		Erasure:       Erasure{Keys: plan.Erasure.Keys, Scopes: plan.Erasure.Scopes, Owners: plan.Erasure.Owners, Files: plan.Erasure.Files},
 		Conversations: []ErasedConversation{}, Names: plan.Names, Shared: []SharedPart{},
-		Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
+		Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Notes: plan.Notes, Counts: plan.Counts, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
 	}
 	for _, who := range plan.Erasure.Senders {
 		p.Erasure.Senders = append(p.Erasure.Senders, Sender(who))

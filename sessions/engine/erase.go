@@ -80,20 +80,7 @@ func (x *eraser) erase(e sessions.Erasure) {
 
 // eraseOwners erases the notes and counts of everybody whom e names.
 func (x *eraser) eraseOwners(e sessions.Erasure) {
-	owners := slices.Clone(e.Owners)
-	for _, s := range e.Senders {
-		if s.Channel != "" && s.ID != "" {
-			owners = append(owners, s.Owner())
-		}
-	}
-	for _, k := range e.Keys {
-		owners = append(owners, sessions.ChatScope(k))
-	}
-	slices.Sort(owners)
-	for _, owner := range slices.Compact(owners) {
-		if owner == "" {
-			continue
-		}
+	for _, owner := range ownersOf(e) {
 		for r := range x.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
 			x.changes.Removed = append(x.changes.Removed, r)
 			x.got.Notes++
@@ -103,6 +90,39 @@ func (x *eraser) eraseOwners(e sessions.Erasure) {
 			x.got.Counts++
 		}
 	}
+}
+
+// ownersOf are the owners whose notes and counts e erases, sorted.
+func ownersOf(e sessions.Erasure) (owners []string) {
+	for _, owner := range e.Owners {
+		if owner != "" {
+			owners = append(owners, owner)
+		}
+	}
+	for _, s := range e.Senders {
+		if s.Channel != "" && s.ID != "" {
+			owners = append(owners, s.Owner())
+		}
+	}
+	for _, k := range e.Keys {
+		owners = append(owners, sessions.ChatScope(k))
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
+}
+
+// Owned counts the notes and the sums that e would erase.
+func (s *Store) Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error) {
+	v := s.view(ctx)
+	for _, owner := range ownersOf(e) {
+		for range v.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
+			notes++
+		}
+		for range v.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
+			sums++
+		}
+	}
+	return notes, sums, s.wrap("owned", v.err)
 }
 
 // oldFieldsName is what earlier versions called sessions.FieldsName.

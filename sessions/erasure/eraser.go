@@ -36,6 +36,7 @@ type Store interface {
 	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
 	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error)
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
 }
 

@@ -147,6 +147,9 @@ func targets(e sessions.Erasure) (sums []string) {
 	for _, s := range e.Senders {
 		sums = append(sums, hash(s.Channel+":"+s.ID))
 	}
+	for _, owner := range e.Owners {
+		sums = append(sums, hash(owner))
+	}
 	slices.Sort(sums)
 	return slices.Compact(sums)
 }

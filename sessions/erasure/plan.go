@@ -23,6 +23,10 @@ type Plan struct {
 	Queued   int          `json:"queued"` // messages and deliveries, done ones included
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
+	// Notes are what subjects keep of the person or chat: tokens, reminders and the like.
+	// Counts are sums by day.
+	Notes  int `json:"notes,omitempty"`
+	Counts int `json:"counts,omitempty"`
 	// Maybe are ids that may belong to the person or to somebody else. Their data is
 	// kept.
 	Maybe []Namesake `json:"maybe,omitempty"`
@@ -51,7 +55,7 @@ type Namesake struct {
 
 // Empty reports whether nothing was found to erase.
 func (p Plan) Empty() bool {
-	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0
+	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0 && p.Notes == 0 && p.Counts == 0
 }
 
 // Plan finds everything that belongs to target: the conversation of that key and,
@@ -69,6 +73,9 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 		err = e.planKeys(ctx, &p, seen)
 	}
 	if err != nil {
+		return p, err
+	}
+	if p.Notes, p.Counts, err = e.Store.Owned(ctx, p.Erasure); err != nil {
 		return p, err
 	}
 	before, err := e.unfinished()
