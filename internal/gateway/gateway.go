@@ -141,6 +141,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	sweeping, stopSweep := context.WithCancel(ctx)
 	defer stopSweep()
+	if !g.opts.Partial {
+		wg.Go(func() { g.sweepNotes(sweeping) })
+	}
 	if g.opts.RetentionDays > 0 && !g.opts.Partial {
 		wg.Go(func() {
 			_ = g.store.Hold(sweeping, "retention", func(ctx context.Context) error {

@@ -18,19 +18,8 @@ const (
 
 // sweep deletes, once a day until ctx ends, the conversations that were last
 // updated Options.RetentionDays ago. After a failure it waits for the next day.
-// It does the same if the clock is far ahead of the last sweep or, in the first
-// one, of the newest conversation: a wrong clock would delete everything. A
-// clock that runs behind only deletes too little.
 func (g *Gateway) sweep(ctx context.Context) {
-	known := g.lastUpdate(ctx)
-	for wait := sweepFirst; sleep(ctx, wait); wait = sweepEvery {
-		now := g.opts.Now()
-		ahead := now.Sub(known)
-		known = now
-		if ahead > maxClockJump {
-			g.opts.Logger.Info("the clock is days ahead of the last known time; if it still is in a day, old conversations are deleted then", "now", now.UTC())
-			continue
-		}
+	g.eachDay(ctx, "conversations", func() {
 		n, err := g.expire(ctx)
 		if n > 0 {
 			g.opts.Logger.Info("old conversations deleted", "conversations", n, "days", g.opts.RetentionDays)
@@ -38,6 +27,42 @@ func (g *Gateway) sweep(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			g.opts.Logger.Error("old conversations could not be deleted; trying again in a day", "err", err)
 		}
+	})
+}
+
+// sweepNotes removes, once a day until ctx ends, the notes whose life is over. Several
+// nodes may do so at once.
+func (g *Gateway) sweepNotes(ctx context.Context) {
+	g.eachDay(ctx, "notes", func() {
+		n, err := g.removeNotes(ctx)
+		if n > 0 {
+			g.opts.Logger.Debug("notes removed whose life is over", "notes", n)
+		}
+		if err != nil && ctx.Err() == nil {
+			g.opts.Logger.Error("old notes could not be removed; trying again in a day", "err", err)
+		}
+	})
+}
+
+func (g *Gateway) removeNotes(ctx context.Context) (n int, err error) {
+	defer recoverTo(&err, "the sweep of old notes")
+	return g.store.Sweep(ctx)
+}
+
+// eachDay calls remove once a day until ctx ends. It leaves a day out if the clock is far
+// ahead of the day before or, on the first one, of the newest conversation: a wrong clock
+// would delete everything. A clock that runs behind only deletes too little.
+func (g *Gateway) eachDay(ctx context.Context, what string, remove func()) {
+	known := g.lastUpdate(ctx)
+	for wait := sweepFirst; sleep(ctx, wait); wait = sweepEvery {
+		now := g.opts.Now()
+		ahead := now.Sub(known)
+		known = now
+		if ahead > maxClockJump {
+			g.opts.Logger.Info("the clock is days ahead of the last known time; if it still is in a day, what is old is deleted then", "what", what, "now", now.UTC())
+			continue
+		}
+		remove()
 	}
 }
 

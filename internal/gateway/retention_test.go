@@ -115,3 +115,30 @@ func TestRetentionWithAWrongClock(t *testing.T) {
 		})
 	}
 }
+
+// Once a day notes go whose life is over, with and without a retention of conversations.
+func TestOldNotesAreRemoved(t *testing.T) {
+	for _, days := range []int{0, 30} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.RetentionDays = days })
+			err := w.mem.ChangeNotes(t.Context(), "stickers", "net:1", func([]sessions.Note) ([]sessions.Note, []string, error) {
+				return []sessions.Note{{Name: "lent", Due: time.Now()}, {Name: "kept"}}, nil, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := func(want int) {
+				t.Helper()
+				synctest.Wait()
+				list, err := w.mem.Notes(t.Context(), sessions.NoteFilter{Kind: "stickers"})
+				if err != nil || len(list) != want {
+					t.Errorf("the notes are %+v, %v, want %d", list, err, want)
+				}
+			}
+			time.Sleep(80 * 24 * time.Hour)
+			left(2)
+			time.Sleep(12 * 24 * time.Hour)
+			left(1)
+		})
+	}
+}

@@ -58,6 +58,8 @@ type Conversations interface {
 	Rename(ctx context.Context, k channels.Key, title string) error
 	Join(ctx context.Context, from, to channels.Key) error
 	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
+	// Sweep removes notes whose life is over.
+	Sweep(ctx context.Context) (removed int, err error)
 }
 
 // People knows who was approved.
