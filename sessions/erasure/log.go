@@ -47,7 +47,9 @@ type entry struct {
 	// Targets are SHA-256 sums of keys and of "channel:id" of people; a join has from
 	// and to, in this order. A sum proves that a given person was erased without
 	// naming them, but anyone who guesses an id can check it.
-	Targets []string `json:"targets"`
+	Targets []string `json:"targets,omitempty"`
+	// Token is the name of the token that the act is about, or that reads.
+	Token string `json:"token,omitempty"`
 	*counts
 }
 
@@ -62,10 +64,16 @@ type counts struct {
 // first line cannot be written, it does not call do. If the second cannot, it returns
 // an error although do was called.
 func (l Log) Record(action string, do func() error, keys ...channels.Key) error {
-	e := entry{Action: action, State: begun}
+	e := entry{Action: action}
 	for _, k := range keys {
 		e.Targets = append(e.Targets, hash(k.String()))
 	}
+	return l.record(e, do)
+}
+
+// record is Record with the line to write.
+func (l Log) record(e entry, do func() error) error {
+	e.State = begun
 	if err := l.write(e); err != nil {
 		return err
 	}
@@ -75,6 +83,17 @@ func (l Log) Record(action string, do func() error, keys ...channels.Key) error 
 		e.State = failed
 	}
 	return errors.Join(err, l.write(e))
+}
+
+// RecordToken is Record for an act about a named token.
+func (l Log) RecordToken(action, token string, do func() error) error {
+	return l.record(entry{Action: action, Token: token}, do)
+}
+
+// Read writes that somebody read what others wrote in k. by is the name of their token,
+// or "" for the machine's own operator.
+func (l Log) Read(by string, k channels.Key) error {
+	return l.write(entry{Action: "read", State: done, Token: by, Targets: []string{hash(k.String())}})
 }
 
 // states lists the logged states of the erasure with this id, in order. A log that
