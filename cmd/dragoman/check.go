@@ -59,6 +59,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		e.say("warning: %s", sessions.Printable(w.String()))
 	}
 	e.sayDamage(cfg)
+	if !cfg.HTTP.Token.IsZero() {
+		e.say("http.token goes on working, with the scope operate. A token for each program and person is better, because it can expire and be revoked alone: %s", e.command("token create NAME --scope chat"))
+	}
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)

@@ -26,6 +26,8 @@ type cli struct {
 	Restore    restoreCmd    `cmd:"" help:"Put a backup into an empty state directory."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
 	Pair       pairCmd       `cmd:"" help:"Let people in who asked, or shut them out again."`
+	Token      tokenCmd      `cmd:"" help:"Make, list, renew and revoke tokens for the page, programs and other people."`
+	Console    consoleCmd    `cmd:"" help:"Print a link that opens the page once, as the operator."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
 	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`
@@ -123,5 +125,9 @@ func (*sessionsExportCmd) Help() string {
 }
 
 func (*queueRetryCmd) Help() string { return example("queue retry out/telegram:123456/7") }
+
+func (*tokenCreateCmd) Help() string {
+	return example("token create laptop --scope operate --expires 90d")
+}
 
 func (*pairApproveCmd) Help() string { return example("pair approve ABCD-EFGH") }

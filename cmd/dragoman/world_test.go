@@ -14,6 +14,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/llm"
+	"dragoman/internal/people"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
@@ -102,8 +103,9 @@ func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*ap
 	s, now := f.store, func() time.Time { return clock }
 	audit := erasure.Log{Path: f.audit, Now: now}
 	return api.InProcess(api.New(api.Options{
-		Store: api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
-		Jobs:  f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, Log: audit, Now: now}), Now: now,
+		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Tokens: people.NewTokens(s, people.Options{Now: now}),
+		Jobs:   f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, Log: audit, Now: now}), Now: now,
 		Info: func() api.Info {
 			return api.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},

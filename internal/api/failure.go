@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"syscall"
 
+	"dragoman/internal/people"
 	"dragoman/internal/plain"
 	"dragoman/internal/respond"
 	"dragoman/sessions"
@@ -37,6 +38,9 @@ var codes = []struct {
 func refusalOf(err error) (no *respond.Refusal, told bool) {
 	if refused, ok := errors.AsType[*respond.Refusal](err); ok {
 		return refused, true
+	}
+	if refused, ok := errors.AsType[*people.Refusal](err); ok {
+		return &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Sentence}, true
 	}
 	for _, c := range codes {
 		if errors.Is(err, c.err) {

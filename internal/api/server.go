@@ -13,9 +13,14 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// Options are what the verbs work with. Store, Eraser and Info must be set.
+// Options are what the verbs work with. Store, Tokens, Eraser and Info must be set.
 type Options struct {
 	Store Store
+	// Tokens are the named tokens.
+	Tokens *people.Tokens
+	// PageURL is where people open the page, without a slash at its end; "" where it
+	// is off. Nil: no daemon runs.
+	PageURL func() string
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info

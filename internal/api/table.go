@@ -143,6 +143,29 @@ var (
 		Doc: "Shuts a person out again.",
 	}, (*server).unpair}
 
+	ListTokens = Verb[None, Page[Token]]{Spec{
+		Method: get, Path: "/tokens", Scope: people.Admin, Within: callWithin,
+		Doc: "The named tokens, also those that ended in the last month, without what lets anybody in.",
+	}, (*server).tokens}
+	CreateToken = Verb[NewToken, MadeToken]{Spec{
+		Method: post, Path: "/tokens", Scope: people.Admin, Within: callWithin, success: http.StatusCreated,
+		Doc:   "Makes a token and shows it, this once. Tokens of other people only at the socket.",
+		ended: "the token may or may not have been made; check `dragoman token list`, and if it is there, revoke it, because nobody has seen it",
+	}, (*server).createToken}
+	RotateToken = Verb[Rotation, MadeToken]{Spec{
+		Method: post, Path: "/tokens/{name}/rotate", Scope: people.Admin, Within: callWithin,
+		Doc:   "Gives a token a new secret and shows it, this once; the one before is good for a while. Tokens of other people only at the socket.",
+		ended: "the token may have a new secret, which nobody has seen; run the command again",
+	}, (*server).rotateToken}
+	RevokeToken = Verb[TokenName, Token]{Spec{
+		Method: del, Path: "/tokens/{name}", Scope: people.Admin, Within: callWithin,
+		Doc: "Ends a token, and within five seconds whatever it let in.",
+	}, (*server).revokeToken}
+	MakeConsoleLink = Verb[None, ConsoleLink]{Spec{
+		Method: post, Path: "/console/links", Scope: people.Admin, Within: callWithin, Socket: true, success: http.StatusCreated,
+		Doc: "A link that opens the page once, within a minute, for whoever runs Dragoman.",
+	}, (*server).consoleLink}
+
 	Unlink = Verb[ChannelName, Unlinked]{Spec{
 		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient,
 		Doc: "Forgets the phone that a channel is linked to.",
@@ -181,6 +204,7 @@ var table = []Route{
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
+	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
 	Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }

@@ -17,6 +17,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/people"
 	"dragoman/internal/plain"
 	"dragoman/internal/web"
 	"dragoman/sessions"
@@ -65,6 +66,7 @@ func filled(t *testing.T) *sqlitetest.Store {
 // optionsOf are options for the verbs on s.
 func optionsOf(s *sqlitetest.Store) api.Options {
 	return api.Options{
+		Tokens: people.NewTokens(s, people.Options{Now: now}),
 		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
 		Eraser: erasure.New(erasure.Options{Store: s, Now: now}), Now: now, Info: func() api.Info { return api.Info{} },
 	}

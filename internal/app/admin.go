@@ -74,7 +74,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 }
 
 // beginning are the commands that may make a state directory.
-var beginning = []string{"sessions import", "login", "logout"}
+var beginning = []string{"sessions import", "login", "logout", "token create"}
 
 // adminOfNothing is Admin where no daemon has ever run. It works on a temporary
 // folder: a command that only looks must not make the state directory, perhaps

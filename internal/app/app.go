@@ -35,6 +35,7 @@ import (
 	"dragoman/internal/llm"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
+	"dragoman/internal/people"
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
 	"dragoman/internal/web"
@@ -76,7 +77,8 @@ type Daemon struct {
 	state     *storage.Dir
 	store     filing
 	peers     sessions.Peers // nil: the store has one node
-	files     *media.Store   // of messages
+	tokens    *people.Tokens
+	files     *media.Store // of messages
 	eraser    *erasure.Eraser
 	kept      *channelErasers
 	workspace *tools.Workspace
@@ -207,6 +209,7 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 	d.onClose("the files", d.files.Close)
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{crashStore{store}, d.files, d.kept}
+	d.tokens = people.NewTokens(d.store, people.Options{Configured: d.cfg.HTTP.Token.Reveal()})
 	return nil
 }
 

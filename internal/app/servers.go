@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -114,6 +115,25 @@ func (d *Daemon) openAdmin() error {
 	return nil
 }
 
+// pageURL is where people open the page: at its public address, else at its port on this
+// machine. "" if it is off.
+func (d *Daemon) pageURL() string {
+	switch {
+	case d.public == nil || d.channels.web == nil:
+		return ""
+	case d.cfg.HTTP.PublicURL != "":
+		return strings.TrimRight(d.cfg.HTTP.PublicURL, "/")
+	}
+	host, port, err := net.SplitHostPort(d.public.addr())
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 // verbs handles the operator's commands, for a daemon or for a command without one.
 func (d *Daemon) verbs() http.Handler {
 	d.eraser = erasure.New(erasure.Options{
@@ -127,12 +147,13 @@ func (d *Daemon) verbs() http.Handler {
 		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
-		Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+		Tokens: d.tokens, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes
 	}
 	if d.gateway != nil {
+		o.PageURL = d.pageURL
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
 	}
 	return api.New(o)
