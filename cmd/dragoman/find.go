@@ -46,14 +46,14 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return listPage(e, c, k.JSON, api.Find, q, func(page api.Page[api.Listed]) {
+	return listPage(e, c, k.JSON, api.Find, q, func(page api.Page[api.Conversation]) {
 		if len(page.Data) == 0 {
 			e.say("%s", e.nothingListed(q))
 			return
 		}
 		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}, less: []int{3, 2}}
 		for _, s := range page.Data {
-			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
+			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.MessageCount), fmt.Sprint(s.TotalTokens), e.when(s.Updated))
 		}
 		t.print(e)
 		if page.Next != "" {
@@ -75,7 +75,7 @@ func (e *env) nothingListed(q api.ConversationQuery) string {
 	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
 }
 
-func withTags(s api.Listed) string {
+func withTags(s api.Conversation) string {
 	name := s.Name()
 	for _, tag := range s.Tags {
 		name += " #" + tag

@@ -56,7 +56,7 @@ func TestStarting(t *testing.T) {
 func TestHintsOfChannels(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{out: &out, program: "bin/dragoman", config: "a.yaml"}
-	e.status(api.Status{Info: api.Info{Channels: map[string]channels.Status{
+	e.status(api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{
 		"phone": {State: channels.StateFailed, Detail: "needs pairing: the phone ended it; run: dragoman login phone"},
 		"other": {State: channels.StateFailed, Detail: "needs pairing: dragoman login phone is a joke"},
 	}}})

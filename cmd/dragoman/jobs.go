@@ -51,7 +51,7 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return listPage(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all api.Page[sessions.Occurrence]) {
+	return listPage(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all api.Page[api.Occurrence]) {
 		if len(all.Data) == 0 {
 			e.say("Nothing was due yet.")
 			return
@@ -64,7 +64,7 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	})
 }
 
-func outcomeText(o sessions.Occurrence) string {
+func outcomeText(o api.Occurrence) string {
 	if o.Why == "" {
 		return o.Outcome
 	}

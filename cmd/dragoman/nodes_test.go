@@ -14,7 +14,7 @@ import (
 func TestNodes(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	list := []api.Node{
-		{ID: "a", Host: "one:/state", Self: true, Roles: []string{"channels", "jobs"}, Since: now.Add(-time.Hour), Holds: []sessions.Lease{{Name: "channel:telegram", Since: now.Add(-3 * time.Minute)}}},
+		{ID: "a", Host: "one:/state", Self: true, Roles: []string{"channels", "jobs"}, Since: now.Add(-time.Hour), Holds: []api.Lease{{Name: "channel:telegram", Since: now.Add(-3 * time.Minute)}}},
 		{ID: "b", Host: "two:/state", Roles: []string{sessions.Leaving}, Since: now.Add(-time.Hour)},
 	}
 	e := &env{now: func() time.Time { return now }}

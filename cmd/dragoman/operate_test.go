@@ -44,7 +44,7 @@ type oneJob struct{ ran int }
 func (j *oneJob) Jobs(context.Context) ([]api.Job, error) {
 	return []api.Job{{
 		Name: "morning", Schedule: "0 8 * * *", Target: "telegram:1", Next: clock.Add(2 * time.Hour),
-		Last: &sessions.Occurrence{Job: "morning", Due: clock, Outcome: "skipped", Why: "outside of active hours"},
+		Last: &api.Occurrence{Job: "morning", Due: clock, Outcome: "skipped", Why: "outside of active hours"},
 	}}, nil
 }
 
@@ -116,12 +116,12 @@ func TestStatusCodes(t *testing.T) {
 		"a store":     {api.Status{Problem: "The disk is full."}, true},
 		"the disk":    {api.Status{Info: api.Info{DiskFull: true}}, true},
 		"the model":   {api.Status{Info: api.Info{ModelTrouble: &api.Trouble{InARow: 1}}}, true},
-		"given up":    {api.Status{Stats: &sessions.Stats{Dead: 1}}, true},
-		"a channel":   {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},
-		"never used":  {api.Status{Info: api.Info{Channels: map[string]channels.Status{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
-		"on its way":  {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateConnecting}}}}, false},
-		"some waits":  {api.Status{Stats: &sessions.Stats{Waiting: 3}}, false},
-		"interrupted": {api.Status{Info: api.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateDown}}}}, true},
+		"given up":    {api.Status{QueueCounts: &api.QueueCounts{Dead: 1}}, true},
+		"a channel":   {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"irc": {State: channels.StateFailed}}}}, true},
+		"never used":  {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
+		"on its way":  {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"irc": {State: channels.StateConnecting}}}}, false},
+		"some waits":  {api.Status{QueueCounts: &api.QueueCounts{Waiting: 3}}, false},
+		"interrupted": {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"irc": {State: channels.StateDown}}}}, true},
 	} {
 		if got := degraded(c.status); got != c.want {
 			t.Errorf("%s: degraded = %v, want %v", name, got, c.want)

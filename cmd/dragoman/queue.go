@@ -29,7 +29,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return listPage(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items api.Page[sessions.QueueItem]) {
+	return listPage(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items api.Page[api.QueueItem]) {
 		if len(items.Data) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return
@@ -52,7 +52,7 @@ type queueShowCmd struct {
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {
-	return e.queueError(k.ID, list(e, c, k.JSON, api.ShowQueue, api.Item{ID: k.ID}, func(i sessions.QueueItem) {
+	return e.queueError(k.ID, list(e, c, k.JSON, api.ShowQueue, api.Item{ID: k.ID}, func(i api.QueueItem) {
 		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
 			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
 		if i.Error != "" {

@@ -76,7 +76,7 @@ func (e *env) configure(c *cli, name string, change api.Change) error {
 			return nil
 		}
 		head, err := api.ReadConversation.Call(ctx, a, api.About{Key: key})
-		if err == nil && head.Messages == 0 && head.Generation == "" {
+		if err == nil && head.MessageCount == 0 && head.Generation == "" {
 			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
 		return nil // the change itself succeeded
@@ -88,7 +88,7 @@ type newFlag struct {
 	New bool `help:"Allow a conversation that does not exist yet."`
 }
 
-func settingsText(key channels.Key, s sessions.Settings) string {
+func settingsText(key channels.Key, s api.Settings) string {
 	lines := settingsLines(s, 68)
 	if lines == "" {
 		return fmt.Sprintf("%s has no settings of its own.", key)
@@ -97,7 +97,7 @@ func settingsText(key channels.Key, s sessions.Settings) string {
 }
 
 // settingsLines lists the settings, one a line, cut to width; 0 means not cut.
-func settingsLines(s sessions.Settings, width int) string {
+func settingsLines(s api.Settings, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		value = oneLine(value)
@@ -112,8 +112,8 @@ func settingsLines(s sessions.Settings, width int) string {
 	if s.Reasoning != "" {
 		line("thinking", s.Reasoning)
 	}
-	if s.System != "" {
-		line("system", s.System)
+	if s.SystemPrompt != "" {
+		line("system", s.SystemPrompt)
 	}
 	if len(s.Tags) > 0 {
 		line("tags", strings.Join(s.Tags, ", "))

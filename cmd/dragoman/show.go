@@ -51,12 +51,12 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 // view is what "sessions show" read of a conversation, before it is printed in one
 // form or the other.
 type view struct {
-	head        sessions.Conversation
-	generations []sessions.Generation
-	summary     *sessions.Summary // of the current generation
-	earlier     int               // how many messages come before kept
-	later       int               // and after it
-	kept        []sessions.Message
+	head        api.Conversation
+	generations []api.Generation
+	summary     *api.Summary // of the current generation
+	earlier     int          // how many messages come before kept
+	later       int          // and after it
+	kept        []api.Message
 	now         api.Running
 }
 
@@ -69,7 +69,7 @@ func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s v
 	}
 	s.head, err = api.ReadConversation.Call(ctx, a, of)
 	if errors.Is(err, sessions.ErrNotFound) && s.now.Turn != "" {
-		s.head, err = sessions.Conversation{Key: part.Key}, nil // its very first turn
+		s.head, err = api.Conversation{Key: part.Key}, nil // its very first turn
 	}
 	if err != nil {
 		return s, err
@@ -88,7 +88,7 @@ func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s v
 	if err := s.count(ctx, a, part); err != nil {
 		return s, err
 	}
-	running := func(m sessions.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
+	running := func(m api.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
 	if s.later > 0 || slices.ContainsFunc(s.kept, running) {
 		s.now = api.Running{}
 	}
@@ -132,7 +132,7 @@ func (e *env) sayLater(s view) {
 
 // borders returns the generations that begin with or after what is shown, without the
 // first, before which there is nothing to separate.
-func (s view) borders() []sessions.Generation {
+func (s view) borders() []api.Generation {
 	later := s.generations[min(1, len(s.generations)):]
 	for len(s.kept) > 0 && len(later) > 0 && later[0].FirstSeq < s.kept[0].Seq {
 		later = later[1:]
@@ -140,7 +140,7 @@ func (s view) borders() []sessions.Generation {
 	return later
 }
 
-func borderText(g sessions.Generation) string {
+func borderText(g api.Generation) string {
 	return fmt.Sprintf("── %s  generation %s began ──", g.Began.Local().Format("2006-01-02 15:04"), oneLine(g.ID))
 }
 
@@ -162,7 +162,7 @@ func (s view) headText() string {
 		}
 		line("since", oneLine(since))
 	}
-	if c.Messages > 0 {
+	if c.MessageCount > 0 {
 		line("said", s.sizeText())
 	}
 	if s.summary != nil {
@@ -172,14 +172,14 @@ func (s view) headText() string {
 		line("model", oneLine(model)+" (wrote the last answer)")
 	}
 	b.WriteString(settingsLines(c.Settings, 0))
-	if c.Messages == 0 && s.now.Turn == "" {
+	if c.MessageCount == 0 && s.now.Turn == "" {
 		b.WriteString("\nNothing was said yet.\n")
 	}
 	return b.String()
 }
 
 func (s view) sizeText() string {
-	text := count(s.head.Messages, "message", "messages")
+	text := count(s.head.MessageCount, "message", "messages")
 	if u := s.head.Usage; u.Input+u.Output > 0 {
 		text += fmt.Sprintf(", %s tokens", grouped(u.Input+u.Output))
 		if u.Cost > 0 {
@@ -211,7 +211,7 @@ func (s view) lastModel() string {
 	return ""
 }
 
-func speaker(m sessions.Message) string {
+func speaker(m api.Message) string {
 	switch {
 	case m.Role == sessions.RoleTool:
 		return "tool " + m.Name
@@ -221,7 +221,7 @@ func speaker(m sessions.Message) string {
 	return cmp.Or(m.Name, m.Sender, "person")
 }
 
-func messageText(m sessions.Message) string {
+func messageText(m api.Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s", m.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(m)))
 	if m.Synthetic {
@@ -239,7 +239,7 @@ func messageText(m sessions.Message) string {
 
 // withoutSpeaker is the content of m without the sender's name, which messages of
 // groups begin with for the model. The line above shows it already.
-func withoutSpeaker(m sessions.Message) string {
+func withoutSpeaker(m api.Message) string {
 	if m.Role != sessions.RoleUser || m.Name == "" {
 		return m.Content
 	}
@@ -248,12 +248,12 @@ func withoutSpeaker(m sessions.Message) string {
 
 // readPart reads the first messages of p or, if it has no After, the last ones.
 // It returns them oldest first, and all of them if most is 0.
-func readPart(ctx context.Context, a *api.Client, p api.Part, most int) (part []sessions.Message, err error) {
+func readPart(ctx context.Context, a *api.Client, p api.Part, most int) (part []api.Message, err error) {
 	backwards := p.After == "" && most > 0
 	if !backwards {
 		p.After = cmp.Or(p.After, "0")
 	}
-	var pages [][]sessions.Message
+	var pages [][]api.Message
 	for n := 0; most == 0 || n < most; {
 		p.Limit = pageSize
 		if most > 0 {

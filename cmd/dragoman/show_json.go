@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
+	"dragoman/internal/api"
 )
 
-// shownDocument is the output of sessions show --json. docs/sessions.md promises
+// shownDocument is the output of sessions show --json. docs/api.md promises
 // these names; fields are only ever added.
 type shownDocument struct {
 	Key          channels.Key               `json:"key"`
@@ -18,13 +18,13 @@ type shownDocument struct {
 	Updated      time.Time                  `json:"updated,omitzero"`
 	MessageCount int                        `json:"message_count"` // over all generations
 	TotalTokens  int                        `json:"total_tokens"`
-	Usage        sessions.Usage             `json:"usage"`
+	Usage        api.Usage                  `json:"usage"`
 	Model        string                     `json:"model"`         // its own; "" is the configured one
 	SystemPrompt string                     `json:"system_prompt"` // its own, as well
 	Tags         []string                   `json:"tags"`
 	Metadata     map[string]json.RawMessage `json:"metadata"`
-	Summary      *sessions.Summary          `json:"summary"` // of the current generation, or null
-	Generations  []sessions.Generation      `json:"generations"`
+	Summary      *api.Summary               `json:"summary"` // of the current generation, or null
+	Generations  []api.Generation           `json:"generations"`
 	Earlier      int                        `json:"earlier"` // messages before those listed
 	Later        int                        `json:"later"`   // and after them
 	Messages     []shownMessage             `json:"messages"`
@@ -32,7 +32,7 @@ type shownDocument struct {
 
 // shownMessage is a message in the JSON of "sessions show".
 type shownMessage struct {
-	sessions.Message
+	api.Message
 	// Generation is the one that the message belongs to.
 	Generation string `json:"generation,omitempty"`
 	// InProgress says that its turn is not finished: it has no seq yet.
@@ -44,9 +44,9 @@ func (s view) document() shownDocument {
 	c := s.head
 	d := shownDocument{
 		Key: c.Key, Title: c.Title, Generation: c.Generation, Created: c.Created, Updated: c.Updated,
-		MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, Usage: c.Usage,
-		Model: c.Model, SystemPrompt: c.System, Tags: append([]string{}, c.Tags...), Metadata: c.Metadata,
-		Summary: s.summary, Generations: append([]sessions.Generation{}, s.generations...),
+		MessageCount: c.MessageCount, TotalTokens: c.TotalTokens, Usage: c.Usage,
+		Model: c.Model, SystemPrompt: c.SystemPrompt, Tags: append([]string{}, c.Tags...), Metadata: c.Metadata,
+		Summary: s.summary, Generations: append([]api.Generation{}, s.generations...),
 		Earlier: s.earlier, Later: s.later, Messages: make([]shownMessage, 0, len(s.kept)+len(s.now.Messages)),
 	}
 	if d.Metadata == nil {

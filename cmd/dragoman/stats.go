@@ -7,7 +7,6 @@ import (
 
 	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/sessions"
 )
 
 // sessionsStatsCmd is "dragoman sessions stats": tokens and costs.
@@ -88,7 +87,7 @@ func (e *env) stats(n numbers) {
 		top := n.table([]string{"KEY", "TITLE", "MESSAGES", "TOKENS"}, 2, 3)
 		top.less = []int{2}
 		for _, s := range n.Top {
-			top.add(n.row(s.Usage, s.Key.String(), s.Name(), fmt.Sprint(s.Messages))...)
+			top.add(n.row(s.Usage, s.Key.String(), s.Name(), fmt.Sprint(s.MessageCount))...)
 		}
 		top.print(e)
 	}
@@ -106,7 +105,7 @@ func (n numbers) table(head []string, right ...int) *table {
 }
 
 // row is cells followed by the tokens and the cost of u.
-func (n numbers) row(u sessions.Usage, cells ...string) []string {
+func (n numbers) row(u api.Usage, cells ...string) []string {
 	cells = append(cells, grouped(u.Input+u.Output))
 	switch {
 	case !n.spent && !n.priced:

@@ -8,29 +8,28 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
-	"dragoman/sessions"
 )
 
 // A cost that is not known is never told as 0.
 func TestUnknownCosts(t *testing.T) {
 	prices := config.Prices{Input: 1, Output: 2}
-	listed := func(key string, cost float64) api.Listed {
-		return api.Listed{Conversation: sessions.Conversation{Key: channels.MustKey(key), Messages: 2, Usage: sessions.Usage{Input: 1000, Cost: cost}}}
+	listed := func(key string, cost float64) api.Conversation {
+		return api.Conversation{Key: channels.MustKey(key), MessageCount: 2, Usage: api.Usage{Input: 1000, Cost: cost}}
 	}
 	for name, test := range map[string]struct {
 		prices config.Prices
 		others []config.Other
-		top    []api.Listed
+		top    []api.Conversation
 		want   []string
 		never  string
 	}{
-		"no prices": {top: []api.Listed{listed("x:1", 0)}, want: []string{"The cost is unknown, because no prices are configured"}, never: "COST"},
-		"all known": {prices: prices, top: []api.Listed{listed("x:1", 0.5)}, want: []string{"0.5000"}, never: "Not in"},
+		"no prices": {top: []api.Conversation{listed("x:1", 0)}, want: []string{"The cost is unknown, because no prices are configured"}, never: "COST"},
+		"all known": {prices: prices, top: []api.Conversation{listed("x:1", 0.5)}, want: []string{"0.5000"}, never: "Not in"},
 		"another model": {
-			prices: prices, others: []config.Other{{Name: "small"}}, top: []api.Listed{listed("x:1", 0.5), listed("x:2", 0)},
+			prices: prices, others: []config.Other{{Name: "small"}}, top: []api.Conversation{listed("x:1", 0.5), listed("x:2", 0)},
 			want: []string{"0.5000", "unknown", "The costs do not include small"}, never: "0.0000",
 		},
-		"prices came later": {prices: prices, top: []api.Listed{listed("x:1", 0)}, want: []string{"unknown", "before prices were configured"}, never: "0.0000"},
+		"prices came later": {prices: prices, top: []api.Conversation{listed("x:1", 0)}, want: []string{"unknown", "before prices were configured"}, never: "0.0000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := &config.Config{}

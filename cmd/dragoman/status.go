@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"dragoman/internal/api"
-	"dragoman/sessions"
 )
 
 // statusCmd is "dragoman status": whether all is well, for people and, by its exit
@@ -50,7 +49,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 // degraded reports whether something is wrong that an operator can mend. A channel
 // that was never linked does not count: it is not in use yet.
 func degraded(s api.Status) bool {
-	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Stats != nil && s.Dead+s.Quarantined > 0 {
+	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.QueueCounts != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
 	for _, ch := range s.Channels {
@@ -96,7 +95,7 @@ func (e *env) status(s api.Status) {
 		}
 		line("turns", turns)
 	}
-	if d := s.Stats; d != nil {
+	if d := s.QueueCounts; d != nil {
 		e.depths(*d, line)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
@@ -129,7 +128,7 @@ func (e *env) nodesLine(s api.Status, line func(what, value string)) {
 	}
 }
 
-func (e *env) depths(s sessions.Stats, line func(what, value string)) {
+func (e *env) depths(s api.QueueCounts, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
 	if s.Dead+s.Quarantined > 0 {

@@ -12,26 +12,6 @@ import (
 	"dragoman/sessions"
 )
 
-// Listed is a conversation in a list.
-type Listed struct {
-	sessions.Conversation
-	// Derived is the beginning of the first message, for a conversation without
-	// a title. It is not stored.
-	Derived string `json:"derived_title,omitempty"`
-	// Cursor is the "after" of the next page.
-	Cursor string `json:"cursor,omitempty"`
-	// These are names of the document of a whole conversation; see
-	// docs/sessions.md. Conversation has the same values under other names.
-	MessageCount int    `json:"message_count"`
-	TotalTokens  int    `json:"total_tokens"`
-	SystemPrompt string `json:"system_prompt,omitempty"`
-}
-
-// Name is the title, or the derived one.
-func (l Listed) Name() string {
-	return cmp.Or(l.Title, l.Derived)
-}
-
 func (s *server) emit(e stream.Event) {
 	if s.Events != nil {
 		e.At = s.Now()
@@ -80,16 +60,16 @@ func (q ConversationQuery) query() (sessions.Query, error) {
 const maxFindReads = 5
 
 // find lists conversations. Those of others need the scope read, which shows their
-// numbers and none of their words: see [server.head].
-func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Listed], error) {
+// numbers and none of their words: see [server.listed].
+func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversation], error) {
 	like, err := q.query()
 	if err != nil {
-		return Page[Listed]{}, err
+		return Page[Conversation]{}, err
 	}
 	if !q.Mine && caller(ctx).May(people.Read) {
 		found, err := s.Store.Find(ctx, like)
 		if err != nil {
-			return Page[Listed]{}, err
+			return Page[Conversation]{}, err
 		}
 		return s.listing(ctx, found, len(found) == like.Limit)
 	}
@@ -99,12 +79,12 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Listed], e
 	for range maxFindReads {
 		found, err := s.Store.Find(ctx, like)
 		if err != nil {
-			return Page[Listed]{}, err
+			return Page[Conversation]{}, err
 		}
 		for _, c := range found {
 			is, err := s.isOwn(ctx, c.Key)
 			if err != nil {
-				return Page[Listed]{}, err
+				return Page[Conversation]{}, err
 			}
 			if is {
 				own = append(own, c)
@@ -125,46 +105,50 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Listed], e
 }
 
 // listing is a page of found. more: there may be another.
-func (s *server) listing(ctx context.Context, found []sessions.Conversation, more bool) (Page[Listed], error) {
-	all := make([]Listed, 0, len(found))
+func (s *server) listing(ctx context.Context, found []sessions.Conversation, more bool) (Page[Conversation], error) {
+	all := make([]Conversation, 0, len(found))
 	for _, c := range found {
 		one, err := s.listed(ctx, c)
 		if err != nil {
-			return Page[Listed]{}, err
+			return Page[Conversation]{}, err
 		}
 		one.Cursor = c.Position().String()
 		all = append(all, one)
 	}
-	page := Page[Listed]{Data: all}
+	page := Page[Conversation]{Data: all}
 	if more && len(all) > 0 {
 		page.Next = all[len(all)-1].Cursor
 	}
 	return page, nil
 }
 
-func (s *server) conversation(ctx context.Context, a About) (sessions.Conversation, error) {
+func (s *server) conversation(ctx context.Context, a About) (Conversation, error) {
 	if err := s.readable(ctx, a.Key); err != nil {
-		return sessions.Conversation{}, err
+		return Conversation{}, err
 	}
-	return s.Store.Conversation(ctx, a.Key)
+	found, err := s.Store.Conversation(ctx, a.Key)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return conversationOf(found), nil
 }
 
 // listed is c in a list, with a derived title if it has none. Of a conversation that the
 // caller may not read only the key, the times and the numbers are left.
-func (s *server) listed(ctx context.Context, c sessions.Conversation) (l Listed, err error) {
+func (s *server) listed(ctx context.Context, c sessions.Conversation) (Conversation, error) {
 	may, err := s.mayRead(ctx, c.Key)
 	if err != nil {
-		return l, err
+		return Conversation{}, err
 	}
 	if !may {
 		c.Title = ""
 		c.Settings = sessions.Settings{}
 	}
-	l = Listed{Conversation: c, MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, SystemPrompt: c.System}
+	one := conversationOf(c)
 	if may && c.Title == "" {
-		l.Derived, err = s.derived(ctx, c.Key)
+		one.Derived, err = s.derived(ctx, c.Key)
 	}
-	return l, err
+	return one, err
 }
 
 const (
@@ -223,20 +207,21 @@ func firstWords(text string) string {
 	return cut + "…"
 }
 
-func (s *server) generations(ctx context.Context, a About) (Page[sessions.Generation], error) {
+func (s *server) generations(ctx context.Context, a About) (Page[Generation], error) {
 	if err := s.readable(ctx, a.Key); err != nil {
-		return Page[sessions.Generation]{}, err
+		return Page[Generation]{}, err
 	}
-	return pageOf(s.Store.Generations(ctx, a.Key))
+	all, err := s.Store.Generations(ctx, a.Key)
+	return pageOf(each(all, func(g sessions.Generation) Generation { return Generation(g) }), err)
 }
 
 // summary is the newest summary of the current generation, or null.
-func (s *server) summary(ctx context.Context, a About) (*sessions.Summary, error) {
+func (s *server) summary(ctx context.Context, a About) (*Summary, error) {
 	if err := s.readable(ctx, a.Key); err != nil {
 		return nil, err
 	}
 	h, err := s.Store.History(ctx, a.Key, sessions.HistoryLimit{Messages: 1})
-	return h.Summary, err
+	return summaryOf(h.Summary), err
 }
 
 // remove deletes a transcript. It needs no right to read it: whoever runs the house

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -13,8 +14,10 @@ import (
 // Remembered is one fact in the memory of a chat or a person.
 type Remembered struct {
 	// Scope is "chat:" and a key, or "person:", channel and id.
-	Scope string `json:"scope"`
-	sessions.Fact
+	Scope string    `json:"scope"`
+	ID    int64     `json:"id"`
+	Text  string    `json:"text"`
+	At    time.Time `json:"at"`
 }
 
 // FactsOf names a conversation or a person, as a [Target] does.
@@ -53,7 +56,7 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 			return nil, err
 		}
 		for _, f := range facts {
-			all = append(all, Remembered{scope, f})
+			all = append(all, Remembered{Scope: scope, ID: f.ID, Text: f.Text, At: f.At})
 		}
 	}
 	return all, nil

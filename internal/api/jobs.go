@@ -17,8 +17,19 @@ type Job struct {
 	Target   string    `json:"target"`
 	Next     time.Time `json:"next,omitzero"`
 	// Last is the newest recorded occurrence.
-	Last *sessions.Occurrence `json:"last,omitempty"`
+	Last *Occurrence `json:"last,omitempty"`
 }
+
+// Occurrence is one due time of one job, with its outcome.
+type Occurrence struct {
+	Job     string    `json:"job"`
+	Due     time.Time `json:"due"`
+	Outcome string    `json:"outcome"` // "fired", "ran", "silent", "failed", "skipped", "missed"
+	Why     string    `json:"why,omitempty"`
+	At      time.Time `json:"at"` // when the outcome was written
+}
+
+func occurrenceOf(o sessions.Occurrence) Occurrence { return Occurrence(o) }
 
 // Scheduler lists and runs the configured jobs.
 type Scheduler interface {
@@ -68,13 +79,14 @@ func (s *server) ownJob(ctx context.Context, j Job) (bool, error) {
 	return s.isOwn(ctx, k)
 }
 
-func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[sessions.Occurrence], error) {
+func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[Occurrence], error) {
 	if caller(ctx).May(people.Operate) {
-		return pageOf(s.Store.Occurrences(ctx, q.Job, page(q.Limit)))
+		all, err := s.Store.Occurrences(ctx, q.Job, page(q.Limit))
+		return pageOf(each(all, occurrenceOf), err)
 	}
 	own, err := s.jobs(ctx, None{})
 	if err != nil {
-		return Page[sessions.Occurrence]{}, err
+		return Page[Occurrence]{}, err
 	}
 	var all []sessions.Occurrence
 	for _, j := range own.Data {
@@ -83,12 +95,12 @@ func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[sessions.O
 		}
 		some, err := s.Store.Occurrences(ctx, j.Name, page(q.Limit))
 		if err != nil {
-			return Page[sessions.Occurrence]{}, err
+			return Page[Occurrence]{}, err
 		}
 		all = append(all, some...)
 	}
 	slices.SortStableFunc(all, func(a, b sessions.Occurrence) int { return b.Due.Compare(a.Due) })
-	return pageOf(all[:min(len(all), page(q.Limit))], nil)
+	return pageOf(each(all[:min(len(all), page(q.Limit))], occurrenceOf), nil)
 }
 
 func (s *server) runJob(ctx context.Context, j JobName) error {

@@ -25,8 +25,8 @@ type Part struct {
 
 // messages returns the first messages within the bounds or, without an after, the last,
 // oldest first. The page's next takes the place of the after, or of the before.
-func (s *server) messages(ctx context.Context, p Part) (Page[sessions.Message], error) {
-	none := Page[sessions.Message]{}
+func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
+	none := Page[Message]{}
 	if err := s.readable(ctx, p.Key); err != nil {
 		return none, err
 	}
@@ -56,7 +56,7 @@ func (s *server) messages(ctx context.Context, p Part) (Page[sessions.Message], 
 		return none, err
 	}
 	n := sort.Search(len(messages), func(i int) bool { return messages[i].Seq >= before })
-	page, err := pageOf(withoutAttached(messages[:n]), nil)
+	page := Page[Message]{Data: each(messages[:n], messageOf)}
 	if n == limit {
 		next := messages[n-1].Seq
 		if p.After == "" {
@@ -66,7 +66,7 @@ func (s *server) messages(ctx context.Context, p Part) (Page[sessions.Message], 
 			page.Next = strconv.FormatInt(next, 10)
 		}
 	}
-	return page, err
+	return page, nil
 }
 
 // bound reads a seq, or finds the first message from a time on.
@@ -106,21 +106,12 @@ func (s *server) end(ctx context.Context, k channels.Key) (int64, error) {
 	return all[len(all)-1].LastSeq + 1, nil
 }
 
-// withoutAttached removes from messages, in place, the data that is only for
-// their provider.
-func withoutAttached(messages []sessions.Message) []sessions.Message {
-	for i := range messages {
-		messages[i].Attached = nil
-	}
-	return messages
-}
-
 // Running is an unfinished turn: it runs now, or will resume after a crash.
 type Running struct {
 	Turn string `json:"turn"` // "": there is none
 	// Messages are those that it answers and its own so far, as they will be in
 	// the transcript, but without a seq.
-	Messages []sessions.Message `json:"messages"`
+	Messages []Message `json:"messages"`
 }
 
 func (s *server) running(ctx context.Context, a About) (Running, error) {
@@ -128,7 +119,7 @@ func (s *server) running(ctx context.Context, a About) (Running, error) {
 		return Running{}, err
 	}
 	p, err := s.Store.Running(ctx, a.Key)
-	return Running{p.Turn, soFar(p)}, err
+	return Running{p.Turn, each(soFar(p), messageOf)}, err
 }
 
 // soFar returns the messages of a journal. Those that joined the running turn
@@ -160,5 +151,5 @@ func soFar(p sessions.Pending) []sessions.Message {
 	for i := range list {
 		list[i].Turn = p.Turn
 	}
-	return withoutAttached(list)
+	return list
 }

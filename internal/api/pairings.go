@@ -2,21 +2,36 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"dragoman/sessions"
 )
+
+// Pairing is a person whom the operator approved, or who asks for that.
+type Pairing struct {
+	Channel  string    `json:"channel"`
+	PersonID string    `json:"person_id"`
+	Name     string    `json:"name,omitempty"`
+	Code     string    `json:"code,omitempty"` // while not approved
+	Expires  time.Time `json:"expires,omitzero"`
+	Approved time.Time `json:"approved,omitzero"`
+}
+
+func pairingOf(p sessions.Pairing) Pairing { return Pairing(p) }
 
 // Code is what a person was given who asks to be let in. Case and dashes do not matter.
 type Code struct {
 	Code string `json:"code"`
 }
 
-func (s *server) pairings(ctx context.Context, _ None) (Page[sessions.Pairing], error) {
-	return pageOf(s.Store.Pairings(ctx, s.Now()))
+func (s *server) pairings(ctx context.Context, _ None) (Page[Pairing], error) {
+	all, err := s.Store.Pairings(ctx, s.Now())
+	return pageOf(each(all, pairingOf), err)
 }
 
-func (s *server) approve(ctx context.Context, c Code) (sessions.Pairing, error) {
-	return s.Approve(ctx, c.Code, s.Now())
+func (s *server) approve(ctx context.Context, c Code) (Pairing, error) {
+	p, err := s.Approve(ctx, c.Code, s.Now())
+	return pairingOf(p), err
 }
 
 // Paired is a person who was let in on a channel.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/stream"
@@ -14,32 +15,51 @@ type Limited struct {
 	Limit int `json:"limit,omitempty"`
 }
 
+// QueueItem is an entry of inbox, outbox or quarantine.
+type QueueItem struct {
+	ID        string    `json:"id"`   // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
+	Kind      string    `json:"kind"` // "in", "out", "aside"
+	Key       string    `json:"key"`
+	State     string    `json:"state"`
+	Attempts  int       `json:"attempts"`
+	At        time.Time `json:"at"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Error     string    `json:"error,omitempty"`
+	Bytes     int       `json:"bytes"`
+	Text      string    `json:"text,omitempty"` // of a single entry only
+	// Delivery is the id of an "out" that events and hooks have. The queue accepts it, too.
+	Delivery string `json:"delivery,omitempty"`
+}
+
+func queueItemOf(i sessions.QueueItem) QueueItem { return QueueItem(i) }
+
 // Item is an entry of the queue by its id, like "out/telegram:123456/7".
 type Item struct {
 	ID string `json:"id"`
 }
 
-func (s *server) queue(ctx context.Context, q Limited) (Page[sessions.QueueItem], error) {
-	return pageOf(s.Store.ListQueue(ctx, page(q.Limit)))
+func (s *server) queue(ctx context.Context, q Limited) (Page[QueueItem], error) {
+	items, err := s.Store.ListQueue(ctx, page(q.Limit))
+	return pageOf(each(items, queueItemOf), err)
 }
 
-func (s *server) queueItem(ctx context.Context, i Item) (sessions.QueueItem, error) {
+func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {
 	found, err := s.Store.ShowQueue(ctx, i.ID)
 	if err != nil {
-		return found, err
+		return QueueItem{}, err
 	}
 	may := AtSocket(ctx) // also reads what belongs to no conversation
 	k, err := channels.ParseKey(found.Key)
 	if err == nil && !may {
 		may, err = s.mayRead(ctx, k)
 		if err != nil {
-			return sessions.QueueItem{}, err
+			return QueueItem{}, err
 		}
 	}
 	if !may {
 		found.Text = ""
 	}
-	return found, nil
+	return queueItemOf(found), nil
 }
 
 func (s *server) retry(ctx context.Context, i Item) error {

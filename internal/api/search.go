@@ -25,7 +25,10 @@ type Search struct {
 
 // Hit is a message found by a search.
 type Hit struct {
-	sessions.Found
+	Key     channels.Key `json:"key"`
+	Message Message      `json:"message"`
+	// Words counts the different query words in the message.
+	Words int `json:"words"`
 	// Cursor is the "after" of the next page.
 	Cursor string `json:"cursor"`
 }
@@ -68,8 +71,7 @@ func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 			if !may {
 				continue
 			}
-			f.Message.Attached = nil
-			hits = append(hits, Hit{f, f.Position().String()})
+			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Cursor: f.Position().String()})
 			if len(hits) == limit {
 				return Page[Hit]{Data: hits, Next: hits[limit-1].Cursor}, nil
 			}

@@ -20,7 +20,7 @@ import (
 type Change struct {
 	Key    channels.Key `json:"key"`
 	Model  *string      `json:"model,omitempty"`
-	System *string      `json:"system,omitempty"`
+	System *string      `json:"system_prompt,omitempty"`
 	// Reasoning is a level that model.reasoning accepts, or "" for that setting.
 	Reasoning *string                    `json:"reasoning,omitempty"`
 	Tag       []string                   `json:"tag,omitempty"`
@@ -96,7 +96,7 @@ func (c Change) check() error {
 		}
 	}
 	if c.System != nil && len(*c.System) > maxSystem {
-		return refuse("system", "a system prompt has at most %d bytes", maxSystem)
+		return refuse("system_prompt", "a system prompt has at most %d bytes", maxSystem)
 	}
 	if c.Reasoning != nil && !slices.Contains(levels, *c.Reasoning) {
 		return refuse("reasoning", "reasoning is one of %s", strings.Join(levels[1:], ", "))
@@ -138,7 +138,7 @@ func (c Change) apply(s *sessions.Settings) error {
 	return nil
 }
 
-func (s *server) configure(ctx context.Context, c Change) (now sessions.Settings, err error) {
+func (s *server) configure(ctx context.Context, c Change) (now Settings, err error) {
 	if err := c.check(); err != nil {
 		return now, err
 	}
@@ -151,7 +151,7 @@ func (s *server) configure(ctx context.Context, c Change) (now sessions.Settings
 	var refused error
 	err = s.Store.Configure(ctx, c.Key, func(s *sessions.Settings) error {
 		refused = c.apply(s)
-		now = *s
+		now = settingsOf(*s)
 		return refused
 	})
 	return now, cmp.Or(refused, err) // refused is the sentence without the store's words

@@ -26,12 +26,12 @@ type Info struct {
 	OtherTroubles []OtherTrouble `json:"other_troubles,omitempty"`
 	Listen        string         `json:"listen,omitempty"`
 	// Running is false if no daemon runs and the command opened the store itself.
-	Running     bool                       `json:"running"`
-	Turns       int                        `json:"turns"`
-	OldestTurnS float64                    `json:"oldest_turn_seconds,omitempty"`
-	Channels    map[string]channels.Status `json:"channels,omitempty"`
-	Policy      []string                   `json:"policy,omitempty"`
-	Warnings    []string                   `json:"warnings,omitempty"`
+	Running     bool                     `json:"running"`
+	Turns       int                      `json:"turns"`
+	OldestTurnS float64                  `json:"oldest_turn_seconds,omitempty"`
+	Channels    map[string]ChannelStatus `json:"channels,omitempty"`
+	Policy      []string                 `json:"policy,omitempty"`
+	Warnings    []string                 `json:"warnings,omitempty"`
 	// DiskFull says that one of the warnings is about the disk.
 	DiskFull bool `json:"disk_full,omitempty"`
 }
@@ -56,9 +56,39 @@ type Status struct {
 	Problem string `json:"problem,omitempty"`
 	// Nodes are those that share the store, if several can.
 	Nodes []Node `json:"nodes,omitempty"`
-	// Stats are nil if the store cannot be read.
-	*sessions.Stats
+	// QueueCounts are nil if the store cannot be read.
+	*QueueCounts
 }
+
+// QueueCounts are the sizes of the queues.
+type QueueCounts struct {
+	Waiting     int       `json:"waiting"`   // inbox messages without an answer
+	Postponed   int       `json:"postponed"` // of Waiting, not due yet
+	Unsent      int       `json:"unsent"`    // deliveries that are queued, sending or unknown
+	Unknown     int       `json:"unknown"`   // of Unsent, possibly sent already
+	Dead        int       `json:"dead"`
+	Quarantined int       `json:"quarantined"`
+	Oldest      time.Time `json:"oldest,omitzero"`      // of Waiting; zero if none
+	OldestSend  time.Time `json:"oldest_send,omitzero"` // of Unsent; zero if none
+}
+
+// ChannelStatus is how a channel is.
+type ChannelStatus struct {
+	State channels.State `json:"state"`
+	// Reason is one word, from a short list: "banned". It is empty if State says it all.
+	Reason string `json:"reason,omitempty"`
+	// Detail is one short sentence: why, and what to do.
+	Detail string    `json:"detail,omitempty"`
+	Since  time.Time `json:"since"`
+	// Unused says that nobody has set the channel up, and that nothing is wrong.
+	Unused bool `json:"unused,omitempty"`
+}
+
+// ChannelStatusOf is s as it goes over the wire.
+func ChannelStatusOf(s channels.Status) ChannelStatus { return ChannelStatus(s) }
+
+// Trouble reports whether the channel has failed and an operator should know.
+func (s ChannelStatus) Trouble() bool { return channels.Status(s).Trouble() }
 
 func (s *server) status(ctx context.Context, _ None) (Status, error) {
 	// Stats waits until the store has read its files, so that the warnings
@@ -82,7 +112,7 @@ func (s *server) status(ctx context.Context, _ None) (Status, error) {
 	if err == nil { // else the store has begun to fail
 		now.Nodes = list.Nodes
 	}
-	now.Stats = &counts
+	now.QueueCounts = new(QueueCounts(counts))
 	return now, nil
 }
 
@@ -105,8 +135,14 @@ type Node struct {
 	// LagS is how long ago it last reported that it lives.
 	LagS float64 `json:"lag_seconds"`
 	// Chats is how many conversations it works on now.
-	Chats int              `json:"chats"`
-	Holds []sessions.Lease `json:"holds"` // leases that one node has at a time, like "channel:telegram"
+	Chats int     `json:"chats"`
+	Holds []Lease `json:"holds"`
+}
+
+// Lease is what one node has at a time, like "channel:telegram".
+type Lease struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
 }
 
 // Name is what people call it.
@@ -129,6 +165,6 @@ func (s *server) nodes(ctx context.Context, _ None) (Nodes, error) {
 func nodeOf(n sessions.Node) Node {
 	return Node{
 		ID: n.ID, Host: n.Host, Self: n.Self, Version: n.Version, Roles: append([]string{}, n.Roles...), Since: n.Since,
-		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: append([]sessions.Lease{}, n.Leases...),
+		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: each(n.Leases, func(l sessions.Lease) Lease { return Lease(l) }),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"dragoman/internal/people"
-	"dragoman/sessions"
 )
 
 const (
@@ -38,15 +37,15 @@ var (
 		Doc: "Messages and tokens of the last seven days, and the conversations with the most tokens.",
 	}, (*server).numbers}
 
-	Find = Verb[ConversationQuery, Page[Listed]]{Spec{
+	Find = Verb[ConversationQuery, Page[Conversation]]{Spec{
 		Method: get, Path: "/conversations", Scope: people.Chat, Within: callWithin,
 		Doc: "Conversations that match, the most recently updated first: all with the scope read, else one's own.",
 	}, (*server).find}
-	ReadConversation = Verb[About, sessions.Conversation]{Spec{
+	ReadConversation = Verb[About, Conversation]{Spec{
 		Method: get, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
 		Doc: "One conversation with its settings.",
 	}, (*server).conversation}
-	ReadMessages = Verb[Part, Page[sessions.Message]]{Spec{
+	ReadMessages = Verb[Part, Page[Message]]{Spec{
 		Method: get, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin,
 		Doc: "Messages, oldest first: the first ones of a part that has an `after`, else the newest.",
 	}, (*server).messages}
@@ -54,11 +53,11 @@ var (
 		Method: get, Path: "/conversations/{key}/running", Scope: people.Chat, Within: callWithin,
 		Doc: "The messages of the unfinished turn.",
 	}, (*server).running}
-	ReadSummary = Verb[About, *sessions.Summary]{Spec{
+	ReadSummary = Verb[About, *Summary]{Spec{
 		Method: get, Path: "/conversations/{key}/summary", Scope: people.Chat, Within: callWithin,
 		Doc: "The summary that replaces the older messages of the current generation, or null.",
 	}, (*server).summary}
-	ListGenerations = Verb[About, Page[sessions.Generation]]{Spec{
+	ListGenerations = Verb[About, Page[Generation]]{Spec{
 		Method: get, Path: "/conversations/{key}/generations", Scope: people.Chat, Within: callWithin,
 		Doc: "The parts into which `/new` divided a conversation, oldest first.",
 	}, (*server).generations}
@@ -66,7 +65,7 @@ var (
 		Method: get, Path: "/search", Scope: people.Chat, Within: callWithin,
 		Doc: "Messages with these words, the best first.",
 	}, (*server).search}
-	Configure = Verb[Change, sessions.Settings]{Spec{
+	Configure = Verb[Change, Settings]{Spec{
 		Method: patch, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
 		Doc: "Changes a conversation's settings, and answers with all of them.",
 	}, (*server).configure}
@@ -97,11 +96,11 @@ var (
 		Doc: "Forgets one fact about a chat or a person.",
 	}, (*server).forget}
 
-	ListQueue = Verb[Limited, Page[sessions.QueueItem]]{Spec{
+	ListQueue = Verb[Limited, Page[QueueItem]]{Spec{
 		Method: get, Path: "/queue", Scope: people.Operate, Within: callWithin,
 		Doc: "What is unanswered, undelivered, given up or set aside.",
 	}, (*server).queue}
-	ShowQueue = Verb[Item, sessions.QueueItem]{Spec{
+	ShowQueue = Verb[Item, QueueItem]{Spec{
 		Method: get, Path: "/queue/{id}", Scope: people.Operate, Within: callWithin,
 		Doc: "One entry of the queue, with its text if the caller may read it.",
 	}, (*server).queueItem}
@@ -119,7 +118,7 @@ var (
 		Method: get, Path: "/jobs", Scope: people.Chat, Within: callWithin,
 		Doc: "The jobs: all with the scope operate, else those that write to one's own conversations.",
 	}, (*server).jobs}
-	ListOccurrences = Verb[JobLimited, Page[sessions.Occurrence]]{Spec{
+	ListOccurrences = Verb[JobLimited, Page[Occurrence]]{Spec{
 		Method: get, Path: "/occurrences", Scope: people.Chat, Within: callWithin,
 		Doc: "What became of the due times of these jobs, newest first.",
 	}, (*server).occurrences}
@@ -129,11 +128,11 @@ var (
 		ended: "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
 	}, (*server).runJob}
 
-	ListPairings = Verb[None, Page[sessions.Pairing]]{Spec{
+	ListPairings = Verb[None, Page[Pairing]]{Spec{
 		Method: get, Path: "/pairings", Scope: people.Operate, Within: callWithin,
 		Doc: "Who was let in, and who is asking.",
 	}, (*server).pairings}
-	ApprovePairing = Verb[Code, sessions.Pairing]{Spec{
+	ApprovePairing = Verb[Code, Pairing]{Spec{
 		Method: post, Path: "/pairings", Scope: people.Operate, Within: callWithin,
 		Doc:   "Lets in the person with this code.",
 		ended: "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",

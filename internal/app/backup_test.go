@@ -95,7 +95,7 @@ func TestBackupWhileMessagesFlow(t *testing.T) {
 			again := other.run()
 			again.until("every message to be answered", func() bool {
 				s := again.status()
-				return s.Stats != nil && s.Waiting == 0 && s.Unsent == 0
+				return s.QueueCounts != nil && s.Waiting == 0 && s.Unsent == 0
 			})
 		})
 	}

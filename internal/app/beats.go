@@ -151,7 +151,7 @@ func (b *beats) Jobs(ctx context.Context) ([]api.Job, error) {
 			return nil, err
 		}
 		if len(last) > 0 {
-			j.Last = &last[0]
+			j.Last = new(api.Occurrence(last[0]))
 		}
 		list = append(list, j)
 	}

@@ -191,7 +191,10 @@ func (d *Daemon) infoRunning(i *api.Info) {
 	i.Started = started
 	i.Turns = turns
 	i.OldestTurnS = oldest.Seconds()
-	i.Channels = d.gateway.Channels()
+	i.Channels = map[string]api.ChannelStatus{}
+	for name, status := range d.gateway.Channels() {
+		i.Channels[name] = api.ChannelStatusOf(status)
+	}
 	i.Model = d.models.Main.Name()
 	if t, _ := d.models.Trouble(); t != nil {
 		i.ModelTrouble = new(api.Trouble(*t))

@@ -41,7 +41,7 @@ func (p *place) readOnly() {
 }
 
 // read is what the verbs tell that only read.
-func (p *place) read() (list []api.Listed, found []api.Hit, dump int) {
+func (p *place) read() (list []api.Conversation, found []api.Hit, dump int) {
 	p.t.Helper()
 	c, release, err := app.Admin(p.t.Context(), p.config(), storage.Caller{})
 	if err != nil {

@@ -221,10 +221,10 @@ func (c *cluster) between() bool {
 // idle reports whether nothing is left to do.
 func (c *cluster) idle() (depths string, idle bool) {
 	st, err := c.nodes[0].status()
-	if err != nil || st.Stats == nil {
+	if err != nil || st.QueueCounts == nil {
 		return fmt.Sprint(err), false
 	}
-	return fmt.Sprintf("%+v", *st.Stats), st.Waiting+st.Postponed+st.Unsent+st.Unknown == 0
+	return fmt.Sprintf("%+v", *st.QueueCounts), st.Waiting+st.Postponed+st.Unsent+st.Unknown == 0
 }
 
 // seeded is the seed that DRAGOMAN_SEED asks for, or another each time.

@@ -117,11 +117,11 @@ func (c *campaign) settle() time.Duration {
 		}
 		var err error
 		left, err = api.ReadStatus.Call(c.t.Context(), admin, api.None{})
-		return err == nil && left.Stats != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
+		return err == nil && left.QueueCounts != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
 	})
 	took := time.Since(began)
 	if !idle {
-		c.t.Errorf("not everything was answered after %s: %+v %+v", took.Round(time.Second), left.Stats, left.Info)
+		c.t.Errorf("not everything was answered after %s: %+v %+v", took.Round(time.Second), left.QueueCounts, left.Info)
 	}
 	// What is sent twice comes after what was sent: give it time to show.
 	time.Sleep(2 * time.Second)

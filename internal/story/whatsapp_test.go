@@ -112,7 +112,7 @@ func (w *whatsapp) sees(c condition) {
 }
 
 // reaches waits for a condition.
-func (w *whatsapp) reaches(c condition) (got channels.Status) {
+func (w *whatsapp) reaches(c condition) (got api.ChannelStatus) {
 	w.t.Helper()
 	testkit.Eventually(w.t, "the channel to be "+string(c.state)+" "+c.reason, func() bool {
 		s, err := api.ReadStatus.Call(w.t.Context(), w.admin, api.None{})
@@ -124,7 +124,7 @@ func (w *whatsapp) reaches(c condition) (got channels.Status) {
 
 // look returns what is wrong with how a condition is seen: in status, in the
 // probes, in the metrics, and in the page's list.
-func (w *whatsapp) look(c condition, got channels.Status) (wrong []string) {
+func (w *whatsapp) look(c condition, got api.ChannelStatus) (wrong []string) {
 	w.t.Helper()
 	not := func(ok bool, format string, args ...any) {
 		if !ok {

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// The types that go over the wire for what is in a conversation. Their JSON names are
+// promised by docs/sessions.md; fields are only ever added.
+
+// Usage is the tokens of model calls, as their provider counted them.
+type Usage struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
+	// Cost is in the currency of the configured prices. Without prices it is the
+	// provider's figure, or 0.
+	Cost float64 `json:"cost,omitempty"`
+}
+
+// Settings are a conversation's own.
+type Settings struct {
+	Model        string `json:"model,omitempty"`         // instead of the configured one
+	SystemPrompt string `json:"system_prompt,omitempty"` // instead of the configured one
+	// Reasoning is how much the model should think; "": as configured.
+	Reasoning string                     `json:"reasoning,omitempty"`
+	Tags      []string                   `json:"tags,omitempty"` // sorted, each once
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+func settingsOf(s sessions.Settings) Settings {
+	return Settings{Model: s.Model, SystemPrompt: s.System, Reasoning: s.Reasoning, Tags: s.Tags, Metadata: s.Metadata}
+}
+
+// Conversation is the head of a conversation.
+type Conversation struct {
+	Key        channels.Key `json:"key"`
+	Generation string       `json:"generation"` // the current one; "" before the first message
+	Title      string       `json:"title,omitempty"`
+	// Derived is the beginning of the first message, in lists, for a conversation without
+	// a title. It is not stored.
+	Derived      string    `json:"derived_title,omitempty"`
+	Created      time.Time `json:"created,omitzero"`
+	Updated      time.Time `json:"updated,omitzero"`
+	MessageCount int       `json:"message_count"` // over all generations
+	TotalTokens  int       `json:"total_tokens"`
+	Usage        Usage     `json:"usage"`
+	Settings
+	// Cursor is the "after" of the page that begins behind it, in lists.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// Name is the title, or the derived one.
+func (c Conversation) Name() string { return cmp.Or(c.Title, c.Derived) }
+
+func conversationOf(c sessions.Conversation) Conversation {
+	return Conversation{
+		Key: c.Key, Generation: c.Generation, Title: c.Title, Created: c.Created, Updated: c.Updated,
+		MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, Usage: Usage(c.Usage), Settings: settingsOf(c.Settings),
+	}
+}
+
+// Generation is one stretch of a conversation, from one /new to the next.
+type Generation struct {
+	ID       string    `json:"id"` // YYYYMMDD_NNN, UTC; NNN has three digits or more
+	FirstSeq int64     `json:"first_seq"`
+	LastSeq  int64     `json:"last_seq"` // FirstSeq-1 while it is empty
+	Began    time.Time `json:"began"`
+}
+
+// Summary replaces, for the model, the messages of one generation up to CoversSeq.
+type Summary struct {
+	Text       string    `json:"text"`
+	CoversSeq  int64     `json:"covers_seq"`
+	Generation string    `json:"generation"`
+	Model      string    `json:"model,omitempty"`
+	At         time.Time `json:"at"`
+	// Fields is the structured form of Text, a JSON object, if the summary format
+	// has one.
+	Fields json.RawMessage `json:"fields,omitempty"`
+}
+
+func summaryOf(s *sessions.Summary) *Summary {
+	if s == nil {
+		return nil
+	}
+	return &Summary{Text: s.Text, CoversSeq: s.CoversSeq, Generation: s.Generation, Model: s.Model, At: s.At, Fields: s.Fields}
+}
+
+// ToolCall is one call that the model asked for.
+type ToolCall struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments are as the model wrote them: usually, but not always, JSON.
+	Arguments string `json:"arguments"`
+}
+
+// Attachment is a file that came with a message. What a network needs to fetch it, which
+// can hold keys, is not shown.
+type Attachment struct {
+	Kind  channels.AttachmentKind `json:"kind"`
+	Name  string                  `json:"name,omitempty"` // the sender's; never a path
+	Type  string                  `json:"type,omitempty"` // MIME type, as the network says
+	Bytes int64                   `json:"bytes,omitempty"`
+	File  string                  `json:"file,omitempty"` // the name of our copy
+	// Missing says in a few words why there is no file.
+	Missing string `json:"missing,omitempty"`
+}
+
+// Message is one entry of a transcript. What a provider attached to it for itself is not
+// shown.
+type Message struct {
+	// Seq orders the messages of one conversation; 0 while its turn runs.
+	Seq     int64         `json:"seq"`
+	Role    sessions.Role `json:"role"`
+	Content string        `json:"content"`
+	// Name is the sender's display name (user) or the tool's name (tool).
+	Name string `json:"name,omitempty"`
+	// Sender is the immutable id of the person who wrote a user message.
+	Sender     string     `json:"sender,omitempty"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	At         time.Time  `json:"at"`
+	Turn       string     `json:"turn,omitempty"`
+	Model      string     `json:"model,omitempty"`
+	Usage      *Usage     `json:"usage,omitempty"`
+	// Synthetic marks a note that neither a person nor a model wrote.
+	Synthetic bool `json:"synthetic,omitempty"`
+	// Summary marks an imported message that replaces older ones.
+	Summary bool `json:"summary,omitempty"`
+	// Failed marks the result of a tool call that failed and had no effect.
+	Failed      bool         `json:"failed,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+	// Extra has the fields of an imported message that Dragoman does not know.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+func messageOf(m sessions.Message) Message {
+	one := Message{
+		Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
+		Model: m.Model, Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
+	}
+	if m.Usage != nil {
+		one.Usage = new(Usage(*m.Usage))
+	}
+	for _, call := range m.ToolCalls {
+		one.ToolCalls = append(one.ToolCalls, ToolCall(call))
+	}
+	for _, a := range m.Attachments {
+		one.Attachments = append(one.Attachments, Attachment{Kind: a.Kind, Name: a.Name, Type: a.Type, Bytes: a.Bytes, File: a.File, Missing: a.Missing})
+	}
+	return one
+}
+
+// each makes wire types of domain types. The list is never nil.
+func each[From, To any](items []From, convert func(From) To) []To {
+	list := make([]To, 0, len(items))
+	for _, item := range items {
+		list = append(list, convert(item))
+	}
+	return list
+}
