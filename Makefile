@@ -44,7 +44,8 @@ build:
 
 ## test: run all tests (installs ngircd, PostgreSQL, chromium and npm's aimock where it may)
 test: need
-	go test -timeout 20m ./...
+	@set -o pipefail; go test -json -timeout 20m ./... | go run ./.ci/summary
+	go test ./.ci/summary
 	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
 	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
 
@@ -145,7 +146,7 @@ lint: $(GOFUMPT) $(STATICCHECK)
 		systemd-analyze security --offline=true --threshold=12 systemd/dragoman.service >.cache/security.txt \
 		|| { tail -1 .cache/security.txt; echo "lint: systemd/dragoman.service is weaker than 1.2"; exit 1; }; fi
 
-## race: all tests with the race detector (needs a C compiler)
+## race: all tests but those of browsers and npm with the race detector (needs a C compiler)
 race: need
 	@.ci/need gcc
 	CGO_ENABLED=1 go test -race $(RACE_GCFLAGS) -timeout 30m ./...

@@ -33,11 +33,19 @@ type TB interface {
 // the PATH of an ordinary user.
 var sbin = []string{"/usr/local/sbin", "/usr/sbin", "/sbin"}
 
+// unraced are programs whose tests spend their time in them: under the race detector
+// these tests find nothing that others do not find, and take minutes.
+var unraced = []string{"chromium", "node"}
+
 // Need returns the full path of the program called name, looked for in PATH
 // and in the folders of system daemons. Without it t is skipped, or fails if
-// [NeedAll] says that nothing may be skipped.
+// [NeedAll] says that nothing may be skipped. Under the race detector tests of browsers
+// and of npm's programs are skipped.
 func Need(t TB, name string) string {
 	t.Helper()
+	if Race && slices.Contains(unraced, name) {
+		t.Skipf("testkit: the race detector does not look into %s: make test runs this", name)
+	}
 	if path, found := Find(name); found {
 		return path
 	}

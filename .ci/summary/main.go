@@ -1,0 +1,155 @@
+// Command summary prints the result of go test -json as go test prints it without
+// -json, and at its end which tests were skipped, and why: a green run must not hide
+// what nobody looked at.
+//
+//	go test -json ./... | go run ./.ci/summary
+//
+// Lines that are not JSON, such as errors of the compiler, are printed as they are. It
+// ends with 1 if a test failed or a package could not be built.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+)
+
+// event is a line of go test -json, as go doc test2json has it.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+}
+
+// name is a test, or a package if test is empty.
+type name struct{ pkg, test string }
+
+// summary is what was read so far.
+type summary struct {
+	out     io.Writer
+	said    map[name][]string // what each test has printed and is not finished
+	reasons map[string][]string
+	failed  bool
+}
+
+func main() {
+	s := &summary{out: os.Stdout, said: map[name][]string{}, reasons: map[string][]string{}}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadString('\n')
+		s.line(line)
+		if err != nil {
+			break
+		}
+	}
+	s.skipped()
+	if s.failed {
+		os.Exit(1)
+	}
+}
+
+// line takes one line of the input.
+func (s *summary) line(line string) {
+	var e event
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
+		fmt.Fprint(s.out, line)
+		return
+	}
+	n := name{e.Package, e.Test}
+	switch e.Action {
+	case "output", "build-output":
+		s.said[n] = append(s.said[n], e.Output)
+	case "pass":
+		s.passed(n)
+	case "skip":
+		s.skip(n)
+	case "fail", "build-fail":
+		s.fail(n)
+	}
+}
+
+// passed prints the last line of a package. Nobody reads what a test says that passes.
+func (s *summary) passed(n name) {
+	if n.test == "" {
+		s.print(n, closing)
+	}
+	delete(s.said, n)
+}
+
+func (s *summary) skip(n name) {
+	if n.test == "" {
+		s.print(n, closing)
+	} else {
+		why := reason(s.said[n])
+		s.reasons[why] = append(s.reasons[why], strings.TrimPrefix(n.pkg, "dragoman/")+" "+n.test)
+	}
+	delete(s.said, n)
+}
+
+// fail prints all that the test, or the package, has said.
+func (s *summary) fail(n name) {
+	s.failed = true
+	s.print(n, func(line string) bool { return !strings.HasPrefix(line, "=== ") })
+	delete(s.said, n)
+}
+
+func (s *summary) print(n name, wanted func(line string) bool) {
+	for _, line := range s.said[n] {
+		if wanted(line) {
+			fmt.Fprint(s.out, line)
+		}
+	}
+}
+
+// closing reports whether line is the last one about a package that has no failure.
+func closing(line string) bool {
+	return strings.HasPrefix(line, "ok ") || strings.Contains(line, "[no test files]")
+}
+
+// reason finds in what a test said why it was skipped.
+func reason(said []string) string {
+	for _, line := range said {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+			continue
+		}
+		if _, text, found := strings.Cut(line, "_test.go:"); found {
+			_, line, _ = strings.Cut(text, ": ")
+		} else if _, text, found := strings.Cut(line, ".go:"); found {
+			_, line, _ = strings.Cut(text, ": ")
+		}
+		return line
+	}
+	return "it does not say why"
+}
+
+// skipped prints the reasons with their tests.
+func (s *summary) skipped() {
+	var reasons []string
+	tests := 0
+	for why, list := range s.reasons {
+		reasons = append(reasons, why)
+		tests += len(list)
+	}
+	if tests == 0 {
+		fmt.Fprintln(s.out, "No test was skipped.")
+		return
+	}
+	sort.Strings(reasons)
+	fmt.Fprintf(s.out, "Skipped tests: %d\n", tests)
+	for _, why := range reasons {
+		list := s.reasons[why]
+		fmt.Fprintf(s.out, "  %s\n", why)
+		for _, test := range list[:min(len(list), 3)] {
+			fmt.Fprintf(s.out, "    %s\n", test)
+		}
+		if more := len(list) - 3; more > 0 {
+			fmt.Fprintf(s.out, "    and %d more\n", more)
+		}
+	}
+}
