@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 package whatsapp
 
 import (

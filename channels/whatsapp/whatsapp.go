@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 // Package whatsapp connects Dragoman to WhatsApp as a linked device, through
 // go.mau.fi/whatsmeow.
 //

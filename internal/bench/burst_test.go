@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 package bench_test
 
 import (
@@ -212,16 +214,4 @@ func TestBenchBurst(t *testing.T) {
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ms(fsync(t)), ms(own), 2*burstSize, max(others, 0))
 	t.Log(text)
 	publish(t, "burst", "make bench-burst", text)
-}
-
-// publish writes a report into the document that $DRAGOMAN_REPORT names, if any.
-func publish(t *testing.T, section, command, text string) {
-	t.Helper()
-	path := os.Getenv("DRAGOMAN_REPORT")
-	if path == "" {
-		return
-	}
-	if err := writeSection(path, section, command, text); err != nil {
-		t.Fatal(err)
-	}
 }

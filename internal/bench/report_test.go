@@ -194,3 +194,15 @@ func TestParseProc(t *testing.T) {
 		t.Errorf("parseStatus = %d, want 2 MiB", got)
 	}
 }
+
+// publish writes a report into the document that $DRAGOMAN_REPORT names, if any.
+func publish(t *testing.T, section, command, text string) {
+	t.Helper()
+	path := os.Getenv("DRAGOMAN_REPORT")
+	if path == "" {
+		return
+	}
+	if err := writeSection(path, section, command, text); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 package crash_test
 
 import (
