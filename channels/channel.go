@@ -11,6 +11,9 @@
 // [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
 // [Pauser], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
 //
+// What a network is for the configuration is its [Type], with [Settings] that know their
+// keys, defaults and checks.
+//
 // The package imports no other package of ours and starts no goroutines.
 package channels
 

@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 package whatsapp
 
 import (
@@ -137,8 +139,8 @@ type DeviceSettings struct {
 	SynchronousAck, EventBuffer       bool
 }
 
-// Settings opens the device file at path, for c, and reads its settings.
-func Settings(ctx context.Context, c *Channel, path string) (s DeviceSettings, err error) {
+// SettingsOfDevice opens the device file at path, for c, and reads its settings.
+func SettingsOfDevice(ctx context.Context, c *Channel, path string) (s DeviceSettings, err error) {
 	file, err := openDevice(ctx, path, os.O_RDWR|os.O_CREATE, logger{log: c.log})
 	if err != nil {
 		return s, err

@@ -1,3 +1,5 @@
+//go:build !nowhatsapp
+
 package whatsapp_test
 
 import (
@@ -147,7 +149,7 @@ func TestSilentConnection(t *testing.T) {
 // keys, and without the other settings a crash could lose a message.
 func TestSettings(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
-	got, err := whatsapp.Settings(t.Context(), n.open(t, whatsapp.Options{}), n.file)
+	got, err := whatsapp.SettingsOfDevice(t.Context(), n.open(t, whatsapp.Options{}), n.file)
 	if err != nil {
 		t.Fatal(err)
 	}
