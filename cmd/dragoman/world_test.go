@@ -48,7 +48,7 @@ func (f *fakeDaemon) daemon() daemon {
 
 func (f *fakeDaemon) load(o config.Options) (*config.Config, config.Source, error) {
 	f.config = o.Path
-	cfg, src, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
+	cfg, src, err := app.LoadConfig(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
 	if f.adjust != nil {
 		f.adjust(cfg)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"dragoman/channels"
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/hooks"
@@ -102,11 +103,11 @@ func (d *Daemon) findLinkable(name string) (channels.Linker, error) {
 
 // onlyLinkable makes a channel for a command, without a running daemon.
 func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
-	c, ok := cfg.Channels[name]
-	if !ok || c.Type != config.TypeWhatsApp {
+	settings, ok := cfg.Channels[name].Settings.(*whatsapp.Settings)
+	if !ok {
 		return nil, errNotLinkable(name, cfg)
 	}
-	ch, err := buildWhatsApp(name, c.WhatsApp, cfg, false, nil)
+	ch, err := buildWhatsApp(name, settings, cfg, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("app: channel %s: %w", name, err)
 	}
@@ -115,11 +116,11 @@ func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
 
 // errNotLinkable says that a channel cannot be linked, and which ones can.
 func errNotLinkable(name string, cfg *config.Config) error {
-	if c, ok := cfg.Channels[name]; ok && c.Type == config.TypeWhatsApp && !c.Enabled {
+	if c, ok := cfg.Channels[name]; ok && c.Type == whatsapp.Type.Name && !c.Enabled {
 		return fmt.Errorf("app: the channel %q is turned off (enabled: false); turn it on and restart", name)
 	}
 	advice := "add one under channels, see docs/whatsapp.md"
-	if there := cfg.OfType(config.TypeWhatsApp); len(there) > 0 {
+	if there := cfg.OfType(whatsapp.Type.Name); len(there) > 0 {
 		advice = "name one of these: " + strings.Join(there, ", ")
 	}
 	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)

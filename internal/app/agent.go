@@ -105,8 +105,10 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 	}
 }
 
-// LoadConfig is [config.Load] with the names of the tools that this build has.
+// LoadConfig is [config.Load] with the types of channels and the names of the tools that
+// this build has.
 func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
+	o.Types = Types()
 	o.Tools = toolbox.Names(tools.Names())
 	return config.Load(o)
 }

@@ -1,22 +1,17 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 
 	"dragoman/channels"
-	"dragoman/channels/irc"
 	"dragoman/channels/live"
-	"dragoman/channels/telegram"
 	"dragoman/channels/terminal"
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/people"
@@ -49,46 +44,45 @@ func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers s
 			errs = append(errs, fmt.Errorf("app: channel %s: %w", name, err))
 			continue
 		}
+		if linker, ok := ch.(channels.Linker); ok {
+			a.linked[name] = linker
+		}
 		a.bindings = append(a.bindings, gateway.Binding{
 			Channel: ch, Policy: people.Policy{Allow: c.Allow, Pairing: c.Pairing, Groups: people.Groups(c.Groups)},
 			System: c.System, Model: c.Model, Reset: gateway.ResetMode(c.Reset),
-			Everywhere: c.Type == config.TypeCLI || c.Type == config.TypeWeb,
-			Owner:      c.Type == config.TypeCLI || c.Type == config.TypeWeb && cfg.HTTP.Private(),
+			Everywhere: c.Local(),
+			Owner:      c.Type == terminal.Type.Name || c.Type == live.Type.Name && cfg.HTTP.Private(),
 		})
 	}
 	return a, errors.Join(errs...)
 }
 
+// build makes one channel. Types that need more than every channel gets have a case.
 func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed live.Feed, log *slog.Logger) (channels.Channel, error) {
-	switch c.Type {
-	case config.TypeTelegram:
-		t := c.Telegram
-		return telegram.New(name, telegram.Options{
-			Token: t.Token.Reveal(), APIURL: t.APIURL, PollTimeout: t.PollTimeout.D(), NoPreview: !t.Preview, Shared: a.peers != nil,
-			Proxy: http.ProxyFromEnvironment, Logger: log,
-		})
-	case config.TypeWhatsApp:
-		ch, err := buildWhatsApp(name, c.WhatsApp, cfg, a.peers != nil, log)
-		if err != nil {
-			return nil, err
-		}
-		a.linked[name] = ch
-		return ch, nil
-	case config.TypeIRC:
-		return buildIRC(name, c, a.peers != nil, log)
-	case config.TypeWeb:
+	switch s := c.Settings.(type) {
+	case *whatsapp.Settings:
+		return buildWhatsApp(name, s, cfg, a.peers != nil, log)
+	case *live.Settings:
 		hub, err := a.buildLive(name, live.Options{
 			Room: live.PageRoom, Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded",
 		}, cfg, feed, log)
 		a.web = hub
 		return hub, err
-	case config.TypeCLI:
+	case *terminal.Settings:
 		hub, err := a.buildLive(name, live.Options{Room: terminal.Room}, cfg, feed, log)
 		a.terminal = hub
 		return hub, err
+	case channels.Maker:
+		return s.Make(channels.Setup{
+			Name: name, Everything: c.Groups == config.GroupsAll, Shared: a.peers != nil,
+			ReadFile: os.ReadFile, Proxy: http.ProxyFromEnvironment, Logger: log,
+		})
 	}
-	return nil, fmt.Errorf("unknown type %q", c.Type)
+	return nil, errNotMade
 }
+
+// errNotMade is a mistake of ours: see the test of Types.
+var errNotMade = errors.New("the settings of its type are no channels.Maker, and internal/app has no case for it")
 
 func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feed live.Feed, log *slog.Logger) (*live.Hub, error) {
 	o.Name = name
@@ -97,56 +91,6 @@ func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, fe
 	o.Broadcast = a.others(name)
 	o.Logger = log
 	return live.New(o)
-}
-
-func buildIRC(name string, ch config.Channel, shared bool, log *slog.Logger) (channels.Channel, error) {
-	c := ch.IRC
-	tc, err := ircTLS(c)
-	if err != nil {
-		return nil, err
-	}
-	o := irc.Options{
-		Server: c.Server, TLS: c.TLS, TLSConfig: tc, Password: c.Password.Reveal(),
-		Nick: c.Nick, AltNicks: c.AltNicks, User: c.User, RealName: c.RealName,
-		SASL: irc.SASL{
-			Mechanism: strings.ToUpper(c.SASL.Mechanism), User: c.SASL.User,
-			Password: c.SASL.Password.Reveal(), Required: c.SASL.Required,
-		},
-		NickServ: irc.NickServ{
-			Nick: c.NickServ.Nick, User: c.NickServ.User, Password: c.NickServ.Password.Reveal(),
-			Regain: strings.ToUpper(c.NickServ.Regain),
-		},
-		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Shared: shared, Logger: log,
-		MaxLines:   cmp.Or(c.MaxLines, -1),
-		Everything: ch.Groups == config.GroupsAll, // "!new" is a command for us then; the gateway decides about the rest
-	}
-	for _, room := range c.Channels {
-		o.Channels = append(o.Channels, strings.TrimSpace(room.Name+" "+room.Key.Reveal()))
-	}
-	return irc.New(name, o)
-}
-
-// ircTLS reads the certificates that c names; adapters read no files.
-func ircTLS(c *config.IRC) (*tls.Config, error) {
-	tc := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read ca_file: %w", err)
-		}
-		tc.RootCAs = x509.NewCertPool()
-		if !tc.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file %s holds no certificate in PEM form", c.CAFile)
-		}
-	}
-	if c.ClientCert != "" {
-		pair, err := tls.LoadX509KeyPair(c.ClientCert, cmp.Or(c.ClientKey, c.ClientCert))
-		if err != nil {
-			return nil, fmt.Errorf("read client_cert: %w", err)
-		}
-		tc.Certificates = []tls.Certificate{pair}
-	}
-	return tc, nil
 }
 
 // feedOf converts the store's feed for the live channels, which do not know the

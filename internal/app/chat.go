@@ -21,10 +21,10 @@ type ChatOptions = terminal.ChatOptions
 // the state directory or, if none runs, starts one that serves only this terminal
 // and ends with it. room names the conversation; "" is the usual one.
 func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, room string, o ChatOptions) error {
-	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
+	if c, ok := cfg.Channels[terminal.Type.Name]; !ok || !c.Enabled {
 		return errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
 	}
-	opts.Only, opts.Out = config.TypeCLI, nil
+	opts.Only, opts.Out = terminal.Type.Name, nil
 	d, err := Open(ctx, cfg, opts)
 	if err != nil && storage.Served(ctx, cfg.StateDir) {
 		return talk(ctx, cfg, in, out, room, o)

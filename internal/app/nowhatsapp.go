@@ -7,10 +7,11 @@ import (
 	"log/slog"
 
 	"dragoman/channels"
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/config"
 )
 
-func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (channels.Linker, error) {
+func buildWhatsApp(string, *whatsapp.Settings, *config.Config, bool, *slog.Logger) (channels.Linker, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"dragoman/internal/config"
+	"dragoman/channels/live"
 )
 
 // report prints in a few lines what runs and where its files are.
@@ -30,7 +30,7 @@ func (d *Daemon) report() {
 	line("workspace", shortPath(d.cfg.Workspace, d.state.Path))
 	for _, policy := range d.cfg.Policy() {
 		name, says, _ := strings.Cut(policy, ": ")
-		if d.public == nil && d.cfg.Channels[name].Type == config.TypeWeb {
+		if d.public == nil && d.cfg.Channels[name].Type == live.Type.Name {
 			says = "off: http.listen is off"
 		}
 		line(name, says)

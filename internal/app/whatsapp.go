@@ -12,14 +12,14 @@ import (
 	"dragoman/internal/storage"
 )
 
-func buildWhatsApp(name string, c *config.WhatsApp, cfg *config.Config, shared bool, log *slog.Logger) (channels.Linker, error) {
+func buildWhatsApp(name string, s *whatsapp.Settings, cfg *config.Config, shared bool, log *slog.Logger) (channels.Linker, error) {
 	o := storage.Device(cfg, name)
-	o.Names = c.Names
-	o.Title = c.DeviceName
-	o.WebVersion = c.WebVersion
-	o.NoTyping = !c.Typing
-	o.NoReadMarks = !c.ReadMarks
-	o.NoSelfChat = !c.SelfChat
+	o.Names = s.Names
+	o.Title = s.DeviceName
+	o.WebVersion = s.WebVersion
+	o.NoTyping = !s.Typing
+	o.NoReadMarks = !s.ReadMarks
+	o.NoSelfChat = !s.SelfChat
 	o.Proxy = http.ProxyFromEnvironment
 	o.HTTP = simulatedWhatsApp()
 	o.Logger = log

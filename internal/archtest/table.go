@@ -107,8 +107,9 @@ var Table = []Rule{
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
-	// and has the heartbeat check schedules.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/stream", "internal/setting"}},
+	// and has the heartbeat check schedules. It knows no type of channel; its tests read
+	// the settings of all.
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/stream", "internal/setting"}, Tests: []string{"channels/*", "internal/app"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},

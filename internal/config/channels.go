@@ -36,10 +36,14 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 			return
 		}
 		ch := defaultChannel(kind)
+		if t, tells := ch.Settings.(channels.FormTeller); tells {
+			d.forms = t.Forms()
+		}
 		d.off = d.turnedOff(value)
 		d.value(value, at, reflect.ValueOf(&ch).Elem(), field{})
 		d.off = false
-		ch.Type = kind
+		d.forms = nil
+		ch.Type = kind.Name
 		m[name] = ch
 	})
 }
@@ -64,33 +68,35 @@ func (d *decoder) turnedOff(n *yaml.Node) bool {
 	return err == nil && text == "false"
 }
 
-func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (string, bool) {
+// channelType finds the type of the channel called name, or reports why it has none.
+func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (found channels.Type, ok bool) {
+	types := typeNames(d.opts.Types)
 	kind, written := name, false
 	if value := ahead(n, "type"); value != nil {
 		text, _, err := d.expand(value.Value)
 		if err != nil {
 			d.problem(value.Line, at+".type", err.Error(), "")
-			return "", false
+			return found, false
 		}
 		kind = text
 		written = true
 		line = value.Line
 	}
 	switch {
-	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(channelTypes, name):
+	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(types, name):
 		d.problem(line, at, "is not a channel with settings", "if it is a channel's setting, indent it under the name of that channel")
-		return "", false
-	case !written && !slices.Contains(channelTypes, kind):
-		d.problem(line, at, "has no type", "add type: "+strings.TrimPrefix(oneOf(channelTypes), "write "))
-		return "", false
-	case !slices.Contains(channelTypes, kind):
-		d.problem(line, at+".type", "is not a type that this version knows", oneOf(channelTypes))
-		return "", false
-	case kind != name && slices.Contains(channelTypes, name):
+		return found, false
+	case !written && !slices.Contains(types, kind):
+		d.problem(line, at, "has no type", "add type: "+oneOf(types))
+		return found, false
+	case !slices.Contains(types, kind):
+		d.problem(line, at+".type", "is not a type that this version knows", "write "+oneOf(types))
+		return found, false
+	case kind != name && slices.Contains(types, name):
 		d.problem(line, at, fmt.Sprintf("the name %s is reserved for channels of type %s, but this one has type %s", name, name, kind), "give it another name")
-		return "", false
+		return found, false
 	}
-	return kind, true
+	return d.opts.Types[slices.Index(types, kind)], true
 }
 
 // unknown reports an unknown key, with a guess at what was meant.
@@ -100,11 +106,11 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	if path == "" && slices.Contains(channelTypes, key.Value) {
+	if path == "" && slices.Contains(typeNames(d.opts.Types), key.Value) {
 		want = "it is a channel: indent it under channels"
 	} else if near := nearest(strings.ToLower(key.Value), names); near != "" {
 		want = fmt.Sprintf("did you mean %q?", near)
-	} else if place := elsewhere(key.Value, path); place != "" {
+	} else if place := d.elsewhere(key.Value, path); place != "" {
 		want = "it belongs to " + place
 	} else if len(names) <= 16 {
 		want = "known here: " + strings.Join(names, ", ")
@@ -113,8 +119,8 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 }
 
 // elsewhere finds a section that has a key of this name.
-func elsewhere(key, path string) string {
-	for _, e := range Reference() {
+func (d *decoder) elsewhere(key, path string) string {
+	for _, e := range Reference(d.opts.Types) {
 		dir, last := "the top", e.Path
 		if i := strings.LastIndexByte(e.Path, '.'); i >= 0 {
 			dir, last = e.Path[:i], e.Path[i+1:]

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/channels/irc"
+	"dragoman/channels/telegram"
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +33,7 @@ func options(t testing.TB, path string, env ...string) config.Options {
 	return config.Options{
 		Path: path, Home: "/home/me", Dir: t.TempDir(),
 		Env:   func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Tools: someTools{},
+		Tools: someTools{}, Types: app.Types(),
 	}
 }
 
@@ -108,18 +111,18 @@ heartbeat:
 		t.Errorf("APIKey = %q, want sk-1", got)
 	}
 	tg := c.Channels["telegram"]
-	if got := tg.Telegram.Token.Reveal(); got != "123:abcdefghij" {
+	if got := tg.Settings.(*telegram.Settings).Token.Reveal(); got != "123:abcdefghij" {
 		t.Errorf("Token = %q, want it without the line end", got)
 	}
 	if diff := cmp.Diff([]string{"123456789"}, tg.Allow); diff != "" {
 		t.Error(diff)
 	}
-	irc := c.Channels["libera"].IRC
-	if len(irc.Channels) != 2 || irc.Channels[0].Name != "#go" || irc.Channels[1].Key.Reveal() != "k" {
-		t.Errorf("Channels = %+v, want #go and #x with its key", irc.Channels)
+	libera := c.Channels["libera"].Settings.(*irc.Settings)
+	if len(libera.Channels) != 2 || libera.Channels[0].Name != "#go" || libera.Channels[1].Key.Reveal() != "k" {
+		t.Errorf("Channels = %+v, want #go and #x with its key", libera.Channels)
 	}
-	if irc.User != "dragoman" || !irc.SASL.Required {
-		t.Errorf("IRC = %+v, want defaults filled in", irc)
+	if libera.User != "dragoman" || !libera.SASL.Required {
+		t.Errorf("IRC = %+v, want defaults filled in", libera)
 	}
 	if len(c.Heartbeat.Jobs) != 1 || c.Heartbeat.Jobs[0].TimeZone != "Europe/Rome" {
 		t.Errorf("Jobs = %+v", c.Heartbeat.Jobs)

@@ -28,6 +28,8 @@ type decoder struct {
 	absent Problems
 	// off: the decoder is inside a channel that is turned off.
 	off bool
+	// forms are those of the type of the channel that the decoder is inside.
+	forms map[string]func(text string) (what, want string)
 	// fatal: the file is not one YAML document, so there is nothing to validate.
 	fatal bool
 	// literalSecret: the file itself holds a secret, not a reference to one.
@@ -292,7 +294,7 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 	all := reflect.MakeMap(v.Type())
 	d.keys(n, path, func(key, value *yaml.Node, _ string) {
 		at := promptPath(path, key.Value)
-		if form := forms[f.tag.Get("names")]; form != nil {
+		if form := d.form(f.tag.Get("names")); form != nil {
 			if what, want := form(key.Value); what != "" {
 				d.problem(key.Line, at, what, want)
 			}

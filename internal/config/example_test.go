@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 )
 
@@ -41,7 +42,7 @@ func TestExampleLoads(t *testing.T) {
 // its default where the example does not say otherwise.
 func TestExampleIsComplete(t *testing.T) {
 	text := exampleText(t)
-	for _, e := range config.Reference() {
+	for _, e := range config.Reference(app.Types()) {
 		last := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
 		section := text
 		if kind := regexp.MustCompile(`<([a-z]+)>`).FindStringSubmatch(e.Path); kind != nil {

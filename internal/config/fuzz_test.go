@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 )
 
@@ -37,7 +38,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		c, _, err := config.Load(config.Options{
-			Path: path, Home: "/home/me", Dir: "/",
+			Path: path, Home: "/home/me", Dir: "/", Types: app.Types(),
 			Env: func(name string) (string, bool) { return canary, name != "DRAGOMAN_CONFIG" },
 		})
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"dragoman/channels"
+
 	"gopkg.in/yaml.v3"
 )
 
@@ -34,6 +36,8 @@ type Options struct {
 	Home, Dir string
 	// System is the folder of the machine's configuration. Default: /etc/dragoman.
 	System string
+	// Types are the types of channels. Without any, a file can have no channels.
+	Types []channels.Type
 	// NoSecrets is for commands that log in nowhere: a secret whose variable or file
 	// is missing is then empty, not a problem. It may exist only in the environment of
 	// the daemon, or in a folder that systemd makes while the daemon runs.
@@ -196,7 +200,7 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 	if root := d.document(data); root != nil {
 		d.value(root, "", reflect.ValueOf(c).Elem(), field{})
 	}
-	c.addDefaultChannels()
+	c.addDefaultChannels(o.Types)
 	if !d.fatal {
 		v := &validator{decoder: d, c: c}
 		v.run()

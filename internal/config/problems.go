@@ -99,9 +99,11 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// oneOf is "a, b or c".
 func oneOf(values []string) string {
-	if len(values) == 1 {
-		return "write " + values[0]
+	last := len(values) - 1
+	if last < 1 {
+		return strings.Join(values, "")
 	}
-	return "write " + strings.Join(values[:len(values)-1], ", ") + " or " + values[len(values)-1]
+	return strings.Join(values[:last], ", ") + " or " + values[last]
 }

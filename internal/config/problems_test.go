@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 
 	"github.com/google/go-cmp/cmp"
@@ -208,7 +209,7 @@ func TestOneProblem(t *testing.T) {
 // nobody is no protection.
 func TestEveryTypeChecksItsIDs(t *testing.T) {
 	types := map[string]bool{"web": true, "cli": true} // these have no settings of their own
-	for _, e := range config.Reference() {
+	for _, e := range config.Reference(app.Types()) {
 		if kind := regexp.MustCompile(`<([a-z]+)>`).FindStringSubmatch(e.Path); kind != nil {
 			types[kind[1]] = true
 		}

@@ -3,11 +3,11 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/internal/lazily"
 )
 
@@ -35,8 +35,6 @@ var (
 	shownChat = lazily.Compile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
 	// chatForm is the id of a chat, or a pattern of such.
 	chatForm = lazily.Compile(`^[^\s\pC]{1,256}$`)
-	// telegramPattern matches keys of prompts and models on Telegram.
-	telegramPattern = lazily.Compile(`^(private|group|-?[0-9*]+(:[0-9*]+)?)$`)
 )
 
 // System is the part of the system prompt for a chat of the channel: system_prompt,
@@ -97,7 +95,7 @@ func (ch Channel) fill(text, room, chat string) string {
 		case "{chat}":
 			return chat
 		case "{network}":
-			return ch.network()
+			return ch.Settings.Network()
 		case "{nick}":
 			return ch.nick()
 		}
@@ -115,29 +113,9 @@ func promptFlaw(text string) (what, want string) {
 	return "", ""
 }
 
-func (ch Channel) network() string {
-	switch ch.Type {
-	case TypeIRC:
-		if host, _, err := net.SplitHostPort(ch.IRC.Server); err == nil {
-			return host
-		}
-		return ch.IRC.Server
-	case TypeTelegram:
-		return "Telegram"
-	case TypeWhatsApp:
-		return "WhatsApp"
-	case TypeWeb:
-		return "the chat page"
-	}
-	return "the terminal"
-}
-
 func (ch Channel) nick() string {
-	switch {
-	case ch.Type == TypeIRC:
-		return ch.IRC.Nick
-	case ch.Type == TypeWhatsApp && len(ch.WhatsApp.Names) > 0:
-		return ch.WhatsApp.Names[0]
+	if named, ok := ch.Settings.(channels.Nicknamed); ok {
+		return named.Nickname()
 	}
 	return "Dragoman"
 }

@@ -57,6 +57,15 @@ func (d *decoder) toolNames(name string) []string {
 	return d.opts.Tools.Known()
 }
 
+// form is the form called name: one of the channel's type, or one of ours.
+func (d *decoder) form(name string) setting.Form {
+	if own := d.forms[name]; own != nil {
+		return own
+	}
+	return forms[name]
+}
+
+// check reports a value that breaks the tags of its setting.
 func (d *decoder) check(line int, path string, v reflect.Value, f field, text string) {
 	if text == "" && f.tag.Get("empty") == "ok" {
 		return
@@ -70,7 +79,7 @@ func (d *decoder) check(line int, path string, v reflect.Value, f field, text st
 		if i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 			v.SetString(words[i])
 		} else {
-			want := oneOf(words)
+			want := "write " + oneOf(words)
 			if near := nearest(strings.ToLower(text), words); near != "" && shown != "this" {
 				want = fmt.Sprintf("did you mean %q? %s", near, want)
 			}
@@ -83,7 +92,7 @@ func (d *decoder) check(line int, path string, v reflect.Value, f field, text st
 	if f.tag.Get("is") == "file" {
 		d.readable(line, path, v)
 	}
-	if form := forms[f.tag.Get("is")]; form != nil {
+	if form := d.form(f.tag.Get("is")); form != nil {
 		if what, want := form(text); what != "" {
 			if before, _, quotes := strings.Cut(what, " placeholder, "); quotes && d.marks[path].expanded {
 				what = before + " placeholder"
@@ -167,17 +176,6 @@ var forms = map[string]setting.Form{
 	"template":      func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
 	"schema":        func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
 	"prompt":        promptFlaw,
-
-	"bot token":      setting.Like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
-	"server address": setting.Must(isServer, "%s is not an address", "write host:port, like irc.example.org:6697"),
-	"nick":           setting.Like("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$", "%s is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit"),
-	"ident":          setting.Like("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$", "has a character that cannot be in a user name", "write letters and digits"),
-	"irc channel":    setting.Like(`^`+ircChannel+`$`, "%s is not a channel", `write its name with #, in quotes: "#go"`),
-	"channel key":    setting.Like(`^[^ ,]*$`, "has a space or a comma, which a channel key cannot have", ""),
-	"calling name":   setting.Like(`^[^\s:,@/]([^\r\n\x00:,@/]{0,58}[^\s:,@/])?$`, "%s does not work as a name in messages", "write a name without : , @ and /"),
-	"device name":    setting.Like(`^[^\r\n\x00]{1,60}$`, "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone"),
-	"web version": setting.Like(`^auto$|^[0-9]{1,3}\.[0-9]{1,6}\.[0-9]{1,9}$|^[0-9]{1,3}\.[0-9]{1,6}\.[1-3][0-9]{9}$`,
-		"%s is not a version", "write auto, or three numbers like 2.3000.1045649367"),
 }
 
 // isFree reports whether the operator may set a field of requests. Dragoman writes
@@ -214,11 +212,6 @@ func network(s string) (netip.Prefix, error) {
 func isNetwork(s string) bool {
 	_, err := network(s)
 	return err == nil
-}
-
-func isServer(s string) bool {
-	host, port, ok := setting.HostPort(s)
-	return ok && host != "" && port > 0 && !strings.ContainsAny(host, " /@")
 }
 
 func listenFlaw(s string) (what, want string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/agent/window"
+	"dragoman/channels"
 
 	"gopkg.in/yaml.v3"
 )
@@ -19,12 +20,13 @@ import (
 //	default  the default; words for a list
 //	range    the allowed numbers: "1..10", or "0,64..1000"
 //	oneof    the allowed words, or the name of a list in lists
-//	is       the required form, a name in forms
+//	is       the required form, a name in forms or one that the channel's type tells
 //	names    the required form of the names in a map
 //	empty    "ok": may be empty, whatever the tags above say
 //	repeat   "ok": the list may have an entry twice
 //	once     "yes": unique among the entries of the list around it
 //	short    "yes": an entry of a list may be written as this value alone
+//	apart    "yes": a secret of a channel that no other setting may repeat
 //	verbatim "yes": "$" is a plain character, except that the whole value may be ${file:…}
 type field struct {
 	name  string
@@ -33,14 +35,18 @@ type field struct {
 }
 
 // fieldsOf lists the settings of v in the order of the source, with inlined
-// structs taken apart. A channel's depend on which of its pointers is set.
+// structs taken apart. A channel's include those of its type.
 func fieldsOf(v reflect.Value) (fields []field) {
 	for i := range v.NumField() {
 		t := v.Type().Field(i)
 		name, options, _ := strings.Cut(t.Tag.Get("yaml"), ",")
 		switch {
 		case options == "inline":
-			if inner := reflect.Indirect(v.Field(i)); inner.IsValid() {
+			inner := v.Field(i)
+			for inner.Kind() == reflect.Interface || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if inner.IsValid() {
 				fields = append(fields, fieldsOf(inner)...)
 			}
 		case name != "" && name != "-":
@@ -78,17 +84,18 @@ type Entry struct {
 	Doc     string
 }
 
-// Reference lists all keys, in the order of the example file.
-func Reference() (entries []Entry) {
+// Reference lists all keys, in the order of the example file, with those of channels of
+// these types.
+func Reference(types []channels.Type) (entries []Entry) {
 	var list func(path string, v reflect.Value)
 	list = func(path string, v reflect.Value) {
 		for _, f := range fieldsOf(v) {
 			at, t := join(path, f.name), f.value.Type()
 			switch {
 			case t == channelsType:
-				for _, kind := range channelTypes {
+				for _, kind := range types {
 					ch := defaultChannel(kind)
-					list(at+".<"+kind+">", reflect.ValueOf(&ch).Elem())
+					list(at+".<"+kind.Name+">", reflect.ValueOf(&ch).Elem())
 				}
 			case isSection(t):
 				list(at, f.value)
@@ -101,7 +108,8 @@ func Reference() (entries []Entry) {
 				if numbers := f.tag.Get("range"); numbers != "" {
 					kind += ", " + rangeText(numbers)
 				}
-				entries = append(entries, Entry{Path: at, Kind: kind, Default: plain(f.value), Doc: f.tag.Get("doc")})
+				doc := strings.Replace(f.tag.Get("doc"), "{types}", oneOf(typeNames(types)), 1)
+				entries = append(entries, Entry{Path: at, Kind: kind, Default: plain(f.value), Doc: doc})
 			}
 		}
 	}
@@ -189,16 +197,9 @@ func defaults(o Options) *Config {
 
 // defaultChannel is a channel of that type with its defaults. Everybody who can
 // reach the page or the terminal may talk there; on a network the default is nobody.
-func defaultChannel(kind string) Channel {
-	ch := Channel{Type: kind}
-	switch kind {
-	case TypeTelegram:
-		ch.Telegram = &Telegram{}
-	case TypeWhatsApp:
-		ch.WhatsApp = &WhatsApp{}
-	case TypeIRC:
-		ch.IRC = &IRC{}
-	case TypeWeb, TypeCLI:
+func defaultChannel(kind channels.Type) Channel {
+	ch := Channel{Type: kind.Name, Settings: kind.Settings()}
+	if ch.Local() {
 		ch.Allow = []string{"*"}
 	}
 	setDefaults(reflect.ValueOf(&ch).Elem())
@@ -207,12 +208,22 @@ func defaultChannel(kind string) Channel {
 
 // addDefaultChannels adds the page and the terminal, unless the file has them. Both
 // can be turned off with enabled: false.
-func (c *Config) addDefaultChannels() {
-	for _, kind := range []string{TypeWeb, TypeCLI} {
-		if _, taken := c.Channels[kind]; !taken && len(c.OfType(kind)) == 0 {
-			c.Channels[kind] = defaultChannel(kind)
+func (c *Config) addDefaultChannels(types []channels.Type) {
+	for _, kind := range types {
+		_, taken := c.Channels[kind.Name]
+		if ch := defaultChannel(kind); ch.Local() && !taken && len(c.OfType(kind.Name)) == 0 {
+			c.Channels[kind.Name] = ch
 		}
 	}
+}
+
+// typeNames are the names of types, in their order.
+func typeNames(types []channels.Type) []string {
+	names := make([]string, len(types))
+	for i, kind := range types {
+		names[i] = kind.Name
+	}
+	return names
 }
 
 // Changed lists the paths of the settings in which two configurations differ,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 )
 
@@ -37,7 +38,7 @@ func TestUnsafeSettings(t *testing.T) {
 			if err := os.WriteFile(path, []byte("state_dir: /var/lib/nowhere\n"+test.text+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := config.Load(config.Options{Path: path, Home: home, Dir: home, Env: func(string) (string, bool) { return "", false }})
+			_, _, err := config.Load(config.Options{Path: path, Types: app.Types(), Home: home, Dir: home, Env: func(string) (string, bool) { return "", false }})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("Load = %v, want %q", err, test.want)
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,8 +142,10 @@ func RealPath(path string) string {
 func (v *validator) tokenAlone(token Secret) {
 	others := map[string]Secret{"model.api_key": v.c.Model.APIKey}
 	for name, ch := range v.c.Channels {
-		if ch.Telegram != nil {
-			others["channels."+name+".token"] = ch.Telegram.Token
+		for _, f := range fieldsOf(reflect.ValueOf(ch)) {
+			if f.tag.Get("apart") == "yes" {
+				others["channels."+name+"."+f.name] = f.value.Interface().(Secret)
+			}
 		}
 	}
 	for _, path := range sortedKeys(others) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/channels/whatsapp"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -13,7 +15,7 @@ func TestWhatsApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	ch := c.Channels["wa"]
-	if w := ch.WhatsApp; w.WebVersion != "auto" || w.Typing || !w.ReadMarks || !w.SelfChat || w.DeviceName != "Dragoman" || !cmp.Equal(w.Names, []string{"dragoman"}) {
+	if w := ch.Settings.(*whatsapp.Settings); w.WebVersion != "auto" || w.Typing || !w.ReadMarks || !w.SelfChat || w.DeviceName != "Dragoman" || !cmp.Equal(w.Names, []string{"dragoman"}) {
 		t.Errorf("WhatsApp = %+v, want what is written and defaults", w)
 	}
 	if want := []string{"+15550000002", "chat:120363000000000001@g.us", "123456@lid"}; !cmp.Equal(ch.Allow, want) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/api"
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
@@ -88,7 +89,7 @@ func backupDevices(ctx context.Context, b *backup.Writer, cfg *config.Config, st
 	}
 	defer remove()
 	if cfg.Store.Type == postgresType {
-		for _, name := range cfg.OfType(config.TypeWhatsApp) {
+		for _, name := range cfg.OfType(whatsapp.Type.Name) {
 			if _, err := copyDevice(ctx, cfg, name, dir.File(name+deviceSuffix), false); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/config"
 )
 
@@ -51,7 +52,7 @@ func moveDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 	if cfg.Store.Type != postgresType {
 		return nil
 	}
-	for _, name := range cfg.OfType(config.TypeWhatsApp) {
+	for _, name := range cfg.OfType(whatsapp.Type.Name) {
 		path := deviceFile(cfg, name)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -76,7 +77,7 @@ func moveDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 // devicesFromDatabase moves linked devices from the database into files of the state
 // directory.
 func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) error {
-	for _, name := range cfg.OfType(config.TypeWhatsApp) {
+	for _, name := range cfg.OfType(whatsapp.Type.Name) {
 		path := deviceFile(cfg, name)
 		there, err := DeviceThere(ctx, cfg, name)
 		if err != nil {

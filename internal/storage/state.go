@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/config"
 	"dragoman/internal/llm"
 )
@@ -50,7 +51,7 @@ func (s *Dir) Private(cfg *config.Config) []string {
 			files = append(files, s.File(t.name))
 		}
 	}
-	for _, name := range cfg.OfType(config.TypeWhatsApp) {
+	for _, name := range cfg.OfType(whatsapp.Type.Name) {
 		files = append(files, deviceFile(cfg, name))
 	}
 	return files
