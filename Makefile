@@ -122,9 +122,9 @@ sweep:
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race
 
-## generate: what is written from the sources: the table of settings, the names of our packages
+## generate: write what follows from the sources: the table of settings, an example of each channel, the names of our packages
 generate:
-	UPDATE=1 go test -count=1 -run Current ./internal/config ./internal/plain
+	UPDATE=1 go test -count=1 -run "Current|ExampleIsComplete" ./internal/config ./internal/plain
 
 ## lint: gofumpt, vet, staticcheck, go mod tidy
 lint: $(GOFUMPT) $(STATICCHECK)

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/config"
 	"dragoman/internal/media"
 	"dragoman/sessions/engine"
 )
@@ -28,3 +31,14 @@ func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
 
 // PublicAddr is where the page listens.
 func (d *Daemon) PublicAddr() string { return d.public.addr() }
+
+// Make makes a channel of a type whose settings are all unset, in an empty state
+// directory.
+func Make(kind channels.Type, state string) error {
+	cfg := &config.Config{StateDir: state}
+	_, err := (&adapters{}).build("x", config.Channel{Type: kind.Name, Settings: kind.Settings()}, cfg, nil, slog.New(slog.DiscardHandler))
+	return err
+}
+
+// ErrNotMade is what Make returns for a type that nothing makes.
+var ErrNotMade = errNotMade
