@@ -51,7 +51,6 @@ type answer struct {
 	blocks  []*contentBlock
 	byIndex map[int]*contentBlock
 	hasText bool // text was passed on
-	stop    string
 	tokens  sessions.Usage // Input includes the cached tokens
 }
 
@@ -87,8 +86,8 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 		return a.addDelta(&e), nil
 	case "message_delta":
 		a.addUsage(e.Usage)
-		a.stop = cmp.Or(e.Delta.Stop, a.stop)
-		a.Ended = a.Ended || a.stop != ""
+		a.EndAs(e.Delta.Stop)
+		a.Ended = a.Ended || e.Delta.Stop != ""
 	case "message_stop":
 		a.Ended = true
 	case "message":
@@ -101,7 +100,8 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 			}
 		}
 		a.addUsage(e.Usage)
-		a.stop, a.Ended = e.Stop, true
+		a.EndAs(e.Stop)
+		a.Ended = true
 		return len(e.Content) > 0, nil
 	}
 	return false, nil
@@ -230,18 +230,18 @@ func (c *contentBlock) raw() string {
 	return string(bytes.Join(wire.Object(fields), nil))
 }
 
-// finishReasons map Anthropic's stop reasons to those of chat completions.
-var finishReasons = map[string]string{
-	"": "stop", "end_turn": "stop", "stop_sequence": "stop", "tool_use": "stop", "pause_turn": "stop",
-	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
-}
-
 // Check implements [wire.Answer].
 func (a *answer) Check() error {
+	said := false
 	for _, c := range a.blocks {
 		a.Emit(c.text.End(), "")
+		said = said || c.text.String() != "" || c.kind == "tool_use"
 	}
-	return a.Draft.Check()
+	err := a.Draft.Check()
+	if err != nil {
+		return err
+	}
+	return a.CheckEnd(said)
 }
 
 func (a *answer) Fill(out *agent.Response) {
@@ -258,6 +258,6 @@ func (a *answer) Fill(out *agent.Response) {
 	if a.tokens.Input+a.tokens.Output > 0 {
 		a.Usage = &a.tokens
 	}
-	a.Finish, a.Refused = cmp.Or(finishReasons[a.stop], a.stop), a.stop == "refusal"
+	a.Refused = a.Finish == "refusal"
 	a.Draft.Fill(out, a.Attached(func() string { return requestSum(a.In) }))
 }

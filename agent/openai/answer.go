@@ -50,9 +50,7 @@ func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 		if choice.Message != nil {
 			progress = a.addWhole(choice.Message) || progress
 		}
-		if reason := wire.LooseString(choice.FinishReason); reason != "" {
-			a.Finish = reason
-		}
+		a.EndAs(wire.LooseString(choice.FinishReason))
 	}
 	a.fast.learn(frame, &c)
 	return progress, nil
@@ -96,13 +94,10 @@ func (a *answer) Finished() bool { return a.Finish != "" }
 
 func (a *answer) Check() error {
 	a.Emit(a.text.End(), a.data.thoughts.End())
-	switch {
-	case !a.started:
+	if !a.started {
 		return errors.New("the answer has no choices")
-	case a.Finish == "error":
-		return errors.New("the server reports that it failed during the answer")
 	}
-	return nil
+	return a.CheckEnd(a.text.String() != "" || len(a.calls.list)+len(a.calls.whole) > 0)
 }
 
 func (a *answer) Fill(out *agent.Response) {

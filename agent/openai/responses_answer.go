@@ -191,10 +191,16 @@ func (a *responseAnswer) showText(it *outputItem, more string) bool {
 
 // Check implements [wire.Answer].
 func (a *responseAnswer) Check() error {
+	said := false
 	for _, it := range a.items {
 		a.showText(it, it.text.End())
+		said = said || it.kind == "message" && it.text.String() != "" || it.kind == "function_call"
 	}
-	return a.Draft.Check()
+	err := a.Draft.Check()
+	if err != nil {
+		return err
+	}
+	return a.CheckEnd(said)
 }
 
 func (a *responseAnswer) addThought(e *responseEvent) bool {
@@ -310,10 +316,11 @@ func (a *responseAnswer) finish(e *responseEvent, data json.RawMessage) (progres
 		}
 		return false, &wire.StreamError{Data: bytes.Clone(r.Error)}
 	case openai.ResponseStatusIncomplete:
-		a.Finish = "length"
-		if r.Incomplete != nil && r.Incomplete.Reason == "content_filter" {
-			a.Finish = "content_filter"
+		reason := "incomplete"
+		if r.Incomplete != nil {
+			reason = cmp.Or(r.Incomplete.Reason, reason)
 		}
+		a.EndAs(reason)
 	}
 	if u, thought := wire.ReadUsage(r.Usage); u != nil {
 		a.Usage, a.Thought = u, a.Thought || thought

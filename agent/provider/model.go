@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"dragoman/agent"
 	"dragoman/agent/anthropic"
@@ -54,6 +55,8 @@ type Model struct {
 	codecs map[string]wire.Codec
 	auto   bool // the configuration does not set the API
 	memory memory
+	// oddEnd is the newest finish reason that nobody knows.
+	oddEnd atomic.Pointer[string]
 }
 
 var (
@@ -138,6 +141,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 				m.remember(t.learned)
 			}
 			answer.Fill(&resp)
+			m.noteEnd(resp.Finish)
 			return resp, nil
 		}
 		if ctx.Err() != nil {
@@ -146,6 +150,20 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 		if !t.adapt(err) {
 			return resp, wire.Redact(err, &r)
 		}
+	}
+}
+
+// noteEnd logs a finish reason that nobody knows. The answer is taken as whole, and
+// perhaps it is not.
+func (m *Model) noteEnd(reason string) {
+	switch reason {
+	case "stop", "tool_calls", "length", "content_filter":
+		return
+	}
+	last := m.oddEnd.Swap(&reason)
+	if last == nil || *last != reason {
+		m.o.Logger.Warn("the model's server ended an answer for a reason that Dragoman does not know; it is taken as whole",
+			"model", m.o.Name, "reason", fmt.Sprintf("%.60q", reason))
 	}
 }
 

@@ -119,17 +119,13 @@ func (d *Draft) Attached(after func() string) *sessions.Attached {
 	return d.layout.Attach(d.In.To)
 }
 
-// Fill writes the response into out. The finish reason of an answer with calls
-// becomes "tool_calls", because some servers say "stop".
+// Fill writes the response into out.
 func (d *Draft) Fill(out *agent.Response, attached *sessions.Attached) {
 	*out = agent.Response{
 		Message: sessions.Message{
 			Role: sessions.RoleAssistant, Content: d.content.String(), ToolCalls: d.calls,
 			Model: d.In.To.Model, Usage: d.Usage, Attached: attached,
 		},
-		Usage: d.Usage, Finish: cmp.Or(d.Finish, "stop"), Thought: d.Thought, Refused: d.Refused,
-	}
-	if len(d.calls) > 0 && out.Finish != "length" && out.Finish != "content_filter" {
-		out.Finish = "tool_calls"
+		Usage: d.Usage, Finish: d.finish(), Thought: d.Thought, Refused: d.Refused,
 	}
 }
