@@ -45,6 +45,9 @@ type Pin struct {
 	// Shown says that people have seen part of the answer. Then only Model may be
 	// called again, because another model would write a different answer.
 	Shown bool
+	// Skip, if not "", names a model that gave an empty answer. Another one is asked, if
+	// there is one.
+	Skip string
 }
 
 // Delta is the next piece of a streamed answer.
@@ -58,7 +61,7 @@ type Response struct {
 	// Message is the assistant message: content, tool calls, or both.
 	Message sessions.Message
 	// Finish is the server's reason for ending: "stop", "tool_calls", "length" or
-	// "content_filter".
+	// "content_filter", or in the server's words if they mean none of these.
 	Finish string
 	// Thought says that the model reasoned, whether or not an answer followed.
 	Thought bool

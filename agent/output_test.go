@@ -154,14 +154,14 @@ func TestCutThoughts(t *testing.T) {
 // TestEmptyAnswersAlternate: after an empty answer the roles in the next request
 // still alternate (the script checks that), and it says that there was no answer.
 func TestEmptyAnswersAlternate(t *testing.T) {
-	m := newScript(t, say(""), say("Here."))
+	m := newScript(t, say(""), say(""), say("Here."))
 	a := newAgent(t, m, agent.Options{})
 	first := run(t, a, turnOf("hello?"))
 	turn := turnOf("are you there?")
 	turn.History.Messages = first.Messages
 	run(t, a, turn)
 	want := "user: hello?\nassistant*: (I gave no answer.)\nuser: are you there?\n"
-	if got := show(m.requests()[1].Messages); got != want || first.Text != "" {
+	if got := show(m.requests()[2].Messages); got != want || first.Text != "" {
 		t.Errorf("Text = %q, then the request has\n%s", first.Text, got)
 	}
 }

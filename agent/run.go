@@ -32,7 +32,11 @@ const (
 
 // finishLength is the Response.Finish of an answer that its length limit cut off.
 // Codecs translate their own words for that into it.
-const finishLength = "length"
+// The values of [Response.Finish] of an answer that is not whole.
+const (
+	finishLength   = "length"
+	finishFiltered = "content_filter"
+)
 
 // What the model reads.
 const (
@@ -170,7 +174,7 @@ func (r *run) resultOf(resp *Response) Result {
 		switch {
 		case resp.Finish == finishLength:
 			res.Text += "\n\n" + sayCut
-		case resp.Finish == "content_filter" && !resp.Refused:
+		case resp.Finish == finishFiltered && !resp.Refused:
 			res.Text += "\n\n" + sayFiltered
 		}
 		return res

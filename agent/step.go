@@ -23,6 +23,9 @@ import (
 func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n")})
 	resp, err := r.callModel(ctx, final)
+	if err == nil && r.saysNothing(resp) {
+		resp, err = r.askAgain(ctx, final, resp)
+	}
 	if err != nil {
 		return nil, err
 	}

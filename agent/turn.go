@@ -44,6 +44,9 @@ type Turn struct {
 	// answers without tools. An error ends the turn. It must be safe for concurrent
 	// use.
 	MayUseTools func(context.Context) (bool, error)
+	// MayBeSilent: an empty answer is an answer, as it is for jobs. Otherwise the model
+	// is asked once more.
+	MayBeSilent bool
 	// Steer, if not nil, is asked between steps for messages that arrived meanwhile.
 	// It has journaled them (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)

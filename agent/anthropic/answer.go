@@ -50,7 +50,7 @@ type answer struct {
 	wire.Draft
 	blocks  []*contentBlock
 	byIndex map[int]*contentBlock
-	hasText bool // text was passed on
+	hasText bool           // text was passed on
 	tokens  sessions.Usage // Input includes the cached tokens
 }
 

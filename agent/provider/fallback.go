@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,7 +92,15 @@ func (f *Fallback) candidates(a *agent.Pin) []int {
 			}
 		}
 	}
-	return f.available()
+	list := f.available()
+	if a == nil || a.Skip == "" {
+		return list
+	}
+	others := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return f.models[i].Name() == a.Skip })
+	if len(others) == 0 {
+		return list
+	}
+	return others
 }
 
 // Complete asks one model after the other until one answers; see [agent.Model].

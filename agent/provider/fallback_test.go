@@ -69,6 +69,28 @@ func TestFallbackAsksTheNextOne(t *testing.T) {
 	}
 }
 
+// After empty answers of one model another one is asked, if there is another that may
+// be asked.
+func TestFallbackSkips(t *testing.T) {
+	for skip, want := range map[string]string{"": "first", "first": "second", "second": "first", "none": "first"} {
+		first, second := scripted{name: "first"}, scripted{name: "second"}
+		f := provider.NewFallback(&first, []agent.Model{&second}, slog.New(slog.DiscardHandler))
+		r := ask("hi")
+		r.Pin = &agent.Pin{Skip: skip}
+		resp, err := f.Complete(t.Context(), r, nil)
+		if err != nil || resp.Message.Model != want {
+			t.Errorf("without %q %s answers, %v; want %s", skip, resp.Message.Model, err, want)
+		}
+	}
+	only := scripted{name: "only"}
+	f := provider.NewFallback(&only, nil, slog.New(slog.DiscardHandler))
+	r := ask("hi")
+	r.Pin = &agent.Pin{Skip: "only"}
+	if resp, err := f.Complete(t.Context(), r, nil); err != nil || resp.Message.Model != "only" {
+		t.Errorf("without any other %s answers, %v; want only", resp.Message.Model, err)
+	}
+}
+
 // A model is skipped for as long as its server asks, but for ten minutes at
 // most. Meanwhile another model answers.
 func TestFallbackCoolsDown(t *testing.T) {
