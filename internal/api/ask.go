@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/lazily"
+	"dragoman/internal/people"
 	"dragoman/internal/respond"
 )
 
@@ -63,8 +64,15 @@ func Ask(ask Asker) http.Handler {
 
 func (s *server) ask(ctx context.Context, q Question) (Asked, error) {
 	if !q.Key.IsZero() {
-		if err := s.readable(ctx, q.Key); err != nil {
+		sight, err := s.read(ctx, q.Key) // the answer may repeat what was said there
+		if err != nil {
 			return Asked{}, err
+		}
+		if !sight.Own && !caller(ctx).May(people.Operate) {
+			return Asked{}, &respond.Refusal{
+				Status: http.StatusForbidden, Code: respond.CodeScope,
+				Sentence: "This needs the scope " + string(people.Operate) + ", because the conversation is not yours.",
+			}
 		}
 	}
 	return putQuestion(ctx, s.Ask, q)

@@ -82,11 +82,11 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 			return Page[Conversation]{}, err
 		}
 		for _, c := range found {
-			is, err := s.isOwn(ctx, c.Key)
+			sight, err := s.sight(ctx, c.Key)
 			if err != nil {
 				return Page[Conversation]{}, err
 			}
-			if is {
+			if sight.Own {
 				own = append(own, c)
 			}
 			if len(own) == limit {
@@ -123,7 +123,7 @@ func (s *server) listing(ctx context.Context, found []sessions.Conversation, mor
 }
 
 func (s *server) conversation(ctx context.Context, a About) (Conversation, error) {
-	if err := s.readable(ctx, a.Key); err != nil {
+	if _, err := s.read(ctx, a.Key); err != nil {
 		return Conversation{}, err
 	}
 	found, err := s.Store.Conversation(ctx, a.Key)
@@ -136,16 +136,16 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 // listed is c in a list, with a derived title if it has none. Of a conversation that the
 // caller may not read only the key, the times and the numbers are left.
 func (s *server) listed(ctx context.Context, c sessions.Conversation) (Conversation, error) {
-	may, err := s.mayRead(ctx, c.Key)
+	sight, err := s.sight(ctx, c.Key)
 	if err != nil {
 		return Conversation{}, err
 	}
-	if !may {
+	if !sight.May {
 		c.Title = ""
 		c.Settings = sessions.Settings{}
 	}
 	one := conversationOf(c)
-	if may && c.Title == "" {
+	if sight.May && !hidesSome(sight) && c.Title == "" {
 		one.Derived, err = s.derived(ctx, c.Key)
 	}
 	return one, err
@@ -208,16 +208,18 @@ func firstWords(text string) string {
 }
 
 func (s *server) generations(ctx context.Context, a About) (Page[Generation], error) {
-	if err := s.readable(ctx, a.Key); err != nil {
+	if _, err := s.read(ctx, a.Key); err != nil {
 		return Page[Generation]{}, err
 	}
 	all, err := s.Store.Generations(ctx, a.Key)
 	return pageOf(each(all, func(g sessions.Generation) Generation { return Generation(g) }), err)
 }
 
-// summary is the newest summary of the current generation, or null.
+// summary is the newest summary of the current generation, or null. It is of the
+// conversation's beginning, which not everybody in it has seen.
 func (s *server) summary(ctx context.Context, a About) (*Summary, error) {
-	if err := s.readable(ctx, a.Key); err != nil {
+	sight, err := s.read(ctx, a.Key)
+	if err != nil || hidesSome(sight) {
 		return nil, err
 	}
 	h, err := s.Store.History(ctx, a.Key, sessions.HistoryLimit{Messages: 1})
@@ -253,6 +255,11 @@ func (s *server) join(ctx context.Context, j Pair) error {
 	if j.From.Channel() != j.To.Channel() {
 		return refuse("to", "only conversations on the same channel can be joined")
 	}
+	for _, k := range []channels.Key{j.From, j.To} { // who reads one of them reads both afterwards
+		if err := s.readAll(ctx, k); err != nil {
+			return err
+		}
+	}
 	if _, err := s.Store.Conversation(ctx, j.From); err != nil {
 		return err
 	}
@@ -279,7 +286,7 @@ func (s *server) rename(ctx context.Context, r Title) error {
 	if len(title) > maxTitle {
 		return refuse("title", "a title has at most %d bytes", maxTitle)
 	}
-	if err := s.readable(ctx, r.Key); err != nil {
+	if err := s.change(ctx, r.Key); err != nil {
 		return err
 	}
 	return s.Audit.Record("rename", func() error { return s.Store.Rename(ctx, r.Key, title) }, r.Key)

@@ -142,6 +142,15 @@ func (s *server) planErase(ctx context.Context, t Target) (ErasePlan, error) {
 	if err != nil {
 		return ErasePlan{}, err
 	}
+	for i, c := range plan.Conversations {
+		sight, err := s.sight(ctx, c.Key)
+		if err != nil {
+			return ErasePlan{}, err
+		}
+		if !sight.May {
+			plan.Conversations[i].Title = ""
+		}
+	}
 	return planOf(plan), nil
 }
 

@@ -34,8 +34,9 @@ func (s *server) facts(ctx context.Context, of FactsOf) (Page[Remembered], error
 }
 
 // factsOf returns the facts about a chat and, if it is a private one, about its person.
+// The memory of a chat does not say when it began, so only who has seen all of it reads it.
 func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, error) {
-	if err := s.readable(ctx, k); err != nil {
+	if err := s.readAll(ctx, k); err != nil {
 		return nil, err
 	}
 	scopes, err := s.Eraser.Scopes(ctx, k)
@@ -44,11 +45,11 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 	}
 	var all []Remembered
 	for _, scope := range scopes {
-		may, err := s.mayReadFacts(ctx, scope)
+		may, err := s.seesFacts(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
-		if !may {
+		if scope != sessions.ChatScope(k) && !may {
 			continue
 		}
 		facts, err := s.Store.Recall(ctx, scope, "", maxPage)
@@ -62,15 +63,16 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 	return all, nil
 }
 
-// mayReadFacts reports whether the caller may read the facts of a scope, which are those
-// of a chat or of a person. A person is as private as their private chat.
-func (s *server) mayReadFacts(ctx context.Context, scope string) (bool, error) {
+// seesFacts reports whether the caller sees the facts of a scope, which are those of a
+// chat or of a person. A person is as private as their private chat.
+func (s *server) seesFacts(ctx context.Context, scope string) (bool, error) {
 	_, of, _ := strings.Cut(scope, ":")
 	k, err := channels.ParseKey(of)
 	if err != nil {
 		return AtSocket(ctx), nil
 	}
-	return s.mayRead(ctx, k)
+	sight, err := s.sight(ctx, k)
+	return sight.May && !hidesSome(sight), err
 }
 
 // Fact is a fact of a target, by its number.
@@ -82,6 +84,9 @@ type Fact struct {
 func (s *server) forget(ctx context.Context, f Fact) error {
 	k, err := s.resolve(ctx, f.Target)
 	if err != nil {
+		return err
+	}
+	if err := s.change(ctx, k); err != nil {
 		return err
 	}
 	facts, err := s.factsOf(ctx, k)

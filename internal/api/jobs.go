@@ -76,7 +76,8 @@ func (s *server) ownJob(ctx context.Context, j Job) (bool, error) {
 	if err != nil {
 		return false, nil // it writes to none
 	}
-	return s.isOwn(ctx, k)
+	sight, err := s.sight(ctx, k)
+	return sight.Own, err
 }
 
 func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[Occurrence], error) {

@@ -27,7 +27,8 @@ type Part struct {
 // oldest first. The page's next takes the place of the after, or of the before.
 func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 	none := Page[Message]{}
-	if err := s.readable(ctx, p.Key); err != nil {
+	sight, err := s.read(ctx, p.Key)
+	if err != nil {
 		return none, err
 	}
 	limit := page(p.Limit)
@@ -51,6 +52,7 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 		}
 		after = max(min(before, end)-1-int64(limit), 0)
 	}
+	after = max(after, sight.From-1)
 	messages, err := s.Store.Messages(ctx, p.Key, after, limit)
 	if err != nil {
 		return none, err
@@ -62,7 +64,7 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 		if p.After == "" {
 			next = messages[0].Seq
 		}
-		if next > 1 {
+		if next > max(sight.From, 1) {
 			page.Next = strconv.FormatInt(next, 10)
 		}
 	}
@@ -115,7 +117,7 @@ type Running struct {
 }
 
 func (s *server) running(ctx context.Context, a About) (Running, error) {
-	if err := s.readable(ctx, a.Key); err != nil {
+	if _, err := s.read(ctx, a.Key); err != nil {
 		return Running{}, err
 	}
 	p, err := s.Store.Running(ctx, a.Key)

@@ -51,10 +51,11 @@ func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {
 	may := AtSocket(ctx) // also reads what belongs to no conversation
 	k, err := channels.ParseKey(found.Key)
 	if err == nil && !may {
-		may, err = s.mayRead(ctx, k)
+		sight, err := s.sight(ctx, k)
 		if err != nil {
 			return QueueItem{}, err
 		}
+		may = sight.May && !hidesSome(sight)
 	}
 	if !may {
 		found.Text = ""

@@ -3,52 +3,81 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"dragoman/channels"
 	"dragoman/internal/people"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 )
 
-// Reads decides whose conversations somebody may read. A scope never does that: a token
-// with the scope admin does not open the private talks of others.
+// Reads decides whose conversations somebody may read; people.Visibility is one. A scope
+// never does that: a token with the scope admin does not open the private talks of others.
 type Reads interface {
-	// MayRead reports whether who may read what was said in k.
-	MayRead(ctx context.Context, who people.Principal, k channels.Key) (bool, error)
-	// IsOwn reports whether k is a conversation of who.
-	IsOwn(ctx context.Context, who people.Principal, k channels.Key) (bool, error)
+	// Of returns what who may see of k. It records nothing.
+	Of(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error)
+	// Read is Of for somebody who is about to read k. Reading along is recorded first.
+	Read(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error)
 }
 
-// mayRead reports whether the caller may read what was said in k. Whatever shows words of
-// a conversation, or a name that somebody gave it, asks here.
-func (s *server) mayRead(ctx context.Context, k channels.Key) (bool, error) {
-	who, known := people.From(ctx)
-	switch {
-	case !known:
-		return false, nil
-	case s.Reads != nil:
-		return s.Reads.MayRead(ctx, who, k)
+// onlyTheSocket are the Reads of a server without any.
+type onlyTheSocket struct{}
+
+func (onlyTheSocket) Of(_ context.Context, who people.Principal, _ channels.Key) (people.Sight, error) {
+	return people.Sight{May: who.AtSocket()}, nil
+}
+
+func (o onlyTheSocket) Read(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error) {
+	return o.Of(ctx, who, k)
+}
+
+// read returns what the caller sees of k, which they are about to read. Whatever shows
+// words of one conversation asks here. Errors: ErrNotFound if they may not: somebody
+// else's conversation looks like none.
+func (s *server) read(ctx context.Context, k channels.Key) (people.Sight, error) {
+	sight, err := s.Reads.Read(ctx, caller(ctx), k)
+	if err == nil && !sight.May {
+		err = fmt.Errorf("api: read %s: %w", k, sessions.ErrNotFound)
 	}
-	return AtSocket(ctx), nil
+	return sight, err
 }
 
-// isOwn reports whether k is a conversation of the caller.
-func (s *server) isOwn(ctx context.Context, k channels.Key) (bool, error) {
-	who, known := people.From(ctx)
-	if !known || s.Reads == nil {
-		return false, nil
+// sight returns what the caller sees of k, one of several in a list. Nobody is told, so
+// the words of others are left out.
+func (s *server) sight(ctx context.Context, k channels.Key) (people.Sight, error) {
+	who := caller(ctx)
+	sight, err := s.Reads.Of(ctx, who, k)
+	if sight.Along && !who.AtSocket() {
+		sight = people.Sight{}
 	}
-	return s.Reads.IsOwn(ctx, who, k)
+	return sight, err
 }
 
-// readable returns ErrNotFound if the caller may not read k: somebody else's
-// conversation looks like none.
-func (s *server) readable(ctx context.Context, k channels.Key) error {
-	may, err := s.mayRead(ctx, k)
+// readAll is read for what cannot be shown in part, such as a copy.
+func (s *server) readAll(ctx context.Context, k channels.Key) error {
+	sight, err := s.read(ctx, k)
+	if err == nil && hidesSome(sight) {
+		err = fmt.Errorf("api: read all of %s: %w", k, sessions.ErrNotFound)
+	}
+	return err
+}
+
+// hidesSome reports whether somebody who sees this much came later than the conversation.
+func hidesSome(sight people.Sight) bool { return sight.From > 1 }
+
+// change is read for a change that concerns everybody in k. In a group, which one member
+// does not speak for, it needs the scope operate.
+func (s *server) change(ctx context.Context, k channels.Key) error {
+	sight, err := s.read(ctx, k)
 	if err != nil {
 		return err
 	}
-	if !may {
-		return fmt.Errorf("api: read %s: %w", k, sessions.ErrNotFound)
+	alone := sight.Own && sight.From == 0
+	if !alone && !caller(ctx).May(people.Operate) {
+		return &respond.Refusal{
+			Status: http.StatusForbidden, Code: respond.CodeScope,
+			Sentence: "This needs the scope " + string(people.Operate) + ", because the conversation is not yours alone.",
+		}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *server) dump(w http.ResponseWriter, r *http.Request, of Keys) error {
 		return refuse("key", "name the conversations by their keys: everything can only be copied on the machine itself, with the dragoman command")
 	}
 	for _, k := range of.Key {
-		if err := s.readable(r.Context(), k); err != nil {
+		if err := s.readAll(r.Context(), k); err != nil {
 			return err
 		}
 	}

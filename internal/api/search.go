@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -38,43 +39,37 @@ type Hit struct {
 const maxSearchReads = 5
 
 func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
+	none := Page[Hit]{}
 	like := sessions.Search{Query: q.Query, Key: q.Key, From: q.From, To: q.To, Limit: page(q.Limit)}
 	if q.After != "" {
 		place, err := sessions.ParseFoundCursor(q.After)
 		if err != nil {
-			return Page[Hit]{}, refuse("after", "after is the next of the page before, with the same query")
+			return none, refuse("after", "after is the next of the page before, with the same query")
 		}
 		like.After = &place
 	}
+	seen := map[channels.Key]people.Sight{}
 	if !q.Key.IsZero() {
-		if err := s.readable(ctx, q.Key); err != nil {
-			return Page[Hit]{}, err
+		sight, err := s.read(ctx, q.Key)
+		if err != nil {
+			return none, err
 		}
+		seen[q.Key] = sight
 	}
-	limit := like.Limit
-	readable := map[channels.Key]bool{}
 	hits := []Hit{}
 	for range maxSearchReads {
 		found, err := s.Store.SearchAll(ctx, like)
 		if err != nil {
-			return Page[Hit]{}, err
+			return none, err
 		}
-		for _, f := range found {
-			may, asked := readable[f.Key]
-			if !asked {
-				may, err = s.mayRead(ctx, f.Key)
-				if err != nil {
-					return Page[Hit]{}, err
-				}
-				readable[f.Key] = may
-			}
-			if !may {
-				continue
-			}
-			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Cursor: f.Position().String()})
-			if len(hits) == limit {
-				return Page[Hit]{Data: hits, Next: hits[limit-1].Cursor}, nil
-			}
+		visible, err := s.visible(ctx, found, seen)
+		if err != nil {
+			return none, err
+		}
+		hits = append(hits, visible...)
+		if len(hits) >= like.Limit {
+			hits = hits[:like.Limit]
+			return Page[Hit]{Data: hits, Next: hits[like.Limit-1].Cursor}, nil
 		}
 		if len(found) < like.Limit {
 			return Page[Hit]{Data: hits}, nil
@@ -83,4 +78,24 @@ func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 		like.After = &place
 	}
 	return Page[Hit]{Data: hits, Next: like.After.String()}, nil
+}
+
+// visible are those of found that the caller sees. seen remembers what they see.
+func (s *server) visible(ctx context.Context, found []sessions.Found, seen map[channels.Key]people.Sight) ([]Hit, error) {
+	var hits []Hit
+	for _, f := range found {
+		sight, asked := seen[f.Key]
+		if !asked {
+			var err error
+			sight, err = s.sight(ctx, f.Key)
+			if err != nil {
+				return nil, err
+			}
+			seen[f.Key] = sight
+		}
+		if sight.May && f.Message.Seq >= sight.From {
+			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Cursor: f.Position().String()})
+		}
+	}
+	return hits, nil
 }

@@ -33,7 +33,8 @@ type Options struct {
 	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.
 	Ask Asker
-	// Reads decides who may read what. Nil: only the operator at the socket reads.
+	// Reads decides who may read what. Nil: only the operator at the socket reads, and
+	// nothing is anybody's own.
 	Reads Reads
 	// Events receives what the operator ended, and must not block. Nil: events
 	// are dropped.
@@ -71,6 +72,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Reads == nil {
+		o.Reads = onlyTheSocket{}
 	}
 	s := &server{o}
 	mux := http.NewServeMux()
@@ -159,10 +163,7 @@ func AsOperator(h http.Handler) http.Handler {
 
 // AtSocket reports whether the caller is the machine's own operator: see [AsOperator].
 // Nobody at the port is, whatever their token.
-func AtSocket(ctx context.Context) bool {
-	who := caller(ctx)
-	return who.IsOperator() && who.Token == "" && who.May(people.Admin)
-}
+func AtSocket(ctx context.Context) bool { return caller(ctx).AtSocket() }
 
 // caller is who asks.
 func caller(ctx context.Context) people.Principal {

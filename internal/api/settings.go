@@ -142,7 +142,7 @@ func (s *server) configure(ctx context.Context, c Change) (now Settings, err err
 	if err := c.check(); err != nil {
 		return now, err
 	}
-	if err := s.readable(ctx, c.Key); err != nil {
+	if err := s.change(ctx, c.Key); err != nil {
 		return now, err
 	}
 	if err := s.mustExist(ctx, c); err != nil {
