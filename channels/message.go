@@ -210,6 +210,8 @@ type Outbound struct {
 type File struct {
 	Name    string // "answer.md"
 	Content string
+	// Instead is the text to send where the network takes no files, or "".
+	Instead string
 }
 
 // Receipt is the result of sending an [Outbound].

@@ -1,10 +1,10 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -18,26 +18,65 @@ import (
 // bot. Telegram says when the bot may write again, but that update can be lost.
 const blockedPause = 30 * time.Minute
 
-// blockedChats are the chats in which the bot cannot write: it was blocked, removed
-// or muted, or the person has never written to it. They are only in memory. After a
-// restart, Telegram's refusals fill them again.
-type blockedChats struct{ until sync.Map } // chat id → time.Time
+// wholeChat stands for all topics of a chat, and generalTopic is Telegram's number of the
+// one that messages name by naming none.
+const (
+	wholeChat    = 0
+	generalTopic = 1
+)
 
-func (s *blockedChats) add(chat int64) { s.until.Store(chat, time.Now().Add(blockedPause)) }
+func topicOf(topic int) int { return cmp.Or(topic, generalTopic) }
 
-// retryIn is how long to wait before the next attempt in chat; 0 or less if it is
-// not blocked.
-func (s *blockedChats) retryIn(chat int64) time.Duration {
-	until, known := s.until.Load(chat)
-	if !known {
-		return 0
+// blockedChats are the places in which the bot cannot write: the chat has blocked,
+// removed or muted it, or the person has never written to it, or the topic is closed.
+// They are only in memory. After a restart, Telegram's refusals fill them again.
+type blockedChats struct {
+	mu    sync.Mutex
+	until map[int64]map[int]time.Time // by chat and topic, or wholeChat
+}
+
+func (s *blockedChats) add(chat int64, topic int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until == nil {
+		s.until = map[int64]map[int]time.Time{}
 	}
-	return time.Until(until.(time.Time))
+	if s.until[chat] == nil {
+		s.until[chat] = map[int]time.Time{}
+	}
+	s.until[chat][topic] = time.Now().Add(blockedPause)
+}
+
+// retryIn is how long to wait before the next attempt in a topic of chat; 0 or less if
+// nothing blocks it.
+func (s *blockedChats) retryIn(chat int64, topic int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	places := s.until[chat]
+	return max(time.Until(places[wholeChat]), time.Until(places[topicOf(topic)]))
+}
+
+// any reports whether a place in chat is blocked, or was until its pause ended.
+func (s *blockedChats) any(chat int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.until[chat]) > 0
+}
+
+// forget is for a chat whose rights may have changed.
+func (s *blockedChats) forget(chat int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.until, chat)
 }
 
 // errBlocked is in the errors of messages to a chat in which the bot may not
-// write. They are not given up: people unblock bots.
-var errBlocked = errors.New("telegram: the bot was blocked or removed, or may not write; the message waits until it may")
+// write, and errClosed in those to a closed topic. They are not given up: people unblock
+// bots and open topics.
+var (
+	errBlocked = errors.New("telegram: the bot was blocked or removed, or may not write; the message waits until it may")
+	errClosed  = errors.New("telegram: the topic is closed; the message waits until it is open")
+)
 
 // retryBlocked says that the message was not sent, so that trying again cannot
 // repeat it.
@@ -45,37 +84,16 @@ func retryBlocked(wait time.Duration, cause error) error {
 	return &channels.Retry{After: wait, Err: &channels.NotSent{Err: cause}}
 }
 
-// isBlocked reports whether err says that the bot cannot write in the chat now, but
-// may be able to later.
-func isBlocked(err error) bool {
-	r := (*apiError)(nil)
-	if !errors.As(err, &r) || r.code != http.StatusForbidden && r.code != http.StatusBadRequest {
-		return false
-	}
-	return r.contains("blocked by the user", "bot was kicked", "bot is not a member", "can't initiate conversation",
-		"not enough rights", "have no rights to send", "CHAT_WRITE_FORBIDDEN", "need administrator rights")
-}
-
-// chatError classifies the error of a call about chat, as [classify] does, and
-// remembers that the chat blocked the bot.
-func (c *Channel) chatError(chat int64, err error) error {
-	if !isBlocked(err) {
-		return classify(err)
-	}
-	c.blocked.add(chat)
-	return retryBlocked(blockedPause, fmt.Errorf("%w: %w", errBlocked, err))
-}
-
 // onMembership handles that the bot was added to a chat, removed, blocked or
 // muted. That is how it learns at once when it may write again.
 func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *models.ChatMemberUpdated) error {
 	key := fmt.Sprintf("%s:%d", c.name, u.Chat.ID)
 	if !mayWrite(&u.NewChatMember) {
-		c.blocked.add(u.Chat.ID)
+		c.blocked.add(u.Chat.ID, wholeChat)
 		c.log.Info("the bot was blocked or removed, or may no longer write; answers wait", "key", key)
 		return nil
 	}
-	if mayWrite(&u.OldChatMember) && c.blocked.retryIn(u.Chat.ID) <= 0 {
+	if mayWrite(&u.OldChatMember) && !c.blocked.any(u.Chat.ID) {
 		return nil // It could write before: it was made an administrator, for example.
 	}
 	c.log.Info("the bot may write in the chat", "key", key)
@@ -84,7 +102,7 @@ func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *model
 
 // unblock makes the messages due that wait for chat.
 func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) error {
-	c.blocked.until.Delete(chat)
+	c.blocked.forget(chat)
 	o, ok := in.(channels.Opener)
 	if !ok {
 		return nil
@@ -94,10 +112,17 @@ func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) e
 		return nil // Nothing waits for a chat without a valid key.
 	}
 	if err := o.Opened(ctx, k); err != nil {
-		c.blocked.add(chat) // The update comes again, and then its chat must still be blocked.
+		c.blocked.add(chat, wholeChat) // The update comes again, and then its chat must still be blocked.
 		return err
 	}
 	return nil
+}
+
+// reopens reports whether m is a reason to try again in a place of its chat where the bot
+// could not write: a person who writes has not blocked the bot, a topic was opened, or a
+// group asks the bot something, which it would hardly do in vain.
+func reopens(m *models.Message, forUs bool) bool {
+	return m.Chat.ID > 0 || forUs || m.ForumTopicReopened != nil || m.GeneralForumTopicUnhidden != nil
 }
 
 func mayWrite(m *models.ChatMember) bool {

@@ -74,14 +74,14 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 	if err != nil {
 		return err
 	}
-	if c.typing.take(time.Now()) > 0 || c.blocked.retryIn(chat) > 0 {
+	if c.typing.take(time.Now()) > 0 || c.blocked.retryIn(chat, topic) > 0 {
 		return nil
 	}
 	c.removeAgainButtons(ctx, chat)
 	params := bot.SendChatActionParams{ChatID: chat, MessageThreadID: topic, Action: models.ChatActionTyping}
 	_, err = c.api.call(ctx, "sendChatAction", params, showTimeout)
 	c.typing.note(err)
-	return c.chatError(chat, err)
+	return c.chatError(chat, topic, err)
 }
 
 // previewer limits previews by chat. Telegram's limits do not depend on topics.
@@ -89,7 +89,7 @@ type previewer struct {
 	*rateBudget
 	every    time.Duration
 	mu       sync.Mutex
-	noDrafts bool // Telegram has refused a draft
+	noDrafts time.Time // until then there are none, because Telegram has refused one
 	chats    map[int64]*previewedChat
 }
 
@@ -158,13 +158,13 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	if err != nil {
 		return p.MessageID, err
 	}
-	if wait := max(c.blocked.retryIn(chat), c.preview.reserve(chat, time.Now())); wait > 0 {
+	if wait := max(c.blocked.retryIn(chat, topic), c.preview.reserve(chat, time.Now())); wait > 0 {
 		return p.MessageID, &channels.Retry{After: wait}
 	}
 	shown := c.previewPage(p)
 	if p.MessageID == "" && chat > 0 {
 		if drafted, err := c.showDraft(ctx, p.Turn, chat, topic, shown); drafted || err != nil {
-			return "", c.chatError(chat, err)
+			return "", c.chatError(chat, topic, err)
 		}
 	}
 	shown.button = stopButton
@@ -172,11 +172,11 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
 		id, err = c.edit(ctx, chat, earlier, shown)
 	} else {
-		id, err = c.post(ctx, chat, topic, replyTarget(chat, p.ReplyTo), shown)
+		id, err = c.post(ctx, form{chat: chat, topic: topic, reply: replyTarget(chat, p.ReplyTo), page: shown})
 	}
 	c.preview.note(err)
 	if err != nil {
-		return p.MessageID, c.chatError(chat, err)
+		return p.MessageID, c.chatError(chat, topic, err)
 	}
 	return receipt(id).MessageID, nil
 }
@@ -227,14 +227,14 @@ func (p *previewer) useDraft(turn string, chat int64, now time.Time) bool {
 	if c.turn != turn {
 		c.turn, c.since = turn, now
 	}
-	return !p.noDrafts && now.Sub(c.since) < draftTime
+	return now.After(p.noDrafts) && now.Sub(c.since) < draftTime
 }
 
 // Fades implements [channels.Fader]: Telegram shows a draft for half a minute.
 func (c *Channel) Fades() bool {
 	c.preview.mu.Lock()
 	defer c.preview.mu.Unlock()
-	return !c.preview.noDrafts && !c.o.NoPreview
+	return time.Now().After(c.preview.noDrafts) && !c.o.NoPreview
 }
 
 // sendMessageDraft holds the parameters of a draft. The library's type has a string
@@ -258,13 +258,22 @@ func (c *Channel) showDraft(ctx context.Context, turn string, chat int64, topic 
 	params := sendMessageDraft{Chat: chat, Topic: topic, Draft: h.Sum32()>>1 | 1, Text: p.html, Mode: models.ParseModeHTML}
 	_, err := c.api.call(ctx, "sendMessageDraft", params, showTimeout)
 	c.preview.note(err)
-	r := (*apiError)(nil)
-	if errors.As(err, &r) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) && !isBlocked(err) {
+	if refusesDrafts(err) {
 		c.log.Info("Telegram refuses drafts, so unfinished answers are shown in messages", "err", err)
 		c.preview.mu.Lock()
 		defer c.preview.mu.Unlock()
-		c.preview.noDrafts = true
+		c.preview.noDrafts = time.Now().Add(noDraftsFor)
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// noDraftsFor is how long a refusal of drafts is believed. A server may be updated.
+const noDraftsFor = 24 * time.Hour
+
+// refusesDrafts reports whether err says that there are no drafts here, whatever they
+// say and wherever they are shown.
+func refusesDrafts(err error) bool {
+	r := (*apiError)(nil)
+	return errors.As(err, &r) && r.code == http.StatusNotFound || isRefused(err, refusedUnknown)
 }

@@ -5,24 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 )
 
 // Send delivers m and returns when Telegram has answered with the message. It works
-// without Run. Its errors:
+// without Run. If Telegram refuses a part of m (its markup, its topic, its file), Send
+// sends m without it; see [refusals]. Its errors:
 //
 //   - [channels.ErrPermanent]: Telegram will never accept m, for example because the
 //     chat or the account is gone.
 //   - [*channels.Retry]: Telegram said when to come back, or the chat has blocked or
-//     removed the bot. Nothing was sent.
+//     removed the bot, or its topic is closed. Nothing was sent.
 //   - [*channels.NotSent]: there was no connection, or Telegram refuses the token (see
 //     Status). Nothing was sent.
 //   - any other: m may have been sent. Telegram offers no way to find out.
@@ -34,33 +34,60 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	if wait := c.blocked.retryIn(chat); wait > 0 {
+	if wait := c.blocked.retryIn(chat, topic); wait > 0 {
 		return channels.Receipt{}, retryBlocked(wait, errBlocked)
 	}
 	page := render(m.Text)
 	if m.Finishes && chat > 0 {
 		page.button = againButton
 	}
-	id, err := c.deliver(ctx, m, chat, topic, page)
+	id, err := c.deliver(ctx, m, form{chat: chat, topic: topic, reply: replyTarget(chat, m.ReplyTo), page: page, file: m.File})
 	if err == nil && id != 0 && page.button != "" && m.File == nil {
 		c.againButtons.add(chat, id)
 	}
-	return receipt(id), c.chatError(chat, err)
+	return receipt(id), c.chatError(chat, topic, err)
 }
 
 // deliver sends m as a file, an edit or a new message, and returns the message's id.
-func (c *Channel) deliver(ctx context.Context, m channels.Outbound, chat int64, topic int, page page) (int, error) {
-	if m.File != nil {
-		return c.postFile(ctx, chat, topic, replyTarget(chat, m.ReplyTo), page, m.File)
-	}
-	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 {
-		id, err := c.edit(ctx, chat, edit, page)
+func (c *Channel) deliver(ctx context.Context, m channels.Outbound, f form) (int, error) {
+	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 && f.file == nil {
+		id, err := c.edit(ctx, f.chat, edit, f.page)
 		if !cannotEdit(err) {
 			return id, err
 		}
 		c.log.Info("cannot edit the message, sending a new one", "key", m.Key, "msg_id", m.ID)
 	}
-	return c.post(ctx, chat, topic, replyTarget(chat, m.ReplyTo), page)
+	asked := f.topic
+	if lost, _ := c.lost.has(f.chat, asked); lost {
+		f = c.outsideTopic(ctx, f, asked)
+	}
+	for {
+		id, err := c.post(ctx, f)
+		if err == nil {
+			if f.topic != asked {
+				c.lost.note(f.chat, asked, true)
+			}
+			return id, nil
+		}
+		next, able := f.without(err)
+		if !able {
+			return 0, err
+		}
+		c.log.Warn("Telegram refused a message; sending it in another form", "key", m.Key, "msg_id", m.ID, "err", refusalOf(err))
+		if next.topic != asked && f.topic == asked {
+			next = c.outsideTopic(ctx, next, asked)
+		}
+		f = next
+	}
+}
+
+// refusalOf is the code and the beginning of a refusal, which may quote the text.
+func refusalOf(err error) string {
+	r := (*apiError)(nil)
+	if !errors.As(err, &r) {
+		return ""
+	}
+	return markup.Clip(fmt.Sprintf("%d %s", r.code, r.description), 80)
 }
 
 // replyTarget is the message to reply to, or 0. Private chats get no replies, because
@@ -107,15 +134,19 @@ var noLinkPreview = func() *models.LinkPreviewOptions {
 	return &models.LinkPreviewOptions{IsDisabled: &yes}
 }()
 
-func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page) (int, error) {
-	params := bot.SendMessageParams{ChatID: chat, MessageThreadID: topic, LinkPreviewOptions: noLinkPreview}
-	if reply > 0 {
-		params.ReplyParameters = &models.ReplyParameters{MessageID: reply, AllowSendingWithoutReply: true}
+// post sends f as a new message.
+func (c *Channel) post(ctx context.Context, f form) (int, error) {
+	if f.file != nil {
+		return c.postFile(ctx, f)
 	}
-	if p.button != "" {
-		params.ReplyMarkup = p.button.markup()
+	params := bot.SendMessageParams{ChatID: f.chat, MessageThreadID: f.topic, LinkPreviewOptions: noLinkPreview}
+	if f.reply > 0 {
+		params.ReplyParameters = &models.ReplyParameters{MessageID: f.reply, AllowSendingWithoutReply: true}
 	}
-	return c.sendText(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+	if f.page.button != "" {
+		params.ReplyMarkup = f.page.button.markup()
+	}
+	return c.sendText(ctx, "sendMessage", f.chat, f.page, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID = chat
 		params.Text = text
 		params.ParseMode = mode
@@ -128,16 +159,16 @@ var _ channels.Filer = (*Channel)(nil)
 // SendsFiles implements [channels.Filer].
 func (c *Channel) SendsFiles() {}
 
-func (c *Channel) postFile(ctx context.Context, chat int64, topic, reply int, p page, f *channels.File) (int, error) {
-	return c.sendText(ctx, "sendDocument", chat, p, func(chat int64, text string, mode models.ParseMode) any {
-		u := &upload{field: "document", file: f, values: map[string]string{
+func (c *Channel) postFile(ctx context.Context, f form) (int, error) {
+	return c.sendText(ctx, "sendDocument", f.chat, f.page, func(chat int64, text string, mode models.ParseMode) any {
+		u := &upload{field: "document", file: f.file, values: map[string]string{
 			"chat_id": strconv.FormatInt(chat, 10), "caption": text, "parse_mode": string(mode),
 		}}
-		if topic != 0 {
-			u.values["message_thread_id"] = strconv.Itoa(topic)
+		if f.topic != 0 {
+			u.values["message_thread_id"] = strconv.Itoa(f.topic)
 		}
-		if reply > 0 {
-			u.values["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, reply)
+		if f.reply > 0 {
+			u.values["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, f.reply)
 		}
 		return u
 	})
@@ -170,6 +201,9 @@ func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (in
 // it calls again with plain text.
 func (c *Channel) sendText(ctx context.Context, method string, chat int64, p page, params func(int64, string, models.ParseMode) any) (int, error) {
 	text, mode := p.html, models.ParseModeHTML
+	if text == "" {
+		text, mode = p.plain, ""
+	}
 	for attempt := 0; ; attempt++ {
 		result, err := c.api.call(ctx, method, params(chat, text, mode), callTimeout)
 		if refused(err) && c.Status().State == channels.StateConnected {
@@ -184,7 +218,7 @@ func (c *Channel) sendText(ctx context.Context, method string, chat int64, p pag
 		case r.migrateTo != 0 && r.migrateTo != chat:
 			c.noteMigration(chat, r.migrateTo)
 			chat = r.migrateTo
-		case r.code == http.StatusBadRequest && r.contains("can't parse entities") && mode != "":
+		case mode != "" && isRefused(err, refusedMarkup):
 			// The error is not logged, because it quotes the text.
 			c.log.Warn("markup was refused, sending plain text", "method", method)
 			text, mode = p.plain, ""
@@ -192,6 +226,11 @@ func (c *Channel) sendText(ctx context.Context, method string, chat int64, p pag
 			return 0, err
 		}
 	}
+}
+
+func isRefused(err error, what follow) bool {
+	got, refused := followOf(err)
+	return refused && got == what
 }
 
 // noteMigration remembers that a group became a supergroup. Answers under the old key
@@ -213,36 +252,10 @@ func messageID(result json.RawMessage) int {
 	return m.ID
 }
 
-// cannotEdit reports whether the message is gone or too old to be edited. Then the
-// text has to be sent as a new message.
+// cannotEdit reports whether Telegram refuses the edit itself: the message is gone, or
+// too old, or the text does not fit. Then the text has to be sent as a new message,
+// whose refusal says more.
 func cannotEdit(err error) bool {
-	r := (*apiError)(nil)
-	return errors.As(err, &r) && r.code == http.StatusBadRequest &&
-		r.contains("message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID")
-}
-
-// classify converts the error of a call to the classes that Send documents.
-func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	if b := (*callError)(nil); errors.As(err, &b) {
-		if !b.reached {
-			return &channels.NotSent{Err: err}
-		}
-		return err
-	}
-	r := (*apiError)(nil)
-	switch {
-	case !errors.As(err, &r):
-		return err
-	case r.code == http.StatusTooManyRequests || r.after > 0:
-		return &channels.Retry{After: max(r.after, time.Second), Err: &channels.NotSent{Err: err}}
-	case refused(err):
-		return &channels.NotSent{Err: err}
-	case r.code >= 400 && r.code < 500 && r.code != http.StatusConflict && r.code != http.StatusRequestTimeout:
-		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
-	default:
-		return err // A failing server may have sent it.
-	}
+	what, refused := followOf(err)
+	return refused && what != refusedChat && what != refusedForGood
 }

@@ -95,6 +95,7 @@ type Channel struct {
 	albums       albums
 	againButtons againButtons
 	blocked      blockedChats
+	lost         lostTopics
 	status       channels.StatusTracker
 	commands     []channels.Command
 

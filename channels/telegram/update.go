@@ -156,12 +156,15 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) erro
 		c.log.Debug("ignored an update without a message", "msg_id", a.key())
 		return nil
 	}
-	if message.Chat.ID > 0 && c.blocked.retryIn(message.Chat.ID) > 0 { // A person who writes has not blocked us.
-		if err := c.unblock(ctx, in, message.Chat.ID); err != nil {
-			return err
-		}
+	if message.IsTopicMessage {
+		c.lost.forget(message.Chat.ID, message.MessageThreadID)
 	}
 	m, ok, err := c.inbound(a.key(), message, edited)
+	if c.blocked.any(message.Chat.ID) && reopens(message, ok && m.Addressed) {
+		if failed := c.unblock(ctx, in, message.Chat.ID); failed != nil {
+			return failed
+		}
+	}
 	switch {
 	case err != nil:
 		return in.Quarantine(ctx, c.name, a.key(), a.raw, err)

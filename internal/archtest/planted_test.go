@@ -37,7 +37,7 @@ var planted = []plant{
 	{"the page's login never ends", "internal/console/login.go", "return found && time.Now().Before(ends)", "return found || ends.IsZero() && found", "./internal/console", "Login"},
 	{"a stop drops what waits behind the running turn as well", "internal/gateway/stop.go", "e.Ends = seqs", "e.Ends = nil", "./internal/gateway", "."},
 	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.underway.cancelRest(d.Key, "", allPieces)`, `g.underway.cancelRest(d.Key, "", d.Seq)`, "./internal/gateway", "Kick"},
-	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/send.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},
+	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/refusals.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},
 	{"a preview overtakes an answer that waits", "internal/gateway/attendant.go", "if waits, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil || len(waits) > 0 {", "if _, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil {", "./internal/gateway", "."},
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},
 	{"a refused message is confirmed to Telegram", "channels/telegram/update.go", "err := c.handIn(ctx, in, a)\n\t\tif err == nil {", "err := c.handIn(ctx, in, a)\n\t\tif true {", "./channels/telegram", "."},

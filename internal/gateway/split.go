@@ -25,6 +25,7 @@ const fileMark = "<!-- answer.md -->\n"
 // sayFile comes with the file; sayCutParts replaces the parts that are not sent.
 const (
 	sayFile     = "This answer is very long; this file has all of it."
+	sayNoFile   = "(This answer is very long, and I may not send files here. Our conversation has all %s of it; ask me for the part that you need.)"
 	sayCutParts = "(This answer is very long, and %s of it were not sent. Our conversation has all of it; ask me for the part that you need.)"
 )
 
@@ -80,6 +81,6 @@ func (b *binding) limitParts(parts []string, text string) []string {
 func (b *binding) asFile(o *channels.Outbound) {
 	content, marked := strings.CutPrefix(o.Text, fileMark)
 	if _, able := b.Channel.(channels.Filer); able && marked {
-		o.Text, o.File = sayFile, &channels.File{Name: "answer.md", Content: content}
+		o.Text, o.File = sayFile, &channels.File{Name: "answer.md", Content: content, Instead: fmt.Sprintf(sayNoFile, size(len(content)))}
 	}
 }

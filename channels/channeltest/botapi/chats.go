@@ -72,6 +72,7 @@ type Chat struct {
 	byID     map[int64]*Message
 	lastID   int64
 	topics   map[int64]bool
+	rights   rights
 	migrated int64
 	actions  int
 	drafts   []string

@@ -141,6 +141,13 @@ func (s *Server) send(p params, doc *Document) answer {
 	if wrong != nil {
 		return *wrong
 	}
+	sort := "text messages"
+	if doc != nil {
+		sort = "documents"
+	}
+	if no := c.rights.refusal(topic, sort); no != nil {
+		return *no
+	}
 	if wait := c.throttle(); wait > 0 {
 		a := refuse(http.StatusTooManyRequests, "Too Many Requests: retry after %d", wait)
 		a.retryAfter = wait
