@@ -197,6 +197,9 @@ func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Dur
 // takeOver frees the keys, jobs and leases of dead nodes for others. It does the same
 // with keys and jobs that this node got without knowing, because a connection broke.
 // River has no call for this, so it writes River's table directly.
+//
+// The statement finds the keys by their indexes, because most keys belong to no node. It
+// checks each again on the locked row, which another node may have claimed meanwhile.
 func (b *backend) takeOver(ctx context.Context) error {
 	working, lost, err := b.lostWakes(ctx)
 	if err != nil {
@@ -211,7 +214,11 @@ func (b *backend) takeOver(ctx context.Context) error {
 			WHERE state = 'running' AND kind = $1 AND (attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
 				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND (args->>'wake')::bigint <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
-			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5)
+			SELECT k.id FROM keys k WHERE k.id IN (
+				SELECT id FROM keys WHERE node <> '' AND node NOT IN (SELECT id FROM nodes)
+				UNION SELECT key FROM gone
+				UNION SELECT id FROM keys WHERE node = $2 AND node <> '' AND wake = ANY($5))
+			AND (k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5))
 			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, working, b.TTL/4, lost)
 		if err != nil || len(dead) == 0 && len(ids) == 0 {
 			return nil, err
@@ -241,7 +248,7 @@ func (b *backend) lostWakes(ctx context.Context) (working, lost []int64, err err
 	b.mu.Lock()
 	working = slices.AppendSeq([]int64{}, maps.Keys(b.working)) // nil would be NULL
 	b.mu.Unlock()
-	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT wake FROM keys WHERE node = $1 AND wake <> ALL($2)`, b.id, working)
+	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT wake FROM keys WHERE node = $1 AND node <> '' AND wake <> ALL($2)`, b.id, working)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.unknownWakes

@@ -209,7 +209,7 @@ func (b *backend) Nodes(ctx context.Context) ([]sessions.Node, error) {
 		return n, err
 	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
 		(SELECT coalesce(json_agg(json_build_object('name', name, 'since', since) ORDER BY name), '[]')::text FROM leases WHERE node = n.id),
-		(SELECT count(*) FROM keys WHERE node = n.id AND live <> 0)
+		(SELECT count(*) FROM keys WHERE node = n.id AND node <> '' AND live <> 0)
 		FROM nodes n WHERE expires > clock_timestamp() ORDER BY since, id`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: nodes: %w", b.explain(err))
