@@ -260,3 +260,37 @@ func lastAsked(feed []sessions.FeedItem) (asked []sessions.FeedItem) {
 	}
 	return asked
 }
+
+// answerCommand stores a command with the answer to it.
+func (g *Gateway) answerCommand(ctx context.Context, e sessions.Entry, text string) error {
+	got, err := g.storeReply(ctx, e, channels.KindCommand, text)
+	if err == nil {
+		g.countCommand(e.Inbound.Key, got.Outcome)
+	}
+	return err
+}
+
+// countCommand counts a command by its outcome.
+func (g *Gateway) countCommand(k channels.Key, outcome sessions.Outcome) {
+	if outcome == sessions.Done {
+		outcome = "command"
+	}
+	g.opts.Observer.Accepted(k.Channel(), string(outcome))
+}
+
+// storeReply stores e as answered by the gateway itself.
+func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, kind channels.Kind, text string) (sessions.Acceptance, error) {
+	e.Answered = true
+	if text != "" {
+		e.Replies = g.split(sessions.Label{Kind: kind}, e.Inbound.Key, g.spellCommands(e.Inbound.Key, text), e.Inbound)
+	}
+	got, err := g.store.Accept(ctx, e)
+	if err != nil {
+		return got, fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
+	}
+	if got.Outcome == sessions.Done {
+		g.underway.expedite(e.Inbound.Key, got.Seq, len(e.Replies))
+	}
+	g.live.kick(e.Inbound.Key)
+	return got, nil
+}

@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/time/rate"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// overLimit is why m is refused; "" within the limits.
+func (g *Gateway) overLimit(ctx context.Context, m channels.Inbound) string {
+	if len(m.Text) > g.opts.MaxMessageBytes {
+		return fmt.Sprintf("Your message is too long for me (%s; I can read at most %s). Please send it in parts.",
+			size(len(m.Text)), size(g.opts.MaxMessageBytes))
+	}
+	if !g.withinRate(ctx, m) {
+		return fmt.Sprintf("You sent more than %d messages in a minute. Please wait a little, then send the ones after the limit again.", g.opts.RatePerMinute)
+	}
+	return ""
+}
+
+// withinRate counts m against its author's rate: also on the other nodes, if
+// the author can write on all of them.
+func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
+	who := m.Key.Channel() + " " + m.Sender.ID()
+	if m.Sender.ID() == "" {
+		// Authors for whom their network does not vouch, such as anonymous
+		// administrators of a group, count together in each chat, so that one
+		// chat cannot silence the others.
+		who = m.Key.String()
+	}
+	if !g.rates.allow(who) {
+		return false
+	}
+	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].Everywhere {
+		if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
+			g.log(m.Key).Warn("a message counts against its author's rate on this node only", "err", err)
+		}
+	}
+	return true
+}
+
+// refuse answers m with why. Further messages are refused in silence while the
+// same reason goes on.
+func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) error {
+	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
+	e := sessions.Entry{Inbound: m, Answered: true}
+	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
+	if g.refusals.first(m.Key, why, g.opts.Now(), noticeEvery) {
+		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.spellCommands(m.Key, why), m)
+	}
+	if _, err := g.store.Accept(ctx, e); err != nil {
+		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
+	}
+	g.live.kick(m.Key)
+	return nil
+}
+
+// limiter allows each person a number of messages a minute.
+type limiter struct {
+	perMinute int // negative: no limit
+	now       func() time.Time
+	mu        sync.Mutex
+	people    map[string]*rate.Limiter
+}
+
+// maxPeopleKept bounds the memory. Beyond it everybody starts afresh, which at
+// worst grants one more minute's worth of messages.
+const maxPeopleKept = 10_000
+
+func (l *limiter) allow(person string) bool {
+	if l.perMinute < 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.people == nil || len(l.people) > maxPeopleKept {
+		l.people = make(map[string]*rate.Limiter)
+	}
+	lim := l.people[person]
+	if lim == nil {
+		lim = rate.NewLimiter(rate.Limit(float64(l.perMinute)/60), l.perMinute)
+		l.people[person] = lim
+	}
+	return lim.AllowN(l.now(), 1)
+}
+
+// recentNotices remembers what each chat was refused with last, so that somebody
+// who goes on writing is told once and not each time.
+type recentNotices struct {
+	mu   sync.Mutex
+	last map[channels.Key]notice
+}
+
+// notice is a refusal that a chat was sent.
+type notice struct {
+	text string
+	at   time.Time
+}
+
+// noticeEvery is for how long a chat does not get the same refusal again.
+const noticeEvery = time.Minute
+
+// first reports whether k did not get text within every, and remembers it.
+func (n *recentNotices) first(k channels.Key, text string, now time.Time, every time.Duration) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.last) > maxPeopleKept {
+		clear(n.last)
+	}
+	if last, ok := n.last[k]; ok && last.text == text && now.Sub(last.at) < every {
+		return false
+	}
+	n.last[k] = notice{text, now}
+	return true
+}
+
+// clear forgets what k was refused with: a message of its was taken.
+func (n *recentNotices) clear(k channels.Key) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.last, k)
+}
+
+// clipText cuts s to at most n bytes between two characters.
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n]) + "…"
+}
+
+// size is n bytes in a unit that people read.
+func size(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
