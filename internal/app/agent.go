@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,4 +179,22 @@ func zoneOf(name string) *time.Location {
 		return zone
 	}
 	return time.Local // Load has checked all other names
+}
+
+// labelOf is the metrics' label for a model: its name if it is configured or was
+// chosen at the start, else "other". Conversations can name any model, and every
+// label costs memory.
+func (d *Daemon) labelOf(model string) string {
+	c := d.cfg
+	known := append([]string{d.models.Main.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
+	for _, o := range c.Model.Others {
+		known = append(known, o.Name)
+	}
+	for _, ch := range d.current.Load().Channels {
+		known = slices.AppendSeq(known, maps.Values(ch.Models))
+	}
+	if slices.Contains(known, model) {
+		return model
+	}
+	return "other"
 }

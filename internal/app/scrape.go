@@ -2,15 +2,14 @@ package app
 
 import (
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"dragoman/internal/storage"
 )
 
+// watchAll lets the metrics read what is only measured when they are scraped.
 func (d *Daemon) watchAll() {
 	d.metrics.WatchQueues(d.store.Stats)
 	d.metrics.WatchChannels(d.gateway.ChannelsHere)
@@ -21,24 +20,6 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchHooks(d.hooks.Waiting)
 	d.metrics.WatchSizes((&sizes{dir: d.state, store: storage.StoreName(d.cfg), media: d.files.Used}).both)
 	d.metrics.WatchDisk(func() float64 { free, _ := storage.FreeBytes(d.state.Path); return float64(free) })
-}
-
-// labelOf is the metrics' label for a model: its name if it is configured or was
-// chosen at the start, else "other". Conversations can name any model, and every
-// label costs memory.
-func (d *Daemon) labelOf(model string) string {
-	c := d.cfg
-	known := append([]string{d.models.Main.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
-	for _, o := range c.Model.Others {
-		known = append(known, o.Name)
-	}
-	for _, ch := range d.current.Load().Channels {
-		known = slices.AppendSeq(known, maps.Values(ch.Models))
-	}
-	if slices.Contains(known, model) {
-		return model
-	}
-	return "other"
 }
 
 // sizes measures how much disk conversations and files use. With many files that

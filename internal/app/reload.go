@@ -2,58 +2,16 @@ package app
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
-
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 )
 
-// notify sends a state to the service manager, if there is one.
-func notify(state string) { _, _ = daemon.SdNotify(false, state) }
-
-// watch feeds the service manager's watchdog as long as the store answers. An error
-// of the store (a full disk) counts as an answer: a restart would not mend it, and
-// /healthz reports it.
-func (d *Daemon) watch(ctx context.Context) {
-	limit, err := daemon.SdWatchdogEnabled(false)
-	if err != nil || limit == 0 {
-		return
-	}
-	every := min(watchEvery, limit/3)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-		if d.progress(every) {
-			notify("WATCHDOG=1")
-		}
-		if ctx.Err() != nil {
-			return // after feeding it once more, so that draining has a whole interval
-		}
-	}
-}
-
-// progress reports whether the store answers within limit. It does not use the
-// daemon's context, because the watchdog also watches a draining daemon.
-func (d *Daemon) progress(limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	err := d.store.Check(ctx)
-	if err != nil {
-		d.log.Error("the store cannot write", "err", err)
-	}
-	return !errors.Is(err, context.DeadlineExceeded)
-}
-
+// reloads reloads when the operator asks, here or on another node, until ctx ends.
 func (d *Daemon) reloads(ctx context.Context) {
 	for {
 		select {
@@ -68,6 +26,7 @@ func (d *Daemon) reloads(ctx context.Context) {
 	}
 }
 
+// reloadNow reloads and tells the service manager.
 func (d *Daemon) reloadNow() {
 	notify("RELOADING=1")
 	d.reload()
@@ -77,6 +36,7 @@ func (d *Daemon) reloadNow() {
 // reloadWithin is the limit for asking the other nodes to reload.
 const reloadWithin = 10 * time.Second
 
+// reloadOthers asks the other nodes, each of which has a configuration of its own.
 func (d *Daemon) reloadOthers(ctx context.Context) {
 	if d.peers == nil {
 		return
@@ -143,6 +103,7 @@ func (d *Daemon) reload() {
 	}
 }
 
+// setLevel applies log.level.
 func (d *Daemon) setLevel(cfg *config.Config) {
 	if d.opts.Level == nil {
 		return
