@@ -23,14 +23,15 @@ var (
 	aboutNodes string
 	//go:embed migrations/003.sql
 	aboutLeases string
-	//go:embed migrations/004.sql
-	aboutTimes string
-	//go:embed migrations/notes.sql
-	aboutNotes string
+	//go:embed migrations/later.sql
+	later string
 )
 
 // migrations lead from each version of the tables to the next.
-var migrations = []string{tables, aboutNodes, aboutLeases, aboutTimes}
+var migrations = []string{tables, aboutNodes, aboutLeases}
+
+// laterNames are the tables and indexes that later makes.
+var laterNames = []string{"inbox_accepted", "outbox_created", "notes", "notes_due", "notes_owner", "counts", "counts_owner", "additions"}
 
 // migrate brings our tables and River's up to date. Nodes that start at the same time
 // wait for each other: a separate transaction holds a lock meanwhile, because River
@@ -83,7 +84,7 @@ func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
 			return err
 		}
 	}
-	_, err = t.Conn().PgConn().Exec(ctx, aboutNotes).ReadAll()
+	_, err = t.Conn().PgConn().Exec(ctx, later).ReadAll()
 	return err
 }
 
@@ -101,8 +102,8 @@ func (b *backend) migrated(ctx context.Context, rivers *rivermigrate.Migrator[pg
 	if version > len(migrations) {
 		return false, &sessions.NewerError{Path: "the tables in PostgreSQL", Has: version, Knows: len(migrations)}
 	}
-	noted, err := value[bool](ctx, b.pool, `SELECT to_regclass('additions') IS NOT NULL`)
-	if err != nil || !noted {
+	complete, err := value[bool](ctx, b.pool, `SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest($1::text[]) name`, laterNames)
+	if err != nil || !complete {
 		return false, err
 	}
 	got, err := rivers.Validate(ctx, nil)

@@ -1,5 +1,10 @@
--- Notes and counts. These tables have no version: nodes of versions that do not know them
--- go on working beside those that do. So a change of them must be one that both can bear.
+-- What came later and has no version: nodes that do not know it go on working, and can
+-- start, beside those that do. Each statement does nothing the second time. A change that
+-- older nodes cannot bear is a migration with a number instead.
+
+-- For whoever listens and comes back: which rows came since a time.
+CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted);
+CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created);
 
 CREATE TABLE IF NOT EXISTS notes (
 	kind  text   COLLATE "C" NOT NULL,
