@@ -56,3 +56,6 @@ func Stale(s *engine.Store) {
 	ago := time.Now().Add(-time.Hour)
 	backendOf(s).node.renewed.Store(&ago)
 }
+
+// Fold moves additions to counts now.
+func Fold(ctx context.Context, s *engine.Store) error { return backendOf(s).fold(ctx) }
