@@ -11,7 +11,7 @@
 //	conversations/telegram_123456.json   the newest messages, open queue rows, settings
 //	archive/telegram_123456.jsonl        every message, one per line
 //	jobs/                                queues of scheduled jobs, which have no conversation
-//	store.json                           people, facts, jobs, quarantined messages
+//	store.json                           people, facts, jobs, quarantined messages, notes, counts
 //
 // Open reads the documents that changed since they were written and applies what
 // a person edited in them. If rows.db is lost, Open rebuilds it from the other files.
