@@ -81,6 +81,20 @@ func TestTrouble(t *testing.T) {
 	refused(t, url, "a newer version of dragoman wrote the tables in PostgreSQL")
 }
 
+// TestCarefulRights: a user that may only use and fill a schema, which somebody else
+// made, is enough, as Check says.
+func TestCarefulRights(t *testing.T) {
+	url := pgtest.Database(t, "", "")
+	in := func(query string) { t.Helper(); must(t, pgtest.Do(context.Background(), url, query)) }
+	in("CREATE ROLE careful LOGIN PASSWORD '" + pgtest.Password + "'; CREATE SCHEMA dragoman; GRANT USAGE, CREATE ON SCHEMA dragoman TO careful")
+	t.Cleanup(func() { in("DROP OWNED BY careful; DROP ROLE careful") })
+	careful := strings.Replace(url, "dragoman:", "careful:", 1)
+	must(t, postgres.Check(t.Context(), careful))
+	s, err := postgres.Open(t.Context(), careful, postgres.Options{})
+	must(t, err)
+	must(t, s.Close())
+}
+
 // TestTooOld needs DRAGOMAN_PG=13.
 func TestTooOld(t *testing.T) {
 	if os.Getenv("DRAGOMAN_PG") != "13" {

@@ -62,15 +62,23 @@ func (b *backend) riverMigrator() (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: silent})
 }
 
+// makeSchema makes the schema, unless it is there: a careful administrator makes it, and
+// then the right to make schemas, which IF NOT EXISTS asks for too, is not needed.
+func makeSchema(ctx context.Context, t pgx.Tx, schema string) error {
+	there, err := value[bool](ctx, t, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, schema)
+	if err == nil && !there {
+		_, err = t.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+quoted(schema))
+	}
+	return err
+}
+
 // makeTables brings our tables up to date.
 func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
-	for _, query := range []string{
-		`CREATE SCHEMA IF NOT EXISTS ` + quoted(schema),
-		`CREATE TABLE IF NOT EXISTS versions (version integer PRIMARY KEY)`,
-	} {
-		if _, err := t.Exec(ctx, query); err != nil {
-			return err
-		}
+	if err := makeSchema(ctx, t, schema); err != nil {
+		return err
+	}
+	if _, err := t.Exec(ctx, `CREATE TABLE IF NOT EXISTS versions (version integer PRIMARY KEY)`); err != nil {
+		return err
 	}
 	version, err := value[int](ctx, t, `SELECT coalesce(max(version), 0) FROM versions`)
 	if err != nil {
