@@ -27,7 +27,7 @@ func Open(ctx context.Context, url, part string, conns int) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	db := connect(config, conns)
+	db := connect(config, schema, conns, nothing)
 	if part == "" {
 		err = makeSchema(ctx, db, schema)
 	}
@@ -47,19 +47,19 @@ func Own(ctx context.Context, url, part string, taken error) (*sql.DB, error) {
 	}
 	sum := sha256.Sum256([]byte(schema))
 	config.RuntimeParams["application_name"] = fmt.Sprintf("dragoman-%s-%x", part[:min(len(part), 20)], sum[:8])
-	first := connect(config, 1)
+	first := connect(config, schema, 1, nothing)
 	epoch, err := take(ctx, first, schema)
 	if err = errors.Join(err, first.Close()); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	return connect(config, 1, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	return connect(config, schema, 1, func(ctx context.Context, conn *pgx.Conn) error {
 		var mine bool
 		err := conn.QueryRow(ctx, `SELECT epoch = $1 FROM dragoman_owner`, epoch).Scan(&mine)
 		if err == nil && !mine {
 			err = taken
 		}
 		return err
-	})), nil
+	}), nil
 }
 
 // take makes this process the owner and ends the former owner's connections. Those that it
@@ -97,13 +97,22 @@ func configOf(url, part string) (*pgx.ConnConfig, string, error) {
 	if len(schema) > longestName {
 		return nil, "", fmt.Errorf("the schema %s has a longer name than PostgreSQL takes", schema)
 	}
-	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+	delete(config.RuntimeParams, "search_path") // PgBouncer refuses it as a startup parameter
 	config.RuntimeParams["application_name"] = cmp.Or(config.RuntimeParams["application_name"], "dragoman")
 	return config, schema, nil
 }
 
-func connect(config *pgx.ConnConfig, conns int, o ...stdlib.OptionOpenDB) *sql.DB {
-	db := stdlib.OpenDB(*config, o...)
+// nothing is for [connect].
+func nothing(context.Context, *pgx.Conn) error { return nil }
+
+// connect returns a pool of connections that use schema. then runs on each new one.
+func connect(config *pgx.ConnConfig, schema string, conns int, then func(context.Context, *pgx.Conn) error) *sql.DB {
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, `SET search_path = `+pgx.Identifier{schema}.Sanitize()); err != nil {
+			return err
+		}
+		return then(ctx, conn)
+	}))
 	db.SetMaxOpenConns(conns)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db

@@ -64,3 +64,28 @@ func TestOwn(t *testing.T) {
 		t.Errorf("Own of a long name = %v", err)
 	}
 }
+
+// PgBouncer with pool_mode = session is between many daemons and their database.
+func TestThroughPgBouncer(t *testing.T) {
+	url := pgtest.Pooler(t, pgtest.Database(t, "", ""), "pool_mode = session")
+	db, err := database.Open(t.Context(), url, "", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE files (f text)`); err != nil {
+		t.Fatal(err)
+	}
+	own, err := database.Own(t.Context(), url, "phone", errors.New("taken"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	var schema string
+	if err := own.QueryRow(`SELECT current_schema()`).Scan(&schema); err != nil || schema != "dragoman_phone" {
+		t.Errorf("the part's schema is %q, %v", schema, err)
+	}
+	if err := db.QueryRow(`SELECT schemaname FROM pg_tables WHERE tablename = 'files'`).Scan(&schema); err != nil || schema != "dragoman" {
+		t.Errorf("the files are in the schema %q, %v", schema, err)
+	}
+}
