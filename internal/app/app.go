@@ -260,19 +260,21 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	d.gateway, err = gateway.New(gateway.Store{
 		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: d.store,
 	}, d.agent, d.channels.bindings, gateway.Options{
-		HistoryMessages: messages, HistoryBytes: bytes,
-		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
-		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: cmp.Or(d.cfg.Queue.RatePerMinute, -1),
-		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
-		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
-		Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Version: d.opts.Version, Heartbeats: d.beats,
-		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.events,
-		Audit:    auditLog(d.state).Record,
-		Operator: d.beats.isOperator,
-		Known:    d.known(),
-		Media:    d.files, Peers: d.peers, Methods: d.methods(),
-		NoChannels: !d.cfg.Has(config.RoleChannels), NoTurns: !d.cfg.Has(config.RoleTurns),
-		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
+		Limits: gateway.Limits{
+			HistoryMessages: messages, HistoryBytes: bytes, MaxTurns: d.turns, MaxWaiting: d.cfg.Queue.MaxWaiting,
+			MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: cmp.Or(d.cfg.Queue.RatePerMinute, -1),
+			GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
+			PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
+			RetentionDays: d.cfg.Sessions.RetentionDays,
+		},
+		Node: gateway.Node{
+			Partial: d.partial(), NoChannels: !d.cfg.Has(config.RoleChannels), NoTurns: !d.cfg.Has(config.RoleTurns),
+			Peers: d.peers, Methods: d.methods(),
+		},
+		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil},
+		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
+		Operator: d.beats.isOperator, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
+		Audit: auditLog(d.state).Record, Observer: d.metrics, Logger: d.log,
 	})
 	return err
 }

@@ -94,7 +94,7 @@ func newArrivals(tb testing.TB, dir string) *arrivals {
 		tb.Fatal(err)
 	}
 	g, err := gateway.New(storeOf(a.store), silent{ag}, []gateway.Binding{{Channel: ch, Policy: people.Policy{Allow: []string{a.ann.Number()}}}}, gateway.Options{
-		RatePerMinute: -1, MaxWaiting: 1 << 20, DrainLimit: time.Millisecond, Observer: counting{metrics.New("bench", ""), a},
+		Limits: gateway.Limits{RatePerMinute: -1, MaxWaiting: 1 << 20, DrainLimit: time.Millisecond}, Observer: counting{metrics.New("bench", ""), a},
 	})
 	if err != nil {
 		tb.Fatal(err)

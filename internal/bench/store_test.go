@@ -217,7 +217,7 @@ func measureTurns(t *testing.T, state string, r *storeReport) {
 		t.Fatal(err)
 	}
 	net := &loop{intake: make(chan channels.Intake, 1), sent: make(chan time.Time, 1)}
-	g, err := gateway.New(storeOf(store), ag, []gateway.Binding{{Channel: net, Policy: people.Policy{Allow: []string{"*"}}}}, gateway.Options{RatePerMinute: -1, Partial: true})
+	g, err := gateway.New(storeOf(store), ag, []gateway.Binding{{Channel: net, Policy: people.Policy{Allow: []string{"*"}}}}, gateway.Options{Limits: gateway.Limits{RatePerMinute: -1}, Node: gateway.Node{Partial: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func TestRunEndsWithTheStore(t *testing.T) {
 				t.Cleanup(func() { _ = mem.Close() })
 				store := storeOf(mem)
 				store.Work = dead{mem, broken}
-				gw, err := gateway.New(store, &scripted{run: echo}, nil, gateway.Options{RetentionDays: 30})
+				gw, err := gateway.New(store, &scripted{run: echo}, nil, gateway.Options{Limits: gateway.Limits{RetentionDays: 30}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -308,7 +308,7 @@ func start(t *testing.T, changes ...change) *world {
 	}
 	w.agent.audit = w.accountedFor
 	b := gateway.Binding{Channel: w.net, Policy: people.Policy{Allow: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}}}
-	opts := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, SilentFor: 1000 * time.Hour}
+	opts := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), Limits: gateway.Limits{RatePerMinute: -1, SilentFor: 1000 * time.Hour}}
 	for _, c := range changes {
 		c(w, &b, &opts)
 	}

@@ -178,7 +178,7 @@ func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.close()
-		gw, err := gateway.New(storeOf(store), w.agent, []gateway.Binding{{Channel: w.net, Policy: people.Policy{Allow: []string{"1"}}}}, gateway.Options{SilentFor: time.Minute})
+		gw, err := gateway.New(storeOf(store), w.agent, []gateway.Binding{{Channel: w.net, Policy: people.Policy{Allow: []string{"1"}}}}, gateway.Options{Limits: gateway.Limits{SilentFor: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,8 +50,37 @@ type Events interface {
 
 // Options tune a gateway. The zero value works.
 type Options struct {
+	Limits
+	Node
+	About
+	Queue Mode  // Collect
+	Reset Reset // default: never
+	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
+	Gate *people.Gate
+	// Operator reports whether k, if it is a private chat, belongs to whoever runs
+	// Dragoman, besides the channels with Binding.Owner. Nil: no chat does.
+	Operator func(k channels.Key) bool
+	// Known returns what the prompt says about the person of a private chat.
+	// Nil: nothing.
+	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
+	// Heartbeats are the configured jobs. Nil: there are none.
+	Heartbeats Heartbeats
+	// Media keeps files. Nil: the model only sees their names.
+	Media Media
+	// Events receives each event. Nil: events are dropped.
+	Events Events
+	// Audit calls do, which a person asked for, and logs its begin and its
+	// outcome. Nil: do is called without a log.
+	Audit    func(action string, do func() error, keys ...channels.Key) error
+	Observer Observer // nil: nothing is counted
+	Logger   *slog.Logger
+	Now      func() time.Time
+}
+
+// Limits bound what a gateway does at once, how much, and for how long. Of those that are
+// 0, the default is named.
+type Limits struct {
 	MaxTurns        int           // running at once; 64
-	Queue           Mode          // Collect
 	MaxWaiting      int           // messages waiting in one chat; 20
 	MaxMessageBytes int           // of one message; 256 KiB
 	RatePerMinute   int           // messages of one person; 30; negative: no limit
@@ -66,28 +95,13 @@ type Options struct {
 	PairingPending  int           // codes waiting for one channel; 3
 	TypingAfter     time.Duration // younger turns show nothing; 400 ms
 	SilentFor       time.Duration // without a sign of the model before the person is told; 1 minute
-	Model           string        // the configured model, for /status
-	OneModel        bool          // Model answers whatever a conversation names
-	Version         string        // for /status
-	Heartbeats      Heartbeats    // nil: no jobs
-	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
-	Gate *people.Gate
-	// Operator reports whether k, if it is a private chat, belongs to whoever runs
-	// Dragoman, besides the channels with Binding.Owner. Nil: no chat does.
-	Operator func(k channels.Key) bool
-	// Known returns what the prompt says about the person of a private chat.
-	// Nil: nothing.
-	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
-	Media Media // nil: the model only sees the names of files
-	Reset Reset // default: never
 	// RetentionDays is how many days after its last update a conversation is deleted.
 	// 0: never.
 	RetentionDays int
-	// Events receives each event. Nil: events are dropped.
-	Events Events
-	// Audit calls do, which a person asked for, and logs its begin and its
-	// outcome. Nil: do is called without a log.
-	Audit func(action string, do func() error, keys ...channels.Key) error
+}
+
+// Node is what this process does, where several share a store.
+type Node struct {
 	// Partial: another process serves the other configured channels and the jobs at
 	// another time. This one leaves their work alone.
 	Partial bool
@@ -97,32 +111,22 @@ type Options struct {
 	// Peers are the other nodes on the same store. Nil: there are none.
 	Peers sessions.Peers
 	// Methods are what other nodes can call besides the gateway's own.
-	Methods  map[string]Method
-	Observer Observer // nil: nothing is counted
-	Logger   *slog.Logger
-	Now      func() time.Time
+	Methods map[string]Method
+}
+
+// About is what /status tells people.
+type About struct {
+	Version  string
+	Model    string // the configured one
+	OneModel bool   // Model answers whatever a conversation names
 }
 
 func (o *Options) setDefaults() {
+	o.Limits.setDefaults()
+	o.Queue = cmp.Or(o.Queue, Collect)
 	if o.Audit == nil {
 		o.Audit = func(_ string, do func() error, _ ...channels.Key) error { return do() }
 	}
-	o.MaxTurns = cmp.Or(o.MaxTurns, 64)
-	o.Queue = cmp.Or(o.Queue, Collect)
-	o.MaxWaiting = cmp.Or(o.MaxWaiting, 20)
-	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 256<<10)
-	o.RatePerMinute = cmp.Or(o.RatePerMinute, 30)
-	o.GiveUpAfter = cmp.Or(o.GiveUpAfter, 10*time.Minute)
-	o.DeliveryLimit = cmp.Or(o.DeliveryLimit, 24*time.Hour)
-	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
-	o.DrainLimit = cmp.Or(o.DrainLimit, 20*time.Second)
-	o.HistoryMessages = cmp.Or(o.HistoryMessages, 400)
-	o.HistoryBytes = cmp.Or(o.HistoryBytes, 2<<20)
-	o.Summarizers = cmp.Or(o.Summarizers, 1)
-	o.PairingExpires = cmp.Or(o.PairingExpires, time.Hour)
-	o.PairingPending = cmp.Or(o.PairingPending, 3)
-	o.TypingAfter = cmp.Or(o.TypingAfter, 400*time.Millisecond)
-	o.SilentFor = cmp.Or(o.SilentFor, time.Minute)
 	if o.Operator == nil {
 		o.Operator = func(channels.Key) bool { return false }
 	}
@@ -135,6 +139,24 @@ func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+}
+
+func (l *Limits) setDefaults() {
+	l.MaxTurns = cmp.Or(l.MaxTurns, 64)
+	l.MaxWaiting = cmp.Or(l.MaxWaiting, 20)
+	l.MaxMessageBytes = cmp.Or(l.MaxMessageBytes, 256<<10)
+	l.RatePerMinute = cmp.Or(l.RatePerMinute, 30)
+	l.GiveUpAfter = cmp.Or(l.GiveUpAfter, 10*time.Minute)
+	l.DeliveryLimit = cmp.Or(l.DeliveryLimit, 24*time.Hour)
+	l.SendTimeout = cmp.Or(l.SendTimeout, time.Minute)
+	l.DrainLimit = cmp.Or(l.DrainLimit, 20*time.Second)
+	l.HistoryMessages = cmp.Or(l.HistoryMessages, 400)
+	l.HistoryBytes = cmp.Or(l.HistoryBytes, 2<<20)
+	l.Summarizers = cmp.Or(l.Summarizers, 1)
+	l.PairingExpires = cmp.Or(l.PairingExpires, time.Hour)
+	l.PairingPending = cmp.Or(l.PairingPending, 3)
+	l.TypingAfter = cmp.Or(l.TypingAfter, 400*time.Millisecond)
+	l.SilentFor = cmp.Or(l.SilentFor, time.Minute)
 }
 
 // HistoryFor returns how many messages, and bytes of them, to load for a model with a

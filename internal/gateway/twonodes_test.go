@@ -63,7 +63,7 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	w.store.Work = claims{s, &atomic.Bool{}, t}
 	w.takes(takes)
 	b := gateway.Binding{Channel: w.net, Policy: people.Policy{Allow: []string{"1"}, Pairing: true}}
-	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, Peers: s.Backend().(sessions.Peers), TypingAfter: time.Millisecond}
+	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), Limits: gateway.Limits{RatePerMinute: -1, TypingAfter: time.Millisecond}, Node: gateway.Node{Peers: s.Backend().(sessions.Peers)}}
 	for _, c := range changes {
 		c(w, &b, &o)
 	}
