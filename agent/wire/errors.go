@@ -156,7 +156,8 @@ func Explain(status int, body []byte, base, key string, headers map[string]strin
 	if err != nil {
 		u = new(url.URL)
 	}
-	return scrub(e.text(), secrets(key, headers, u)), e.cause(status, e.kind(status))
+	_, cause = judge(&e, status, u.Host)
+	return scrub(e.text(), secrets(key, headers, u)), cause
 }
 
 // plainText returns the part of body that is worth showing if it is not JSON of

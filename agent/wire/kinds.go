@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,19 @@ var overflowPatterns = lazily.Compile(
 		`(?: [\w']+){0,3}? context[ _](?:window|length|size)\b` +
 		`|\bcontext[ _](?:window|length|size)(?: [\w']+){0,2} (?:exceed(?:s|ed)|overflow(?:s|ed))\b` +
 		`|\bprompt token count of [\d,]+ exceeds the limit` +
-		`|'messages\S*': (?:string|array) too long`)
+		`|'messages\S*': (?:string|array) too long` +
+		`|\binput (?:is )?too (?:long|large)\b|\binput tokens? exceeded\b`)
+
+// tokenOverflow matches a number of tokens that is more than a maximum, in either
+// order. It says the same of an answer's tokens and of tokens in a minute, which
+// otherTokens match.
+var (
+	tokenOverflow = lazily.Compile(
+		`\b(?:input|prompt|request\w*|total|number of|context|messages?|conversation)\b[^\n]{0,60}\btokens?\b[^\n]{0,60}` +
+			`(?:\bexceed(?:s|ed|ing)?\b|\b(?:more|greater|larger|higher) than\b|\bover\b|\babove\b|>)[^\n]{0,60}\b(?:max(?:imum)?|limit|length|allowed|context|window|supports?)\b` +
+			`|\b(?:exceed(?:s|ed|ing)?|(?:more|greater|larger) than|over|above)\b[^\n]{0,40}\b(?:max(?:imum)?|limit)\b[^\n]{0,40}\b(?:input|prompt|context)[ _-]?tokens?\b`)
+	otherTokens = lazily.Compile(`\b(?:output|completion|generated|response|new)[ _-]?tokens?\b|max_(?:completion_|output_|new_)?tokens\b|per (?:sec|min|hour|day|month)|/ ?min|\btp[md]\b`)
+)
 
 // rateLimitPhrases say that there were too many requests or tokens in a short
 // time.
@@ -54,13 +65,6 @@ var rateLimitPhrases = []string{
 // limit error.
 var shortWait = lazily.Compile(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
 
-// permanentPhrases say that another try is useless.
-var permanentPhrases = []string{
-	"insufficient_quota", "exceeded your current quota", "billing_hard_limit", "billing hard limit", "billing_not_active",
-	"billing details", "plans & billing", "credit balance is too low", "invalid_api_key", "incorrect api key",
-	"api key not valid", "authentication_error", "permission_denied", "model_not_found",
-}
-
 // filterPhrases say that a content filter refused the text. Such an error may
 // quote anything, so it says nothing about the length.
 var filterPhrases = []string{
@@ -74,49 +78,6 @@ var tokenLimit = lazily.Compile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [
 
 func (e *errorBody) words() string {
 	return strings.ToLower(string(e.Code + "\n" + e.Type + "\n" + e.Status + "\n" + e.Message))
-}
-
-// kind classifies an error that came with an HTTP status. An error in a 200 is
-// judged by its words, or by its code if that is an HTTP status.
-func (e *errorBody) kind(status int) agent.ErrorKind {
-	words := e.words()
-	if code, err := strconv.Atoi(string(e.Code)); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
-		status = code
-	}
-	// A rate limit may also mention the context window, with any status. A shorter
-	// request would not help then.
-	limited := status == http.StatusTooManyRequests || containsAny(words, rateLimitPhrases)
-	switch limit, _ := e.exceededLimit(); {
-	case limited && limit > 0:
-		return agent.ErrorRefused
-	case limited && shortWait.Regexp().MatchString(words):
-		return agent.ErrorTemporary
-	case containsAny(words, permanentPhrases):
-		return agent.ErrorRefused
-	case limited:
-		return agent.ErrorTemporary
-	case status == http.StatusRequestEntityTooLarge:
-		return agent.ErrorContext
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
-		return agent.ErrorRefused
-	case !containsAny(words, filterPhrases) && (containsAny(words, overflowPhrases) || overflowPatterns.Regexp().MatchString(words)):
-		return agent.ErrorContext
-	default:
-		return kindOfStatus(status, words)
-	}
-}
-
-func kindOfStatus(status int, words string) agent.ErrorKind {
-	switch {
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
-		return agent.ErrorRefused
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
-		return agent.ErrorTemporary
-	case status >= 400 && status < 500, status < 300 && strings.Contains(words, "invalid_request"):
-		return agent.ErrorInvalid
-	default:
-		return agent.ErrorTemporary
-	}
 }
 
 // exceededLimit returns the limit on tokens per time in e and the requested
@@ -136,14 +97,14 @@ func (e *errorBody) exceededLimit() (limit, asked int) {
 }
 
 func (s *Server) serverError(e *errorBody, status int) *agent.ModelError {
-	out := &agent.ModelError{Kind: e.kind(status)}
+	kind, cause := judge(e, status, s.host)
+	out := &agent.ModelError{Kind: kind, Cause: cause}
 	text := errorPrefix
 	if limit, asked := e.exceededLimit(); out.Kind == agent.ErrorRefused && limit > 0 {
 		out.Limit, out.Requested = limit, asked
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
 			"waiting does not help, but a smaller context_window or a higher limit does; ", limit, asked)
 	}
-	out.Cause = e.cause(status, out.Kind)
 	out.Err = &ServerError{
 		prefix: text, message: scrub(e.text(), s.secrets), Status: status, Param: string(e.Param),
 		Words: strings.ToLower(string(e.Code + "\n" + e.Type + "\n" + e.Message)),
@@ -153,19 +114,6 @@ func (s *Server) serverError(e *errorBody, status int) *agent.ModelError {
 
 func containsAny(words string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
-}
-
-// keyPhrases say that the API key is missing or wrong. All phrases here are in
-// lower case.
-var keyPhrases = []string{
-	"invalid_api_key", "incorrect api key", "api key not valid", "invalid api key", "authentication_error", "authentication fails",
-	"invalid x-api-key", "no api key", "missing api key", "api_key_invalid", "no auth credentials", "user not found",
-}
-
-// quotaPhrases say that the account has no credit left.
-var quotaPhrases = []string{
-	"insufficient_quota", "exceeded your current quota", "billing", "credit balance", "insufficient balance", "insufficient credits",
-	"requires more credits", "payment required",
 }
 
 // unknownModel matches the words of a server that does not have the model.
@@ -185,32 +133,3 @@ var lengthParams = lazily.Compile(`^(?:messages|input|prompt$)`)
 
 // RefusesTools reports whether the model or its server takes no tools.
 func (e *ServerError) RefusesTools() bool { return toolRefusals.Regexp().MatchString(e.Words) }
-
-// cause returns the cause of an error of this kind that came with an HTTP
-// status.
-func (e *errorBody) cause(status int, kind agent.ErrorKind) agent.Cause {
-	words := e.words()
-	switch {
-	case kind == agent.ErrorContext:
-		return ""
-	case containsAny(words, filterPhrases):
-		return agent.CauseFilter
-	case kind == agent.ErrorRefused && containsAny(words, keyPhrases), status == http.StatusUnauthorized:
-		return agent.CauseKey
-	case status == http.StatusPaymentRequired, kind == agent.ErrorRefused && containsAny(words, quotaPhrases):
-		return agent.CauseQuota
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529, containsAny(words, rateLimitPhrases):
-		return agent.CauseBusy
-	case toolRefusals.Regexp().MatchString(words):
-		return agent.CauseTools
-	case status < 500 && unknownModel.Regexp().MatchString(words):
-		return agent.CauseModel
-	case status == http.StatusForbidden:
-		return agent.CauseKey
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
-		return agent.CauseURL
-	case kind == agent.ErrorInvalid && e.Param != "" && !lengthParams.Regexp().MatchString(string(e.Param)):
-		return agent.CauseParameter
-	}
-	return ""
-}

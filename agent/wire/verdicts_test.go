@@ -1,0 +1,87 @@
+package wire_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/wire"
+)
+
+// TestVerdicts: what follows from a refusal goes by what was refused, not by a list of
+// the words that were seen.
+func TestVerdicts(t *testing.T) {
+	const (
+		length    = "length"
+		account   = "account"
+		pause     = "pause"
+		model     = "model"
+		malformed = "malformed"
+	)
+	want := map[string]struct {
+		kind  agent.ErrorKind
+		cause agent.Cause
+	}{
+		length:    {agent.ErrorContext, ""},
+		account:   {agent.ErrorRefused, agent.CauseQuota},
+		pause:     {agent.ErrorTemporary, agent.CauseBusy},
+		model:     {agent.ErrorRefused, agent.CauseModel},
+		malformed: {agent.ErrorInvalid, ""},
+	}
+	const aliyun = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
+	for _, test := range []struct {
+		base   string
+		status int
+		body   string
+		is     string
+	}{
+		// The length, in any words.
+		{"", 200, `data: {"error":{"message":"Input Tokens Exceeded: Number of input tokens exceeds maximum length."}}` + "\n\n", length},
+		{"", 400, `{"message":"ValidationException: Input exceeds the max input token limit"}`, length},
+		{"", 400, `{"message":"total tokens exceeds the model's max of 4096"}`, length},
+		{"", 400, `{"error":{"message":"The request exceeds the maximum number of input tokens"}}`, length},
+		{"", 400, `{"error":{"message":"Number of tokens in the prompt (9021) is larger than the limit of 8192"}}`, length},
+		{"", 422, `{"error":"Conversation has 12000 tokens, which is more than the 8192 that the model supports"}`, length},
+		{"", 400, `{"error":{"message":"Input too long for this model."}}`, length},
+		{"", 400, `{"error":{"message":"prompt tokens 40211 > allowed 32768"}}`, length},
+		{"", 400, `{"error":{"message":"Number of output tokens exceeds the maximum of 4096"}}`, malformed},
+		{"", 400, `{"error":{"message":"max_tokens: total tokens requested exceeds the limit"}}`, malformed},
+		{"", 400, `{"error":{"message":"Request contains an invalid argument."}}`, malformed},
+		{"", 429, `{"error":{"message":"Number of input tokens exceeds the limit of 30000 per minute"}}`, pause},
+		{"", 400, `{"error":{"message":"Rate limit: total tokens exceeds the maximum per minute"}}`, pause},
+
+		// The account, whatever the status.
+		{"", 429, `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`, account},
+		{"", 429, `{"error":{"message":"Your account balance is not enough for this request"}}`, account},
+		{"", 400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, account},
+		{"", 403, `{"error":{"message":"You have run out of credits. Please top up."}}`, account},
+		{"", 402, `{}`, account},
+		{"", 429, `{"error":{"message":"余额不足或无可用资源包,请充值。"}}`, account},
+		{"", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}`, account},
+
+		// A pause, though it sounds like an empty account.
+		{"", 429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota. For details, see: https://help.example.com/model-studio/error-code#token-limit"}}`, pause},
+		{aliyun, 429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, pause},
+		{aliyun, 429, `{"error":{"code":"limit_requests","message":"You exceeded your current requests list."}}`, pause},
+		{aliyun, 400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, account},
+		{"", 429, `{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day"}}`, pause},
+		{"", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 35.27s."}}`, pause},
+
+		// The model, whatever the status.
+		{"", 400, `{"error":{"message":"meta/llama-9 is not a valid model ID","code":400}}`, model},
+		{"", 400, `{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}`, model},
+		{"", 404, `{"error":{"message":"there is no model gpt-9"}}`, model},
+		{"", 422, `{"detail":"unknown model: llama-9"}`, model},
+		{"", 200, `{"error":{"message":"The model llama-9 does not exist","code":400}}`, model},
+		{"", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"model_not_found"}}}`, model},
+		{"", 400, `{"error":{"message":"Provider returned error","code":400}}`, malformed},
+	} {
+		c := &transport{status: test.status, body: strings.NewReader(test.body)}
+		_, err := talk(t, c, wire.Options{BaseURL: test.base})
+		var me *agent.ModelError
+		if !errors.As(err, &me) || me.Kind != want[test.is].kind || me.Cause != want[test.is].cause {
+			t.Errorf("%d %s %s: %v (%+v), want the %s: %+v", test.status, test.body, test.base, err, me, test.is, want[test.is])
+		}
+	}
+}
