@@ -21,9 +21,8 @@ const (
 )
 
 // Fallback is a model made of several: the first available one answers. The
-// next one takes over only if the failure lies with the server, not with the
-// request, and only before any of the answer was shown, also in a later try
-// ([agent.Pin]). A model that failed is skipped for a while. If all have
+// next one takes over only if the failure may lie with the server, and only
+// before any of the answer was shown, also in a later try ([agent.Pin]). A model that failed is skipped for a while. If all have
 // failed, Fallback asks the one whose pause ends first.
 //
 // It is safe for concurrent use. The response's message names the model that
@@ -124,10 +123,12 @@ func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(a
 			return resp, nil
 		}
 		var me *agent.ModelError
-		if ctx.Err() != nil || !errors.As(err, &me) || me.Kind != agent.ErrorTemporary && me.Kind != agent.ErrorRefused {
+		if ctx.Err() != nil || !errors.As(err, &me) || !othersMayAnswer(me) {
 			return agent.Response{}, err
 		}
-		f.pause(i, time.Now().Add(cooldownAfter(me)))
+		if me.Kind != agent.ErrorInvalid { // which may lie with the request
+			f.pause(i, time.Now().Add(cooldownAfter(me)))
+		}
 		if started {
 			return agent.Response{}, err
 		}
@@ -137,6 +138,19 @@ func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(a
 		f.log.Warn("a model failed; asking the next one", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
 	}
 	return agent.Response{}, failed
+}
+
+// othersMayAnswer reports whether another model may answer what failed with e: the
+// failure lies with the server, or nobody knows its reason.
+func othersMayAnswer(e *agent.ModelError) bool {
+	switch e.Kind {
+	case agent.ErrorTemporary, agent.ErrorRefused:
+		return true
+	case agent.ErrorInvalid:
+		return e.Cause == ""
+	case agent.ErrorContext:
+	}
+	return false
 }
 
 // cooldownAfter returns how long to skip a model after failure e.

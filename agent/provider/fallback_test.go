@@ -46,13 +46,15 @@ func TestFallbackAsksTheNextOne(t *testing.T) {
 		first scripted
 		want  string // the model that answers, or the kind of the error
 	}{
-		"well":       {scripted{}, "first"},
-		"temporary":  {scripted{fails: failing(agent.ErrorTemporary, 0)}, "second"},
-		"refused":    {scripted{fails: failing(agent.ErrorRefused, 0)}, "second"},
-		"too long":   {scripted{fails: failing(agent.ErrorContext, 0)}, "context"},
-		"invalid":    {scripted{fails: failing(agent.ErrorInvalid, 0)}, "invalid"},
-		"half shown": {scripted{fails: failing(agent.ErrorTemporary, 0), shows: "half "}, "temporary"},
-		"all shown":  {scripted{shows: "all"}, "first"},
+		"well":        {scripted{}, "first"},
+		"temporary":   {scripted{fails: failing(agent.ErrorTemporary, 0)}, "second"},
+		"refused":     {scripted{fails: failing(agent.ErrorRefused, 0)}, "second"},
+		"too long":    {scripted{fails: failing(agent.ErrorContext, 0)}, "context"},
+		"unexplained": {scripted{fails: failing(agent.ErrorInvalid, 0)}, "second"},
+		"filtered":    {scripted{fails: &agent.ModelError{Kind: agent.ErrorInvalid, Cause: agent.CauseFilter, Err: errors.New("no")}}, "invalid"},
+		"gone":        {scripted{fails: &agent.ModelError{Kind: agent.ErrorRefused, Cause: agent.CauseModel, Err: errors.New("no")}}, "second"},
+		"half shown":  {scripted{fails: failing(agent.ErrorTemporary, 0), shows: "half "}, "temporary"},
+		"all shown":   {scripted{shows: "all"}, "first"},
 	} {
 		first, second := tt.first, scripted{name: "second"}
 		first.name = "first"
