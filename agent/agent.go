@@ -111,6 +111,9 @@ type Agent struct {
 	// turn runs again, the same model must answer.
 	partial      boundedMap[string, Pin]
 	lastRequests boundedMap[watchKey, seenRequest]
+	// longest holds, by model name, the bytes of the longest request that its server
+	// answered.
+	longest boundedMap[string, int]
 	// pauses holds, by model name, until when its server asked us to wait. All
 	// conversations with that model wait.
 	pauses boundedMap[string, time.Time]

@@ -177,6 +177,8 @@ type attempts struct {
 	refused int
 	// passed is the size of the one that it accepted in the end.
 	passed int
+	// unexplained is the refusal without a reason after which half was tried.
+	unexplained error
 }
 
 // shrink makes the next request smaller than req, which was refused, and returns by

@@ -82,10 +82,14 @@ func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) 
 			if !r.silentCut(&req, resp) {
 				r.a.learn(r.model, req, resp.Usage)
 			}
+			r.a.noteLength(r.model.Name(), &req)
 			return resp, nil
 		}
 		if !tooLong(err) {
-			return nil, err
+			if r.halve(&req, err, tried, final) {
+				continue
+			}
+			return nil, tried.reason(err)
 		}
 		if !errors.Is(err, errOverWindow) {
 			tried.refused = r.requestTokens(&req)
