@@ -91,16 +91,17 @@ func TestPicturesAreLeftOut(t *testing.T) {
 	}
 }
 
-// One picture that the server cannot use does not switch off all pictures.
+// One picture that the server cannot use does not switch off all pictures. It is left
+// out from then on, and the model is told.
 func TestBadPicture(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
 		body   string
 		want   string
 	}{
-		"broken":    {400, `{"error":{"message":"You uploaded an unsupported image. Please make sure your image has of one of the following formats","code":"invalid_image_format"}}`, "1 0 1 0"},
-		"too large": {413, "", "1 0 1 0"},
-		"vague":     {500, `{"error":{"message":"failed to decode image bytes"}}`, "1 0 1 0"},
+		"broken":    {400, `{"error":{"message":"You uploaded an unsupported image. Please make sure your image has of one of the following formats","code":"invalid_image_format"}}`, "1 0 0"},
+		"too large": {413, "", "1 0 0"},
+		"vague":     {500, `{"error":{"message":"failed to decode image bytes"}}`, "1 0 0"},
 	} {
 		m, s, log := seeing(t, func(pictures int) agenttest.Reply {
 			if pictures > 0 {
@@ -109,14 +110,14 @@ func TestBadPicture(t *testing.T) {
 			return nil
 		})
 		for range 2 {
-			if got, err := answered(t, m, said("look", "dot")); err != nil || got != "echo: look" {
+			if got, err := answered(t, m, said("look", "dot")); err != nil || !strings.Contains(got, "echo: look") || !strings.Contains(got, "cannot be shown") {
 				t.Fatalf("%s: Complete = %q, %v, want an answer", name, got, err)
 			}
 		}
 		if got := asked(s); got != tt.want {
 			t.Errorf("%s: pictures in the requests: %s, want %s", name, got, tt.want)
 		}
-		if strings.Contains(log.String(), "learned") {
+		if strings.Contains(log.String(), "learned=") {
 			t.Errorf("%s: the model now counts as blind: %s", name, log)
 		}
 	}
@@ -127,8 +128,8 @@ func TestFewerPictures(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"message":"At most 2 image(s) may be provided in one request.","code":400}}`:                      "4 2 2",
 		`{"error":"this model only supports one image while more than one image requested"}`:                         "4 1 1",
-		`{"error":{"message":"At most 9 image(s) may be provided in one request.","code":400}}`:                      "4 0 4 0",
-		`{"error":{"message":"At most 99999999999999999999 image(s) may be provided in one request.","code":"400"}}`: "4 0 4 0",
+		`{"error":{"message":"At most 9 image(s) may be provided in one request.","code":400}}`:                      "4 0 0",
+		`{"error":{"message":"At most 99999999999999999999 image(s) may be provided in one request.","code":"400"}}`: "4 0 0",
 	} {
 		m, s, _ := seeing(t, func(pictures int) agenttest.Reply {
 			if pictures > 2 {

@@ -133,6 +133,11 @@ func TestBadSignature(t *testing.T) {
 		`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`,
 		`{"error":{"message":"messages.1.content.0: Invalid signature in thinking block"}}`,
 		`{"error":{"message":"The encrypted content gAAA could not be verified.","code":"invalid_encrypted_content"}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: ` + "`thinking` or `redacted_thinking`" + ` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."}}`,
+		`{"error":{"message":"messages.3: reasoning blocks must remain unchanged"}}`,
+		`{"error":{"message":"The redacted_thinking content does not match the original response"}}`,
+		`{"error":{"message":"Encrypted reasoning has been altered"}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"The request body is not valid JSON: no low surrogate in string: line 1 column 907"}}`,
 	} {
 		m, s := refusing(t, 400, body, "extra_content")
 		r := ask("hi")

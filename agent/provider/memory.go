@@ -25,22 +25,52 @@ type Learned struct {
 type knowledge struct {
 	traits      wire.Traits
 	maxPictures int // the most pictures that a request may show
+	// until is when a lesson ends to count; zero: none does.
+	until time.Time
 }
+
+// lessonLifetime is how long a lesson counts. Servers are updated, and one refused
+// request a day costs little.
+const lessonLifetime = 24 * time.Hour
 
 // memory is what a model has learned. It is safe for concurrent use.
 type memory struct {
 	known   atomic.Pointer[knowledge]
 	mu      sync.Mutex
+	base    wire.Traits // without lessons
 	learned []Learned
 }
 
-func (m *memory) current() *knowledge { return m.known.Load() }
+// current returns what is known now.
+func (m *memory) current() *knowledge {
+	k := m.known.Load()
+	if k.until.IsZero() || time.Now().Before(k.until) {
+		return k
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apply(m.learned)
+	return m.known.Load()
+}
 
 func (m *memory) load(t wire.Traits, learned []Learned) {
-	k := knowledge{traits: t, maxPictures: maxImages}
+	m.base = t
+	m.apply(learned)
+}
+
+// apply makes what is known from the lessons that still count. The caller holds mu.
+func (m *memory) apply(learned []Learned) {
+	now := time.Now()
+	k := knowledge{traits: m.base, maxPictures: maxImages}
+	m.learned = nil
 	for _, l := range learned {
-		if k.apply(l.What) {
-			m.learned = append(m.learned, l)
+		end := l.At.Add(lessonLifetime)
+		if !now.Before(end) || !k.apply(l.What) {
+			continue
+		}
+		m.learned = append(m.learned, l)
+		if k.until.IsZero() || end.Before(k.until) {
+			k.until = end
 		}
 	}
 	m.known.Store(&k)
@@ -89,28 +119,23 @@ func (m *Model) Learned() []Learned {
 func (m *Model) SetEfforts(efforts []string) {
 	m.memory.mu.Lock()
 	defer m.memory.mu.Unlock()
-	if slices.ContainsFunc(m.memory.learned, func(l Learned) bool { return strings.HasPrefix(l.What, "efforts=") }) {
-		return
-	}
-	k := *m.memory.current()
-	k.traits.Efforts = slices.Clone(efforts)
-	m.memory.known.Store(&k)
+	m.memory.base.Efforts = slices.Clone(efforts)
+	m.memory.apply(m.memory.learned)
 }
 
 // remember keeps the lessons of a call that then succeeded.
 func (m *Model) remember(learned []Learned) {
 	m.memory.mu.Lock()
 	defer m.memory.mu.Unlock()
-	k := *m.memory.current()
+	all := slices.Clone(m.memory.learned)
 	for _, l := range learned {
 		name, _, _ := strings.Cut(l.What, "=")
-		m.memory.learned = slices.DeleteFunc(m.memory.learned, func(old Learned) bool { return strings.HasPrefix(old.What, name+"=") })
-		m.memory.learned = append(m.memory.learned, l)
-		k.apply(l.What)
+		all = slices.DeleteFunc(all, func(old Learned) bool { return strings.HasPrefix(old.What, name+"=") })
+		all = append(all, l)
 		m.o.Logger.Warn("the model's server refused a part of the request; later requests leave it out",
 			"model", m.o.Name, "learned", l.What, "said", l.Said)
 	}
-	m.memory.known.Store(&k)
+	m.memory.apply(all)
 }
 
 // learn applies a lesson to the next request of t. It returns false if the

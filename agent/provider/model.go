@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/anthropic"
@@ -55,6 +56,8 @@ type Model struct {
 	codecs map[string]wire.Codec
 	auto   bool // the configuration does not set the API
 	memory memory
+	// pictures are those that the server took and refused.
+	pictures pictureMemory
 	// oddEnd is the newest finish reason that nobody knows.
 	oddEnd atomic.Pointer[string]
 }
@@ -133,13 +136,15 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	if err := ctx.Err(); err != nil {
 		return resp, err
 	}
-	t := &try{m: m, known: *m.memory.current(), r: &r, onDelta: onDelta}
+	t := &try{m: m, known: *m.memory.current(), r: &r, onDelta: onDelta, began: time.Now()}
 	for {
 		answer, err := t.ask(ctx)
 		if err == nil {
 			if len(t.learned) > 0 {
 				m.remember(t.learned)
 			}
+			m.pictures.take(t.shown)
+			m.pictures.refuse(t.leftOut, time.Now())
 			answer.Fill(&resp)
 			m.noteEnd(resp.Finish)
 			return resp, nil
@@ -175,22 +180,28 @@ type try struct {
 	onDelta      func(agent.Delta)
 	started      bool // some of the answer was shown
 	omitAttached bool
-	pictureCount int // of the newest request
 	learned      []Learned
 	tries        int
+	began        time.Time
+
+	in      *wire.Input    // the newest request
+	shown   []shownPicture // of it
+	leftOut []string       // files of pictures that the server refused in this call
+	guesses int            // how often we guessed which picture it was
 }
 
 func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 	r := *t.r
-	r.Messages = adaptHistory(r.Messages, &t.known.traits)
+	r.Messages = t.withNotes(adaptHistory(r.Messages, &t.known.traits))
 	in := &wire.Input{
 		Request: &r, Traits: t.known.traits, OmitAttached: t.omitAttached, Extra: t.m.o.Body,
 		To: sessions.Provenance{API: t.known.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
 	}
-	pictures := t.m.newPictureReader(r.Messages, t.known.maxPictures)
+	pictures := t.m.newPictureReader(r.Messages, t.known.maxPictures, t.isOut)
 	in.Pictures = pictures.read
+	t.in = in
 	answer, err := t.m.server.Complete(ctx, t.m.codecs[t.known.traits.API], in, t.emit)
-	t.pictureCount = pictures.shown
+	t.shown = pictures.shown
 	return answer, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 
 	"dragoman/agent/wire"
 	"dragoman/sessions"
@@ -60,15 +61,18 @@ func picturesOf(m *sessions.Message) (files []string) {
 // pictureReader returns the newest pictures of a request and counts them.
 type pictureReader struct {
 	m      *Model
+	isOut  func(file string) bool
 	hidden map[*sessions.Message]int // how many pictures of a message are not shown
-	shown  int
+	shown  []shownPicture
 }
 
-// newPictureReader returns a reader for at most most pictures of msgs.
-func (m *Model) newPictureReader(msgs []sessions.Message, most int) *pictureReader {
-	s, left := &pictureReader{m: m, hidden: make(map[*sessions.Message]int)}, 0
+// newPictureReader returns a reader for at most most pictures of msgs, without those
+// that are out.
+func (m *Model) newPictureReader(msgs []sessions.Message, most int, isOut func(file string) bool) *pictureReader {
+	s := &pictureReader{m: m, isOut: isOut, hidden: make(map[*sessions.Message]int)}
+	left := 0
 	for i := range msgs {
-		left += len(picturesOf(&msgs[i]))
+		left += len(s.picturesOf(&msgs[i]))
 	}
 	if most > 0 && m.o.Files != nil {
 		left = firstImage(left, most)
@@ -77,7 +81,7 @@ func (m *Model) newPictureReader(msgs []sessions.Message, most int) *pictureRead
 		if left == 0 {
 			break
 		}
-		n := min(left, len(picturesOf(&msgs[i])))
+		n := min(left, len(s.picturesOf(&msgs[i])))
 		s.hidden[&msgs[i]], left = n, left-n
 	}
 	return s
@@ -85,43 +89,52 @@ func (m *Model) newPictureReader(msgs []sessions.Message, most int) *pictureRead
 
 func (s *pictureReader) read(m *sessions.Message) []wire.Picture {
 	var out []wire.Picture
-	for _, file := range picturesOf(m)[s.hidden[m]:] {
-		p, err := s.m.readPicture(file)
+	for _, file := range s.picturesOf(m)[s.hidden[m]:] {
+		p, side, err := s.m.readPicture(file)
 		if err != nil {
 			s.m.o.Logger.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
 			continue
 		}
 		out = append(out, p)
+		s.shown = append(s.shown, shownPicture{file: file, bytes: len(p.Data), side: side})
 	}
-	s.shown += len(out)
 	return out
 }
 
-// readPicture reads a picture. Its type is detected from the content, because
-// the sender's claim may be wrong.
-func (m *Model) readPicture(file string) (wire.Picture, error) {
-	f, err := m.o.Files.Open(file)
-	if err != nil {
-		return wire.Picture{}, err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, m.o.MaxImageBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return wire.Picture{}, err
-	}
-	kind := http.DetectContentType(b)
-	switch {
-	case int64(len(b)) > m.o.MaxImageBytes:
-		return wire.Picture{}, errors.New("provider: the picture is larger than allowed")
-	case !imageTypes[kind] || kind != "image/webp" && !decodable(b):
-		return wire.Picture{}, errors.New("provider: the picture has a type that models are not shown")
-	}
-	return wire.Picture{MediaType: kind, Data: b}, nil
+func (s *pictureReader) picturesOf(m *sessions.Message) []string {
+	return slices.DeleteFunc(picturesOf(m), s.isOut)
 }
 
-// decodable reports whether the header of a picture is valid. A server that
-// cannot decode one picture refuses the whole request, and every later one with
-// that picture.
-func decodable(b []byte) bool {
+// readPicture reads a picture and returns its longer side in pixels, 0 if it is not
+// known. Its type is detected from the content, because the sender's claim may be
+// wrong.
+func (m *Model) readPicture(file string) (p wire.Picture, side int, err error) {
+	f, err := m.o.Files.Open(file)
+	if err != nil {
+		return wire.Picture{}, 0, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, m.o.MaxImageBytes+1))
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		return wire.Picture{}, 0, err
+	}
+	kind := http.DetectContentType(b)
+	side = longerSide(b)
+	switch {
+	case int64(len(b)) > m.o.MaxImageBytes:
+		return wire.Picture{}, 0, errors.New("provider: the picture is larger than allowed")
+	case !imageTypes[kind] || kind != "image/webp" && side == 0:
+		return wire.Picture{}, 0, errors.New("provider: the picture has a type that models are not shown")
+	}
+	return wire.Picture{MediaType: kind, Data: b}, side, nil
+}
+
+// longerSide returns the longer side of a picture in pixels, or 0 if its header is not
+// valid: a server that cannot decode one picture refuses the whole request.
+func longerSide(b []byte) int {
 	c, _, err := image.DecodeConfig(bytes.NewReader(b))
-	return err == nil && c.Width > 0 && c.Height > 0
+	if err != nil || c.Width <= 0 || c.Height <= 0 {
+		return 0
+	}
+	return max(c.Width, c.Height)
 }

@@ -178,7 +178,8 @@ func (t *try) effortRefused(refusal *wire.ServerError) bool {
 }
 
 var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
-	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|thinking blocks?[^\n]{0,60}cannot be modified`)
+	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|(?:thinking|reasoning|encrypted)[^\n]{0,140}(?:cannot be modified|can't be modified|must remain|must not be (?:changed|modified|altered)|(?:was|were|been) (?:changed|modified|altered)|not match)` +
+	`|surrogate`)
 
 // attachedRefused handles attached data that its provider no longer accepts.
 // The request is repeated without it. There is no lesson, because the next
@@ -213,35 +214,29 @@ var noVisionPhrases = []string{
 // request.
 var pictureLimit = lazily.Compile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
 
-// picturesRefused handles a refusal because of pictures: the model sees none,
-// or fewer than the request has, or refuses one of them. The request is
-// repeated with fewer pictures or none, so that the person gets an answer; the
-// text names each picture. Only a limit for all requests becomes a lesson.
+// picturesRefused handles a refusal because of pictures: the model sees none, or fewer
+// than the request has, or the server refuses one of them. The request is repeated with
+// fewer pictures, so that the person gets an answer; the text names each picture. Only a
+// limit for all requests becomes a lesson.
 func (t *try) picturesRefused(refusal *wire.ServerError) bool {
-	if t.pictureCount == 0 {
+	count := len(t.shown)
+	if count == 0 {
 		return false
 	}
-	most, lasting := 0, true
-	found := pictureLimit.Regexp().FindStringSubmatch(refusal.Words)
-	switch {
-	case found != nil:
+	most := -1
+	if found := pictureLimit.Regexp().FindStringSubmatch(refusal.Words); found != nil {
 		most = 1
 		if n, bad := strconv.Atoi(found[1] + found[2]); bad == nil {
 			most = n
 		}
-	case refusal.Mentions(noVisionPhrases):
-	case refusal.Mentions(pictureWords), refusal.Status == http.StatusRequestEntityTooLarge:
-		lasting = false
-	default:
-		return false
+	} else if refusal.Mentions(noVisionPhrases) {
+		most = 0
 	}
-	if most >= t.pictureCount {
-		most, lasting = 0, false // the limit that it names is not the reason
-	}
-	if lasting {
+	switch {
+	case most >= 0 && most < count:
 		return t.learn("pictures="+strconv.Itoa(most), refusal)
+	case most >= 0, refusal.Mentions(pictureWords), refusal.Status == http.StatusRequestEntityTooLarge:
+		return t.leaveOutPictures(refusal)
 	}
-	t.known.maxPictures = most
-	t.learned = slices.DeleteFunc(t.learned, func(l Learned) bool { return strings.HasPrefix(l.What, "pictures=") })
-	return true
+	return false
 }
