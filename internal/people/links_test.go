@@ -160,3 +160,42 @@ func TestManyLinks(t *testing.T) {
 		t.Errorf("%d notes are left", n)
 	}
 }
+
+// TestAny: only a good token that somebody made counts, wherever it was made.
+func TestAny(t *testing.T) {
+	c := newClock()
+	store := newStore()
+	here := people.NewTokens(store, people.Options{Now: c.now})
+	there := people.NewTokens(store, people.Options{Now: c.now})
+	expect := func(when string, want bool) {
+		t.Helper()
+		c.forward(3 * time.Second) // what is known in memory is at most two seconds old
+		for name, tokens := range map[string]*people.Tokens{"here": here, "there": there} {
+			if got, err := tokens.Any(t.Context()); err != nil || got != want {
+				t.Errorf("%s, %s: Any = %t, %v, want %t", when, name, got, err, want)
+			}
+		}
+	}
+	expect("at first", false)
+	secret, _, err := people.NewLinks(here).Create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := people.NewLinks(here).Redeem(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	expect("with a page that a link opened", false)
+	create(t, here, people.NewToken{Name: "laptop", Scope: people.Chat, Lasts: day(1)})
+	create(t, here, people.NewToken{Name: "phone", Scope: people.Chat})
+	expect("with two tokens", true)
+	c.forward(day(1))
+	expect("with one that expired", true)
+	if _, err := here.Revoke(t.Context(), "phone", ""); err != nil {
+		t.Fatal(err)
+	}
+	expect("after the last one ended", false)
+	configured := people.NewTokens(store, people.Options{Configured: "a token of the configuration"})
+	if got, err := configured.Any(t.Context()); !got || err != nil {
+		t.Errorf("with a configured token: Any = %t, %v", got, err)
+	}
+}

@@ -136,6 +136,26 @@ func (t *Tokens) Valid(ctx context.Context, p Principal) error {
 	return found.check(t.now())
 }
 
+// Any reports whether there is a good token that somebody configured or created. Pages
+// that a link opened do not count. The error says that the store cannot be asked.
+func (t *Tokens) Any(ctx context.Context) (bool, error) {
+	if t.configured != nil {
+		return true, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(ctx, freshFor); err != nil {
+		return false, err
+	}
+	now := t.now()
+	for _, found := range t.ids {
+		if !found.isLinked() && found.check(now) == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // isConfigured compares in constant time.
 func (t *Tokens) isConfigured(secret string) bool {
 	sum := sha256.Sum256([]byte(secret))
