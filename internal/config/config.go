@@ -89,6 +89,17 @@ type HTTP struct {
 	// TrustedProxies are addresses or networks, as Load has checked.
 	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
 	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
+	IdentityHeader string   `yaml:"identity_header,omitempty" is:"identity header" empty:"ok" doc:"The header in which the trusted proxies say who is logged in there, like Remote-User. From everybody else it is removed. A proxy on this machine is believed only with identity_secret."`
+	IdentitySecret Secret   `yaml:"identity_secret,omitempty" is:"page token" doc:"What the proxies must also send, as X-Dragoman-Identity-Secret, to be believed."`
+	// Identities are who the names in IdentityHeader are.
+	Identities []Identity `yaml:"identities" doc:"Who the names in identity_header are. Any other name is refused."`
+}
+
+// Identity is one person whom a proxy in front of the page knows.
+type Identity struct {
+	Name   string `yaml:"name" once:"yes" doc:"The name in identity_header, exactly."`
+	Person string `yaml:"person" is:"person" empty:"ok" doc:"Who that is: operator, or an identity on a network, like telegram:123456."`
+	Scope  string `yaml:"scope" default:"chat" oneof:"chat read operate" doc:"What they may do: chat, read or operate. Nobody is admin through a proxy."`
 }
 
 // Proxies are TrustedProxies as networks.

@@ -26,7 +26,7 @@ func exampleText(t *testing.T) string {
 }
 
 var exampleEnv = []string{
-	"DRAGOMAN_TOKEN=canary-0123456789", "IRC_SASL_PASSWORD=canary-sasl", "IRC_CHANNEL_KEY=canary-key",
+	"DRAGOMAN_TOKEN=canary-0123456789", "DRAGOMAN_PROXY_SECRET=canary-proxy-0123456789", "IRC_SASL_PASSWORD=canary-sasl", "IRC_CHANNEL_KEY=canary-key",
 }
 
 func TestExampleLoads(t *testing.T) {
@@ -97,6 +97,8 @@ func TestExampleDefaults(t *testing.T) {
 	c.Sessions.Reset.TimeZone, c.Hooks = "", nil
 	maps.DeleteFunc(c.Channels, func(_ string, ch config.Channel) bool { return !ch.Local() }) // examples
 	c.HTTP.TrustedProxies, c.HTTP.PublicURL = nil, ""
+	c.HTTP.IdentityHeader, c.HTTP.IdentitySecret = "", d.HTTP.IdentitySecret
+	c.HTTP.Identities = nil
 	for i, pair := range [][2]any{
 		{c.StateDir, d.StateDir},
 		{c.Workspace, d.Workspace},
@@ -139,10 +141,10 @@ func TestEffective(t *testing.T) {
 			t.Errorf("Effective lacks %s:\n%s", want, got)
 		}
 	}
-	// The hidden token is too short to be one and no bot token; all else loads.
+	// The hidden tokens are too short to be one, and no bot token; all else loads.
 	_, err = load(t, got)
 	for _, p := range problems(t, err) {
-		if !strings.Contains(p, "token") {
+		if !strings.Contains(p, "token") && !strings.Contains(p, "identity_secret") {
 			t.Errorf("Effective does not load: %s", p)
 		}
 	}

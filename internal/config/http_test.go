@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"dragoman/internal/config"
@@ -22,6 +23,40 @@ func TestPrivate(t *testing.T) {
 	} {
 		if got := tt.http.Private(); got != tt.want {
 			t.Errorf("%s: Private() = %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// Who a proxy may name, and which settings that needs.
+func TestIdentities(t *testing.T) {
+	const ann = "identities: [{name: ann, person: 'telegram:42', scope: read}]"
+	const secret = "identity_secret: '0123456789abcdef'"
+	for name, tt := range map[string]struct{ http, want string }{
+		"a proxy elsewhere":          {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, " + ann, ""},
+		"on this machine":            {"trusted_proxies: [127.0.0.1], identity_header: Remote-User, " + ann + ", " + secret, ""},
+		"in place of a token":        {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1], identity_header: Remote-User, " + ann, ""},
+		"here, without a secret":     {"trusted_proxies: ['::1'], identity_header: Remote-User, " + ann, "http.trusted_proxies[0]: any program on this machine"},
+		"everywhere, without one":    {"trusted_proxies: [10.0.0.1, 0.0.0.0/0], identity_header: Remote-User, " + ann, "http.trusted_proxies[1]: any program on this machine"},
+		"a short secret":             {"trusted_proxies: [127.0.0.1], identity_header: Remote-User, identity_secret: short, " + ann, "http.identity_secret: is shorter than 16"},
+		"from nobody":                {"identity_header: Remote-User, " + ann, "http.identity_header: is believed from nobody"},
+		"without names":              {"trusted_proxies: [10.0.0.1], identity_header: Remote-User", "http.identities: is needed"},
+		"without the header":         {ann, "http.identity_header: is needed"},
+		"a header with a meaning":    {"trusted_proxies: [10.0.0.1], identity_header: cookie, " + ann, "another meaning"},
+		"what proxies forward":       {"trusted_proxies: [10.0.0.1], identity_header: X-Forwarded-For, " + ann, "another meaning"},
+		"an underscore":              {"trusted_proxies: [10.0.0.1], identity_header: Remote_User, " + ann, "underscore"},
+		"a name twice":               {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: operator}, {name: ann, person: 'irc:bob'}]", "http.identities[1].name: appears twice"},
+		"admin through a proxy":      {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: operator, scope: admin}]", "http.identities[0].scope"},
+		"nobody":                     {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: ann}]", "http.identities[0].person"},
+		"a name of nobody":           {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann}]", "http.identities[0].person: is needed"},
+		"without a name":             {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{person: operator}]", "http.identities[0].name"},
+		"listening without a header": {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1]", "there is no http.token"},
+	} {
+		_, err := load(t, "http: {"+tt.http+"}\n")
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 }

@@ -163,19 +163,39 @@ var forms = map[string]setting.Form{
 	"name":          setting.Like(`\S`, "is empty", "write a name"),
 	"line":          setting.Like(`^[^\r\n\x00]*$`, "has a line break", "write one line"),
 
-	"url":           urlFlaw,
-	"server":        serverFlaw,
-	"private url":   privateFlaw,
-	"listen":        listenFlaw,
-	"proxy":         setting.Must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
-	"page token":    setting.Like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
-	"postgres":      setting.Like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
-	"header":        setting.Like(`^[\t -~]*$`, "has a character that is not allowed in a header", "use plain characters only"),
-	"header name":   setting.Like(`^[0-9A-Za-z_-]+$`, "is not a valid header name", "write letters, digits and dashes"),
-	"request field": setting.Must(isFree, "is set by Dragoman itself", "remove it"),
-	"template":      func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
-	"schema":        func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
-	"prompt":        promptFlaw,
+	"url":             urlFlaw,
+	"server":          serverFlaw,
+	"private url":     privateFlaw,
+	"listen":          listenFlaw,
+	"proxy":           setting.Must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
+	"page token":      setting.Like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
+	"postgres":        setting.Like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
+	"person":          setting.Like(`^(operator|[a-z0-9_-]+:[^\s]+)$`, "%s is nobody", "write operator, or an identity on a network, like telegram:123456"),
+	"identity header": identityHeaderFlaw,
+	"header":          setting.Like(`^[\t -~]*$`, "has a character that is not allowed in a header", "use plain characters only"),
+	"header name":     setting.Like(`^[0-9A-Za-z_-]+$`, "is not a valid header name", "write letters, digits and dashes"),
+	"request field":   setting.Must(isFree, "is set by Dragoman itself", "remove it"),
+	"template":        func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
+	"schema":          func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
+	"prompt":          promptFlaw,
+}
+
+// taken are headers that mean something else already.
+var taken = []string{
+	"authorization", "cookie", "host", "origin", "forwarded", "via", "sec-fetch-site", "content-type", "content-length", "connection",
+	"x-dragoman", "x-dragoman-identity-secret", "accept",
+}
+
+// identityHeaderFlaw refuses headers that a proxy cannot use to say who is logged in.
+func identityHeaderFlaw(name string) (what, want string) {
+	lower := strings.ToLower(name)
+	switch {
+	case strings.Contains(name, "_"):
+		return "has an underscore, which many proxies remove or treat as a dash", "write it with dashes"
+	case slices.Contains(taken, lower) || lower == "x-forwarded-for" || lower == "x-forwarded-proto" || lower == "x-forwarded-host":
+		return "%s has another meaning", "write the header in which the proxy says who is logged in, like Remote-User"
+	}
+	return setting.Like(`^[0-9A-Za-z-]+$`, "is not a valid header name", "write letters, digits and dashes")(name)
 }
 
 // isFree reports whether the operator may set a field of requests. Dragoman writes
