@@ -8,6 +8,7 @@ import (
 
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
+	"dragoman/internal/web"
 )
 
 // Token is a named token in a list. Nothing in it lets anybody in.
@@ -160,5 +161,5 @@ func (s *server) consoleLink(ctx context.Context, _ None) (ConsoleLink, error) {
 	if err != nil {
 		return ConsoleLink{}, err
 	}
-	return ConsoleLink{URL: page + "/#link=" + secret, Expires: expires}, nil
+	return ConsoleLink{URL: web.LinkURL(page, secret), Expires: expires}, nil
 }

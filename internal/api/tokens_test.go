@@ -95,7 +95,7 @@ func TestConsoleLink(t *testing.T) {
 	o.PageURL = func() string { return "http://127.0.0.1:8787" }
 	socket = api.InProcess(api.AsOperator(api.New(o)))
 	link, err := api.MakeConsoleLink.Call(t.Context(), socket, api.None{})
-	secret, found := strings.CutPrefix(link.URL, "http://127.0.0.1:8787/#link=")
+	secret, found := strings.CutPrefix(link.URL, "http://127.0.0.1:8787/login#link=")
 	if err != nil || !found || len(secret) < 26 || !link.Expires.Equal(now().Add(time.Minute)) {
 		t.Fatalf("MakeConsoleLink = %+v, %v", link, err)
 	}

@@ -28,7 +28,6 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
-	"dragoman/internal/console"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/linking"
@@ -92,7 +91,7 @@ type Daemon struct {
 	beats     *beats
 	events    *stream.Hub
 	hooks     *hooks.Hooks
-	page      *console.Console // nil without, as public is
+	door      *web.Door // nil without, as public is
 	public    *server
 	admin     *server
 	closers   []closer
@@ -301,6 +300,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 				fail(err)
 			}
 		})
+	}
+	if d.door != nil {
+		wg.Go(func() { _ = d.door.Run(late) }) // it only ends with its context
 	}
 	if !d.partial() {
 		if d.cfg.Has(config.RoleJobs) {

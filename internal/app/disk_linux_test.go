@@ -38,6 +38,7 @@ func TestFullDisk(t *testing.T) {
 			if st := r.status(); st.DiskFull {
 				t.Errorf("with room, status warns: %q", st.Warnings)
 			}
+			r.linked() // a new session needs room
 			free := testkit.FillDisk(t, p.dir)
 			st := r.status()
 			if said := strings.Join(st.Warnings, "\n"); !st.DiskFull || !strings.Contains(said, "is full or almost full") {

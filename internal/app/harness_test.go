@@ -109,6 +109,8 @@ type running struct {
 	hangup chan struct{}
 	admin  *api.Client
 	stop   func()
+
+	session *http.Cookie // see linked
 }
 
 // run starts a daemon and waits until it can be talked to.
@@ -187,6 +189,40 @@ func (r *running) page(room string) *live.Client {
 		HTTP: &http.Client{Transport: transport}, Room: room,
 		URL: "http://" + r.status().Listen + "/api/chat", Header: http.Header{"X-Dragoman": {"1"}},
 	}
+}
+
+// linked is the cookie of a session with all scopes, which a one-time link began.
+func (r *running) linked() *http.Cookie {
+	r.t.Helper()
+	if r.session != nil {
+		return r.session
+	}
+	link, err := api.MakeConsoleLink.Call(r.t.Context(), r.admin, api.None{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	page, secret, found := strings.Cut(link.URL, "/login#link=")
+	if !found {
+		r.t.Fatalf("%s is no link to the login", link.URL)
+	}
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, page+"/login/link", strings.NewReader(`{"secret":"`+secret+`"}`))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Origin", page)
+	req.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if len(resp.Cookies()) != 1 {
+		r.t.Fatalf("the login by a link = %s", resp.Status)
+	}
+	r.session = resp.Cookies()[0]
+	return r.session
 }
 
 // ask writes into a room of the page and returns the answer.

@@ -48,16 +48,16 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		return nil, nil
 	}}
 	all[loginsMethod] = func(context.Context, []byte) ([]byte, error) {
-		if d.page == nil {
+		if d.door == nil {
 			return nil, sessions.ErrNoPeer
 		}
-		return d.page.Logins()
+		return d.door.Logins()
 	}
 	all[loginMethod] = func(_ context.Context, logins []byte) ([]byte, error) {
-		if d.page == nil {
+		if d.door == nil {
 			return nil, nil
 		}
-		return nil, d.page.ReceiveLogins(logins)
+		return nil, d.door.ReceiveLogins(logins)
 	}
 	for _, hub := range []*live.Hub{d.channels.web, d.channels.terminal} {
 		if hub == nil {
@@ -87,7 +87,7 @@ func (d *Daemon) tellLogins() func([]byte) error {
 // askLogins asks another node for the logins and logouts on its page while this
 // node did not run.
 func (d *Daemon) askLogins(ctx context.Context) {
-	if d.peers == nil || d.page == nil {
+	if d.peers == nil || d.door == nil {
 		return
 	}
 	nodes, err := d.peers.Nodes(ctx)
@@ -100,7 +100,7 @@ func (d *Daemon) askLogins(ctx context.Context) {
 		logins, err = d.peers.Call(ask, sessions.Peer{Node: n.ID}, loginsMethod, nil)
 		cancel()
 		if err == nil {
-			err = d.page.ReceiveLogins(logins)
+			err = d.door.ReceiveLogins(logins)
 		}
 		if err == nil {
 			return

@@ -22,14 +22,19 @@ import (
 
 const pageToken = "correct-horse-battery"
 
-// scrape reads /metrics as Prometheus does.
+// scrape reads /metrics as Prometheus does, with a token, or with the session that a
+// one-time link began.
 func (r *running) scrape(token string) string {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+r.status().Listen+"/metrics", nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	if token == "" {
+		req.AddCookie(r.linked())
+	} else {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: transport}).Do(req)

@@ -15,12 +15,15 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/live"
 	"dragoman/channels/terminal"
 	"dragoman/internal/api"
+	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/gateway"
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
+	"dragoman/internal/people"
 	"dragoman/internal/respond"
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
@@ -68,36 +71,71 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	d.public = &server{ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
-	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), SessionsFile: d.state.File(storage.PageSessionsName), Failed: d.metrics.LoginFailed, Logger: d.log,
-		Proxies: d.cfg.HTTP.Proxies(),
+	o := web.Options{
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Tokens: d.tokens, Links: people.NewLinks(d.tokens),
+		Proxies: d.cfg.HTTP.Proxies(), Identity: identityOf(d.cfg.HTTP), SessionsFile: d.state.File(storage.PageSessionsName),
+		Broadcast: d.tellLogins(), Failed: d.metrics.LoginFailed, Logger: d.log,
 	}
 	if text := d.cfg.HTTP.PublicURL; text != "" {
 		if o.PublicURL, err = url.Parse(text); err != nil {
 			return fmt.Errorf("app: http.public_url: %w", err)
 		}
 	}
-	o.Ask = api.Ask(d.ask)
 	if d.channels.web != nil {
-		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d, d.links}
+		o.LoginPage = console.LoginPage
 	}
-	o.Broadcast = d.tellLogins()
-	page, err := console.New(o)
-	d.page = page
+	d.door, err = web.New(o)
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.watchAll()
-	probes := web.Probes(web.ProbeOptions{
-		Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
-	})
-	mux := http.NewServeMux()
-	mux.Handle("/", page)
-	mux.Handle("/healthz", probes)
-	mux.Handle("/readyz", probes)
-	mux.Handle("GET /metrics", page.Protect(d.metrics.Handler()))
-	d.public.handler = mux
+	if d.channels.web != nil {
+		console.Serve(d.door, console.Options{Chat: operatorsRooms(d.channels.web.Handler()), Accounts: accounts{d, d.links}})
+	}
+	d.door.Protect("POST /api/ask", people.Chat, api.Ask(d.askAs))
+	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
+	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
+	d.public.handler = d.door
 	return nil
+}
+
+// identityOf is who the proxies in front of the page may name.
+func identityOf(c config.HTTP) web.Identity {
+	named := map[string]people.Principal{}
+	for _, one := range c.Identities {
+		named[one.Name] = people.Principal{ID: one.Person, Name: one.Name, Scope: people.Scope(one.Scope)}
+	}
+	return web.Identity{Header: c.IdentityHeader, Secret: c.IdentitySecret.Reveal(), People: named}
+}
+
+// operatorsRooms serves rooms to the operator alone: all that are written there count as
+// the operator's words.
+func operatorsRooms(rooms http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, _ := people.From(r.Context()); !p.IsOperator() {
+			respond.Refuse(w, &respond.Refusal{Status: http.StatusNotFound, Sentence: "These rooms are of whoever runs Dragoman."})
+			return
+		}
+		rooms.ServeHTTP(w, r)
+	})
+}
+
+// errNotTheirs refuses a conversation that the caller may not read, as if it were not there.
+var errNotTheirs = &respond.Refusal{Status: http.StatusNotFound, Param: "key", Sentence: "There is no such conversation."}
+
+// askAs is the [api.Asker] of the port. With the scope chat one asks in one's own
+// conversations: the operator in the rooms, others in their private talk.
+func (d *Daemon) askAs(ctx context.Context, k channels.Key, id, text string) (string, error) {
+	p, _ := people.From(ctx)
+	own := k.String() == p.ID
+	if p.IsOperator() {
+		kind := d.cfg.Channels[k.Channel()].Type
+		own = kind == live.Type.Name || kind == terminal.Type.Name
+	}
+	if !own && !p.May(people.Operate) {
+		return "", errNotTheirs
+	}
+	return d.ask(ctx, k, id, text)
 }
 
 func (d *Daemon) openAdmin() error {

@@ -34,7 +34,7 @@ var planted = []plant{
 	{"the store does not learn that a delivery begins", "internal/gateway/deliver.go", "if err := g.store.MarkSending(ctx, c, d.ID); err != nil {", "if err := error(nil); err != nil {", "./internal/gateway", "."},
 	{"a delivery that a crash cut off counts as new", "internal/gateway/deliver.go", "return d.State == sessions.DeliveryUnknown || d.State == sessions.DeliverySending", "return d.State == sessions.DeliveryUnknown", "./internal/gateway", "."},
 	{"the watchdog is fed by a store that hangs", "internal/app/watchdog.go", "if d.progress(every) {\n\t\t\tnotify", "if d.progress(every); true {\n\t\t\tnotify", "./internal/app", "Watchdog"},
-	{"the page's login never ends", "internal/console/login.go", "return found && time.Now().Before(ends)", "return found || ends.IsZero() && found", "./internal/console", "Login"},
+	{"the page's login never ends", "internal/web/sessions.go", "return found, ok && time.Now().Before(found.Ends)", "return found, ok", "./internal/web", "Login"},
 	{"a stop drops what waits behind the running turn as well", "internal/gateway/stop.go", "e.Ends = seqs", "e.Ends = nil", "./internal/gateway", "."},
 	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.underway.cancelRest(d.Key, "", allPieces)`, `g.underway.cancelRest(d.Key, "", d.Seq)`, "./internal/gateway", "Kick"},
 	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/refusals.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},

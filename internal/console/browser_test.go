@@ -17,7 +17,9 @@ import (
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
 	"dragoman/internal/console"
+	"dragoman/internal/people"
 	"dragoman/internal/testkit"
+	"dragoman/internal/web"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -34,6 +36,7 @@ type gateway struct {
 	t      *testing.T
 	addr   string
 	token  string
+	tokens *people.Tokens
 	script func(question string) string
 	pace   time.Duration
 	change []func(*console.Options)
@@ -56,7 +59,7 @@ func newGateway(t *testing.T, token string, script func(string) string, change .
 		t.Fatal(err)
 	}
 	g := &gateway{
-		t: t, addr: l.Addr().String(), token: token, script: script, pace: 15 * time.Millisecond,
+		t: t, addr: l.Addr().String(), token: token, tokens: newTokens(t, token), script: script, pace: 15 * time.Millisecond,
 		turns: map[string]context.CancelFunc{}, change: change,
 	}
 	g.up(l)
@@ -81,15 +84,11 @@ func (g *gateway) up(l net.Listener) {
 		{Name: "stop", Help: "stop the answer that is being written"},
 		{Name: "status", Help: "what is going on"},
 	})
-	o := console.Options{Addr: g.addr, Token: g.token, Chat: ch.Handler()}
+	o := console.Options{Chat: ch.Handler()}
 	for _, f := range g.change {
 		f(&o)
 	}
-	c, err := console.New(o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	srv := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: enter(g.t, g.addr, g.token, g.tokens, o), ReadHeaderTimeout: 10 * time.Second}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = ch.Run(ctx, g) })
@@ -102,6 +101,16 @@ func (g *gateway) up(l net.Listener) {
 		_ = srv.Close()
 		wg.Wait()
 	})
+}
+
+// link is the address of a one-time link, which opens the page with all scopes.
+func (g *gateway) link() string {
+	g.t.Helper()
+	secret, _, err := people.NewLinks(g.tokens).Create(g.t.Context())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return web.LinkURL("http://"+g.addr, secret)
 }
 
 // back restarts the daemon at its address.

@@ -13,8 +13,10 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/internal/plain"
 	"dragoman/internal/respond"
+	"dragoman/internal/web"
 
 	"rsc.io/qr"
 )
@@ -63,19 +65,31 @@ type accounts struct {
 	within time.Duration
 }
 
-func (c *Console) serveAccounts(of Accounts, within time.Duration) {
+// serveAccounts adds the channels to the front door.
+func serveAccounts(door *web.Door, of Accounts, within time.Duration) {
 	a := &accounts{of, cmp.Or(within, linkWithin)}
-	c.mux.Handle("GET "+ChannelsPath, c.Protect(http.HandlerFunc(a.list)))
-	c.mux.Handle("POST "+ChannelsPath+"/{name}/link", c.Protect(http.HandlerFunc(a.link)))
-	c.mux.Handle("POST "+ChannelsPath+"/{name}/unlink", c.Protect(http.HandlerFunc(a.unlink)))
+	door.Protect("GET "+ChannelsPath, people.Chat, http.HandlerFunc(a.list))
+	door.Protect("POST "+ChannelsPath+"/{name}/link", people.Admin, http.HandlerFunc(a.link))
+	door.Protect("POST "+ChannelsPath+"/{name}/unlink", people.Admin, http.HandlerFunc(a.unlink))
 }
 
-func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
+// errChannels refuses the list of channels, which says what troubles the operator has.
+var errChannels = &respond.Refusal{
+	Status: http.StatusForbidden, Code: respond.CodeScope, Sentence: "The channels are shown to whoever runs Dragoman.",
+}
+
+// list says for the page, too, whether the person may link phones.
+func (a *accounts) list(w http.ResponseWriter, r *http.Request) {
+	p, _ := people.From(r.Context())
+	if !p.IsOperator() && !p.May(people.Read) {
+		respond.Refuse(w, errChannels)
+		return
+	}
 	all := a.Channels()
 	if all == nil {
 		all = []Channel{}
 	}
-	respond.JSON(w, http.StatusOK, map[string]any{"channels": all})
+	respond.JSON(w, http.StatusOK, map[string]any{"channels": all, "may_link": p.May(people.Admin)})
 }
 
 // linkLine is one line of the stream during linking. It has one field: an

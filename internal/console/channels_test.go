@@ -14,6 +14,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/console"
+	"dragoman/internal/people"
 
 	"github.com/google/go-cmp/cmp"
 	"rsc.io/qr"
@@ -24,6 +25,8 @@ type phones struct {
 	list   []console.Channel
 	link   func(ctx context.Context, name, phone string, show func(channels.Invitation)) (string, error)
 	unlink func(ctx context.Context, name string) (bool, error)
+
+	admin string // the header that lets one link, once serve has run
 }
 
 func (p *phones) Channels() []console.Channel { return p.list }
@@ -34,15 +37,13 @@ func (p *phones) Link(ctx context.Context, name, phone string, show func(channel
 
 func (p *phones) Unlink(ctx context.Context, name string) (bool, error) { return p.unlink(ctx, name) }
 
-// serve serves a console with these channels, and returns its address.
-func (p *phones) serve(t *testing.T, token string, within time.Duration) string {
+// serve serves a page with these channels, and returns its address.
+func (p *phones) serve(t *testing.T, within time.Duration) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
-	c, err := console.New(console.Options{Addr: srv.Listener.Addr().String(), Token: token, Chat: chat, Accounts: p, LinkWithin: within})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Config.Handler = c
+	e := enter(t, srv.Listener.Addr().String(), "", newTokens(t, ""), console.Options{Chat: chat, Accounts: p, LinkWithin: within})
+	p.admin = e.admin()
+	srv.Config.Handler = e
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return srv.URL
@@ -59,13 +60,14 @@ type line struct {
 }
 
 // visitLink starts linking and returns the lines as they arrive.
-func visitLink(t *testing.T, ctx context.Context, url, body string) (next func() line, header http.Header) {
+func visitLink(t *testing.T, ctx context.Context, p *phones, url, body string) (next func() line, header http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set(console.ProofHeader, "1")
+	name, value, _ := strings.Cut(p.admin, ": ")
+	r.Header.Set(name, value)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -139,18 +141,29 @@ func TestChannelsList(t *testing.T) {
 		Name: "whatsapp", Type: "whatsapp", Linkable: true,
 		Status: channels.Status{State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing: run this", Since: since},
 	}}}
-	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Chat: chat, Accounts: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := open(t, "", console.Options{Accounts: p})
 	w := ask(c, "GET", console.ChannelsPath, nil)
-	const want = `{"channels":[{"name":"whatsapp","type":"whatsapp","linkable":true,"state":"failed","reason":"needs_pairing","detail":"needs pairing: run this","since":"2026-03-01T12:00:00Z"}]}`
+	const want = `{"channels":[{"name":"whatsapp","type":"whatsapp","linkable":true,"state":"failed","reason":"needs_pairing","detail":"needs pairing: run this","since":"2026-03-01T12:00:00Z"}],"may_link":false}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != 200 || got != want || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("list = %d %s, want %s", w.Code, got, want)
 	}
 	p.list = nil
-	if got := strings.TrimSpace(ask(c, "GET", console.ChannelsPath, nil).Body.String()); got != `{"channels":[]}` {
+	if got := strings.TrimSpace(ask(c, "GET", console.ChannelsPath, nil).Body.String()); got != `{"channels":[],"may_link":false}` {
 		t.Errorf("list of nothing = %s", got)
+	}
+	for who, tt := range map[string]struct {
+		header string
+		code   int
+		want   string
+	}{
+		"who may link":           {c.admin(), 200, `"may_link":true`},
+		"the operator's chat":    {"Authorization: Bearer " + c.token("phone", "", people.Chat), 200, `"may_link":false`},
+		"another person":         {"Authorization: Bearer " + c.token("ann", "telegram:42", people.Chat), 403, "insufficient_scope"},
+		"another person's graph": {"Authorization: Bearer " + c.token("graph", "telegram:42", people.Read), 200, `"may_link":false`},
+	} {
+		if w := ask(c, "GET", console.ChannelsPath, nil, tt.header); w.Code != tt.code || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s reads %d %s, want %d %s", who, w.Code, w.Body, tt.code, tt.want)
+		}
 	}
 }
 
@@ -168,10 +181,7 @@ func TestChannelsAreGuarded(t *testing.T) {
 		},
 	}
 	for _, tok := range []string{"", token} {
-		c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: tok, Chat: chat, Accounts: p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := open(t, tok, console.Options{Accounts: p})
 		attempts := [][]string{
 			{"Origin: http://evil.example"},
 			{"Sec-Fetch-Site: cross-site"},
@@ -179,9 +189,9 @@ func TestChannelsAreGuarded(t *testing.T) {
 			{}, // says nothing of where it comes from
 		}
 		if tok == "" {
-			attempts = append(attempts, []string{"Host: evil.example:8787", "Origin: http://evil.example:8787"}, []string{"Remote: 192.0.2.1:5", "X-Dragoman: 1"})
+			attempts = append(attempts, []string{"X-Dragoman: 1"}, []string{"Origin: http://127.0.0.1:8787"}) // the open port only chats
 		} else {
-			attempts = append(attempts, []string{"X-Dragoman: 1"}, []string{"Authorization: Bearer not it, and longer"})
+			attempts = append(attempts, []string{"X-Dragoman: 1"}, []string{"Authorization: Bearer not it, and longer"}, []string{"Authorization: Bearer " + token})
 		}
 		for _, headers := range attempts {
 			for _, path := range []string{"/whatsapp/link", "/whatsapp/unlink"} {
@@ -211,7 +221,7 @@ func TestLinkShowsWhatIsToBeScanned(t *testing.T) {
 		}
 		return "+15550000001", nil
 	}}
-	next, header := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/my%20phone/link", "{}")
+	next, header := visitLink(t, t.Context(), p, p.serve(t, 0)+console.ChannelsPath+"/my%20phone/link", "{}")
 	if got := header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control = %q, want no-store: a code is a credential", got)
 	}
@@ -234,7 +244,7 @@ func TestLinkByCode(t *testing.T) {
 		show(channels.Invitation{Code: "ABCD-1234"})
 		return phone, nil
 	}}
-	next, _ := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/whatsapp/link", `{"phone": " +1 555 "}`)
+	next, _ := visitLink(t, t.Context(), p, p.serve(t, 0)+console.ChannelsPath+"/whatsapp/link", `{"phone": " +1 555 "}`)
 	if l := next(); l.Code != "ABCD-1234" || l.QR != nil {
 		t.Errorf("line = %+v, want the code", l)
 	}
@@ -254,21 +264,22 @@ func TestLinkEnds(t *testing.T) {
 		ended <- ctx.Err()
 		return "", fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
 	}}
-	url := p.serve(t, "", 0) + console.ChannelsPath + "/whatsapp/link"
+	url := p.serve(t, 0) + console.ChannelsPath + "/whatsapp/link"
 	ctx, leave := context.WithCancel(t.Context())
-	next, _ := visitLink(t, ctx, url, "{}")
+	next, _ := visitLink(t, ctx, p, url, "{}")
 	next()
 	leave()
 	if err := await(t, ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("when the page is closed Link's context = %v", err)
 	}
-	next, _ = visitLink(t, t.Context(), p.serve(t, "", 20*time.Millisecond)+console.ChannelsPath+"/whatsapp/link", "{}")
+	brief := *p
+	next, _ = visitLink(t, t.Context(), &brief, brief.serve(t, 20*time.Millisecond)+console.ChannelsPath+"/whatsapp/link", "{}")
 	next()
 	if l := next(); !l.Expired || l.Error != "" {
 		t.Errorf("the end = %+v, want that it expired", l)
 	}
 	await(t, ended)
-	next, _ = visitLink(t, t.Context(), url, `{"phone": "+1"}`)
+	next, _ = visitLink(t, t.Context(), p, url, `{"phone": "+1"}`)
 	if l := next(); l.Error != "That phone's WhatsApp is too old; update it" {
 		t.Errorf("the end = %+v, want the reason, for people", l)
 	}
@@ -277,12 +288,10 @@ func TestLinkEnds(t *testing.T) {
 func TestUnlink(t *testing.T) {
 	var fail error
 	p := &phones{unlink: func(_ context.Context, name string) (bool, error) { return name == "near", fail }}
-	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Chat: chat, Accounts: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := open(t, "", console.Options{Accounts: p})
+	admin := c.admin()
 	unlink := func(name string) string {
-		w := ask(c, "POST", console.ChannelsPath+"/"+name+"/unlink", strings.NewReader("{}"), "Origin: http://127.0.0.1:8787")
+		w := ask(c, "POST", console.ChannelsPath+"/"+name+"/unlink", strings.NewReader("{}"), admin)
 		return fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String()))
 	}
 	if got := unlink("near"); got != `200 {"told":true}` {
@@ -295,10 +304,10 @@ func TestUnlink(t *testing.T) {
 	if got := unlink("near"); got != `409 {"error":{"message":"Éa: no","type":"invalid_request_error","param":null,"code":"conflict"}}` {
 		t.Errorf("unlink that fails = %s", got)
 	}
-	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader("not JSON"), "X-Dragoman: 1"); w.Code != 400 {
+	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader("not JSON"), admin); w.Code != 400 {
 		t.Errorf("a body that is none = %d, want 400", w.Code)
 	}
-	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader(`{"phone": "`+strings.Repeat("1", 1<<16)+`"}`), "X-Dragoman: 1"); w.Code != 400 {
+	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader(`{"phone": "`+strings.Repeat("1", 1<<16)+`"}`), admin); w.Code != 400 {
 		t.Errorf("a body that is too long = %d, want 400", w.Code)
 	}
 }

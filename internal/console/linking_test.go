@@ -129,7 +129,7 @@ func TestLinkingAPhone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHandset(t)
 			g := newGateway(t, "", sundial, func(o *console.Options) { o.Accounts = h })
-			v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
+			v := visit(t, browser, c.width, c.height, c.phone, g.link())
 			v.scheme(c.scheme)
 			v.until(connected)
 			v.until(`!document.querySelector("#channels-mark").hidden`)
@@ -325,7 +325,9 @@ func TestCodesComeAndGo(t *testing.T) {
 	}
 	g := newGateway(t, "", sundial, func(o *console.Options) { o.Accounts = p })
 	browser := chrome(t)
-	v := visit(t, browser, 800, 700, false, "http://"+g.addr+"/#channels")
+	v := visit(t, browser, 800, 700, false, g.link())
+	v.until(connected)
+	v.do(click("#channels-open"))
 	v.until(state("Not linked"))
 	v.do(click("[data-channel=whatsapp] .main"))
 	shows := func(text string) {
@@ -361,7 +363,7 @@ func pathOf(t *testing.T, text string) string {
 		show(channels.Invitation{QR: text})
 		return "x", nil
 	}}
-	next, _ := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/x/link", "{}")
+	next, _ := visitLink(t, t.Context(), p, p.serve(t, 0)+console.ChannelsPath+"/x/link", "{}")
 	l := next()
 	next()
 	return l.QR.Path
@@ -379,7 +381,9 @@ func expires(t *testing.T, browser context.Context) {
 		},
 	}
 	g := newGateway(t, "", sundial, func(o *console.Options) { o.Accounts, o.LinkWithin = p, 50*time.Millisecond })
-	v := visit(t, browser, 800, 700, false, "http://"+g.addr+"/#channels")
+	v := visit(t, browser, 800, 700, false, g.link())
+	v.until(connected)
+	v.do(click("#channels-open"))
 	v.until(state("Not linked"))
 	v.do(click("[data-channel=whatsapp] .main"))
 	v.until(cardSays + `.includes("The code has expired.") && ` + code + ` === null && ` + focused + ` === "Show a new code"`)

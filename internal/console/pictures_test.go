@@ -12,6 +12,8 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/live"
 	"dragoman/internal/console"
+
+	"github.com/chromedp/chromedp"
 )
 
 // To make the pictures in docs/images:
@@ -70,6 +72,8 @@ func TestPictures(t *testing.T) {
 		v.until(connected + ` && ` + answers + ` === 3`)
 		v.picture(c.name)
 		if c.name == "chat" {
+			v.do(chromedp.Navigate(g.link()))
+			v.until(connected)
 			v.do(click("#channels-open"))
 			v.until(state("Not linked"))
 			v.do(click("[data-channel=whatsapp] .main"))

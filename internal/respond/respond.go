@@ -126,28 +126,33 @@ const unexpected = "Something went wrong here. Try again."
 func Refuse(w http.ResponseWriter, err error) {
 	var no *Refusal
 	if !errors.As(err, &no) {
-		no = &Refusal{Status: http.StatusInternalServerError, Sentence: unexpected}
+		no = &Refusal{Sentence: unexpected}
 	}
 	status := cmp.Or(no.Status, http.StatusInternalServerError)
-	def := usually[status]
-	p := problem{Message: no.Sentence, Type: kindOf(status), Code: cmp.Or(no.Code, def.code)}
+	p := problem{Message: no.Sentence, Type: kindOf(status), Code: cmp.Or(no.Code, usually[status].code)}
 	if no.Param != "" {
 		p.Param = &no.Param
 	}
+	Head(w, no)
+	JSON(w, status, body{p})
+}
+
+// Head sets the headers that say more about a refusal, for those who write its body
+// themselves.
+func Head(w http.ResponseWriter, no *Refusal) {
 	h := w.Header()
-	if after := cmp.Or(no.RetryAfter, def.retryAfter); after > 0 {
+	if after := cmp.Or(no.RetryAfter, usually[no.Status].retryAfter); after > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(after.Seconds()))))
 	}
 	if no.Allow != "" {
 		h.Set("Allow", no.Allow)
 	}
 	switch {
-	case status == http.StatusUnauthorized:
+	case no.Status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="dragoman"`)
-	case p.Code == CodeScope:
+	case no.Code == CodeScope:
 		h.Set("WWW-Authenticate", `Bearer realm="dragoman", error="insufficient_scope"`)
 	}
-	JSON(w, status, body{p})
 }
 
 // JSON answers with v. Nothing of it is cached.

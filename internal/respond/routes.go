@@ -5,22 +5,30 @@ import "net/http"
 // ErrNothing is the refusal of a path that leads nowhere.
 var ErrNothing = &Refusal{Status: http.StatusNotFound, Sentence: "There is nothing here."}
 
+// Missing is why mux has no handler for r: [ErrNothing], or that the path does not have
+// the method. It is nil if there is a handler.
+func Missing(mux *http.ServeMux, r *http.Request) *Refusal {
+	fallback, pattern := mux.Handler(r)
+	if pattern != "" {
+		return nil
+	}
+	said := &heard{header: http.Header{}}
+	fallback.ServeHTTP(said, r)
+	if said.status == http.StatusMethodNotAllowed {
+		return WrongMethod(said.header.Get("Allow"))
+	}
+	return ErrNothing
+}
+
 // Routes serves mux, and refuses in JSON what mux would refuse in plain text: unknown
 // paths, and methods that a path does not have.
 func Routes(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fallback, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
+		if no := Missing(mux, r); no != nil {
+			Refuse(w, no)
 			return
 		}
-		said := &heard{header: http.Header{}}
-		fallback.ServeHTTP(said, r)
-		if said.status == http.StatusMethodNotAllowed {
-			Refuse(w, WrongMethod(said.header.Get("Allow")))
-			return
-		}
-		Refuse(w, ErrNothing)
+		mux.ServeHTTP(w, r)
 	})
 }
 

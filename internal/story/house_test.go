@@ -178,11 +178,12 @@ func (h *house) reply(x *agenttest.Exchange) {
 // daemon is one run of the program.
 type daemon struct {
 	*house
-	cmd   *exec.Cmd
-	out   *testkit.Output
-	admin *api.Client
-	ended chan error
-	over  bool
+	cmd     *exec.Cmd
+	out     *testkit.Output
+	admin   *api.Client
+	session string // see linked
+	ended   chan error
+	over    bool
 }
 
 // start runs the daemon and returns when all its channels are connected.
@@ -370,6 +371,42 @@ func (d *daemon) get(path string, header ...string) (int, string) {
 		d.t.Fatal(err)
 	}
 	return fetch(d.t, "http://"+s.Listen+path, header...)
+}
+
+// read is get with the session of whoever runs Dragoman.
+func (d *daemon) read(path string) (int, string) {
+	d.t.Helper()
+	return d.get(path, "Cookie", d.linked())
+}
+
+// linked is the cookie of a session with all scopes, which a one-time link begins.
+func (d *daemon) linked() string {
+	d.t.Helper()
+	if d.session != "" {
+		return d.session
+	}
+	link, err := api.MakeConsoleLink.Call(d.t.Context(), d.admin, api.None{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	page, secret, _ := strings.Cut(link.URL, "/login#link=")
+	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, page+"/login/link", strings.NewReader(`{"secret":"`+secret+`"}`))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set("Origin", page)
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if len(resp.Cookies()) != 1 {
+		d.t.Fatalf("the login by a link = %s", resp.Status)
+	}
+	d.session = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+	return d.session
 }
 
 func fetch(t *testing.T, url string, header ...string) (int, string) {

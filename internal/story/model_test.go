@@ -81,7 +81,7 @@ func TestRefusedKey(t *testing.T) {
 	if got := h.model.Requests()[0].Header.Get("Authorization"); got != "Bearer "+key {
 		t.Fatalf("the server was sent %q; this test tests nothing", got)
 	}
-	_, metrics := d.get("/metrics")
+	_, metrics := d.read("/metrics")
 	everything := map[string]string{
 		"the log": d.out.String(), "the chat": got, "metrics": metrics,
 		"status": h.dragoman("status"), "status --json": h.dragoman("status", "--json"),
@@ -166,7 +166,7 @@ summary: {trigger: {messages: 4}, keep: {n: 2}, model: {name: cheap}}`})
 	h.tell(ann, "one more #3")
 	h.said(ann.ID, 3)
 	testkit.Eventually(h.t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
-	_, metrics := d.get("/metrics")
+	_, metrics := d.read("/metrics")
 	for model, want := range map[string]float64{"fake": one, "cheap": 3 * other} {
 		found := regexp.MustCompile(`dragoman_model_cost_total\{model="` + model + `"\} (\S+)`).FindStringSubmatch(metrics)
 		if found == nil {

@@ -349,7 +349,7 @@ func TestSilentCutter(t *testing.T) {
 		b.want("plain", fmt.Sprintf("herons, day %d\n%s", n, strings.Repeat("three herons at the lake ", 150)), fmt.Sprintf("heard: herons, day %d", n))
 	}
 	testkit.Eventually(t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
-	if _, metrics := d.get("/metrics"); !cutCounted.MatchString(metrics) {
+	if _, metrics := d.read("/metrics"); !cutCounted.MatchString(metrics) {
 		t.Errorf("the metrics do not count it:\n%s", metrics)
 	}
 }

@@ -176,7 +176,7 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 	w.ann.Revoke("3ANEVERSEEN")
 	w.ann.Say("last #4")
 	testkit.Eventually(w.t, "the last message to be stored", func() bool {
-		_, body := w.get("/metrics")
+		_, body := w.read("/metrics")
 		return strings.Contains(body, `dragoman_messages_accepted_total{channel="whatsapp",outcome="queued"} 1`)
 	})
 	w.gates.open("gate")
@@ -194,7 +194,7 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 	if strings.Contains(shown, "new secret") || strings.Count(shown, "[Ann deleted an earlier message]") != 1 || strings.Contains(shown, "was deleted") {
 		t.Errorf("the conversation is\n%s\nwant nothing of the message that was deleted while it waited, and a note for the other", shown)
 	}
-	_, body := w.get("/metrics")
+	_, body := w.read("/metrics")
 	if want := `dragoman_messages_accepted_total{channel="whatsapp",outcome="withdrawn"} 1`; !strings.Contains(body, want) {
 		t.Errorf("/metrics lacks %s", want)
 	}
@@ -217,7 +217,7 @@ func TestWhatsAppUndecryptable(t *testing.T) {
 	if shown := w.dragoman("queue", "show", aside); !strings.Contains(shown, id) || !strings.Contains(shown, w.ann.LID().User) || !strings.Contains(list, "could not be decrypted") {
 		t.Errorf("the list is\n%s\nand shows\n%s", list, shown)
 	}
-	if _, body := w.get("/metrics"); !strings.Contains(body, `dragoman_messages_set_aside_total{channel="whatsapp"} 1`) {
+	if _, body := w.read("/metrics"); !strings.Contains(body, `dragoman_messages_set_aside_total{channel="whatsapp"} 1`) {
 		t.Error("it is not counted")
 	}
 	w.again() // it is remembered

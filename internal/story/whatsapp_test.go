@@ -137,7 +137,7 @@ func (w *whatsapp) look(c condition, got api.ChannelStatus) (wrong []string) {
 	not(line.MatchString(out) && strings.Contains(out, c.do), "status does not show %+v:\n%s", c, out)
 	code, body := w.get("/healthz")
 	not(code == http.StatusOK, "/healthz = %d %s: a channel's trouble is not the store's", code, body)
-	code, body = w.get("/readyz")
+	code, body = w.read("/readyz")
 	ready := decode[struct {
 		Reason   string
 		Channels map[string]channels.Status
@@ -155,11 +155,11 @@ func (w *whatsapp) look(c condition, got api.ChannelStatus) (wrong []string) {
 	if word == "" {
 		word = string(c.state)
 	}
-	_, body = w.get("/metrics")
+	_, body = w.read("/metrics")
 	gauges := regexp.MustCompile(`(?m)^dragoman_channel_state\{channel="whatsapp".*$`).FindAllString(body, -1)
 	want := fmt.Sprintf(`dragoman_channel_state{channel="whatsapp",state="%s"} 1`, word)
 	not(len(gauges) == 1 && gauges[0] == want, "the metrics say %q, want %q alone", gauges, want)
-	_, body = w.get("/api/channels")
+	_, body = w.read("/api/channels")
 	not(strings.Contains(body, `"name":"whatsapp","type":"whatsapp","linkable":true,"state":"`+string(c.state)+`"`), "the page lists %s, want %+v", body, c)
 	return wrong
 }
@@ -242,6 +242,7 @@ func (w *whatsapp) linking(ctx context.Context, phone string) (next func() pageL
 		t.Fatal(err)
 	}
 	r.Header.Set("X-Dragoman", "1")
+	r.Header.Set("Cookie", w.linked())
 	r.Close = true
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"dragoman/internal/web"
 )
 
-func ask(h http.Handler, target string, change ...func(*http.Request)) (int, map[string]any) {
+func probe(h http.Handler, target string, change ...func(*http.Request)) (int, map[string]any) {
 	r := httptest.NewRequest("GET", target, nil)
 	r.Host, r.RemoteAddr = "127.0.0.1:8787", "127.0.0.1:5000"
 	for _, c := range change {
@@ -44,21 +44,21 @@ func TestHealth(t *testing.T) {
 		},
 		Now: func() time.Time { return clock },
 	})
-	if code, body := ask(h, "/healthz"); code != 200 || body["status"] != "ok" {
+	if code, body := probe(h, "/healthz"); code != 200 || body["status"] != "ok" {
 		t.Errorf("healthz = %d %v", code, body)
 	}
 	failing = fmt.Errorf("sqlite: check: %w", syscall.ENOSPC)
-	if code, _ := ask(h, "/healthz"); code != 200 || checks != 1 {
+	if code, _ := probe(h, "/healthz"); code != 200 || checks != 1 {
 		t.Errorf("healthz = %d after %d checks, want the remembered 200", code, checks)
 	}
 	clock = clock.Add(6 * time.Second)
-	code, body := ask(h, "/healthz")
+	code, body := probe(h, "/healthz")
 	if code != 503 || !strings.HasPrefix(body["reason"].(string), "The disk is full") {
 		t.Errorf("healthz = %d %v, want the disk to be full", code, body)
 	}
 	failing = nil
 	clock = clock.Add(-time.Hour) // the clock was set back
-	if code, _ := ask(h, "/healthz"); code != 200 {
+	if code, _ := probe(h, "/healthz"); code != 200 {
 		t.Errorf("healthz = %d after the clock was set back, want 200", code)
 	}
 }
@@ -69,7 +69,7 @@ func TestHungStore(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		code, body := ask(h, "/healthz")
+		code, body := probe(h, "/healthz")
 		if code != 503 || body["reason"] != "The store does not answer in time." {
 			t.Errorf("healthz = %d %v", code, body)
 		}
@@ -85,12 +85,12 @@ func TestReady(t *testing.T) {
 			return map[string]channels.Status{"irc": {State: channels.StateDown, Detail: "connection refused"}}
 		},
 	})
-	code, body := ask(h, "/readyz")
+	code, body := probe(h, "/readyz")
 	if code != 503 || body["reason"] != "starting" {
 		t.Errorf("readyz = %d %v", code, body)
 	}
 	ready = nil
-	code, body = ask(h, "/readyz")
+	code, body = probe(h, "/readyz")
 	if code != 200 || body["status"] != "ready" || body["channels"].(map[string]any)["irc"] == nil {
 		t.Errorf("readyz = %d %v", code, body)
 	}
@@ -106,11 +106,11 @@ func TestProbesForStrangers(t *testing.T) {
 	})
 	for path, want := range map[string]string{"/healthz": "failing", "/readyz": "not ready"} {
 		known = false
-		if code, body := ask(h, path); code != 503 || len(body) != 1 || body["status"] != want {
+		if code, body := probe(h, path); code != 503 || len(body) != 1 || body["status"] != want {
 			t.Errorf("a stranger reads %d %v of %s, want 503 and the status alone", code, body, path)
 		}
 		known = true
-		if _, body := ask(h, path); body["reason"] == nil {
+		if _, body := probe(h, path); body["reason"] == nil {
 			t.Errorf("who is known reads %v of %s, want the reason", body, path)
 		}
 	}

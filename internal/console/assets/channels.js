@@ -1,7 +1,7 @@
 // The channels: the state of each, and linking it to a phone.
 
 import { Linking } from "./linking.js";
-import { call } from "./stream.js";
+import { Refused, call } from "./stream.js";
 import { element } from "./element.js";
 
 const openEvery = 2_000; // between refreshes while the panel is open
@@ -67,11 +67,12 @@ export class Channels {
     clearTimeout(this.next);
     const mine = (this.latest = {});
     try {
-      const { channels } = await call("/api/channels");
+      const { channels, may_link: mayLink } = await call("/api/channels");
       if (this.latest !== mine) return; // a later refresh is under way
-      this.show(channels);
+      this.show(channels, mayLink);
       this.problem.hidden = true;
-    } catch {
+    } catch (error) {
+      if (error instanceof Refused && error.status === 403) return; // not for this person
       if (this.latest !== mine) return;
       this.problem.textContent = "The daemon does not answer. This list may be out of date.";
       this.problem.hidden = this.cards.size === 0;
@@ -79,7 +80,7 @@ export class Channels {
     if (!document.hidden) this.next = setTimeout(() => this.refresh(), this.panel.open ? openEvery : closedEvery);
   }
 
-  show(channels) {
+  show(channels, mayLink) {
     for (const [name, card] of this.cards) {
       if (channels.some((c) => c.name === name)) continue;
       card.hideCodes();
@@ -93,7 +94,7 @@ export class Channels {
         this.cards.set(channel.name, card);
         this.list.append(card.li);
       }
-      card.show(channel);
+      card.show(channel, mayLink);
     }
     this.button.hidden = channels.length === 0;
     this.mark.hidden = !channels.some((c) => appearance(c)[1] === "needs");
@@ -122,7 +123,7 @@ class Card {
     }
   }
 
-  show(channel) {
+  show(channel, mayLink) {
     const [word, kind] = appearance(channel);
     this.state.textContent = word;
     this.state.dataset.kind = kind;
@@ -133,7 +134,7 @@ class Card {
     const today = at.toDateString() === new Date().toDateString();
     this.since.hidden = !(at.getFullYear() > 1970);
     if (!this.since.hidden) this.since.textContent = "Since " + (today ? clock : calendar).format(at) + (channel.node ? " on " + channel.node : "");
-    this.linking?.show(channel.reason === "needs_pairing");
+    this.linking?.show(channel.reason === "needs_pairing", mayLink);
   }
 
   hideCodes() {

@@ -22,10 +22,12 @@ export class Linking {
     return "/api/channels/" + encodeURIComponent(this.name);
   }
 
-  // show sets whether the channel needs a phone. An action under way stays on the page.
-  show(unlinked) {
-    if (this.unlinked === unlinked) return;
+  // show sets whether the channel needs a phone, and whether this person may link one. An
+  // action under way stays on the page.
+  show(unlinked, allowed) {
+    if (this.unlinked === unlinked && this.allowed === allowed) return;
     this.unlinked = unlinked;
+    this.allowed = allowed;
     if (!this.busy) this.showActions();
   }
 
@@ -57,7 +59,10 @@ export class Linking {
   // showActions offers the possible actions.
   showActions() {
     this.busy = false;
-    if (this.unlinked) {
+    if (!this.allowed) {
+      const what = this.unlinked ? "Link a phone" : "Log out";
+      this.showStep([element("p", { className: "need" }, what + " on a page that ", element("code", {}, "dragoman console"), " opens: run it where Dragoman runs.")]);
+    } else if (this.unlinked) {
       const command = element("code", {}, "dragoman login " + this.name);
       this.showStep([element("p", {}, "Link a phone here, or in a terminal with ", command, "."), buttons(button("Show the QR code", "main", () => this.link("")), button("Use a phone number", "quiet", () => this.askNumber()))]);
     } else {

@@ -1,4 +1,4 @@
-package console_test
+package web_test
 
 import (
 	"net/http"
@@ -7,33 +7,30 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/internal/console"
+	"dragoman/internal/web"
 )
 
 // A browser that has logged in on one node has access on the others, until it logs out on any
 // of them. A node with another token ignores the logins.
 func TestLoginOnAnotherNode(t *testing.T) {
 	const token = "a token of twenty letters"
-	nodes := map[string]*console.Console{}
-	open := func(name, token string) *console.Console {
-		c, err := console.New(console.Options{
-			Addr: "127.0.0.1:8787", Token: token, Chat: http.NotFoundHandler(),
-			Broadcast: func(logins []byte) error {
-				for other, c := range nodes {
-					if err := c.ReceiveLogins(logins); other != name && err != nil {
+	nodes := map[string]*house{}
+	store := &notes{}
+	begin := func(name, token string) *house {
+		h := on(t, store, token, func(o *web.Options) {
+			o.Broadcast = func(logins []byte) error {
+				for other, h := range nodes {
+					if err := h.ReceiveLogins(logins); other != name && err != nil {
 						return err
 					}
 				}
 				return nil
-			},
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes[name] = c
-		return c
+		nodes[name] = h
+		return h
 	}
-	ask := func(c *console.Console, method, path, body string, cookies ...*http.Cookie) *http.Response {
+	ask := func(c *house, method, path, body string, cookies ...*http.Cookie) *http.Response {
 		r := httptest.NewRequest(method, "http://127.0.0.1:8787"+path, strings.NewReader(body))
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -44,15 +41,15 @@ func TestLoginOnAnotherNode(t *testing.T) {
 		c.ServeHTTP(w, r)
 		return w.Result()
 	}
-	letsIn := func(c *console.Console, cookie *http.Cookie, want bool) {
+	letsIn := func(c *house, cookie *http.Cookie, want bool) {
 		t.Helper()
 		if code := ask(c, "GET", "/api/session", "", cookie).StatusCode; (code == http.StatusOK) != want {
 			t.Errorf("status %d, want let in: %v", code, want)
 		}
 	}
-	a := open("a", token)
-	b := open("b", token)
-	stranger := open("c", "quite another token here")
+	a := begin("a", token)
+	b := begin("b", token)
+	stranger := begin("c", "quite another token here")
 	login := ask(a, "POST", "/login", url.Values{"token": {token}}.Encode())
 	if len(login.Cookies()) != 1 {
 		t.Fatalf("status %d, no cookie", login.StatusCode)
@@ -66,7 +63,7 @@ func TestLoginOnAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := open("d", token)
+	late := begin("d", token)
 	letsIn(late, cookie, false)
 	if err := late.ReceiveLogins(all); err != nil {
 		t.Fatal(err)
