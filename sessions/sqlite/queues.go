@@ -68,7 +68,7 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 // at is the column with the time at which a row was stored.
 func (r reader) where(ctx context.Context, k channels.Key, q rows.QueueFilter, at, also string) (key, where string, args []any, err error) {
 	if k.IsZero() && !q.Since.IsZero() {
-		return keyOfRow, ` WHERE r.` + at + ` >= ? LIMIT ?`, []any{q.Since.UnixNano(), rows.MostSince}, nil
+		return keyOfRow, ` WHERE r.` + at + ` >= ? LIMIT +?`, []any{q.Since.UnixNano(), rows.MostSince}, nil
 	}
 	if k.IsZero() {
 		return keyOfRow, ` WHERE TRUE` + also, nil, nil
