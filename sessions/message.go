@@ -195,5 +195,5 @@ type Conversation struct {
 	Updated    time.Time    `json:"updated"`
 	Messages   int          `json:"messages"` // over all generations
 	Usage      Usage        `json:"usage"`    // over all generations
-	Settings
+	Settings   Settings     `json:"settings"`
 }

@@ -50,11 +50,11 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 
 // matches reports whether q selects c.
 func matches(q sessions.Query, c sessions.Conversation) bool {
-	if q.Channel != "" && c.Key.Channel() != q.Channel || q.Tag != "" && !slices.Contains(c.Tags, q.Tag) {
+	if q.Channel != "" && c.Key.Channel() != q.Channel || q.Tag != "" && !slices.Contains(c.Settings.Tags, q.Tag) {
 		return false
 	}
 	for name, want := range q.Metadata {
-		if v, ok := c.Metadata[name]; !ok || plainJSON(v) != want {
+		if v, ok := c.Settings.Metadata[name]; !ok || plainJSON(v) != want {
 			return false
 		}
 	}

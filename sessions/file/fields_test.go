@@ -35,7 +35,7 @@ func metadata(t *testing.T, s *engine.Store) map[string]json.RawMessage {
 	t.Helper()
 	c, err := s.Conversation(t.Context(), key("x:1"))
 	must(t, err)
-	return c.Metadata
+	return c.Settings.Metadata
 }
 
 // Case 42: foreign fields survive the damage or loss of their document, and the next

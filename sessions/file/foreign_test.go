@@ -116,8 +116,8 @@ func TestForeignFieldsThatClash(t *testing.T) {
 		c, err := s.Conversation(t.Context(), key("x:1"))
 		must(t, err)
 		fields := map[string]any{}
-		must(t, json.Unmarshal(c.Metadata[sessions.FieldsName], &fields))
-		if fields["deep"] != deep || fields["bad"] != "a\ufffd" || fields["head"] != "clash" || fields["mine"] != "other" || c.Metadata["own"] == nil {
+		must(t, json.Unmarshal(c.Settings.Metadata[sessions.FieldsName], &fields))
+		if fields["deep"] != deep || fields["bad"] != "a\ufffd" || fields["head"] != "clash" || fields["mine"] != "other" || c.Settings.Metadata["own"] == nil {
 			t.Errorf("the fields are %.300v", fields)
 		}
 		// Names in other letters are not ours.

@@ -24,7 +24,7 @@ func foreignOf(t *testing.T, r *rig, k string) string {
 	t.Helper()
 	c, err := r.Conversation(t.Context(), key(k))
 	must(t, err)
-	return string(c.Metadata[sessions.FieldsName])
+	return string(c.Settings.Metadata[sessions.FieldsName])
 }
 
 // setForeign sets them.
@@ -64,8 +64,8 @@ func foreignTooDeep(t *testing.T, r *rig) {
 	must(t, err)
 	c, err := r.Conversation(t.Context(), key("x:1"))
 	must(t, err)
-	if text := `"` + deep + `"`; string(ms[0].Extra["deep"]) != text || string(c.Metadata["deep"]) != text {
-		t.Errorf("kept are %.20s and %.20s", ms[0].Extra["deep"], c.Metadata["deep"])
+	if text := `"` + deep + `"`; string(ms[0].Extra["deep"]) != text || string(c.Settings.Metadata["deep"]) != text {
+		t.Errorf("kept are %.20s and %.20s", ms[0].Extra["deep"], c.Settings.Metadata["deep"])
 	}
 }
 
@@ -96,8 +96,8 @@ func erasesForeign(t *testing.T, r *rig) {
 	same(t, "fields elsewhere", foreignOf(t, r, "x:2"), `{"who":"seven"}`)
 	c, err := r.Conversation(ctx, key("x:1"))
 	must(t, err)
-	same(t, "the other metadata", string(c.Metadata["own"]), "1")
-	same(t, "places of an earlier version", string(c.Metadata["imported_places"]), "")
+	same(t, "the other metadata", string(c.Settings.Metadata["own"]), "1")
+	same(t, "places of an earlier version", string(c.Settings.Metadata["imported_places"]), "")
 	must(t, r.Delete(ctx, key("x:2")))
 	for _, line := range dump(t, r.Store) {
 		for _, word := range []string{"seven", "mood", "index"} {
