@@ -7,36 +7,59 @@ import (
 	"dragoman/heartbeat"
 )
 
-func TestSilent(t *testing.T) {
+// The token alone, in any dress, is silence.
+func TestNewsOfSilence(t *testing.T) {
 	for _, answer := range []string{
 		"", " \n\t", "...", "—", "**", "HEARTBEAT_OK", "heartbeat_ok", "Heartbeat OK", "HEARTBEAT-OK.", "**HEARTBEAT_OK**", "`HEARTBEAT_OK`", "HEARTBEAT\\_OK", "```\nHEARTBEAT_OK\n```",
-		"<b>HEARTBEAT_OK", "\"HEARTBEAT_OK\"", "heartbeatok", "HEARTBEAT_OK 👍", "HEARTBEAT_OK - nothing to report.", "Nothing new today.\n\nHEARTBEAT_OK", "HEARTBEAT_OK HEARTBEAT_OK", "\ufeffHEARTBEAT_OK",
-		"Alles ruhig. HEARTBEAT_OK",
+		"<b>HEARTBEAT_OK", "<b>HEARTBEAT_OK</b>", "<final>HEARTBEAT_OK</final>", "\"HEARTBEAT_OK\"", "heartbeatok", "HEARTBEAT_OK 👍", "HEARTBEAT_OK HEARTBEAT_OK", "\ufeffHEARTBEAT_OK",
+		"> HEARTBEAT_OK", "- HEARTBEAT_OK\n", "HEARTBEAT_OK\n\n---\n", "👍", "✅ HEARTBEAT_OK",
 	} {
-		if !heartbeat.Silent(answer) {
-			t.Errorf("Silent(%q) = false, want true", answer)
-		}
-	}
-	for _, answer := range []string{
-		"Your flight leaves at nine.", "HEARTBEAT_OKAY", "NO_HEARTBEAT_OK_TODAY is what I would say", "ok", "heartbeat", "HEARTBEAT", "👍", "7", "0",
-		"HEARTBEAT_OK, but your flight leaves at 9.", "HEARTBEAT_OK https://example.com/", "HEARTBEAT_OK — shall I call the fire brigade?", "HEARTBEAT_OK @alice",
-		"HEARTBEAT_OK. The server in the cellar has been down since this morning.", "I checked: HEARTBEAT_OK was my answer before, now the door is open",
-		"Everything that you asked me to look at looks the way it should, so HEARTBEAT_OK", strings.Repeat("news ", 3000) + "HEARTBEAT_OK", "正常ではありません", "ｈｅａｒｔｂｅａｔ",
-	} {
-		if heartbeat.Silent(answer) {
-			t.Errorf("Silent(%q) = true, want false", answer)
+		if got := heartbeat.News(answer); got != "" {
+			t.Errorf("News(%q) = %q, want nothing", answer, got)
 		}
 	}
 }
 
-func FuzzSilent(f *testing.F) {
+// What is beside the token is told without it.
+func TestNewsBesideTheToken(t *testing.T) {
+	for answer, want := range map[string]string{
+		"HEARTBEAT_OK\n\nBackup failed.":             "Backup failed.",
+		"Backup failed.\n\nHEARTBEAT_OK":             "Backup failed.",
+		"**HEARTBEAT_OK** - nothing to report.":      "nothing to report.",
+		"**HEARTBEAT_OK**\n\n**Backup failed.**":     "**Backup failed.**",
+		"Disk full (`HEARTBEAT_OK`)":                 "Disk full",
+		"HEARTBEAT_OK 🔥":                             "🔥",
+		"HEARTBEAT_OK: 火事です":                         "火事です",
+		"HEARTBEAT_OK, but your flight leaves at 9.": "but your flight leaves at 9.",
+		"HEARTBEAT_OK https://example.com/":          "https://example.com/",
+		"HEARTBEAT_OK @alice":                        "@alice",
+		"```\nHEARTBEAT_OK\nBackup failed\n```":      "Backup failed",
+		"<final>Backup failed. HEARTBEAT_OK</final>": "<final>Backup failed.",
+		"HEARTBEAT_OK\n- mail: 3 new\n- door: open":  "- mail: 3 new\n- door: open",
+		"Your flight leaves at nine.":                "Your flight leaves at nine.",
+		"HEARTBEAT_OKAY":                             "HEARTBEAT_OKAY",
+		"NO_HEARTBEAT_OK_TODAY is what I would say":  "NO_HEARTBEAT_OK_TODAY is what I would say",
+		"ok":        "ok",
+		"heartbeat": "heartbeat",
+		"7":         "7",
+		"🚨":         "🚨",
+		"I checked: HEARTBEAT_OK was before, now the door is open": "I checked: HEARTBEAT_OK was before, now the door is open",
+		strings.Repeat("news ", 3000) + "HEARTBEAT_OK":             strings.TrimSpace(strings.Repeat("news ", 3000)),
+		"ｈｅａｒｔｂｅａｔ":                                                "ｈｅａｒｔｂｅａｔ",
+	} {
+		if got := heartbeat.News(answer); got != want {
+			t.Errorf("News(%.100q) = %.100q, want %.100q", answer, got, want)
+		}
+	}
+}
+
+func FuzzNews(f *testing.F) {
 	f.Add("HEARTBEAT_OK.", "nothing")
-	f.Add("", "the house is on fire, please call somebody who can help now")
+	f.Add("", "fire")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		heartbeat.Silent(a + b)
-		// However it is dressed, a long text is never silence.
-		if long := a + strings.Repeat(" something happened", 5) + b; heartbeat.Silent(long) {
-			t.Errorf("Silent(%q) = true", long)
+		// However it is dressed, words are never silence.
+		if got := heartbeat.News(a + " Backup failed " + b); !strings.Contains(got, "Backup failed") {
+			t.Errorf("News(%q) = %q", a+" Backup failed "+b, got)
 		}
 	})
 }
@@ -44,12 +67,16 @@ func FuzzSilent(f *testing.F) {
 func TestIsBlank(t *testing.T) {
 	for _, text := range []string{
 		"", "\n\n", "# Heartbeat\n\n## Tasks\n", "<!-- write here\nwhat to check -->\n# Title", "# T\n<!-- open", "- [ ]\n- \n* \n", "---\n# T\n===\n", "#\n###### x\n", "\u200b\r\n",
+		"# HEARTBEAT.md Template\n\n```markdown\n# Keep this file empty\n# Add tasks below\n```\n", "~~~ md\n# a\n~~~", "---\ntitle: Heartbeat\nread_when:\n  - boot\n---\n# Tasks\n", "---\r\nname: x\r\n---\r\n",
 	} {
 		if !heartbeat.IsBlank(text) {
 			t.Errorf("IsBlank(%q) = false, want true", text)
 		}
 	}
-	for _, text := range []string{"check the mail", "# T\n- [ ] mail", "#hashtag", "####### seven", "<!-- a --> b", "<!-- a -- b -->c<!-- d -->", "☎", "1."} {
+	for _, text := range []string{
+		"check the mail", "# T\n- [ ] mail", "#hashtag", "####### seven", "<!-- a --> b", "<!-- a -- b -->c<!-- d -->", "☎", "1.",
+		"```sh\ndf -h\n```", "---\ntitle: x\n---\ncheck the mail", "---\ncheck the mail\n---\n", "---\ntitle: x\ncheck the mail",
+	} {
 		if heartbeat.IsBlank(text) {
 			t.Errorf("IsBlank(%q) = true, want false", text)
 		}

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
+
+	"dragoman/internal/lazily"
 )
 
 // maxPromptFile is the greatest size of a prompt file, in bytes. A longer one
@@ -39,11 +40,14 @@ func (s *Scheduler) prompt(ctx context.Context, j Job) (text, why string) {
 	return strings.TrimSpace(strings.TrimSpace(j.Prompt) + "\n\n" + strings.TrimSpace(file)), ""
 }
 
-// isBlank reports whether a Markdown text has nothing but headings, comments,
-// empty list items and blank lines.
+// isBlank reports whether a Markdown text has nothing but headings, comments, front
+// matter, the lines that open and close code, empty list items and blank lines.
 func isBlank(text string) bool {
-	for line := range strings.Lines(withoutComments(text)) {
+	for line := range strings.Lines(withoutComments(withoutFrontMatter(text))) {
 		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			continue // what follows the sign is the name of a language
+		}
 		if heading := strings.TrimLeft(line, "#"); len(line)-len(heading) > 0 && len(line)-len(heading) <= 6 && (heading == "" || unicode.IsSpace(rune(heading[0]))) {
 			continue
 		}
@@ -54,6 +58,27 @@ func isBlank(text string) bool {
 		}
 	}
 	return true
+}
+
+// fieldForm is the first line of front matter, which a task never looks like.
+var fieldForm = lazily.Compile(`^[A-Za-z][\w-]*:(\s|$)`)
+
+// withoutFrontMatter removes the fields between two lines of dashes at the beginning.
+func withoutFrontMatter(text string) string {
+	rest, found := strings.CutPrefix(strings.TrimSpace(text), "---\n")
+	if !found {
+		rest, found = strings.CutPrefix(strings.TrimSpace(text), "---\r\n")
+	}
+	if !found || !fieldForm.Regexp().MatchString(strings.TrimSpace(rest)) {
+		return text
+	}
+	for line := range strings.Lines(rest) {
+		_, rest, _ = strings.Cut(rest, "\n")
+		if strings.TrimSpace(line) == "---" {
+			return rest
+		}
+	}
+	return text
 }
 
 // withoutComments removes HTML comments. One that is not closed reaches to the end.
@@ -67,60 +92,4 @@ func withoutComments(text string) string {
 		}
 		_, text, _ = strings.Cut(rest, "-->")
 	}
-}
-
-// maxRemark is how many letters an answer may have besides the token and still
-// count as silence.
-const maxRemark = 40
-
-// Silent reports whether a job's answer means that there is nothing to tell. It
-// does if it
-//
-//   - has only white space and punctuation, or
-//   - begins or ends with HEARTBEAT_OK, in any case and with any punctuation or
-//     Markdown ("**HEARTBEAT_OK**.", "Heartbeat ok"), and has besides it at most
-//     one short remark of 40 letters ("nothing to report") without a digit, a
-//     question, a link or a mention.
-//
-// A remark that could be news is delivered: a needless alarm is better than a
-// missed one.
-func Silent(answer string) bool {
-	if !strings.ContainsFunc(answer, isVisible) {
-		return true
-	}
-	words := strings.FieldsFunc(strings.ToLower(answer), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	rest, found := cutToken(words)
-	if !found || strings.ContainsAny(answer, "?？؟@") || strings.Contains(answer, "://") {
-		return false
-	}
-	letters := 0
-	for _, word := range rest {
-		if strings.ContainsFunc(word, unicode.IsDigit) {
-			return false
-		}
-		letters += len([]rune(word))
-	}
-	return letters <= maxRemark
-}
-
-// isVisible reports whether r says something, as letters, digits and signs like
-// emoji do. Punctuation and the signs of Markdown do not.
-func isVisible(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) && r > unicode.MaxASCII
-}
-
-// cutToken removes the token from the beginning or the end of an answer's
-// words. Splitting at punctuation has made two words of it, unless the model
-// wrote it as one.
-func cutToken(words []string) (rest []string, found bool) {
-	for _, token := range [][]string{{"heartbeat", "ok"}, {"heartbeatok"}} {
-		switch n := len(token); {
-		case len(words) < n:
-		case slices.Equal(words[:n], token):
-			return words[n:], true
-		case slices.Equal(words[len(words)-n:], token):
-			return words[:len(words)-n], true
-		}
-	}
-	return nil, false
 }

@@ -113,8 +113,22 @@ func (b *beats) isOperator(k channels.Key) bool {
 	return ok && k == target
 }
 
-// Silent implements gateway.Heartbeats.
-func (b *beats) Silent(answer string) bool { return heartbeat.Silent(answer) }
+// News implements gateway.Heartbeats.
+func (b *beats) News(answer string) string { return heartbeat.News(answer) }
+
+// Failing implements gateway.Heartbeats. Occurrences that did not run say nothing.
+func (b *beats) Failing(ctx context.Context, job string) (bool, error) {
+	list, err := b.store.Occurrences(ctx, job, 100)
+	for _, o := range list {
+		switch o.Outcome {
+		case "failed":
+			return true, err
+		case "ran", "silent":
+			return false, err
+		}
+	}
+	return false, err
+}
 
 // readFile reads a file of the workspace under the same guard as the tools.
 func (b *beats) readFile(_ context.Context, name string) ([]byte, error) {

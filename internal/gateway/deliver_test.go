@@ -177,7 +177,11 @@ func TestUncertainEditIsNotMarked(t *testing.T) {
 type jobs map[string]channels.Key
 
 func (j jobs) Target(name string) (channels.Key, bool) { k, ok := j[name]; return k, ok }
-func (j jobs) Silent(answer string) bool               { return answer == "HEARTBEAT_OK" }
+func (j jobs) News(answer string) string {
+	return strings.TrimSpace(strings.TrimPrefix(answer, "HEARTBEAT_OK"))
+}
+
+func (j jobs) Failing(context.Context, string) (bool, error) { return false, nil }
 
 func (j jobs) Targets(k channels.Key) bool {
 	for _, target := range j {
@@ -198,8 +202,8 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 		{"news", "the disk is full", nil, []string{"echo hi", "the disk is full"}, "ran"},
 		{"nothing to say", "HEARTBEAT_OK", nil, []string{"echo hi"}, "silent"},
 		{"empty", " ", nil, []string{"echo hi"}, "silent"},
-		{"failed", "", errors.New("bug"), []string{"echo hi"}, "failed"},
-		{"too long", "", &agent.ModelError{Kind: agent.ErrorContext}, []string{"echo hi"}, "failed"},
+		{"failed", "", errors.New("bug"), []string{"echo hi", "The job watch could not run: something went wrong on my side and I could not answer this (error ID). I say so once, until it works again."}, "failed"},
+		{"too long", "", &agent.ModelError{Kind: agent.ErrorContext}, []string{"echo hi", "The job watch could not run: this message is too long for the model to read (error ID). I say so once, until it works again."}, "failed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,7 +237,11 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.expect("1", tt.want...)
+				synctest.Wait()
+				got := strings.Split(errorIDs.ReplaceAllString(strings.Join(w.net.texts("1"), "|"), "error ID"), "|")
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("the chat reads %q, want %q", got, tt.want)
+				}
 				after, err := w.mem.Find(t.Context(), sessions.Query{Limit: 10})
 				if err != nil {
 					t.Fatal(err)

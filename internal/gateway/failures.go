@@ -14,6 +14,14 @@ import (
 // runs Dragoman what to check or change.
 type sentence struct{ person, cure string }
 
+// cause is the part of the sentence that says what happened, without what follows for the
+// author of a message: nobody has asked a job.
+func (s sentence) cause() string {
+	what, _, _ := strings.Cut(s.person, ". ")
+	what, _, _ = strings.Cut(what, ", so ")
+	return strings.TrimSuffix(what, ".")
+}
+
 // Causes besides those of package agent.
 const (
 	whyUnknown  agent.Cause = "unknown"

@@ -54,7 +54,11 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 	id := fmt.Sprintf("%06x", rand.N(1<<24)) // in the answer and in the log
 	why = cmp.Or(why, causeOf(model))
 	r.log().Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", sentences[why].cure)
-	return "failed", r.commit(ctx, r.apology(id, why, model), "failed", "error "+id)
+	reason := "error " + id
+	if r.job != nil {
+		reason = fmt.Sprintf("%s (error %s)", r.sentenceFor(why, model).cause(), id)
+	}
+	return "failed", r.commit(ctx, r.apology(id, why, model), "failed", reason)
 }
 
 func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) error {
@@ -66,6 +70,18 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 }
 
 func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent.Result {
+	said := r.sentenceFor(why, model)
+	text := r.g.spellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
+	return agent.Result{
+		Text: r.withCure(text, said.forOwner(model)),
+		Messages: append(r.questions(), sessions.Message{
+			Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true,
+		}),
+	}
+}
+
+// sentenceFor says why the turn failed.
+func (r *run) sentenceFor(why agent.Cause, model *agent.ModelError) sentence {
 	said := sentences[why]
 	switch {
 	case model == nil || why == whySame:
@@ -76,13 +92,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Requested)
 		said.cure = ""
 	}
-	text := r.g.spellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
-	return agent.Result{
-		Text: r.withCure(text, said.forOwner(model)),
-		Messages: append(r.questions(), sessions.Message{
-			Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true,
-		}),
-	}
+	return said
 }
 
 // answerText is the answer to send for res. If the model said nothing, its last
@@ -143,7 +153,7 @@ func (r *run) tooLong() string {
 func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string) error {
 	t := sessions.Turn{ID: r.id, Answers: r.bound()}
 	if r.job != nil {
-		outcome = r.job.fillCommit(r.g, &t, res, outcome, why)
+		outcome = r.job.fillCommit(ctx, r.g, &t, res, outcome, why)
 		defer func() { r.g.opts.Observer.Heartbeat(r.job.name, outcome) }()
 	} else {
 		text := r.answerText(&res)

@@ -43,18 +43,48 @@ func (g *Gateway) jobOf(in channels.Inbound) *job {
 	return j
 }
 
-func (j *job) fillCommit(g *Gateway, t *sessions.Turn, res agent.Result, outcome, why string) string {
+// fillCommit adds the job's text, or what became of it, to the commit of its turn. A
+// failure is told to the target, unless the run before has failed too.
+func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res agent.Result, outcome, why string) string {
+	text := ""
+	if lost := causeOfSilence(res); outcome == "ran" && strings.TrimSpace(res.Text) == "" && (lost == whyFiltered || lost == whyCut) {
+		outcome = "failed" // nobody knows what it would have said
+		why = sentences[lost].cause()
+	}
 	switch {
-	case outcome == "ran" && (strings.TrimSpace(res.Text) == "" || g.opts.Heartbeats.Silent(res.Text)):
-		outcome = "silent"
 	case outcome == "ran":
-		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, res.Text, channels.Inbound{})
+		text = strings.TrimSpace(res.Text)
+		if text != "" {
+			text = g.opts.Heartbeats.News(res.Text)
+		}
+		if text == "" {
+			outcome = "silent"
+		}
+	case outcome == "failed" && !j.gone && !g.wasFailing(ctx, j.name):
+		text = fmt.Sprintf(sayJobFailed, j.name, why)
+	}
+	if text != "" {
+		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
 		for i := range t.Replies {
 			t.Replies[i].ID = fmt.Sprintf("%s%d:%d:%d:%s", jobDelivery, t.Answers[0].Seq, j.due.Unix(), i, j.name)
 		}
 	}
 	t.Occurrence = &sessions.Occurrence{Job: j.name, Due: j.due, Outcome: outcome, Why: why, At: g.opts.Now()}
 	return outcome
+}
+
+// sayJobFailed tells a job's target why it hears nothing.
+const sayJobFailed = "The job %s could not run: %s. I say so once, until it works again."
+
+// wasFailing reports whether the target of job knows already that it fails. If the store
+// does not say, it is told once more.
+func (g *Gateway) wasFailing(ctx context.Context, job string) bool {
+	failing, err := g.opts.Heartbeats.Failing(ctx, job)
+	if err != nil {
+		g.opts.Logger.Warn("cannot read whether a job failed before", "job", job, "err", err)
+		return false
+	}
+	return failing
 }
 
 // jobDelivery begins the ids of a job's replies; numbers and the job's name follow.

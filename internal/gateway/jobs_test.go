@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -124,3 +125,68 @@ func TestJobsSaidBesideATurnAndLongAgo(t *testing.T) {
 		}
 	})
 }
+
+// failingJobs knows from the store whether a job failed before.
+type failingJobs struct {
+	jobs
+	w *world
+}
+
+func (j failingJobs) Failing(ctx context.Context, job string) (bool, error) {
+	list, err := j.w.mem.Occurrences(ctx, job, 10)
+	for len(list) > 0 && list[0].Outcome == "fired" {
+		list = list[1:]
+	}
+	return len(list) > 0 && list[0].Outcome == "failed", err
+}
+
+// A job that fails tells its target once, until it works again, and its record names the
+// cause. An answer that was lost is a failure, and an alarm is never silence.
+func TestWhatAJobSays(t *testing.T) {
+	refused := &agent.ModelError{Kind: agent.ErrorRefused, Cause: agent.CauseKey, Err: errors.New("401")}
+	tests := map[string]struct {
+		text   string
+		finish string
+		err    error
+		want   string // what the target reads
+		record string
+	}{
+		"silent":            {text: "HEARTBEAT_OK", record: "silent "},
+		"empty":             {record: "silent "},
+		"alarm":             {text: "HEARTBEAT_OK Backup failed.", want: "Backup failed.", record: "ran "},
+		"refused":           {err: refused, want: "The job watch could not run: the model's server does not accept my key (error ID). I say so once, until it works again.", record: "failed the model's server does not accept my key (error ID)"},
+		"our own fault":     {err: errors.New("bug"), want: "The job watch could not run: something went wrong on my side and I could not answer this (error ID). I say so once, until it works again.", record: "failed something went wrong on my side and I could not answer this (error ID)"},
+		"filtered":          {finish: "content_filter", want: "The job watch could not run: The model's provider filtered the answer. I say so once, until it works again.", record: "failed The model's provider filtered the answer"},
+		"cut before a word": {finish: "length", want: "The job watch could not run: The answer reached its length limit before its first word. I say so once, until it works again.", record: "failed The answer reached its length limit before its first word"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+					o.Heartbeats = failingJobs{jobs{"watch": channels.MustKey("net:1")}, w}
+				})
+				w.agent.ended.Finish = test.finish
+				w.agent.run = func(context.Context, agent.Turn) (string, error) { return test.text, test.err }
+				w.fire("watch", "look")
+				want := []string{}
+				if test.want != "" {
+					want = append(want, test.want)
+				}
+				if got := errorIDs.ReplaceAllString(strings.Join(w.net.texts("1"), "|"), "error ID"); got != strings.Join(want, "|") {
+					t.Errorf("the target reads %q, want %q", got, want)
+				}
+				list, err := w.mem.Occurrences(t.Context(), "watch", 1)
+				if err != nil || len(list) != 1 || errorIDs.ReplaceAllString(list[0].Outcome+" "+list[0].Why, "error ID") != test.record {
+					t.Errorf("recorded %+v, %v, want %q", list, err, test.record)
+				}
+				before := len(w.net.texts("1"))
+				w.fire("watch", "look again")
+				if again := len(w.net.texts("1")) - before; strings.HasPrefix(test.record, "failed") && again != 0 {
+					t.Errorf("a second failure is told too: %q", w.net.texts("1"))
+				}
+			})
+		})
+	}
+}
+
+var errorIDs = regexp.MustCompile(`error [0-9a-f]{6}`)

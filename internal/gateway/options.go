@@ -37,8 +37,10 @@ type Heartbeats interface {
 	Target(job string) (channels.Key, bool)
 	// Targets reports whether any job answers to k.
 	Targets(k channels.Key) bool
-	// Silent reports whether an answer means "nothing to say".
-	Silent(answer string) bool
+	// News is what an answer tells the person; "" if it means "nothing to say".
+	News(answer string) string
+	// Failing reports whether the last run of job that ended has failed.
+	Failing(ctx context.Context, job string) (bool, error)
 }
 
 // Events takes what happens, for whoever listens. Its methods must not block.

@@ -22,6 +22,22 @@ func (st *step) occurred(o sessions.Occurrence) {
 	st.record(rows.Record{Occurrence: &o})
 }
 
+// unheard marks the run of a job that wrote o as failed: the last one that ended before o
+// was stored.
+func (st *step) unheard(o *rows.Out, why string) {
+	var run *sessions.Occurrence
+	for r := range st.records(rows.Record{Occurrence: &sessions.Occurrence{Job: o.Job}}) {
+		ran := r.Occurrence
+		if ran.Outcome == "ran" && !ran.At.After(o.Created) && (run == nil || ran.At.After(run.At)) {
+			run = ran
+		}
+	}
+	if run == nil {
+		return
+	}
+	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: "its text was not delivered: " + why, At: run.At})
+}
+
 func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 	o.Job = rules.Text(o.Job)
 	o.Outcome = rules.Text(o.Outcome)

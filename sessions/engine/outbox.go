@@ -44,7 +44,7 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 }
 
 // changeDelivery changes the unsent delivery id of the claim's key.
-func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
+func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Claim, id string, f func(*step, *rows.Out)) error {
 	return s.claimed(ctx, what, cl, func(st *step, c *chat) error {
 		o := first(st.outbox(cl.Key, rows.QueueFilter{ID: id}))
 		switch {
@@ -53,7 +53,7 @@ func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Cla
 		case !rules.Unsent(o.State):
 			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
 		}
-		f(o)
+		f(st, o)
 		ch := st.touch(c)
 		ch.Out = append(ch.Out, o)
 		return nil
@@ -62,7 +62,7 @@ func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Cla
 
 // MarkSending is called before the network call and counts the attempt.
 func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) error {
-	return s.changeDelivery(ctx, "mark sending", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "mark sending", cl, id, func(_ *step, o *rows.Out) {
 		// The outcome of an earlier attempt that is still sending is not known.
 		o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
 		o.State = sessions.DeliverySending
@@ -72,7 +72,7 @@ func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) e
 
 // MarkSent records that the network has the message.
 func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
-	return s.changeDelivery(ctx, "mark sent", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "mark sent", cl, id, func(_ *step, o *rows.Out) {
 		o.State = sessions.DeliverySent
 		o.MessageID = rules.Text(r.MessageID)
 		o.Error = ""
@@ -82,7 +82,7 @@ func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r ch
 // Reschedule makes a delivery due at until. It becomes unknown if this attempt or an
 // earlier one may have reached the network, else queued.
 func (s *Store) Reschedule(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
-	return s.changeDelivery(ctx, "reschedule", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "reschedule", cl, id, func(_ *step, o *rows.Out) {
 		o.Uncertain = o.Uncertain || uncertain
 		o.State = retryState(o)
 		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
@@ -98,17 +98,21 @@ func retryState(o *rows.Out) sessions.DeliveryState {
 	return sessions.DeliveryQueued
 }
 
-// MarkDead gives a delivery up. It stays visible as dead.
+// MarkDead gives a delivery up. It stays visible as dead. The run of a job whose text it
+// was counts as failed, because nobody has seen what it said.
 func (s *Store) MarkDead(ctx context.Context, cl sessions.Claim, id, why string) error {
-	return s.changeDelivery(ctx, "mark dead", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "mark dead", cl, id, func(st *step, o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
+		if o.Job != "" {
+			st.unheard(o, why)
+		}
 	})
 }
 
 // Drop withdraws a delivery that its recipients no longer want. It stays in the store
 // as dropped.
 func (s *Store) Drop(ctx context.Context, cl sessions.Claim, id, why string) error {
-	return s.changeDelivery(ctx, "drop", cl, id, func(o *rows.Out) {
+	return s.changeDelivery(ctx, "drop", cl, id, func(_ *step, o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDropped, rules.Text(why)
 	})
 }

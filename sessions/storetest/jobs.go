@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -49,6 +50,36 @@ var jobTests = map[string]func(*testing.T, *rig){
 		if len(list) != 1 || list[0].Outcome != "silent" || list[0].Why != "HEARTBEAT_OK" || !list[0].Due.Equal(due) || list[0].At.IsZero() {
 			t.Errorf("Occurrences = %+v", list)
 		}
+	},
+	"Jobs/UndeliveredTextFailsItsRun": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		must(t, r.Plan(ctx, "j", time.Time{}, noon))
+		run := func(due time.Time, n int) {
+			t.Helper()
+			must(t, r.Fire(ctx, "j", due, due, due.Add(time.Hour), in("x:1", number("hb", n), "prompt")))
+			h := r.claim(t)
+			p := r.pending(t, h, 0, "prompt")
+			must(t, r.CommitTurn(ctx, h.Claim, sessions.Turn{
+				ID: number("t", n), Answers: []sessions.Answered{{Seq: p.Messages[0].Seq}},
+				Replies:    []sessions.Reply{{Label: sessions.Label{Job: "j", Kind: channels.KindJob}, Key: key("y:1"), Text: "news"}},
+				Occurrence: &sessions.Occurrence{Job: "j", Due: due, Outcome: "ran", At: time.Now()},
+			}))
+			h.release(nil)
+		}
+		run(noon, 0)
+		h := r.claim(t)
+		list, err := r.Unsent(ctx, h.Claim, 10)
+		must(t, err)
+		must(t, r.MarkDead(ctx, h.Claim, list[0].ID, "the chat is gone"))
+		h.release(nil)
+		run(noon.Add(time.Hour), 1)
+		var got []string
+		all, err := r.Occurrences(ctx, "j", 10)
+		must(t, err)
+		for _, o := range all {
+			got = append(got, o.Outcome+" "+o.Why)
+		}
+		same(t, "Occurrences", got, []string{"ran ", "failed its text was not delivered: the chat is gone"})
 	},
 	"Jobs/FireBesideThePlan": func(t *testing.T, r *rig) {
 		ctx, planned := t.Context(), noon.Add(time.Hour)
