@@ -60,9 +60,9 @@ func parseCron(spec string, zone *time.Location) (calendar, error) {
 	case strings.HasPrefix(spec, "@every"):
 		return calendar{}, errors.New(`write an interval as "every" instead of cron`)
 	}
-	schedule, err := cronParser.Parse(spec)
+	schedule, err := cronParser.Parse(sundayAsZero(spec))
 	if err != nil {
-		return calendar{}, fmt.Errorf("%w (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0)", err)
+		return calendar{}, fmt.Errorf("%w (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0 or 7)", err)
 	}
 	fields := strings.Fields(spec)
 	return calendar{cron: schedule, zone: zone, realTime: spec == "@hourly" || len(fields) == 5 && fields[1] == "*"}, nil

@@ -159,7 +159,7 @@ func TestValidate(t *testing.T) {
 		"negative":           {func(j *heartbeat.Job) { j.Cron, j.Every = "", -time.Hour }, []string{"whole seconds"}},
 		"fraction":           {func(j *heartbeat.Job) { j.Cron, j.Every = "", 1500*time.Millisecond }, []string{"whole seconds"}},
 		"six fields":         {func(j *heartbeat.Job) { j.Cron = "0 0 8 * * *" }, []string{"want minute hour day month weekday"}},
-		"weekday 7":          {func(j *heartbeat.Job) { j.Cron = "0 8 * * 7" }, []string{"Sunday is 0"}},
+		"weekday 8":          {func(j *heartbeat.Job) { j.Cron = "0 8 * * 8" }, []string{"Sunday is 0 or 7"}},
 		"@every":             {func(j *heartbeat.Job) { j.Cron = "@every 1h" }, []string{`write an interval as "every"`}},
 		"zone in cron":       {func(j *heartbeat.Job) { j.Cron = "CRON_TZ=UTC 0 8 * * *" }, []string{"write the time zone as time_zone"}},
 		"no such day":        {func(j *heartbeat.Job) { j.Cron = "0 8 30 2 *" }, []string{"no such day"}},

@@ -233,7 +233,7 @@ type Job struct {
 	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of cron and active_hours."`
 	ActiveHours string   `yaml:"active_hours,omitempty" doc:"Outside of these hours the job is skipped."`
 	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result."`
-	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK, nothing is sent."`
+	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK alone, nothing is sent."`
 	CatchUp     string   `yaml:"catch_up" default:"once" oneof:"once skip" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed."`
 }
 

@@ -293,7 +293,7 @@ func TestSchedulesAreChecked(t *testing.T) {
   - {name: b, cron: y, prompt: " ", catch_up: never}
   - {name: c, cron: "${CRON}", target: "web:default", prompt: p}
 `, "CRON=canary")
-	const form = " (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0)"
+	const form = " (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0 or 7)"
 	want := []string{
 		`3 heartbeat.jobs[0]: active hours "8": want two times of day, like 08:00-22:00`,
 		`3 heartbeat.jobs[0]: cron "x": expected exactly 5 fields, found 1: [x]` + form,

@@ -338,6 +338,12 @@ func (v *validator) job(path string, job Job) {
 	}
 	err := heartbeat.Validate(s)
 	if err == nil {
+		if v.marks[path+".cron"].expanded {
+			return // a note would show it
+		}
+		for _, note := range heartbeat.Notes(s) {
+			v.warn(path+".cron", note, "")
+		}
 		return
 	}
 	for what := range strings.SplitSeq(err.Error(), "\n") {
