@@ -19,6 +19,8 @@ type Query struct {
 	Metadata map[string]string
 	// Text must be in the key or the title; case does not matter.
 	Text string
+	// Owners, if not nil, are identities of which one wrote in the conversation.
+	Owners []string
 
 	// After is the last conversation of the previous page; nil begins with the
 	// newest.

@@ -48,6 +48,8 @@ type ConversationRecord struct {
 	Generations []Generation `json:"generations,omitempty"` // oldest first; none: no transcript
 	Summaries   []Summary    `json:"summaries,omitempty"`   // of the newest generation, oldest first
 	Settings    Settings     `json:"settings,omitzero"`
+	// Owners are those who wrote in it; nil: nobody knows yet.
+	Owners []Owner `json:"owners,omitzero"`
 }
 
 // MessagesRecord is a stretch of a transcript, in order. Usage is counted from

@@ -37,7 +37,11 @@ func own(c sessions.Conversation) sessions.Conversation {
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
 	v := s.view(ctx)
-	for h := range each(v, v.r.Heads(ctx, rows.Newest, q.After)) {
+	heads := each(v, v.r.Heads(ctx, rows.Newest, q.After))
+	if q.Owners != nil {
+		heads = slices.Values(v.headsOf(q.Owners, q.After))
+	}
+	for h := range heads {
 		if c := conversationOf(h); matches(q, c) {
 			list = append(list, own(c))
 		}
@@ -46,6 +50,40 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 		}
 	}
 	return list, s.wrap("find", v.err)
+}
+
+// headsOf are the heads of the conversations in which one of these identities wrote, in
+// the order of rows.Newest, those after a place in it.
+func (v *view) headsOf(identities []string, after *sessions.Cursor) (list []rows.Head) {
+	seen := map[string]bool{}
+	var names []string
+	for _, identity := range identities {
+		for r := range v.records(rows.Record{Note: &sessions.Note{Kind: talkKind, Owner: identity}}) {
+			if !seen[r.Note.Name] {
+				seen[r.Note.Name] = true
+				names = append(names, r.Note.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		k, err := channels.ParseKey(name)
+		if err != nil {
+			continue
+		}
+		if h, known := v.head(k); known && h.Conversation != nil && (after == nil || isAfter(h, *after)) {
+			list = append(list, h)
+		}
+	}
+	slices.SortFunc(list, func(a, b rows.Head) int {
+		return cmp.Or(b.Conversation.Updated.Compare(a.Conversation.Updated), cmp.Compare(a.Key.String(), b.Key.String()))
+	})
+	return list
+}
+
+// isAfter reports whether h comes after a place in the order of rows.Newest.
+func isAfter(h rows.Head, place sessions.Cursor) bool {
+	by := h.Conversation.Updated.Compare(place.Updated)
+	return by < 0 || by == 0 && h.Key.String() > place.Key.String()
 }
 
 // matches reports whether q selects c.

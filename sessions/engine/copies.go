@@ -82,6 +82,7 @@ func (d *dumper) chat(k channels.Key, h rows.Head) {
 		rec.Created = rules.Time(v.Created)
 		rec.Updated = rules.Time(v.Updated)
 		rec.Settings = rules.Settings(v.Settings)
+		rec.Owners = ownOwners(v.Owners)
 		rec.Generations = withEnds(d.generations(k), h.MessageSeq)
 		for _, sum := range d.summaries(k) {
 			rec.Summaries = append(rec.Summaries, rules.Summary(sum))
@@ -135,6 +136,9 @@ func (d *dumper) others() {
 		{Count: &sessions.Count{}},
 	} {
 		for r := range d.records(like) {
+			if r.Note != nil && Derived(r.Note.Kind) {
+				continue
+			}
 			d.emit(sessions.Record{
 				Quarantined: r.Quarantined, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence,
 				Note: r.Note, Count: r.Count,

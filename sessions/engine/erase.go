@@ -83,7 +83,9 @@ func (x *eraser) eraseOwners(e sessions.Erasure) {
 	for _, owner := range ownersOf(e) {
 		for r := range x.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
 			x.changes.Removed = append(x.changes.Removed, r)
-			x.got.Notes++
+			if !Derived(r.Note.Kind) {
+				x.got.Notes++
+			}
 		}
 		for r := range x.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
 			x.changes.Removed = append(x.changes.Removed, r)
@@ -115,8 +117,10 @@ func ownersOf(e sessions.Erasure) (owners []string) {
 func (s *Store) Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error) {
 	v := s.view(ctx)
 	for _, owner := range ownersOf(e) {
-		for range v.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
-			notes++
+		for r := range v.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
+			if !Derived(r.Note.Kind) {
+				notes++
+			}
 		}
 		for range v.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
 			sums++
@@ -212,6 +216,7 @@ func (x *eraser) eraseFrom(k channels.Key, ids []string) {
 	if !c.known {
 		return
 	}
+	x.removeOwners(c, ids)
 	before := x.got
 	x.eraseInbox(c, ids)
 	x.eraseMessages(c, ids)

@@ -226,6 +226,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 		Messages: a.Messages + b.Messages, Usage: a.Usage, Settings: joinSettings(a.Settings, b.Settings),
 	}
 	joined.Usage.Add(b.Usage)
+	joined.Owners = joinOwners(a, theirs, b, own)
 	ch := st.touch(r)
 	ch.Reset = true
 	if a.Covers > 0 && b.Covers == 0 { // else none is kept: r's would not cover f's messages

@@ -169,6 +169,9 @@ func (p *plan) addHead(h sessions.ConversationRecord) error {
 	h.Created = rules.Time(h.Created)
 	h.Updated = rules.Time(h.Updated)
 	h.Settings = rules.Settings(h.Settings)
+	if err := checkOwners(h.Owners); err != nil {
+		return fmt.Errorf("%s: %w", h.Key, err)
+	}
 	h.Generations, h.Summaries = slices.Clone(h.Generations), slices.Clone(h.Summaries)
 	for i := range h.Generations {
 		h.Generations[i].Began = rules.Time(h.Generations[i].Began)

@@ -91,6 +91,8 @@ func (x *restorer) others() (fresh int) {
 	for _, r := range x.plan.others {
 		known := false
 		switch {
+		case r.Note != nil && Derived(r.Note.Kind):
+			known = true // it follows from the conversations
 		case r.Fact != nil:
 			f := *r.Fact // knownFact may change it, and the step may run again
 			known, r.Fact = x.knownFact(&f), &f
@@ -206,7 +208,7 @@ func (x *restorer) restore(p *chatPlan) {
 func (x *restorer) transcript(c *chat, p *chatPlan) {
 	ch := x.touch(c)
 	v := &rows.Conversation{
-		Title: p.head.Title, Created: p.head.Created, Updated: p.head.Updated, Settings: p.head.Settings,
+		Title: p.head.Title, Created: p.head.Created, Updated: p.head.Updated, Settings: p.head.Settings, Owners: p.head.Owners,
 		Messages: p.messages, Usage: p.usage, From: c.MessageSeq,
 	}
 	if v.Created.IsZero() {

@@ -117,6 +117,7 @@ type chat struct {
 	rows.Head
 	known bool // the key was stored before this step
 
+	stored  []sessions.Owner // that the store has
 	change  rows.Chat
 	changes bool              // change is in step.order
 	own     rows.Conversation // a copy of the stored Conversation, for the step to change
@@ -126,6 +127,7 @@ type chat struct {
 func (st *step) done() rows.Changes {
 	for _, c := range st.order {
 		c.change.Head = c.Head
+		st.indexOwners(c)
 		st.changes.Chats = append(st.changes.Chats, &c.change)
 	}
 	if len(st.days) > 0 {
@@ -143,6 +145,7 @@ func (st *step) chat(k channels.Key) *chat {
 	h.Key = k
 	c := &chat{Head: h, known: known}
 	if h.Conversation != nil {
+		c.stored = h.Conversation.Owners
 		c.own = *h.Conversation
 		c.Conversation = &c.own
 	}

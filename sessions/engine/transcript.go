@@ -23,6 +23,9 @@ func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message
 	if c.Conversation == nil {
 		c.Conversation = &rows.Conversation{Created: rules.Time(st.now)}
 	}
+	if c.Conversation.Owners == nil && c.Conversation.Messages == 0 {
+		c.Conversation.Owners = []sessions.Owner{}
+	}
 	if c.Conversation.Generation == "" {
 		st.beginGeneration(c)
 	}

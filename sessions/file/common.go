@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/rows"
 )
 
@@ -72,6 +73,7 @@ func readCommon(ctx context.Context, rs rows.Reader) (commonFile, error) {
 				c.Due[rec.Job.Job] = rec.Job.Due
 			case rec.Occurrence != nil:
 				c.Occurrences = append(c.Occurrences, *rec.Occurrence)
+			case rec.Note != nil && engine.Derived(rec.Note.Kind): // it follows from the conversations
 			case rec.Note != nil:
 				c.Notes = append(c.Notes, *rec.Note)
 			case rec.Count != nil:

@@ -283,6 +283,7 @@ func records(h head, c content) (list []sessions.Record) {
 		rec.Created = v.Created
 		rec.Updated = v.Updated
 		rec.Settings = v.Settings
+		rec.Owners = v.Owners
 		rec.Generations = v.Generations
 	}
 	list = append(list, sessions.Record{Conversation: rec})

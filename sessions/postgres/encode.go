@@ -58,6 +58,7 @@ type conversation struct {
 	Usage      sessions.Usage    `json:"usage,omitzero"`
 	Settings   sessions.Settings `json:"settings,omitzero"`
 	Erasures   int               `json:"erasures,omitempty"`
+	Owners     []sessions.Owner  `json:"owners,omitzero"`
 }
 
 // outData is an outbox row.

@@ -50,6 +50,9 @@ type Conversation struct {
 	// Erasures counts how often messages were erased from it. A summary that was begun
 	// before the last time may repeat them.
 	Erasures int `json:"erasures,omitempty"`
+	// Owners are those who wrote in it, by their first messages. nil: nobody knows yet, as
+	// in a conversation of a former version; empty: nobody did.
+	Owners []sessions.Owner `json:"owners,omitzero"`
 }
 
 // In is one accepted message. Its Steps are nil: Reader.Journal has them. A backend need not

@@ -56,6 +56,8 @@ func everything(t *testing.T, b rows.Backend) *rows.Chat {
 	one.Summaries = []sessions.Summary{{Text: "before", CoversSeq: 1, Generation: "20260501_001", At: noon}}
 	one.Conversation.Covers = 1
 	one.Conversation.Erasures = 2
+	one.Conversation.Owners = []sessions.Owner{{Identities: []string{"k:7", "k:é"}, Private: true}, {Identities: []string{"k:8"}, From: 2}}
+	two.Conversation.Owners = []sessions.Owner{}
 	one.Conversation.Title = "a title"
 	one.Seq, one.Waiting = 5, 1
 	one.In = []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting)}

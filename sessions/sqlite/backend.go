@@ -151,6 +151,7 @@ func (b *backend) start(o Options) error {
 	var items []dispatch.Item
 	err := b.commit([]op{{run: func(t *tx) (err error) {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
+		t.addColumn("conversations", "owners", "TEXT NOT NULL DEFAULT ''")
 		t.addLabels()
 		t.runAll(nil, `CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted)`, `CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created)`)
 		t.runAll(nil, noteTables...)

@@ -55,12 +55,12 @@ type keyRow struct {
 	id int64
 }
 
-const convColumns = `generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures`
+const convColumns = `generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures, owners`
 
 func convFields(c *rows.Conversation) []any {
 	return []any{
 		&c.Generation, &c.From, &c.Covers, &c.Title, asTime(&c.Created), asTime(&c.Updated), &c.Messages,
-		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, asSettings(&c.Settings), &c.Erasures,
+		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, asSettings(&c.Settings), &c.Erasures, asOwners(&c.Owners),
 	}
 }
 

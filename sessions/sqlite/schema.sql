@@ -112,7 +112,8 @@ CREATE TABLE conversations (
 	cached     INTEGER NOT NULL,
 	cost       REAL    NOT NULL DEFAULT 0,
 	settings   TEXT    NOT NULL DEFAULT '',
-	erasures   INTEGER NOT NULL DEFAULT 0
+	erasures   INTEGER NOT NULL DEFAULT 0,
+	owners     TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX conversations_updated ON conversations (updated);
 

@@ -89,6 +89,24 @@ func asJSON(raw *json.RawMessage) column {
 	}
 }
 
+// asOwners is JSON, or empty for nil.
+func asOwners(owners *[]sessions.Owner) column {
+	return column{
+		write: func() any {
+			if *owners == nil {
+				return ""
+			}
+			return string(encode(*owners))
+		},
+		read: func(v any) error {
+			if text, _ := v.(string); text != "" {
+				return decode([]byte(text), owners)
+			}
+			return nil
+		},
+	}
+}
+
 // columnValues replaces pointers to fields by the values of their columns, in place.
 // Reflection in database/sql could do it, and costs a few percent of a turn.
 func columnValues(args []any) {

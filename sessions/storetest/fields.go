@@ -26,6 +26,7 @@ var fieldTests = map[string]func(*testing.T, *rig, func() *rig){
 		must(t, restore(t, second, feed(dump(t, r.Store), nil))) // as JSON, so each field is in it
 		same(t, "the records of the copy", records(t, second), want)
 	},
+	"Owners/Restored": ownersAreRestored,
 	"Fields/Cleaned":  textsAreCleaned,
 	"Fields/Read":     fieldsAreRead,
 	"Fields/PutAgain": fieldsArePutAgain,
@@ -343,6 +344,7 @@ func fullHead(t *testing.T, r rows.Reader, k channels.Key) *rows.Chat {
 	v.From = old.From
 	v.Covers = old.Covers
 	v.Title = old.Title
+	v.Owners = old.Owners
 	v.Settings = old.Settings
 	v.Created, v.Updated = old.Created, old.Updated
 	h.Conversation = v
@@ -388,6 +390,7 @@ func unnumbered(r sessions.Record) {
 		c.Key = none
 		c.Seq = 0
 		c.MessageSeq = 0
+		c.Owners[0].From = 0
 		c.Generations[0].FirstSeq = 0
 		c.Generations[0].LastSeq = 0
 		c.Summaries[0].CoversSeq = 0

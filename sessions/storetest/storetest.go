@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) *engine.Store) {
 	for _, group := range []map[string]func(*testing.T, *rig){
 		inboxTests, editTests, withdrawTests, controlTests, workTests, runTests, outboxTests,
 		transcriptTests, archiveTests, searchTests, catalogTests, lifetimeTests, deletedTests, attachedTests, feedTests, recentTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
-		noteTests, stickerTests,
+		noteTests, stickerTests, ownerTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t))) })
@@ -193,6 +193,7 @@ func (r *rig) commit(t *testing.T, h *held, text string) {
 	turn := sessions.Turn{ID: cmpOr(p.Turn, "turn-"+text), Replies: []sessions.Reply{{Text: text}}}
 	for _, w := range p.Messages {
 		turn.Answers = append(turn.Answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
+		turn.Authors = append(turn.Authors, sessions.AuthorOf(w.Inbound))
 		turn.Messages = append(turn.Messages, sessions.UserMessage(w.Inbound))
 	}
 	turn.Messages = append(turn.Messages, assistant(text))
