@@ -77,6 +77,10 @@ type Daemon struct {
 	store     filing
 	peers     sessions.Peers // nil: the store has one node
 	tokens    *people.Tokens
+	people    *people.Directory
+	gate      *people.Gate
+	reads     *people.Visibility
+	unowned   atomic.Int64 // conversations of which nobody knows yet who wrote in them
 	files     *media.Store // of messages
 	eraser    *erasure.Eraser
 	kept      *channelErasers
@@ -208,7 +212,7 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 	d.onClose("the files", d.files.Close)
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{crashStore{store}, d.files, d.kept}
-	d.tokens = people.NewTokens(d.store, people.Options{Configured: d.cfg.HTTP.Token.Reveal()})
+	d.openPeople()
 	return nil
 }
 
@@ -272,7 +276,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Operator: d.beats.isOperator, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
+		People: d.people, Gate: d.gate, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Logger: d.log,
 	})
 	return err
@@ -315,6 +319,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	stopFeed := feedHooks(d.events, d.hooks, d.log)
 	wg.Go(func() { d.feedRooms(ctx) })
 	wg.Go(func() { d.finishErase(ctx) })
+	wg.Go(func() { d.findOwners(ctx) })
 	announced := make(chan struct{})
 	wg.Go(func() {
 		if ctx.Err() == nil {

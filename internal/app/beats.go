@@ -107,10 +107,10 @@ func (b *beats) Targets(k channels.Key) bool {
 	return slices.ContainsFunc(b.plan.Load().jobs, func(j config.Job) bool { return j.Target == k.String() })
 }
 
-// isOperator reports whether k is the operator's chat: the target of HEARTBEAT.md.
-func (b *beats) isOperator(k channels.Key) bool {
-	target, ok := b.Target(config.FileJobName)
-	return ok && k == target
+// operatorChat is the operator's chat: the target of HEARTBEAT.md. Zero if there is none.
+func (b *beats) operatorChat() channels.Key {
+	target, _ := b.Target(config.FileJobName)
+	return target
 }
 
 // News implements gateway.Heartbeats.

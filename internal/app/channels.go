@@ -51,7 +51,6 @@ func buildChannels(cfg *config.Config, feed live.Feed, files live.Files, peers s
 			Channel: ch, Policy: people.Policy{Allow: c.Allow, Pairing: c.Pairing, Groups: people.Groups(c.Groups)},
 			System: c.System, Model: c.Model, Reset: gateway.ResetMode(c.Reset),
 			Everywhere: c.Local(),
-			Owner:      c.Type == terminal.Type.Name || c.Type == live.Type.Name && cfg.HTTP.Private(),
 		})
 	}
 	return a, errors.Join(errs...)

@@ -185,7 +185,7 @@ func (d *Daemon) verbs() http.Handler {
 		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
-		Tokens: d.tokens, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+		Tokens: d.tokens, Reads: d.reads, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes
@@ -247,6 +247,9 @@ func (d *Daemon) infoRunning(i *api.Info) {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
+	if n := d.unowned.Load(); n > 0 {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("who wrote in %d older conversations is still being found out; until then only the command line reads them", n))
+	}
 }
 
 // ask is the [api.Asker] of this daemon. Only the operator at the socket reads what

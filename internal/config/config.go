@@ -38,6 +38,7 @@ type Config struct {
 	Store          Store              `yaml:"store"`
 	Roles          []string           `yaml:"roles,flow" default:"channels turns jobs" oneof:"channels turns jobs" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
 	HTTP           HTTP               `yaml:"http"`
+	People         People             `yaml:"people"`
 	Log            Log                `yaml:"log"`
 	Model          Model              `yaml:"model"`
 	Agent          Agent              `yaml:"agent"`
@@ -116,6 +117,11 @@ func (h HTTP) Proxies() (list []netip.Prefix) {
 func (h HTTP) Private() bool {
 	host, _, ok := setting.HostPort(h.Listen)
 	return ok && setting.Loopback(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
+}
+
+// People says who reads whose talks.
+type People struct {
+	ReadAlong bool `yaml:"read_along" default:"false" doc:"true lets tokens with the scope read (or more) read the private conversations of other people. Each reading is in the audit log, and the people are told in their chat before the first. The command line on the machine itself reads them in any case, and is recorded."`
 }
 
 // Log says what the daemon writes to standard error.

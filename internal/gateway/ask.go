@@ -13,12 +13,9 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/lazily"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
-
-// operatorID is the sender of the operator's questions. No network has an
-// identity like it.
-const operatorID = "operator"
 
 const (
 	// askPoll is how often the store is asked whether a question is answered.
@@ -66,7 +63,7 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	}
 	m := channels.Inbound{
 		Key: k, ID: "ask:" + q.ID, Text: text, At: g.opts.Now(),
-		Sender: channels.Person{IDs: []string{operatorID}, Name: "operator"}, Private: true,
+		Sender: channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}, Private: true,
 	}
 	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
 	if err != nil {
@@ -102,7 +99,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	}
 	// A turn appends the messages that it answers, and then its answer.
 	asked := slices.IndexFunc(h.Messages, func(m sessions.Message) bool {
-		return i >= 0 && m.Role == sessions.RoleUser && m.Sender == operatorID && m.At.Equal(items[i].At)
+		return i >= 0 && m.Role == sessions.RoleUser && m.Sender == people.OperatorID && m.At.Equal(items[i].At)
 	})
 	if asked < 0 {
 		return "", true, &RefusedError{"it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
@@ -137,7 +134,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 // answersAsk reports whether the operator asked by [Gateway.Ask], which can return
 // the cure of a failed model beside the answer.
 func (r *run) answersAsk() bool {
-	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == operatorID })
+	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == people.OperatorID })
 }
 
 // nameReplies gives the replies to a question the ids that [sentAnswer] looks for.

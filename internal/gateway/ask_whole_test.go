@@ -147,8 +147,8 @@ func TestAskTellsTheOwnerTheCure(t *testing.T) {
 		for _, owners := range []bool{false, true} { // the chat
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
-						b.Owner = owners
+					w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+						o.People = operatorsRooms(owners)
 						w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", test.err }
 						w.agent.ended = agent.Result{Finish: "length"}
 					})

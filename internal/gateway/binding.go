@@ -26,9 +26,6 @@ type Binding struct {
 	// Everywhere: the channel runs on each node at the same time, because what people
 	// see of it is in the store. Other channels run on one node, under a lease.
 	Everywhere bool
-	// Owner: the reader of this channel runs Dragoman. When a model does not answer, the
-	// reader is also told how to fix it.
-	Owner bool
 }
 
 // binding is a [Binding] with its state on this node. It lives as long as the

@@ -130,7 +130,7 @@ func (s sentence) forOwner(model *agent.ModelError) string {
 // withCure adds cure to text if whoever runs Dragoman reads the chat. Nobody
 // else is to read it.
 func (g *Gateway) withCure(k channels.Key, text, cure string) string {
-	if b := g.bindings[k.Channel()]; b == nil || !b.Owner || cure == "" {
+	if cure == "" || !g.opts.People.IsOperatorsRoom(k) {
 		return text
 	}
 	return text + "\n\n" + cure

@@ -43,7 +43,7 @@ func TestCausesAreNamed(t *testing.T) {
 		for _, owner := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.People = operatorsRooms(owner) })
 					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", test.err }
 					w.say("1", "hello")
 					time.Sleep(20 * time.Minute)
@@ -84,7 +84,7 @@ func TestAnEmptyAnswerIsSaid(t *testing.T) {
 		for _, owner := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.People = operatorsRooms(owner) })
 					w.agent.ended = test.ended
 					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", nil }
 					w.say("1", "hello")

@@ -158,6 +158,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	} else {
 		text := r.answerText(&res)
 		t.Messages = res.Messages
+		t.Authors = r.authors()
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id
 		}

@@ -254,28 +254,42 @@ func TestWhoIsTurnedOutLosesTools(t *testing.T) {
 	}
 }
 
-// The operator is the reader of the owner's channel, and the person of a
-// private chat that is known as theirs.
+// operatorsRooms is a directory in which the chats of the network are rooms of
+// whoever runs Dragoman, or are not.
+func operatorsRooms(are bool) *people.Directory {
+	if !are {
+		return nil
+	}
+	return people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"net"}})
+}
+
+// The operator is the person of a room of theirs, and of a private chat that is
+// known as theirs.
 func TestWhoIsTheOperator(t *testing.T) {
 	for _, tt := range []struct {
-		name                  string
-		owner, named, private bool
-		want                  bool
+		name                 string
+		room, named, private bool
+		sender               string
+		want                 bool
 	}{
-		{"somebody", false, false, true, false},
-		{"a chat of the owner", true, false, true, true},
-		{"the chat that is named", false, true, true, true},
-		{"a group that is named", false, true, false, false},
+		{"somebody", false, false, true, "1", false},
+		{"a room of theirs", true, false, true, "owner", true},
+		{"the chat that is named", false, true, true, "1", true},
+		{"a group that is named", false, true, false, "1", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
-					b.Owner, b.Groups = tt.owner, people.All
-					o.Operator = func(k channels.Key) bool { return tt.named && k.Chat() == "c" }
+					b.Groups = people.All
+					b.Allow = append(b.Allow, "owner")
+					o.People = operatorsRooms(tt.room)
+					if tt.named {
+						o.People = people.NewDirectory(nil, people.DirectoryOptions{Operator: func() channels.Key { return channels.MustKey("net:c") }})
+					}
 				})
 				w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return fmt.Sprint(turn.Operator), nil }
 				m := w.message("c", "hi")
-				m.Private, m.Sender = tt.private, channels.Person{IDs: []string{"1"}}
+				m.Private, m.Sender = tt.private, channels.Person{IDs: []string{tt.sender}}
 				if err := w.in.Accept(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}

@@ -59,9 +59,9 @@ type Options struct {
 	Reset Reset // default: never
 	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
 	Gate *people.Gate
-	// Operator reports whether k, if it is a private chat, belongs to whoever runs
-	// Dragoman, besides the channels with Binding.Owner. Nil: no chat does.
-	Operator func(k channels.Key) bool
+	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
+	// mend a failure. Nil: nobody does but the one at the command line.
+	People *people.Directory
 	// Known returns what the prompt says about the person of a private chat.
 	// Nil: nothing.
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
@@ -129,8 +129,8 @@ func (o *Options) setDefaults() {
 	if o.Audit == nil {
 		o.Audit = func(_ string, do func() error, _ ...channels.Key) error { return do() }
 	}
-	if o.Operator == nil {
-		o.Operator = func(channels.Key) bool { return false }
+	if o.People == nil {
+		o.People = people.NewDirectory(nil, people.DirectoryOptions{})
 	}
 	if o.Observer == nil {
 		o.Observer = metrics.New("", "") // not exported anywhere

@@ -170,7 +170,9 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
-		t.Operator = r.b.Owner || newest.Sender.ID() == operatorID || newest.Private && r.g.opts.Operator(r.claim.Key)
+		if t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest); err != nil {
+			return nil, &storeError{err}
+		}
 		if t.System, err = r.systemPrompt(ctx, newest); err != nil {
 			return nil, err
 		}
@@ -217,7 +219,7 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 	rows := slices.Clone(r.rows)
 	r.mu.Unlock()
 	for _, w := range rows {
-		if w.Inbound.Sender.ID() == operatorID {
+		if w.Inbound.Sender.ID() == people.OperatorID {
 			continue
 		}
 		verdict, err := r.g.opts.Gate.Sender(ctx, w.Inbound)
@@ -316,6 +318,17 @@ func (r *run) bound() []sessions.Answered {
 		answers = append(answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
 	}
 	return answers
+}
+
+// authors are the people whom the turn answers.
+func (r *run) authors() []sessions.Owner {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	authors := make([]sessions.Owner, 0, len(r.rows))
+	for _, w := range r.rows {
+		authors = append(authors, sessions.AuthorOf(w.Inbound))
+	}
+	return authors
 }
 
 func (r *run) newest() channels.Inbound {

@@ -37,6 +37,10 @@ type DirectoryOptions struct {
 	// Rooms are the names of the channels whose chats are rooms of ours: the
 	// page and the terminal. There a sender's id is the ID of a [Principal].
 	Rooms []string
+	// Shared are those of Rooms that people other than the operator may have opened with
+	// one token: a page that others can reach. What concerns only whoever runs Dragoman is
+	// not shown there.
+	Shared []string
 	// Operator returns the private chat of whoever runs Dragoman, if the
 	// configuration names one; else the zero key. Nil: it names none.
 	Operator func() channels.Key
@@ -59,7 +63,8 @@ type Directory struct {
 	all    map[string][]string // the identities of such a person, sorted
 }
 
-// NewDirectory returns the directory of the people in store.
+// NewDirectory returns the directory of the people in store. Without a store (nil)
+// nobody has joined identities.
 func NewDirectory(store Notes, o DirectoryOptions) *Directory {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -117,8 +122,16 @@ func (d *Directory) IsOperator(ctx context.Context, m channels.Inbound) (bool, e
 	if m.Sender.ID() == OperatorID || m.Private && m.Key == d.o.Operator() {
 		return true, nil
 	}
+	if m.Sender.ID() == formerOwner && slices.Contains(d.o.Shared, m.Key.Channel()) {
+		return false, nil
+	}
 	person, err := d.Resolve(ctx, m.Key.Channel(), m.Sender.IDs)
 	return person == OperatorID, err
+}
+
+// IsOperatorsRoom reports whether k is a room that only whoever runs Dragoman reads.
+func (d *Directory) IsOperatorsRoom(k channels.Key) bool {
+	return d.isRoom(k) && !slices.Contains(d.o.Shared, k.Channel()) && roomPerson(k.Chat()) == OperatorID
 }
 
 // Identities returns all identities of the person to whom this one belongs,
@@ -264,6 +277,9 @@ func (d *Directory) forget() {
 // cannot be read, the copy serves, because who is one person rarely changes. The
 // caller holds d.mu.
 func (d *Directory) refresh(ctx context.Context) error {
+	if d.store == nil {
+		return nil
+	}
 	now := d.o.Now()
 	age := now.Sub(d.loaded)
 	if !d.dirty && !d.loaded.IsZero() && age >= 0 && age <= freshFor {

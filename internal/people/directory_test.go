@@ -121,6 +121,29 @@ func TestOperator(t *testing.T) {
 	}
 }
 
+// TestSharedPage: a page that others can reach shows them nothing that is only for
+// whoever runs Dragoman.
+func TestSharedPage(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		o := people.DirectoryOptions{Rooms: []string{"web", "cli"}}
+		if shared {
+			o.Shared = []string{"web"}
+		}
+		d := people.NewDirectory(nil, o)
+		if got, err := d.IsOperator(t.Context(), wrote("web:default", true, "owner")); got == shared || err != nil {
+			t.Errorf("shared %v: whoever has the one token is the operator: %v, %v", shared, got, err)
+		}
+		if got, err := d.IsOperator(t.Context(), wrote("web:default", true, "operator")); !got || err != nil {
+			t.Errorf("shared %v: the operator is not: %v", shared, err)
+		}
+		for key, want := range map[string]bool{"web:default": !shared, "cli:direct": true, "web:telegram:42/x": false, "telegram:42": false} {
+			if got := d.IsOperatorsRoom(channels.MustKey(key)); got != want {
+				t.Errorf("shared %v: IsOperatorsRoom(%s) = %v", shared, key, got)
+			}
+		}
+	}
+}
+
 // TestDirectoryWithoutStore goes on with what it knew, and never takes somebody
 // for somebody else.
 func TestDirectoryWithoutStore(t *testing.T) {

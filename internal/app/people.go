@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/live"
+	"dragoman/internal/api"
+	"dragoman/internal/people"
+)
+
+// openPeople makes what knows who is who: the tokens, the directory, the gate, and who
+// reads whose talks.
+func (d *Daemon) openPeople() {
+	d.tokens = people.NewTokens(d.store, people.Options{Configured: d.cfg.HTTP.Token.Reveal()})
+	var rooms, shared []string
+	for name, c := range d.cfg.Channels {
+		if !c.Local() {
+			continue
+		}
+		rooms = append(rooms, name)
+		if c.Type == live.Type.Name && !d.cfg.HTTP.Private() {
+			shared = append(shared, name)
+		}
+	}
+	d.people = people.NewDirectory(d.store, people.DirectoryOptions{
+		Rooms: rooms, Shared: shared,
+		Operator: func() channels.Key {
+			if d.beats == nil {
+				return channels.Key{}
+			}
+			return d.beats.operatorChat()
+		},
+	})
+	d.gate = people.NewGate(d.store)
+	audit := auditLog(d.state)
+	d.reads = people.NewVisibility(d.people, d.store, people.VisibilityOptions{
+		Gate: d.gate, ReadAlong: d.cfg.People.ReadAlong,
+		Audit: func(p people.Principal, k channels.Key) error { return audit.Read(p.Token, k) },
+		Tell:  d.tellReadAlong,
+	})
+}
+
+// sayReadAlong is shown once in a conversation before somebody else reads it.
+const sayReadAlong = "From now on, whoever runs me can also read this conversation."
+
+// tellReadAlong tells the people of k. The store takes the notice once, however often it
+// is told.
+func (d *Daemon) tellReadAlong(ctx context.Context, k channels.Key) error {
+	if d.gateway == nil {
+		return api.ErrNoDaemon
+	}
+	return d.gateway.Tell(ctx, k, "read-along", sayReadAlong)
+}
+
+const (
+	// ownersSay is how often the log says how far it is.
+	ownersSay = 10 * time.Second
+	// ownersEvery is when imported conversations are looked for again.
+	ownersEvery = 24 * time.Hour
+)
+
+// findOwners finds out who wrote in conversations of former versions, and once a day in
+// imported ones, until ctx ends. One node does it.
+func (d *Daemon) findOwners(ctx context.Context) {
+	if d.partial() {
+		return
+	}
+	_ = d.store.Hold(ctx, "owners", func(ctx context.Context) error { // it only ends with its context
+		for {
+			if err := d.findAllOwners(ctx); err != nil && ctx.Err() == nil {
+				d.log.Warn("could not find out who wrote in all older conversations; trying again in a day", "left", d.unowned.Load(), "err", err)
+			}
+			channels.Sleep(ctx, ownersEvery)
+			if ctx.Err() != nil {
+				return nil
+			}
+		}
+	})
+}
+
+// findAllOwners is one round of findOwners.
+func (d *Daemon) findAllOwners(ctx context.Context) error {
+	keys, err := d.store.UnknownOwners(ctx)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	d.unowned.Store(int64(len(keys)))
+	said := time.Now()
+	var failed error
+	for i, k := range keys {
+		err := d.store.FindOwners(ctx, k)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // the others are not to wait for it
+			failed = errors.Join(failed, err)
+			continue
+		}
+		left := d.unowned.Add(-1)
+		if time.Since(said) >= ownersSay {
+			said = time.Now()
+			d.log.Info("finding out who wrote in older conversations", "done", i+1, "left", left)
+		}
+	}
+	if failed == nil {
+		d.log.Info("found out who wrote in older conversations", "conversations", len(keys))
+	}
+	return failed
+}

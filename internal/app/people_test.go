@@ -1,0 +1,94 @@
+package app_test
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite"
+)
+
+// fillOlder puts conversations into the store at path as a former version left them: nobody
+// has noted who wrote in them.
+func fillOlder(t *testing.T, path string, keys ...string) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []sessions.Record
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, name := range keys {
+		k := channels.MustKey(name)
+		list = append(list,
+			sessions.Record{Conversation: &sessions.ConversationRecord{Key: k, Created: at, Updated: at}},
+			sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{
+				{Role: sessions.RoleUser, Content: "hello from " + name, Sender: "42", At: at},
+			}}})
+	}
+	_, err = s.Restore(t.Context(), func() (r sessions.Record, err error) {
+		if len(list) == 0 {
+			return r, io.EOF
+		}
+		r = list[0]
+		list = list[1:]
+		return r, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOlderConversationsGetOwners: in the background, after an update.
+func TestOlderConversationsGetOwners(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	p.run().stop()
+	fillOlder(t, p.state("dragoman.db"), "telegram:42", "telegram:-5", "web:default")
+	r := p.run()
+	r.until("the owners", func() bool { return strings.Contains(r.log.String(), "found out who wrote in older conversations") })
+	r.stop()
+	s, err := sqlite.Open(t.Context(), p.state("dragoman.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for k, private := range map[string]bool{"telegram:42": true, "telegram:-5": false} {
+		got, err := s.Owners(t.Context(), channels.MustKey(k))
+		if err != nil || len(got) != 1 || got[0].Identities[0] != "telegram:42" || got[0].Private != private {
+			t.Errorf("Owners of %s = %+v, %v", k, got, err)
+		}
+	}
+	mine, err := s.Find(t.Context(), sessions.Query{Owners: []string{"telegram:42"}})
+	if err != nil || len(mine) != 2 {
+		t.Errorf("their conversations are %v, %v", mine, err)
+	}
+}
+
+// TestSocketReadingIsRecorded: what others wrote in private, not one's own room.
+func TestSocketReadingIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	p.run().stop()
+	fillOlder(t, p.state("dragoman.db"), "telegram:42")
+	r := p.run()
+	r.ask(r.page("default"), "what can you do?")
+	for _, k := range []string{"web:default", "telegram:42", "telegram:42"} {
+		got, err := api.ReadMessages.Call(t.Context(), r.admin, api.Part{Key: channels.MustKey(k)})
+		if err != nil || len(got.Data) == 0 {
+			t.Fatalf("ReadMessages(%s) = %v, %v", k, got, err)
+		}
+	}
+	log, err := os.ReadFile(p.state("audit.log"))
+	if err != nil || strings.Count(string(log), `"action":"read"`) != 1 || strings.Contains(string(log), "hello") {
+		t.Errorf("the audit log: %v\n%s", err, log)
+	}
+}
