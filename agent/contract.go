@@ -34,6 +34,9 @@ type Request struct {
 	Format json.RawMessage
 	// Pin, if not nil, is shared by all tries of one answer.
 	Pin *Pin
+	// Until, if not zero, is when the caller gives up. Signs of life of a server that
+	// sends nothing of an answer prolong a call until then.
+	Until time.Time
 }
 
 // Pin keeps all tries of one answer on the same model where several could give it
@@ -158,6 +161,7 @@ const (
 	CauseBusy        Cause = "busy"        // too many requests, or overloaded
 	CauseTools       Cause = "tools"       // the server refuses tools
 	CauseParameter   Cause = "parameter"   // the server refuses a setting
+	CauseSlow        Cause = "slow"        // it did not answer within the configured time
 )
 
 // ModelError is a failed model call. Its text contains no secret.

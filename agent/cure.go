@@ -14,4 +14,5 @@ var cures = map[Cause]string{
 	CauseBusy:        "There are too many requests, or the server is overloaded: a higher limit at the provider helps, or a fallback model.",
 	CauseTools:       "Choose a model that can call tools, or set agent.tools to [].",
 	CauseParameter:   "Check the settings under model, above all those that differ from the defaults.",
+	CauseSlow:        "It took longer than model.first_byte_timeout (to the first word), model.idle_timeout (between words) or model.call_timeout allows: raise them for a slow model, or choose a faster one.",
 }

@@ -49,7 +49,7 @@ type fitting struct {
 func (r *run) request(final bool) (req Request, lacks lack) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
-		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: cmp.Or(r.t.History.Settings.Reasoning, r.a.opts.Effort),
+		Until: r.t.Until, MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: cmp.Or(r.t.History.Settings.Reasoning, r.a.opts.Effort),
 		// Keyed with a secret seed, so the provider cannot recognise the
 		// conversation. It stays the same while this process runs.
 		Key: fmt.Sprintf("%016x", maphash.String(r.a.seed, r.t.Key.String())),

@@ -64,6 +64,26 @@ func TestRetry(t *testing.T) {
 }
 
 // TestRetryStreamsAnew: the text of a broken stream is replaced, not added to.
+// A call is not tried again after the time at which the caller gives up.
+func TestRetryEndsWithTheCaller(t *testing.T) {
+	for after, want := range map[time.Duration]int{0: 4, time.Hour: 4, 800 * time.Millisecond: 2, time.Nanosecond: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newScript(t, fail(modelError(agent.ErrorTemporary, 0)))
+			turn := turnOf("go")
+			if after > 0 {
+				turn.Until = time.Now().Add(after)
+			}
+			_, err := newAgent(t, m, agent.Options{}).Run(t.Context(), turn)
+			if got := len(m.requests()); err == nil || got != want {
+				t.Errorf("with %v left: %v after %d requests, want an error after %d", after, err, got, want)
+			}
+			if until := m.requests()[0].Until; !until.Equal(turn.Until) {
+				t.Errorf("the request ends at %v, want %v", until, turn.Until)
+			}
+		})
+	}
+}
+
 func TestRetryStreamsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, func(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {

@@ -235,7 +235,8 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 		}
 		// Jitter keeps many conversations from retrying at the same moment.
 		wait := max(named, delay/2+rand.N(delay/2+1))
-		if !again || try >= a.opts.Tries || wait > left {
+		late := !req.Until.IsZero() && time.Now().Add(wait).After(req.Until)
+		if !again || try >= a.opts.Tries || wait > left || late {
 			return nil, err
 		}
 		left -= wait

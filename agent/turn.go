@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"dragoman/agent/window"
 	"dragoman/channels"
@@ -44,6 +45,8 @@ type Turn struct {
 	// answers without tools. An error ends the turn. It must be safe for concurrent
 	// use.
 	MayUseTools func(context.Context) (bool, error)
+	// Until, if not zero, is when the caller gives up: see [Request.Until].
+	Until time.Time
 	// MayBeSilent: an empty answer is an answer, as it is for jobs. Otherwise the model
 	// is asked once more.
 	MayBeSilent bool

@@ -41,16 +41,26 @@ type call struct {
 	s      *Server
 	ctx    context.Context // ends with the call
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // cancels ctx if no piece of the answer comes within idleLimit
+	timer  *time.Timer // cancels ctx at ends
 	// Only the call's own goroutine uses the fields below.
 	idleLimit time.Duration
 	deadline  time.Time // the end of the whole call
+	ends      time.Time // when the call ends if nothing comes
+	lifeEnds  time.Time // signs of life prolong the wait no further
+	lastPiece time.Time // or the beginning
+	alive     bool      // there was a sign of life since then
 	progress  bool      // a piece of the answer has arrived since the last read
 	frames    *frames
 }
 
-func newCall(ctx context.Context, s *Server) *call {
-	c := &call{s: s, idleLimit: min(s.o.FirstByteTimeout, s.o.CallTimeout), deadline: time.Now().Add(s.o.CallTimeout), frames: &frames{}}
+func newCall(ctx context.Context, s *Server, until time.Time) *call {
+	now := time.Now()
+	c := &call{s: s, idleLimit: min(s.o.FirstByteTimeout, s.o.CallTimeout), deadline: now.Add(s.o.CallTimeout), lastPiece: now, frames: &frames{}}
+	c.ends = now.Add(c.idleLimit)
+	c.lifeEnds = c.deadline
+	if !until.IsZero() && until.Before(c.deadline) {
+		c.lifeEnds = until
+	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.timer = time.AfterFunc(c.idleLimit, func() {
 		why := errTooSlow
@@ -70,8 +80,27 @@ func (c *call) close() {
 
 // allowSilence gives the server d from now to send the next piece.
 func (c *call) allowSilence(d time.Duration) {
-	c.idleLimit = d
-	c.timer.Reset(min(d, time.Until(c.deadline)))
+	now := time.Now()
+	c.idleLimit, c.lastPiece = d, now
+	c.alive = false
+	c.ends = now.Add(min(d, c.deadline.Sub(now)))
+	c.timer.Reset(c.ends.Sub(now))
+}
+
+// noteLife prolongs the wait for the next piece, because the server has sent something
+// else: a ping, a comment, a blank line, the start of a thought. A thinking model may
+// send nothing else for minutes. A server that never sends more is cut off at lifeEnds.
+func (c *call) noteLife() {
+	now := time.Now()
+	ends := now.Add(c.idleLimit)
+	if ends.After(c.lifeEnds) {
+		ends = c.lifeEnds
+	}
+	c.alive = true
+	if ends.After(c.ends) {
+		c.ends = ends
+		c.timer.Reset(ends.Sub(now))
+	}
 }
 
 // Complete makes one request and reads the whole answer. It returns ctx's error
@@ -79,7 +108,7 @@ func (c *call) allowSilence(d time.Duration) {
 // *[ServerError], which may quote the conversation: [Redact] makes it fit for
 // logs. onDelta must not be nil.
 func (s *Server) Complete(ctx context.Context, codec Codec, in *Input, onDelta func(agent.Delta)) (Answer, error) {
-	c := newCall(ctx, s)
+	c := newCall(ctx, s, in.Request.Until)
 	defer c.close()
 	a := codec.Decode(in, onDelta)
 	err := c.stream(codec, in, a)
@@ -114,6 +143,7 @@ func (c *call) readAnswer(a Answer) error {
 			c.progress = !finished && (c.progress || some)
 			if !finished && a.Finished() {
 				finished, c.progress = true, false
+				c.lifeEnds = time.Time{}
 				c.allowSilence(min(finishGrace, c.s.o.IdleTimeout)) // only the usage may follow
 			}
 		case errors.Is(err, io.EOF) && c.frames.done:
@@ -211,7 +241,7 @@ func (j *requestBody) WriteTo(w io.Writer) (int64, error) { return j.left.WriteT
 func (j *requestBody) Close() error                       { return nil }
 
 // watchedBody returns errTooLarge after left bytes. It restarts the idle
-// timeout if a piece of the answer has arrived.
+// timeout if a piece of the answer has arrived, and notes other signs of life.
 type watchedBody struct {
 	io.ReadCloser
 	call *call
@@ -231,6 +261,9 @@ func (w *watchedBody) Read(p []byte) (int, error) {
 	}
 	n, err := w.ReadCloser.Read(p)
 	w.left -= int64(n)
+	if n > 0 {
+		w.call.noteLife()
+	}
 	return n, err
 }
 
@@ -248,9 +281,13 @@ func (s *Server) modelError(c *call, err error) error {
 	ended := context.Cause(c.ctx)
 	switch {
 	case errors.Is(ended, errStalled):
-		return fail(agent.ErrorTemporary, "", fmt.Sprintf("no piece of the answer for %s", c.idleLimit))
+		text := fmt.Sprintf("no piece of the answer for %s", c.idleLimit)
+		if c.alive {
+			text = fmt.Sprintf("no piece of the answer for %s, only signs of life", time.Since(c.lastPiece).Round(time.Second/10))
+		}
+		return fail(agent.ErrorTemporary, agent.CauseSlow, text)
 	case errors.Is(ended, errTooSlow):
-		return fail(agent.ErrorTemporary, "", fmt.Sprintf("the answer was not complete after %s", s.o.CallTimeout))
+		return fail(agent.ErrorTemporary, agent.CauseSlow, fmt.Sprintf("the answer was not complete after %s", s.o.CallTimeout))
 	case errors.As(err, &failure):
 		e, _ := readError(failure.Data)
 		return s.serverError(e, http.StatusOK)

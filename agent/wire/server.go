@@ -30,11 +30,12 @@ type Options struct {
 	// followed: they would turn the POST into a GET or carry the conversation to
 	// another host.
 	HTTP *http.Client
-	// FirstByteTimeout bounds the wait for the first piece of an answer. 0 is 5
-	// minutes, because a local model may need long to read a long prompt.
-	// Keep-alives do not count as pieces.
+	// FirstByteTimeout bounds the silence before the first piece of an answer. 0 is 5
+	// minutes, because a local model may need long to read a long prompt. Signs of
+	// life, like keep-alives, prolong the wait, until the caller gives up
+	// ([agent.Request.Until]) or CallTimeout at the latest.
 	FirstByteTimeout time.Duration
-	// IdleTimeout bounds the wait for each later piece; 0 is 60 s.
+	// IdleTimeout bounds the silence before each later piece in the same way; 0 is 60 s.
 	IdleTimeout time.Duration
 	// CallTimeout bounds the whole call; 0 is 30 minutes.
 	CallTimeout time.Duration

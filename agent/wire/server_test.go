@@ -61,6 +61,12 @@ func (e *contextBody) Close() error { return nil }
 // answer.
 func talk(t *testing.T, c *transport, o wire.Options) (string, error) {
 	t.Helper()
+	return request(t, c, o, agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}}})
+}
+
+// request is talk with another request.
+func request(t *testing.T, c *transport, o wire.Options, r agent.Request) (string, error) {
+	t.Helper()
 	o.HTTP = &http.Client{Transport: c}
 	if o.BaseURL == "" {
 		o.BaseURL = "http://127.0.0.1:1/v1"
@@ -73,7 +79,7 @@ func talk(t *testing.T, c *transport, o wire.Options) (string, error) {
 		t.Fatal(err)
 	}
 	in := &wire.Input{
-		Request: &agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}}},
+		Request: &r,
 		To:      sessions.Provenance{Model: "m"},
 		Extra:   map[string]json.RawMessage{"top_k": json.RawMessage(`5`), "stream_options": json.RawMessage(`null`)},
 	}
@@ -134,34 +140,54 @@ func (d *drip) Read(p []byte) (int, error) {
 	return copy(p, d.then()), nil
 }
 
-// A stream of keep-alives and an endless answer are cut off. A slow answer is
-// not.
+// TestSilence: signs of life prolong the wait for a piece of the answer until the caller
+// gives up, or to the end of the call. Nothing prolongs it for ever, and silence is
+// silence. A slow answer is an answer.
 func TestSilence(t *testing.T) {
-	content := "data: " + well + "\n\n"
+	content, end := "data: "+well+"\n\n", "data: "+stop+"\n\n"
+	role := `data: {"choices":[{"delta":{"role":"assistant"}}]}` + "\n\n"
+	times := func(n int, s string, more ...string) []string {
+		return append(strings.Split(strings.TrimSuffix(strings.Repeat(s+"|", n), "|"), "|"), more...)
+	}
 	always := func(s string) func() string { return func() string { return s } }
+	quiet := always("")
 	for name, tt := range map[string]struct {
-		body drip
-		want string // in the error
-		took time.Duration
+		body  drip
+		until time.Duration // 0: not limited
+		want  string        // in the error
+		took  time.Duration
 	}{
-		"comments first":      {drip{nil, always(": alive\n\n")}, "no piece of the answer for 20s", 20 * time.Second},
-		"empty deltas":        {drip{[]string{content}, always(`data: {"choices":[{"delta":{"content":""}}]}` + "\n\n")}, "no piece of the answer for 5s", 6 * time.Second},
-		"comments after":      {drip{[]string{content, content}, always(": alive\n\n")}, "no piece of the answer for 5s", 7 * time.Second},
-		"an answer for ever":  {drip{nil, always(content)}, "not complete after 1m0s", 60 * time.Second},
-		"thoughts are pieces": {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, "not complete after 1m0s", 60 * time.Second},
-		"calls are pieces":    {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, "not complete after 1m0s", 60 * time.Second},
-		"slow":                {drip{append(strings.Split(strings.Repeat(": alive\n\n|", 15), "|"), content, "data: "+stop+"\n\n", "data: [DONE]\n\n"), nil}, "", 20 * time.Second},
+		"silence":                 {drip{nil, quiet}, 0, "no piece of the answer for 20s", 20 * time.Second},
+		"silence after a piece":   {drip{[]string{content}, quiet}, 0, "no piece of the answer for 5s", 6 * time.Second},
+		"comments first":          {drip{nil, always(": alive\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
+		"comments after":          {drip{[]string{content, content}, always(": OPENROUTER PROCESSING\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
+		"blank lines":             {drip{nil, always("\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
+		"pings":                   {drip{nil, always("event: ping\ndata: {\"type\": \"ping\"}\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
+		"roles":                   {drip{nil, always(role)}, 30 * time.Second, "only signs of life", 30 * time.Second},
+		"comments, no limit":      {drip{nil, always(": alive\n\n")}, 0, "not complete after 1m0s", 60 * time.Second},
+		"one sign, then silence":  {drip{[]string{role}, quiet}, 0, "no piece of the answer for 21s, only signs of life", 21 * time.Second},
+		"the caller is giving up": {drip{nil, always(": alive\n\n")}, time.Second, "no piece of the answer for 20s", 20 * time.Second},
+		"an answer for ever":      {drip{nil, always(content)}, 30 * time.Second, "not complete after 1m0s", 60 * time.Second},
+		"thoughts are pieces":     {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, 0, "not complete after 1m0s", 60 * time.Second},
+		"calls are pieces":        {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, 0, "not complete after 1m0s", 60 * time.Second},
+		"a slow start":            {drip{times(40, ": alive\n\n", content, end, "data: [DONE]\n\n"), nil}, 50 * time.Second, "", 44 * time.Second},
+		"a pause between words":   {drip{append([]string{content}, times(15, "event: ping\ndata: {}\n\n", content, end)...), nil}, 0, "", 19 * time.Second},
+		"comments after the end":  {drip{[]string{content, end}, always(": alive\n\n")}, 0, "", 4 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
 				o := wire.Options{FirstByteTimeout: 20 * time.Second, IdleTimeout: 5 * time.Second, CallTimeout: time.Minute}
-				_, err := talk(t, &transport{body: &tt.body}, o)
+				r := agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}}}
+				if tt.until > 0 {
+					r.Until = begun.Add(tt.until)
+				}
+				_, err := request(t, &transport{body: &tt.body}, o, r)
 				var me *agent.ModelError
 				switch {
 				case tt.want == "" && err != nil:
 					t.Errorf("Complete = %v, want an answer", err)
-				case tt.want != "" && (!errors.As(err, &me) || me.Kind != agent.ErrorTemporary || !strings.Contains(err.Error(), tt.want)):
+				case tt.want != "" && (!errors.As(err, &me) || me.Kind != agent.ErrorTemporary || me.Cause != agent.CauseSlow || !strings.Contains(err.Error(), tt.want)):
 					t.Errorf("Complete = %v, want %q", err, tt.want)
 				}
 				if took := time.Since(begun); took < tt.took || took > tt.took+time.Second {

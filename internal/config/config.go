@@ -147,8 +147,8 @@ type Model struct {
 	Fallback         []string          `yaml:"fallback,flow,omitempty" is:"name" doc:"Other models on the same server, in order, that answer while the configured one cannot."`
 	ExtraBody        Body              `yaml:"extra_body,omitempty" names:"request field" doc:"Fields added to every request. They override Dragoman's own; null removes one."`
 	ExtraHeaders     map[string]Secret `yaml:"extra_headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers added to every request. Their values are treated as secrets."`
-	FirstByteTimeout Duration          `yaml:"first_byte_timeout" default:"2m" range:"1s..1h" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
-	IdleTimeout      Duration          `yaml:"idle_timeout" default:"1m" range:"1s..1h" doc:"How long a stream may be silent before Dragoman treats it as broken."`
+	FirstByteTimeout Duration          `yaml:"first_byte_timeout" default:"2m" range:"1s..1h" doc:"How long the server may be silent before the first piece of an answer. A local model may have to load first. Signs of life (pings, comments, the start of a thought) prolong the wait, until agent.give_up_after or call_timeout."`
+	IdleTimeout      Duration          `yaml:"idle_timeout" default:"1m" range:"1s..1h" doc:"How long a stream may be silent before Dragoman treats it as broken. Signs of life prolong the wait, as above."`
 	CallTimeout      Duration          `yaml:"call_timeout" default:"30m" range:"1s..24h" doc:"Maximum duration of one call."`
 	Vision           string            `yaml:"vision" default:"auto" oneof:"auto yes no" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and goes by the model's name elsewhere."`
 	Retries          int               `yaml:"retries" default:"3" range:"0..20" doc:"How often Dragoman repeats a failed call within one turn."`

@@ -72,6 +72,10 @@ var sentences = map[agent.Cause]sentence{
 		"the model's server does not take one of my settings, so I cannot answer now",
 		agent.CauseParameter.Cure(),
 	},
+	agent.CauseSlow: {
+		"the model took too long, so I have given up on this message. Please ask again later",
+		agent.CauseSlow.Cure(),
+	},
 	whyUnknown: {"something went wrong on my side and I could not answer this", "The log has the error under this id."},
 	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Check the settings under model."},
 	whyGone:    {"I could not reach the model for a while, so I have given up on this message. Please ask again later", "The log has each attempt."},

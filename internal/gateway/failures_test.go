@@ -24,6 +24,8 @@ func TestCausesAreNamed(t *testing.T) {
 	away.Kind = agent.ErrorTemporary
 	busy := refusal(agent.CauseBusy, 503)
 	busy.Kind = agent.ErrorTemporary
+	slow := refusal(agent.CauseSlow, 0)
+	slow.Kind = agent.ErrorTemporary
 	for name, test := range map[string]struct {
 		err        *agent.ModelError
 		said, cure string
@@ -36,6 +38,7 @@ func TestCausesAreNamed(t *testing.T) {
 		"tools":     {refusal(agent.CauseTools, 400), "cannot use tools", "agent.tools"},
 		"parameter": {refusal(agent.CauseParameter, 400), "one of my settings", "under model"},
 		"away":      {away, "could not reach the model for a while", "model.base_url"},
+		"slow":      {slow, "took too long", "model.first_byte_timeout"},
 		"busy":      {busy, "was overloaded", "fallback"},
 		"unknown":   {refusal("", 418), "refuses my requests", "the server's words"},
 		"a new one": {refusal("something else", 418), "refuses my requests", "the server's words"},

@@ -175,7 +175,7 @@ var connectionError = lazily.Compile(`\bdial |connection (?:refused|reset|closed
 // however often it comes.
 func isOutage(failed *agent.ModelError) bool {
 	switch {
-	case failed.Cause == agent.CauseUnreachable, failed.Cause == agent.CauseBusy, failed.After > 0, failed.Status > 500:
+	case failed.Cause == agent.CauseUnreachable, failed.Cause == agent.CauseBusy, failed.Cause == agent.CauseSlow, failed.After > 0, failed.Status > 500:
 		return true
 	case failed.Status >= 400 && failed.Status < 500: // 408, 409, 425, 429
 		return true

@@ -143,6 +143,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
 		Steps: steps, Progress: r.show, Alive: r.noteAlive, MayBeSilent: r.job != nil,
+		Until: time.Now().Add(r.g.opts.GiveUpAfter - r.age()),
 		Record: func(ctx context.Context, s sessions.Step) error {
 			if s.Kind == sessions.StepModel {
 				r.modelRecovered(ctx)
