@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,4 +252,66 @@ func TestStopBesideTheCommit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A command that closes waiting messages names them, whoever wrote them.
+func TestClosedMessagesAreNamed(t *testing.T) {
+	const began = "A new conversation begins. The old one is kept."
+	tests := map[string]struct {
+		before  func(w *world)
+		command string
+		want    string // the last message
+	}{
+		"new, nothing waits": {func(*world) {}, "/new", began},
+		"new, one runs": {func(w *world) {
+			w.say("1", "A")
+		}, "/new", began + " I have not answered “A”."},
+		"new, one runs and one waits": {func(w *world) {
+			w.say("1", "A")
+			w.say("1", "B")
+		}, "/new", began + " I have not answered “A”, “B”."},
+		"new, others wait in a group": {func(w *world) {
+			w.groupSay("Ann", "A")
+			w.groupSay("Bob", strings.Repeat("long ", 40))
+		}, "/new", began + " I have not answered “A” (Ann), “" + strings.TrimSpace(strings.Repeat("long ", 16)) + "…” (Bob)."},
+		"new, many wait": {func(w *world) {
+			for i := range 8 {
+				w.say("1", fmt.Sprint(i))
+			}
+		}, "/new", began + " I have not answered “0”, “1”, “2”, “3”, “4”, and 3 more."},
+		"new, a file waits": {func(w *world) {
+			m := w.message("1", "")
+			m.Attachments = []channels.Attachment{{Kind: channels.AttachmentImage, Missing: "gone"}}
+			w.accept(m)
+		}, "/new", began + " I have not answered “a file”."},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.run = slowEcho(time.Hour)
+				test.before(w)
+				time.Sleep(time.Second)
+				if strings.Contains(name, "group") {
+					w.groupSay("Bob", test.command)
+				} else {
+					w.say("1", test.command)
+				}
+				synctest.Wait()
+				got := w.net.texts("1")
+				if len(got) == 0 || got[len(got)-1] != test.want {
+					t.Errorf("the chat reads %q, want %q last", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// groupSay is a message in a chat of several people.
+func (w *world) groupSay(name, text string) {
+	m := w.message("1", text)
+	m.Private = false
+	m.Addressed = true
+	m.Sender.Name = name
+	w.accept(m)
 }

@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -50,6 +52,15 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		if stoppedDelivery && waits == sayNothing {
 			text = "Stopped."
 		}
+		if c == sessions.ControlStop && waits != sayNothing {
+			dropped, own, err := g.unanswered(ctx, m, nil)
+			if err != nil {
+				return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+			}
+			if !own { // the sentence speaks of one message, which its author knows
+				text = strings.TrimSpace(text + " " + dropped)
+			}
+		}
 	}
 	if c == sessions.ControlStop {
 		e.Ends = seqs
@@ -70,7 +81,16 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		e.Replies[0].Edit = preview
 	}
 	if c == sessions.ControlNew { // a message apart from the edited preview: networks do not notify about edits
-		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, "A new conversation begins. The old one is kept.", m)...)
+		shown := seqs // the person has what there is of their answer
+		if e.Append == nil {
+			shown = nil
+		}
+		dropped, _, err := g.unanswered(ctx, m, shown)
+		if err != nil {
+			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+		}
+		say := strings.TrimSpace("A new conversation begins. The old one is kept. " + dropped)
+		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, say, m)...)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -115,4 +135,42 @@ func (g *Gateway) sayWaits(ctx context.Context, k channels.Key) (string, error) 
 		}
 	}
 	return text, err
+}
+
+const (
+	// droppedLooksBack is how many items of the feed are searched for messages that a
+	// command closes.
+	droppedLooksBack = 200
+	// maxDroppedNamed is how many of them are named, each with its beginning.
+	maxDroppedNamed = 5
+	maxDroppedBytes = 80
+)
+
+// unanswered names the messages that the command m closes without an answer; "" if there
+// are none. The messages numbered shown have at least the beginning of an answer.
+// own says that it is one message of m's author.
+func (g *Gateway) unanswered(ctx context.Context, m channels.Inbound, shown []int64) (said string, own bool, err error) {
+	feed, err := g.store.Feed(ctx, m.Key, 0, droppedLooksBack)
+	if err != nil {
+		return "", false, err
+	}
+	var named []string
+	for _, it := range feed {
+		if it.From != "person" || !it.Waiting || slices.Contains(shown, it.Seq) {
+			continue
+		}
+		what := "“" + clipText(strings.Join(strings.Fields(cmp.Or(it.Text, "a file")), " "), maxDroppedBytes) + "”"
+		if !m.Private && it.Name != "" {
+			what += " (" + it.Name + ")"
+		}
+		named = append(named, what)
+		own = len(named) == 1 && it.Name == m.Sender.Name
+	}
+	switch n := len(named); {
+	case n == 0:
+		return "", false, nil
+	case n > maxDroppedNamed:
+		named = append(named[:maxDroppedNamed:maxDroppedNamed], fmt.Sprintf("and %d more", n-maxDroppedNamed))
+	}
+	return "I have not answered " + strings.Join(named, ", ") + ".", own, nil
 }
