@@ -7,10 +7,10 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// spokenTo reports whether text addresses the bot, and returns it without the bot's
-// name at the beginning ("@bot what?" becomes "what?", "/new@bot" becomes "/new").
-// ok is false for a command to another bot.
-func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (rest string, addressed, ok bool) {
+// spokenTo reports whether text addresses the bot, and which part of it is then left out:
+// the bot's name at the beginning ("@bot what?" becomes "what?", "/new@bot" becomes
+// "/new"). ok is false for a command to another bot.
+func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (name cut, addressed, ok bool) {
 	for _, e := range entities {
 		start, end, valid := span(text, e.Offset, e.Length)
 		if !valid {
@@ -24,9 +24,9 @@ func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (rest s
 			}
 			command, bot, named := strings.Cut(marked, "@")
 			if named && !c.isMe(bot) {
-				return "", false, false
+				return cut{}, false, false
 			}
-			return command + text[end:], true, true
+			return cut{len(command), end}, true, true
 		case models.MessageEntityTypeMention:
 			if !c.isMe(strings.TrimPrefix(marked, "@")) {
 				continue
@@ -41,12 +41,11 @@ func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (rest s
 		addressed = true
 		if strings.TrimSpace(text[:start]) == "" {
 			if after := strings.TrimLeft(text[end:], " ,:;\n\t"); after != "" {
-				// One mention is enough. The offsets of later ones no longer fit.
-				return after, true, true
+				return cut{0, len(text) - len(after)}, true, true // One mention is enough.
 			}
 		}
 	}
-	return text, addressed, true
+	return cut{}, addressed, true
 }
 
 func (c *Channel) isMe(username string) bool {

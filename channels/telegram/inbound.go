@@ -44,10 +44,11 @@ func (c *Channel) convert(id string, m *models.Message, edited bool) (channels.I
 	if err != nil {
 		return channels.Inbound{}, false, fmt.Errorf("telegram: message of update %s: %w", id, err)
 	}
-	text, addressed, ok := c.spokenTo(text, entities)
+	name, addressed, ok := c.spokenTo(text, entities)
 	if !ok {
 		return channels.Inbound{}, false, nil // a command to another bot
 	}
+	text = markdown(text, entities, name) + buttonLinks(m)
 	who := sender(m)
 	in := channels.Inbound{
 		Key: key, ID: id, Sender: who, Text: text, Private: private,
@@ -132,12 +133,12 @@ func forwarded(m *models.Message) *channels.Forward {
 func quote(m *models.Message) *channels.Quote {
 	part := ""
 	if m.Quote != nil {
-		part = markup.Clip(m.Quote.Text, maxQuote)
+		part = markup.Clip(markdown(m.Quote.Text, m.Quote.Entities, cut{}), maxQuote)
 	}
 	if r := m.ReplyToMessage; r != nil && r.ForumTopicCreated == nil {
 		if part == "" {
-			whole, _, _ := content(r)
-			part = markup.Clip(whole, maxQuote)
+			whole, entities, _ := content(r)
+			part = markup.Clip(markdown(whole, entities, cut{})+buttonLinks(r), maxQuote)
 		}
 		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part}
 	}

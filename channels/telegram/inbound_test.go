@@ -168,7 +168,7 @@ func TestReplyQuoteAndEdit(t *testing.T) {
 	if !m.Addressed {
 		t.Error("a reply to the bot is not Addressed")
 	}
-	if diff := cmp.Diff(&channels.Quote{ID: "1", Name: "Dragoman", Text: "the answer"}, m.Quote); diff != "" {
+	if diff := cmp.Diff(&channels.Quote{ID: "1", Name: "Dragoman", Text: "the **answer**"}, m.Quote); diff != "" {
 		t.Errorf("Quote (-want +got):\n%s", diff)
 	}
 	group.Edit(id, "why not?")
