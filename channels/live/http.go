@@ -20,8 +20,8 @@ import (
 	"dragoman/internal/respond"
 )
 
-// Owner is the identity of everyone who writes in a live room. The page's login or the
-// socket's file mode decides who gets that far.
+// Owner is the identity of whoever runs Dragoman in a live room. The front door or the
+// socket's file mode decides who gets that far: see [Options.Visitor].
 const Owner = "owner"
 
 const (
@@ -89,7 +89,7 @@ func (h *Hub) routes() http.Handler {
 			respond.Refuse(w, respond.WrongMethod(to.method))
 			return
 		}
-		k, err := h.key(r.URL.Query().Get("room"))
+		k, err := h.key(h.visitor(r), r.URL.Query().Get("room"))
 		if err != nil {
 			respond.Refuse(w, errNoSuchRoom)
 			return
@@ -194,7 +194,7 @@ func (h *Hub) submit(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	}
 	defer end()
 	m := channels.Inbound{
-		Key: k, ID: p.ID, MessageID: p.ID, Sender: channels.Person{IDs: []string{Owner}},
+		Key: k, ID: p.ID, MessageID: p.ID, Sender: channels.Person{IDs: []string{h.visitor(r).ID}},
 		Text: p.Text, Private: true, At: time.Now(),
 	}
 	if err := h.attachFiles(&m, p.Files); err != nil {

@@ -93,6 +93,15 @@ type Feed func(ctx context.Context, k channels.Key, before int64, limit int) ([]
 // PageRoom is the web page's default room.
 const PageRoom = "default"
 
+// Visitor is who sends a request.
+type Visitor struct {
+	// ID is their identity on this channel, [Owner] for whoever runs Dragoman.
+	ID string
+	// Chat returns the chat of their room of that name, the second part of its key. Two
+	// visitors must not get the same one. Nil: the name itself.
+	Chat func(room string) string
+}
+
 // Options configure a [Hub]. Name, Room and Feed must be set.
 type Options struct {
 	// Name is the channel instance, the first part of the keys.
@@ -100,6 +109,8 @@ type Options struct {
 	// Room is the default room of requests.
 	Room string
 	Feed Feed
+	// Visitor says who sends a request, which it has let in. Nil: everybody is [Owner].
+	Visitor func(*http.Request) Visitor
 	// MaxText bounds one message, in bytes. 0: 256 KiB.
 	MaxText int
 	// Files stores files sent with messages. Nil: none can be sent.
@@ -290,13 +301,35 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// key returns the key of the room called name, which a person may have typed.
-func (h *Hub) key(name string) (channels.Key, error) {
+// visitor returns who sends r.
+func (h *Hub) visitor(r *http.Request) Visitor {
+	if h.opts.Visitor == nil {
+		return Visitor{ID: Owner}
+	}
+	return h.opts.Visitor(r)
+}
+
+// key returns the key of the visitor's room called name, which they may have typed.
+func (h *Hub) key(v Visitor, name string) (channels.Key, error) {
 	name = cmp.Or(name, h.opts.Room)
 	if !channels.IsName(name) {
 		return channels.Key{}, errNoRoom
 	}
+	if v.Chat != nil {
+		name = v.Chat(name)
+	}
 	return channels.NewKey(h.opts.Name, name)
+}
+
+// isRoom reports whether k is a room of this hub, whoever it belongs to: the name of a
+// room follows the last "/" of its chat, if there is one.
+func (h *Hub) isRoom(k channels.Key) bool {
+	return k.Channel() == h.opts.Name && channels.IsName(roomName(k))
+}
+
+// roomName is what a room's visitors call it.
+func roomName(k channels.Key) string {
+	return k.Chat()[strings.LastIndexByte(k.Chat(), '/')+1:]
 }
 
 // apology matches what the gateway sends when a turn has failed. The id lets an

@@ -138,12 +138,17 @@ type eye struct {
 
 func (h *house) attach(t *testing.T, after int64) *eye {
 	t.Helper()
+	return attach(t, h.client(), after)
+}
+
+func attach(t *testing.T, c *live.Client, after int64) *eye {
+	t.Helper()
 	e := &eye{events: make(chan live.Event, 10_000), ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		e.ended <- h.client().Events(ctx, after, func(ev live.Event) { e.events <- ev })
+		e.ended <- c.Events(ctx, after, func(ev live.Event) { e.events <- ev })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return e

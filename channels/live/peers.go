@@ -61,7 +61,7 @@ func (h *Hub) ReceiveBroadcast(ctx context.Context, messages []byte) {
 	}
 	now := time.Now()
 	for _, w := range list {
-		if _, err := h.key(w.Key.Chat()); err != nil || w.Key.Channel() != h.opts.Name {
+		if !h.isRoom(w.Key) {
 			continue
 		}
 		r := h.acquire(w.Key)

@@ -19,7 +19,7 @@ type street struct {
 	deaf        atomic.Bool // words are lost
 }
 
-func newStreet(t *testing.T) *street {
+func newStreet(t *testing.T, change ...func(*live.Options)) *street {
 	t.Helper()
 	s := &street{}
 	tell := func(to **house) func(context.Context, []byte) error {
@@ -32,11 +32,19 @@ func newStreet(t *testing.T) *street {
 			return nil
 		}
 	}
-	s.here = open(t, func(o *live.Options) { o.Thoughts, o.Broadcast = true, tell(&s.there) })
+	s.here = open(t, func(o *live.Options) {
+		o.Thoughts, o.Broadcast = true, tell(&s.there)
+		for _, c := range change {
+			c(o)
+		}
+	})
 	s.there = open(t, func(o *live.Options) {
 		o.Thoughts = true
 		o.Broadcast = tell(&s.here)
 		o.Feed = s.here.readFeed
+		for _, c := range change {
+			c(o)
+		}
 	})
 	return s
 }

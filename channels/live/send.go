@@ -85,7 +85,7 @@ func (h *Hub) check(k channels.Key) error {
 	if k.Channel() != h.opts.Name {
 		return fmt.Errorf("%w: key %q does not belong to channel %q", channels.ErrPermanent, k, h.opts.Name)
 	}
-	if _, err := h.key(k.Chat()); err != nil {
+	if !h.isRoom(k) {
 		return fmt.Errorf("%w: no room %q", channels.ErrPermanent, k)
 	}
 	h.mu.Lock()
