@@ -158,7 +158,7 @@ func (h *Hub) readFile(w http.ResponseWriter, r *http.Request, k channels.Key) e
 	case len(items) != 1 || items[0].Seq != seq || n >= int64(len(items[0].Files)):
 		return none
 	}
-	m := channels.Inbound{Key: k, ID: items[0].ID}
+	m := channels.Inbound{Key: k, ID: items[0].ID + ownMark(k)}
 	for _, f := range items[0].Files {
 		m.Attachments = append(m.Attachments, channels.Attachment{Type: f.Type, Ref: f.Ref})
 	}

@@ -194,7 +194,7 @@ func (h *Hub) submit(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	}
 	defer end()
 	m := channels.Inbound{
-		Key: k, ID: p.ID, MessageID: p.ID, Sender: channels.Person{IDs: []string{h.visitor(r).ID}},
+		Key: k, ID: p.ID + ownMark(k), MessageID: p.ID + ownMark(k), Sender: channels.Person{IDs: []string{h.visitor(r).ID}},
 		Text: p.Text, Private: true, At: time.Now(),
 	}
 	if err := h.attachFiles(&m, p.Files); err != nil {

@@ -288,6 +288,7 @@ func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int)
 	items = slices.Clone(items)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
+		items[i].ID = strings.TrimSuffix(items[i].ID, ownMark(k))
 		items[i].detectApology()
 		items[i].Files = slices.Clone(items[i].Files)
 		for n := range items[i].Files {
@@ -330,6 +331,17 @@ func (h *Hub) isRoom(k channels.Key) bool {
 // roomName is what a room's visitors call it.
 func roomName(k channels.Key) string {
 	return k.Chat()[strings.LastIndexByte(k.Chat(), '/')+1:]
+}
+
+// ownMark is what the ids of messages in k have in the store beside those that clients
+// choose. The store knows a message by its channel and id, and two people may choose the
+// same one. It is "" in rooms of whoever runs Dragoman.
+func ownMark(k channels.Key) string {
+	end := strings.LastIndexByte(k.Chat(), '/')
+	if end < 0 {
+		return ""
+	}
+	return "@" + k.Chat()[:end]
 }
 
 // apology matches what the gateway sends when a turn has failed. The id lets an

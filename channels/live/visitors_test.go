@@ -32,6 +32,7 @@ func (h *house) clientOf(visitor, room string) *live.Client {
 // themselves.
 func TestVisitors(t *testing.T) {
 	h := open(t, byHeader)
+	ids := map[string]string{}
 	for _, c := range []struct{ visitor, room, key, sender string }{
 		{"", "", "web:default", live.Owner},
 		{"", "work", "web:work", live.Owner},
@@ -45,6 +46,14 @@ func TestVisitors(t *testing.T) {
 		got := h.took[len(h.took)-1]
 		if got.Key.String() != c.key || got.Sender.ID() != c.sender {
 			t.Errorf("%q in the room %q writes in %s as %s, want %s as %s", c.visitor, c.room, got.Key, got.Sender.ID(), c.key, c.sender)
+		}
+		if ids[got.ID] != "" && ids[got.ID] != c.visitor {
+			t.Errorf("%q and %q both have a message %q: the store would take one for the other", c.visitor, ids[got.ID], got.ID)
+		}
+		ids[got.ID] = c.visitor
+		items, err := h.clientOf(c.visitor, c.room).Feed(t.Context(), 0, 1)
+		if err != nil || len(items) != 1 || items[0].ID != "message-1" {
+			t.Errorf("%q reads %v, %v, want the message under the id that its client chose", c.visitor, items, err)
 		}
 	}
 	for _, room := range []string{"telegram:42/work", "/work", "telegram:42/", "web:work"} {

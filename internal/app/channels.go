@@ -86,6 +86,7 @@ var errNotMade = errors.New("the settings of its type are no channels.Maker, and
 func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feed live.Feed, log *slog.Logger) (*live.Hub, error) {
 	o.Name = name
 	o.Feed = feed
+	o.Visitor = visitor
 	o.MaxText = int(cfg.Queue.MaxMessageBytes)
 	o.Broadcast = a.others(name)
 	o.Logger = log

@@ -59,7 +59,8 @@ func (s *server) addr() string { return s.ln.Addr().String() }
 
 // openServers opens the public port and the operator's socket.
 func (d *Daemon) openServers(context.Context) error {
-	if err := d.openAdmin(); err != nil {
+	verbs := d.verbs()
+	if err := d.openAdmin(verbs); err != nil {
 		return err
 	}
 	if d.partial() || d.cfg.HTTP.Listen == "off" {
@@ -90,8 +91,9 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	d.watchAll()
 	if d.channels.web != nil {
-		console.Serve(d.door, console.Options{Chat: operatorsRooms(d.channels.web.Handler()), Accounts: accounts{d, d.links}})
+		console.Serve(d.door, console.Options{Chat: d.channels.web.Handler(), Accounts: accounts{d, d.links}})
 	}
+	d.door.Protect(api.Root+"/", people.Chat, verbs)
 	d.door.Protect("POST /api/ask", people.Chat, api.Ask(d.askAs))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
@@ -103,49 +105,49 @@ func (d *Daemon) openServers(context.Context) error {
 func identityOf(c config.HTTP) web.Identity {
 	named := map[string]people.Principal{}
 	for _, one := range c.Identities {
-		named[one.Name] = people.Principal{ID: one.Person, Name: one.Name, Scope: people.Scope(one.Scope)}
+		named[one.Name] = people.Principal{ID: one.Person, Name: one.Name, Scope: people.Scope(one.Scope), Token: people.ProxiedName}
 	}
 	return web.Identity{Header: c.IdentityHeader, Secret: c.IdentitySecret.Reveal(), People: named}
 }
 
-// operatorsRooms serves rooms to the operator alone: all that are written there count as
-// the operator's words.
-func operatorsRooms(rooms http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p, _ := people.From(r.Context()); !p.IsOperator() {
-			respond.Refuse(w, &respond.Refusal{Status: http.StatusNotFound, Sentence: "These rooms are of whoever runs Dragoman."})
-			return
-		}
-		rooms.ServeHTTP(w, r)
-	})
+// visitor is who sends a request to the rooms of the page or the terminal. They write
+// there under the name of their person, in rooms of their own.
+func visitor(r *http.Request) live.Visitor {
+	p, _ := people.From(r.Context())
+	if p.IsOperator() {
+		return live.Visitor{ID: live.Owner}
+	}
+	return live.Visitor{ID: p.ID, Chat: func(room string) string { return people.Room(p, room) }}
+}
+
+// errNotOperator refuses a question of somebody else. Its turn would have the rights of
+// whoever runs Dragoman.
+var errNotOperator = &respond.Refusal{
+	Status: http.StatusForbidden, Sentence: "Only whoever runs Dragoman asks here. Write in your room instead: POST /api/chat/messages.",
 }
 
 // errNotTheirs refuses a conversation that the caller may not read, as if it were not there.
 var errNotTheirs = &respond.Refusal{Status: http.StatusNotFound, Param: "key", Sentence: "There is no such conversation."}
 
-// askAs is the [api.Asker] of the port. With the scope chat one asks in one's own
-// conversations: the operator in the rooms, others in their private talk.
+// askAs is the [api.Asker] of the port's own path. With the scope chat it asks in the
+// operator's rooms, with the scope operate anywhere.
 func (d *Daemon) askAs(ctx context.Context, k channels.Key, id, text string) (string, error) {
 	p, _ := people.From(ctx)
-	own := k.String() == p.ID
-	if p.IsOperator() {
-		kind := d.cfg.Channels[k.Channel()].Type
-		own = kind == live.Type.Name || kind == terminal.Type.Name
-	}
-	if !own && !p.May(people.Operate) {
+	own := d.cfg.Channels[k.Channel()].Local() && k.Chat() == people.Room(p, people.RoomName(k))
+	if p.IsOperator() && !own && !p.May(people.Operate) {
 		return "", errNotTheirs
 	}
 	return d.ask(ctx, k, id, text)
 }
 
-func (d *Daemon) openAdmin() error {
+func (d *Daemon) openAdmin(verbs http.Handler) error {
 	ln, err := web.ListenSocket(storage.Socket(d.state.Path))
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the socket", closeOnce(ln))
 	mux := http.NewServeMux()
-	mux.Handle("/", d.verbs())
+	mux.Handle("/", verbs)
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
@@ -255,6 +257,9 @@ func (d *Daemon) infoRunning(i *api.Info) {
 // ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
 // would mend a failure.
 func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
+	if p, _ := people.From(ctx); !p.IsOperator() {
+		return "", errNotOperator
+	}
 	answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)})
 	var refused *gateway.RefusedError
 	switch {

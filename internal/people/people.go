@@ -70,8 +70,9 @@ type Principal struct {
 	Name string
 	// Scope is what they may do. "" is nothing.
 	Scope Scope
-	// Token is the name of the token that was shown. It is "" for the socket
-	// and for a port without tokens. It is never the token itself.
+	// Token is the name of the token that was shown, [ConfiguredName] or
+	// [ProxiedName]. It is "" for the socket and for a port without tokens. It is
+	// never the token itself.
 	Token string
 	// TokenID tells the token from a later one of the same name.
 	TokenID string

@@ -51,6 +51,10 @@ type Options struct {
 // No named token can have this name.
 const ConfiguredName = "http.token"
 
+// ProxiedName is the [Principal.Token] of those of whom a proxy says who they are. No
+// named token can have this name.
+const ProxiedName = "http.identities"
+
 const (
 	// freshFor is how old the copy of the tokens in memory may be. A revoked
 	// token must be refused within 5 seconds, on every node.

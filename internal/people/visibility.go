@@ -52,7 +52,7 @@ type Sight struct {
 // Visibility decides who reads whose talks, for the API, the page, the stream,
 // search, export and all else. No scope and no other package does:
 //
-//   - one's own rooms;
+//   - one's own rooms; that is all for an open port, where nobody shows who they are;
 //   - one's own private talks, while one may talk there;
 //   - a group, from one's own first message on, while the allow list or pairing
 //     admits the person there (an entry for the whole group does not say who
@@ -99,6 +99,10 @@ func NewVisibility(d *Directory, owners Owners, o VisibilityOptions) *Visibility
 // AtSocket reports whether p is the machine's own operator: whoever can open
 // the socket, or runs a command without a daemon.
 func (p Principal) AtSocket() bool { return p.IsOperator() && p.Token == "" && p.Scope == Admin }
+
+// AtOpenPort reports whether p is anybody on this machine, at a port without tokens. They
+// have shown nothing, so they read the operator's rooms and no other talk.
+func (p Principal) AtOpenPort() bool { return p.IsOperator() && p.Token == "" && p.Scope == Chat }
 
 // IsOwn reports whether k is one of p's conversations.
 func (v *Visibility) IsOwn(ctx context.Context, p Principal, k channels.Key) (bool, error) {
@@ -174,6 +178,9 @@ func (v *Visibility) Of(ctx context.Context, p Principal, k channels.Key) (Sight
 	}
 	if v.people.isRoom(k) {
 		return v.room(ctx, p, person, k)
+	}
+	if p.AtOpenPort() {
+		return Sight{}, nil
 	}
 	if k.Channel() == jobs && person == OperatorID {
 		return Sight{May: true, Own: true}, nil

@@ -109,6 +109,12 @@ func TestWhoReadsWhose(t *testing.T) {
 		{holds("telegram:42", people.Chat), "cli:direct", false, 0},
 		{holds("irc:mask:a!b@c/d", people.Chat), "web:irc:mask:a!b@c/d/x", true, 0},
 		{holds("irc:mask:a!b@c", people.Chat), "web:irc:mask:a!b@c/d/x", false, 0},
+		// An open port: the operator's rooms, and no talk that is theirs elsewhere.
+		{people.Principal{ID: "operator", Scope: people.Chat}, "web:default", true, 0},
+		{people.Principal{ID: "operator", Scope: people.Chat}, "cli:direct", true, 0},
+		{people.Principal{ID: "operator", Scope: people.Chat}, "heartbeat:hi", false, 0},
+		{people.Principal{ID: "operator", Scope: people.Chat}, "web:telegram:42/default", false, 0},
+		{people.Principal{ID: "operator", Scope: people.Chat, Token: people.ProxiedName}, "heartbeat:hi", true, 0},
 		// IRC: an account and its mask; a nick that changed hands.
 		{holds("irc:account:ann", people.Chat), "irc:ann", true, 0},
 		{holds("irc:account:ann", people.Chat), "irc:lent", false, 0},

@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"dragoman/internal/api"
+	"dragoman/internal/respond"
+)
+
+// token makes a named token and returns its secret.
+func (r *running) token(name, person, scope string) string {
+	r.t.Helper()
+	made, err := api.CreateToken.Call(r.t.Context(), r.admin, api.NewToken{Name: name, Person: person, Scope: scope})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return made.Secret
+}
+
+// request asks the port with a token ("": none) and decodes the answer into got. It
+// returns the refusal, if there is one.
+func (r *running) request(method, path, token, body string, got any) *respond.Refusal {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://"+r.status().Listen+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("X-Dragoman", "1")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return respond.ReadRefusal(resp)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(got); err != nil {
+		r.t.Fatal(err)
+	}
+	return nil
+}
+
+// Everybody whom a token lets in has rooms of their own, and asks nowhere else.
+func TestRoomsOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "").run()
+	if got := r.ask(r.page(""), "the operator was here"); !strings.Contains(got, "“the operator was here”") {
+		t.Fatalf("the open port answers %q", got)
+	}
+	anns := r.token("ann", "telegram:42", "chat")
+	operators := r.token("desk", "", "operate")
+	chats := r.token("phone", "", "chat")
+	page := r.page("")
+	page.Header.Set("Authorization", "Bearer "+anns)
+	r.until("the port to be open no longer", func() bool { return r.request("GET", "/api/session", "", "", new(any)) != nil })
+	if items := r.feed(page); len(items) != 0 {
+		t.Errorf("Ann's room begins with %v, want her own, which is empty", items)
+	}
+	if got := r.ask(page, "Ann was here"); !strings.Contains(got, "“Ann was here”") {
+		t.Errorf("Ann gets the answer %q", got)
+	}
+	page.Header.Set("Authorization", "Bearer "+operators)
+	if items := r.feed(page); len(items) != 2 || items[0].Text != "the operator was here" {
+		t.Errorf("the operator's room has %v, want only what was said there", items)
+	}
+	for name, c := range map[string]struct {
+		token, key string
+		status     int
+	}{
+		"her room, whose turns would be the operator's": {anns, "web:telegram:42/default", 403},
+		"the operator's room":                           {anns, "web:default", 403},
+		"the operator's terminal":                       {anns, "cli:direct", 403},
+		"another person's talk":                         {anns, "telegram:7", 403},
+		"a talk, with a chat token of the operator":     {chats, "telegram:7", 404},
+		"Ann's room, with a chat token of the operator": {chats, "web:telegram:42/default", 404},
+		"the operator's terminal, with a chat token":    {chats, "cli:direct", 0},
+		"the operator's room, by them":                  {operators, "web:default", 0},
+	} {
+		var answer struct{ Answer string }
+		refused := r.request("POST", "/api/ask", c.token, `{"key":"`+c.key+`","text":"one more"}`, &answer)
+		switch {
+		case c.status == 0 && (refused != nil || !strings.Contains(answer.Answer, "“one more”")):
+			t.Errorf("%s: %q, %v, want an answer", name, answer.Answer, refused)
+		case c.status != 0 && (refused == nil || refused.Status != c.status):
+			t.Errorf("%s: %q, %v, want %d", name, answer.Answer, refused, c.status)
+		}
+	}
+	if refused := r.request("POST", "/api/ask", operators, `{"key":"web:default","text":"one more","loud":true}`, new(any)); refused == nil || refused.Status != 400 || !strings.Contains(refused.Param+refused.Sentence, "loud") {
+		t.Errorf("a field that nobody knows: %v, want it refused by its name", refused)
+	}
+}
