@@ -396,3 +396,16 @@ func (v *visitor) name() string { return v.t.Name()[strings.LastIndex(v.t.Name()
 func inbound(id, text string) channels.Inbound {
 	return channels.Inbound{Key: channels.MustKey("web:default"), ID: id, Text: text, At: time.Now()}
 }
+
+// Parts of the page that several tests look at.
+const (
+	card     = `document.querySelector("[data-channel=whatsapp]")`
+	cardSays = card + `.innerText`
+	code     = `document.querySelector("svg.qr")`
+	focused  = `document.activeElement?.textContent`
+)
+
+// state is the state word on the card.
+func state(word string) string {
+	return card + `.querySelector(".state").textContent === "` + word + `"`
+}

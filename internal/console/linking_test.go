@@ -102,18 +102,6 @@ func (h *handset) last() channels.Invitation {
 	return all[len(all)-1]
 }
 
-const (
-	card     = `document.querySelector("[data-channel=whatsapp]")`
-	cardSays = card + `.innerText`
-	code     = `document.querySelector("svg.qr")`
-	focused  = `document.activeElement?.textContent`
-)
-
-// state is the state word on the card.
-func state(word string) string {
-	return card + `.querySelector(".state").textContent === "` + word + `"`
-}
-
 // A person links a phone with its camera and logs it out, on a wide screen. On a phone, the
 // person sees the code and links by number.
 func TestLinkingAPhone(t *testing.T) {
