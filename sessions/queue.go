@@ -183,8 +183,8 @@ type Turn struct {
 	Replies  []Reply
 	// Occurrence, if not nil, gets its outcome in the same commit.
 	Occurrence *Occurrence
-	// Authors wrote the messages that it answers. Their From is ignored: it is the first
-	// of Messages.
+	// Authors wrote the messages that it answers: what is known of the senders of Messages.
+	// Their From is ignored.
 	Authors []Owner
 	// Counts are added in the same commit.
 	Counts []Count

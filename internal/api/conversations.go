@@ -55,8 +55,9 @@ func (q ConversationQuery) query() (sessions.Query, error) {
 	return like, nil
 }
 
-// maxFindReads is how many pages of the store one call looks through for conversations
-// of the caller. If that was not enough, the page is short, and the next one goes on.
+// maxFindReads is how many pages of the conversations in which the caller wrote one call
+// looks through for those that are theirs now. If that was not enough, the page is short,
+// and the next one goes on.
 const maxFindReads = 5
 
 // find lists conversations. Those of others need the scope read, which shows their
@@ -72,6 +73,9 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 			return Page[Conversation]{}, err
 		}
 		return s.listing(ctx, found, len(found) == like.Limit)
+	}
+	if like.Owners, err = s.Reads.Mine(ctx, caller(ctx)); err != nil {
+		return Page[Conversation]{}, err
 	}
 	limit := like.Limit
 	like.Limit = sessions.MaxPage

@@ -16,6 +16,9 @@ import (
 type Reads interface {
 	// Of returns what who may see of k. It records nothing.
 	Of(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error)
+	// Mine returns the identities under which who wrote. Conversations in which none of
+	// them did are not theirs.
+	Mine(ctx context.Context, who people.Principal) ([]string, error)
 	// Read is Of for somebody who is about to read k. Reading along is recorded first.
 	Read(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error)
 }
@@ -25,6 +28,10 @@ type onlyTheSocket struct{}
 
 func (onlyTheSocket) Of(_ context.Context, who people.Principal, _ channels.Key) (people.Sight, error) {
 	return people.Sight{May: who.AtSocket()}, nil
+}
+
+func (onlyTheSocket) Mine(context.Context, people.Principal) ([]string, error) {
+	return []string{}, nil
 }
 
 func (o onlyTheSocket) Read(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error) {

@@ -42,6 +42,10 @@ func (*sights) Of(_ context.Context, who people.Principal, k channels.Key) (peop
 	return people.Sight{}, nil
 }
 
+func (*sights) Mine(_ context.Context, who people.Principal) ([]string, error) {
+	return []string{who.ID, "web:" + who.ID}, nil
+}
+
 func (s *sights) Read(ctx context.Context, who people.Principal, k channels.Key) (people.Sight, error) {
 	s.read = append(s.read, k)
 	return s.Of(ctx, who, k)
@@ -53,8 +57,15 @@ func talks(t *testing.T) *sqlitetest.Store {
 	s := sqlitetest.Open(t, now)
 	for _, k := range []channels.Key{annsRoom, group, bobsChat} {
 		said := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: k.String(), Text: "tea"}, Answered: true}
+		writer := "1" // Ann's id on Telegram
+		if k == annsRoom {
+			writer = annsToken.ID
+		}
+		if k == bobsChat {
+			writer = "2"
+		}
 		for _, text := range []string{"old tea", "no tea", "new tea", "more tea"} {
-			said.Append = append(said.Append, sessions.Message{Role: sessions.RoleUser, Content: text + " of " + k.String(), At: began})
+			said.Append = append(said.Append, sessions.Message{Role: sessions.RoleUser, Content: text + " of " + k.String(), Sender: writer, At: began})
 		}
 		if _, err := s.Accept(t.Context(), said); err != nil {
 			t.Fatal(err)

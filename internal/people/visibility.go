@@ -117,6 +117,15 @@ func (v *Visibility) Sees(ctx context.Context, p Principal, k channels.Key) (boo
 	return s.May && (!s.Along || p.AtSocket()), err
 }
 
+// Mine returns the identities under which p wrote: a list of p's conversations asks the
+// store for those in which one of them did, and then Of about each.
+func (v *Visibility) Mine(ctx context.Context, p Principal) ([]string, error) {
+	if !p.May(Chat) {
+		return []string{}, nil
+	}
+	return v.people.Identities(ctx, p.ID)
+}
+
 // Read is Of for somebody who is about to read. Reading along is recorded, and
 // its people are told, before Read returns. If either fails, so does Read.
 func (v *Visibility) Read(ctx context.Context, p Principal, k channels.Key) (Sight, error) {

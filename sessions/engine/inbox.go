@@ -69,7 +69,7 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	}
 	st.reset(c, e)
 	a.Outcome, a.Seq = outcome, st.enter(c, e, outcome, changed)
-	st.appendMessages(c, "", e.Append)
+	st.appendMessages(c, "", e.Append, sessions.AuthorOf(e.Inbound))
 	if e.Control == sessions.ControlNew {
 		st.newGeneration(c)
 	}
@@ -172,7 +172,7 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 	}
 	// Noted. A deletion by an admin may not name the author.
 	m.Sender.Name = cmp.Or(m.Sender.Name, changed.Inbound.Sender.Name)
-	st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)})
+	st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)}, sessions.AuthorOf(m))
 	return r.Seq
 }
 
@@ -221,6 +221,7 @@ func (st *step) control(c *chat, e sessions.Entry) {
 	}
 	st.changes.Fenced = append(st.changes.Fenced, c.Key)
 	var closed []sessions.Message
+	var authors []sessions.Owner
 	for _, r := range st.open(c, false) {
 		if len(e.Ends) > 0 && r.Turn == "" && !slices.Contains(e.Ends, r.Seq) {
 			continue
@@ -231,11 +232,12 @@ func (st *step) control(c *chat, e sessions.Entry) {
 		}
 		if r.Origin == sessions.OriginChat {
 			closed = append(closed, sessions.UserMessage(r.Inbound))
+			authors = append(authors, sessions.AuthorOf(r.Inbound))
 		}
 		st.settle(c, r, rules.InClosed, string(e.Control))
 		st.endOccurrence(r, "ended by /"+string(e.Control))
 	}
-	st.appendMessages(c, "", closed)
+	st.appendMessages(c, "", closed, authors...)
 }
 
 // endJournal deletes the journal of a turn.

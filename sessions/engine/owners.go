@@ -69,16 +69,27 @@ func checkOwners(list []sessions.Owner) error {
 	return nil
 }
 
-// noteAuthors adds the authors of messages, of which the first has that seq.
-func (st *step) noteAuthors(c *chat, authors []sessions.Owner, first int64) {
+// noteAuthor adds the author of m, a new message of c, to its owners. authors says more
+// about them than m does.
+func (st *step) noteAuthor(c *chat, m *sessions.Message, authors []sessions.Owner) {
 	v := c.Conversation
-	if v == nil || v.Owners == nil {
-		return // nobody has looked who wrote before
+	if v.Owners == nil || m.Role != sessions.RoleUser || m.Sender == "" {
+		return // nil: nobody has looked who wrote before
 	}
+	author := senderOf(c.Key, m.Sender)
 	for _, a := range authors {
-		a.From = first
-		v.Owners = addOwner(v.Owners, a)
+		if len(a.Identities) > 0 && a.Identities[0] == author.Identities[0] {
+			author = a
+		}
 	}
+	author.From = m.Seq
+	v.Owners = addOwner(v.Owners, author)
+}
+
+// senderOf is the sender of a message in k, of whom nothing else is known. A chat that has
+// its sender's name is private.
+func senderOf(k channels.Key, id string) sessions.Owner {
+	return sessions.Owner{Identities: []string{sessions.Sender{Channel: k.Channel(), ID: id}.Owner()}, Private: id == k.Chat()}
 }
 
 // addOwner returns list with a, which it shares nothing with. It is list itself if that
@@ -226,7 +237,7 @@ func (s *Store) FindOwners(ctx context.Context, k channels.Key) error {
 
 // authors adds to known who wrote in k after a seq, and returns the last seq it read. The
 // inbox says which other identities came with a sender and who wrote in private, as far
-// back as it goes; where it does not, a chat that has its sender's name is private.
+// back as it goes.
 func (v *view) authors(k channels.Key, known []sessions.Owner, after int64) (all []sessions.Owner, last int64) {
 	came := map[string]sessions.Owner{} // by the identity that names them
 	for r := range v.inbox(k, rows.QueueFilter{Writers: true}) {
@@ -241,12 +252,11 @@ func (v *view) authors(k channels.Key, known []sessions.Owner, after int64) (all
 		if m.Role != sessions.RoleUser || m.Sender == "" {
 			continue
 		}
-		identity := sessions.Sender{Channel: k.Channel(), ID: m.Sender}.Owner()
-		o := sessions.Owner{Identities: []string{identity}, Private: m.Sender == k.Chat(), From: m.Seq}
-		if seen, found := came[identity]; found {
-			o.Identities = seen.Identities
-			o.Private = seen.Private
+		o := senderOf(k, m.Sender)
+		if seen, found := came[o.Identities[0]]; found {
+			o = seen
 		}
+		o.From = m.Seq
 		all = addOwner(all, o)
 	}
 	return all, last

@@ -15,7 +15,7 @@ import (
 
 // appendMessages adds messages to the transcript of c, and begins it if there is
 // none. Without messages it changes nothing.
-func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message) {
+func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message, authors ...sessions.Owner) {
 	if len(messages) == 0 {
 		return
 	}
@@ -37,6 +37,7 @@ func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message
 		if m.Usage != nil {
 			v.Usage.Add(*m.Usage)
 		}
+		st.noteAuthor(c, &m, authors)
 		v.Messages++
 		ch.Messages = append(ch.Messages, m)
 	}

@@ -176,9 +176,7 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		for _, r := range list {
 			st.settle(c, r, rules.InDone, r.Why)
 		}
-		first := c.MessageSeq + 1
-		st.appendMessages(c, t.ID, t.Messages)
-		st.noteAuthors(c, t.Authors, first)
+		st.appendMessages(c, t.ID, t.Messages, t.Authors...)
 		if t.Occurrence != nil {
 			st.occurred(*t.Occurrence)
 		}

@@ -18,6 +18,7 @@ var ownerTests = map[string]func(*testing.T, *rig){
 	"Owners/OfAnErasedPerson":       erasesOwners,
 	"Owners/AreJoined":              joinsOwners,
 	"Owners/AreAtMost64":            boundsOwners,
+	"Owners/WithoutATurn":           notesOthers,
 }
 
 // writes has a person write in k, and commits an answer.
@@ -80,6 +81,25 @@ func notesOwners(t *testing.T, r *rig) {
 	r.owned(t, []string{"x:42", "x:7"}, "x:42", "x:room")
 	r.owned(t, []string{"x:9"})
 	r.owned(t, []string{})
+}
+
+// notesOthers: whatever puts somebody's words into a transcript makes them an owner.
+func notesOthers(t *testing.T, r *rig) {
+	said := func(id string, ids ...string) channels.Inbound {
+		m := in("x:room", id, "text")
+		m.Sender.IDs = ids
+		return m
+	}
+	reaction := said("1", "7", "mask:a")
+	reaction.Reaction = "👍"
+	r.enter(t, sessions.Entry{Inbound: reaction, Answered: true, Append: []sessions.Message{sessions.ReactionNote(reaction)}}, sessions.Done)
+	r.owners(t, "x:room", "1 x:7 x:mask:a")
+	r.enter(t, sessions.Entry{Inbound: said("2", "42", "mask:b")}, sessions.Queued)
+	r.enter(t, sessions.Entry{Inbound: said("3", "7"), Answered: true, Control: sessions.ControlStop}, sessions.Done)
+	r.owners(t, "x:room", "1 x:7 x:mask:a", "2 x:42 x:mask:b")
+	r.enter(t, sessions.Entry{Inbound: said("4", "8"), Answered: true, Replies: []sessions.Reply{{Text: "a"}}}, sessions.Done)
+	r.owners(t, "x:room", "1 x:7 x:mask:a", "2 x:42 x:mask:b") // a command is not in the transcript
+	r.owned(t, []string{"x:8"})
 }
 
 func findsOwned(t *testing.T, r *rig) {
