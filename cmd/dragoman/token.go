@@ -38,14 +38,21 @@ func (k *tokenListCmd) Run(e *env, c *cli) error {
 		}
 		t := &table{head: []string{"NAME", "PERSON", "SCOPE", "BEGINS", "STATE", "LAST USED"}, less: []int{3, 5}}
 		for _, one := range all.Data {
-			used := "never"
-			if !one.LastUsed.IsZero() {
-				used = e.when(one.LastUsed)
-			}
-			t.add(one.Name, one.Person, one.Scope, one.Begins, e.tokenState(one), used)
+			t.add(one.Name, one.Person, one.Scope, one.Begins, e.tokenState(one), e.lastUse(one))
 		}
 		t.print(e)
 	})
+}
+
+// lastUse says when a token was last used, as exactly as that is kept: to the hour.
+func (e *env) lastUse(t api.Token) string {
+	switch {
+	case t.LastUsed.IsZero():
+		return "never"
+	case e.now().Sub(t.LastUsed) < time.Hour:
+		return "within the hour"
+	}
+	return e.when(t.LastUsed)
 }
 
 // tokenState says whether a token is good, and until when.
@@ -88,7 +95,14 @@ func (k *tokenCreateCmd) Run(e *env, c *cli) error {
 		if err != nil {
 			return err
 		}
-		return e.showSecret(made, k.JSON)
+		if err := e.showSecret(made, k.JSON); err != nil {
+			return err
+		}
+		all, err := api.ListTokens.Call(ctx, a, api.None{})
+		if err == nil && len(all.Data) == 1 {
+			_, _ = fmt.Fprintf(e.err, "It is the first one: the page asks for a token from now on, also on this machine. To open it: %s\n", e.command("console"))
+		}
+		return nil
 	})
 }
 
