@@ -43,6 +43,9 @@ type Quote struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
+	// Attachments are its files. Adapters only name them; the gateway adds them to
+	// those of the message that replies, marked as Quoted, if that is for us.
+	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
 // Forward says that the sender passed on somebody else's message.
@@ -87,6 +90,8 @@ type Attachment struct {
 	File string `json:"file,omitempty"`
 	// Missing says in a few words why there is no file ("too large: 80 MB").
 	Missing string `json:"missing,omitempty"`
+	// Quoted says that it came with the message that this one replies to.
+	Quoted bool `json:"quoted,omitempty"`
 }
 
 // Deletion says who deleted a message for everybody.

@@ -73,6 +73,9 @@ func transcribed(all []channels.Attachment) []channels.Attachment {
 // from strangers.
 func attachmentLine(a channels.Attachment) string {
 	parts := []string{cmp.Or(OneLine(string(a.Kind), 20), "file")}
+	if a.Quoted {
+		parts[0] += " of the quoted message"
+	}
 	if name := strings.ReplaceAll(OneLine(a.Name, 100), `"`, "'"); name != "" {
 		parts[0] += ` "` + name + `"`
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -142,7 +143,7 @@ var describers = []describer{
 		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: fileName("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
 	onField(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) (string, *channels.Attachment) {
-		return "audio " + oneLine(f.Title+" "+f.FileName), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, fileName(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+		return "audio " + listed(f.Performer, f.Title, f.FileName, seconds(f.Duration)), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, fileName(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
 	}),
 	onField(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) (string, *channels.Attachment) {
 		return "file " + oneLine(f.FileName), &channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
@@ -151,26 +152,61 @@ var describers = []describer{
 		return "sticker " + oneLine(f.Emoji), &channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: stickerType(f), Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
 	onField(func(m *models.Message) *models.Venue { return m.Venue }, func(v *models.Venue) (string, *channels.Attachment) {
-		return "place " + oneLine(v.Title+", "+v.Address) + ", " + position(&v.Location), nil
+		return "place " + listed(v.Title, v.Address, position(&v.Location)), nil
 	}),
 	onField(func(m *models.Message) *models.Location { return m.Location }, func(l *models.Location) (string, *channels.Attachment) {
 		return "location " + position(l), nil
 	}),
 	onField(func(m *models.Message) *models.Contact { return m.Contact }, func(c *models.Contact) (string, *channels.Attachment) {
-		return "contact " + oneLine(c.FirstName+" "+c.LastName), nil
+		return "contact " + listed(append([]string{c.FirstName + " " + c.LastName, c.PhoneNumber}, channels.CardFields(c.VCard)...)...), nil
 	}),
 	onField(func(m *models.Message) *models.Poll { return m.Poll }, func(p *models.Poll) (string, *channels.Attachment) {
-		return "poll " + oneLine(p.Question), nil
+		options := make([]string, len(p.Options))
+		for i, o := range p.Options {
+			options[i] = o.Text
+		}
+		return "poll " + oneLong(p.Question) + ": " + oneLong(strings.Join(options, " / ")), nil
 	}),
 	onField(func(m *models.Message) *models.Dice { return m.Dice }, func(d *models.Dice) (string, *channels.Attachment) {
 		return fmt.Sprintf("%s %d", d.Emoji, d.Value), nil
 	}),
+	onField(func(m *models.Message) *models.Checklist { return m.Checklist }, func(l *models.Checklist) (string, *channels.Attachment) {
+		tasks := make([]string, len(l.Tasks))
+		for i, task := range l.Tasks {
+			tasks[i] = "[ ] " + task.Text
+			if task.CompletionDate != 0 {
+				tasks[i] = "[x] " + task.Text
+			}
+		}
+		return "checklist " + oneLong(l.Title) + ": " + oneLong(strings.Join(tasks, " / ")), nil
+	}),
+	onField(func(m *models.Message) *models.Game { return m.Game }, func(g *models.Game) (string, *channels.Attachment) {
+		return "game " + listed(g.Title, g.Description), nil
+	}),
+	onField(func(m *models.Message) *models.Invoice { return m.Invoice }, func(v *models.Invoice) (string, *channels.Attachment) {
+		return "invoice " + listed(v.Title, v.Description, fmt.Sprintf("%d of the smallest unit of %s", v.TotalAmount, v.Currency)), nil
+	}),
 	func(m *models.Message) (string, *channels.Attachment) {
-		if m.Story == nil && m.PaidMedia == nil && m.Checklist == nil && m.Game == nil && m.RichMessage == nil {
+		if m.Story == nil && m.PaidMedia == nil && m.RichMessage == nil {
 			return "", nil
 		}
 		return "a kind of message that cannot be read here", nil
 	},
+}
+
+// oneLong is one line of what people wrote into a card.
+func oneLong(s string) string { return markup.Clip(markup.Line(s), 2000) }
+
+// listed joins the fields of a card; those that are empty or were named are left out.
+func listed(fields ...string) string {
+	var kept []string
+	for _, field := range fields {
+		field = markup.Clip(markup.Line(field), 200)
+		if field != "" && !slices.Contains(kept, field) {
+			kept = append(kept, field)
+		}
+	}
+	return strings.Join(kept, ", ")
 }
 
 func onField[F any](field func(*models.Message) *F, describe func(*F) (string, *channels.Attachment)) describer {

@@ -145,3 +145,74 @@ func TestFetch(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A note about what came with a message holds what a person sees on it.
+func TestCards(t *testing.T) {
+	type fields = map[string]any
+	tests := map[string]struct {
+		extra fields
+		want  string
+	}{
+		"contact":         {fields{"contact": fields{"first_name": "Bob", "phone_number": "+15550001111"}}, "[contact Bob, +15550001111]"},
+		"contact's card":  {fields{"contact": fields{"first_name": "Bob", "last_name": "Lee", "phone_number": "+1", "vcard": "TEL:+1\nEMAIL:b@example.org\nORG:Firm"}}, "[contact Bob Lee, +1, b@example.org, Firm]"},
+		"poll":            {fields{"poll": fields{"id": "1", "question": "When?", "options": []fields{{"text": "now"}, {"text": "later"}}}}, "[poll When?: now / later]"},
+		"checklist":       {fields{"checklist": fields{"title": "Trip", "tasks": []fields{{"id": 1, "text": "pack", "completion_date": 5}, {"id": 2, "text": "go"}}}}, "[checklist Trip: [x] pack / [ ] go]"},
+		"place":           {fields{"venue": fields{"title": "Bar", "address": "1 Main St", "location": fields{"latitude": 1.5, "longitude": 2}}}, "[place Bar, 1 Main St, 1.50000, 2.00000]"},
+		"game":            {fields{"game": fields{"title": "Chess", "description": "two play"}}, "[game Chess, two play]"},
+		"invoice":         {fields{"invoice": fields{"title": "Tea", "description": "green", "currency": "EUR", "total_amount": 350}}, "[invoice Tea, green, 350 of the smallest unit of EUR]"},
+		"lines and marks": {fields{"contact": fields{"first_name": "Bob\nEve:", "phone_number": "+1"}}, "[contact Bob Eve:, +1]"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			inbox := n.run(t, n.open(t, telegram.Options{}))
+			n.chat.Post(botapi.Post{From: n.ann, Extra: test.extra})
+			if got := inbox.Wait(t, 1)[0].Text; got != test.want {
+				t.Errorf("text = %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A reply brings the files of the message that it quotes.
+func TestQuoteBringsFiles(t *testing.T) {
+	type fields = map[string]any
+	voice := fields{"file_id": "FILE-2", "file_unique_id": "u", "duration": 3, "mime_type": "audio/ogg"}
+	replied := func(more fields) fields {
+		m := fields{"message_id": 3, "date": 1, "chat": fields{"id": 7, "type": "private"}, "from": fields{"id": 8, "first_name": "Bob"}}
+		for name, value := range more {
+			m[name] = value
+		}
+		return fields{"reply_to_message": m}
+	}
+	tests := map[string]struct {
+		extra fields
+		text  string
+		refs  string
+	}{
+		"photo":               {replied(fields{"photo": photoOf("FILE-1")}), "[photo]", "FILE-1"},
+		"photo with words":    {replied(fields{"photo": photoOf("FILE-1"), "caption": "my cat"}), "my cat\n[photo]", "FILE-1"},
+		"voice":               {replied(fields{"voice": voice}), "[voice message, 3 s]", "FILE-2"},
+		"part of the caption": {fields{"quote": fields{"text": "cat"}, "reply_to_message": replied(fields{"photo": photoOf("FILE-1"), "caption": "my cat"})["reply_to_message"]}, "cat", "FILE-1"},
+		"from another chat":   {fields{"external_reply": fields{"origin": fields{"type": "hidden_user", "sender_user_name": "Bob", "date": 1}, "message_id": 9, "photo": photoOf("FILE-1")}}, "[photo]", "FILE-1"},
+		"text":                {replied(fields{"text": "hello"}), "hello", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			inbox := n.run(t, n.open(t, telegram.Options{}))
+			n.chat.Post(botapi.Post{From: n.ann, Text: "what is in this?", Extra: test.extra})
+			q := inbox.Wait(t, 1)[0].Quote
+			if q == nil || q.Text != test.text {
+				t.Fatalf("Quote = %+v, want the text %q", q, test.text)
+			}
+			refs := ""
+			for _, a := range q.Attachments {
+				refs += a.Ref
+			}
+			if refs != test.refs {
+				t.Errorf("the quote has the files %q, want %q", refs, test.refs)
+			}
+		})
+	}
+}

@@ -129,7 +129,8 @@ func forwarded(m *models.Message) *channels.Forward {
 	return &channels.Forward{Name: who.Name}
 }
 
-// quote is the message that m replies to, or the part of it that its sender chose.
+// quote is the message that m replies to, or the part of it that its sender chose, with
+// the files of that message.
 func quote(m *models.Message) *channels.Quote {
 	part := ""
 	if m.Quote != nil {
@@ -140,12 +141,26 @@ func quote(m *models.Message) *channels.Quote {
 			whole, entities, _ := content(r)
 			part = markup.Clip(markdown(whole, entities, cut{})+buttonLinks(r), maxQuote)
 		}
-		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part}
+		_, files := attached(r)
+		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part, Attachments: files}
 	}
-	if e := m.ExternalReply; e != nil && part != "" {
-		return &channels.Quote{ID: strconv.Itoa(e.MessageID), Text: part}
+	if e := m.ExternalReply; e != nil {
+		note, files := attached(elsewhere(e))
+		part = cmp.Or(part, note)
+		if part != "" {
+			return &channels.Quote{ID: strconv.Itoa(e.MessageID), Text: part, Attachments: files}
+		}
 	}
 	return nil
+}
+
+// elsewhere is a message of another chat that is replied to, as far as Telegram shows it.
+func elsewhere(e *models.ExternalReplyInfo) *models.Message {
+	return &models.Message{
+		Animation: e.Animation, Audio: e.Audio, Document: e.Document, PaidMedia: e.PaidMedia, Photo: e.Photo,
+		Sticker: e.Sticker, Story: e.Story, Video: e.Video, VideoNote: e.VideoNote, Voice: e.Voice, Checklist: e.Checklist,
+		Contact: e.Contact, Dice: e.Dice, Game: e.Game, Location: e.Location, Poll: e.Poll, Venue: e.Venue, LivePhoto: e.LivePhoto,
+	}
 }
 
 // content returns the text of a message, or its caption and a note about what came with

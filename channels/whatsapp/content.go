@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/markup"
@@ -113,10 +114,14 @@ func otherContent(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption str
 		return v.GetContextInfo(), "live location, now " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude()), v.GetCaption(), true
 	}
 	if v := m.GetContactMessage(); v != nil {
-		return v.GetContextInfo(), "contact " + label(v.GetDisplayName()), "", true
+		return v.GetContextInfo(), "contact " + cardText(v), "", true
 	}
 	if v := m.GetContactsArrayMessage(); v != nil {
-		return v.GetContextInfo(), fmt.Sprintf("%d contacts", len(v.GetContacts())), "", true
+		cards := make([]string, 0, len(v.GetContacts()))
+		for _, card := range v.GetContacts()[:min(len(v.GetContacts()), maxCards)] {
+			cards = append(cards, cardText(card))
+		}
+		return v.GetContextInfo(), fmt.Sprintf("%d contacts: ", len(v.GetContacts())) + strings.Join(cards, " / "), "", true
 	}
 	if v := firstPoll(m); v != nil {
 		options := make([]string, 0, len(v.GetOptions()))
@@ -126,7 +131,7 @@ func otherContent(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption str
 		return v.GetContextInfo(), "poll " + label(v.GetName()) + ": " + strings.Join(options, " / "), "", true
 	}
 	if v := m.GetEventMessage(); v != nil {
-		return v.GetContextInfo(), "event " + label(v.GetName()), v.GetDescription(), true
+		return v.GetContextInfo(), "event " + label(v.GetName()) + eventText(v), v.GetDescription(), true
 	}
 	if v := m.GetGroupInviteMessage(); v != nil {
 		return v.GetContextInfo(), "invitation to the group " + label(v.GetGroupName()), v.GetCaption(), true
@@ -183,9 +188,36 @@ func hasUnknownContent(m *waE2E.Message) bool {
 // maxQuote bounds, in characters, the text that is kept of a message for quotes.
 const maxQuote = 2000
 
-func quotedText(about *waE2E.ContextInfo) string {
-	quoted, _ := contentOf(about.GetQuotedMessage())
-	return markup.Clip(quoted.withNote(), maxQuote)
+// maxCards is how many contacts of one message are written out.
+const maxCards = 20
+
+// cardText is the name on a contact card, and what else it holds.
+func cardText(v *waE2E.ContactMessage) string {
+	fields := []string{label(v.GetDisplayName())}
+	for _, field := range channels.CardFields(v.GetVcard()) {
+		fields = append(fields, label(field))
+	}
+	return strings.Join(fields, ", ")
+}
+
+// eventText says when and where an event is, if the message does.
+func eventText(v *waE2E.EventMessage) string {
+	var b strings.Builder
+	if v.GetStartTime() > 0 {
+		b.WriteString(", begins " + time.Unix(v.GetStartTime(), 0).UTC().Format("2006-01-02 15:04 MST"))
+	}
+	if v.GetEndTime() > 0 {
+		b.WriteString(", ends " + time.Unix(v.GetEndTime(), 0).UTC().Format("2006-01-02 15:04 MST"))
+	}
+	for _, more := range []string{v.GetLocation().GetName(), v.GetLocation().GetAddress(), v.GetJoinLink()} {
+		if more != "" {
+			b.WriteString(", " + label(more))
+		}
+	}
+	if v.GetIsCanceled() {
+		b.WriteString(", cancelled")
+	}
+	return b.String()
 }
 
 // label makes s fit inside the brackets of a note.

@@ -5,6 +5,7 @@ package whatsapp
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -227,7 +228,11 @@ func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
 	if about.GetStanzaID() == "" {
 		return nil
 	}
-	q := &channels.Quote{ID: about.GetStanzaID(), Text: quotedText(about)}
+	quoted, _ := contentOf(about.GetQuotedMessage())
+	if !slices.ContainsFunc(quoted.files, func(a channels.Attachment) bool { return a.Ref != "" }) {
+		quoted.files = nil // The note says what it was; it cannot be fetched.
+	}
+	q := &channels.Quote{ID: about.GetStanzaID(), Text: markup.Clip(quoted.withNote(), maxQuote), Attachments: quoted.files}
 	if author, err := types.ParseJID(about.GetParticipant()); err == nil {
 		if who := identify(author); r.self.is(author) {
 			q.Name = "you"

@@ -79,6 +79,9 @@ func TestReadText(t *testing.T) {
 		{"file with caption", &waE2E.Message{DocumentWithCaptionMessage: envelope(&waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a"), Caption: proto.String("read")}})}, "read", "document a "},
 		{"place", &waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: proto.String("Bar"), DegreesLatitude: proto.Float64(1), DegreesLongitude: proto.Float64(2)}}, "[place Bar, 1.00000, 2.00000]", ""},
 		{"poll", &waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{Name: proto.String("When?"), Options: []*waE2E.PollCreationMessage_Option{{OptionName: proto.String("now")}, {OptionName: proto.String("later")}}}}, "[poll When?: now / later]", ""},
+		{"contact", &waE2E.Message{ContactMessage: &waE2E.ContactMessage{DisplayName: proto.String("Bob"), Vcard: proto.String("TEL;waid=1:+1 555\nEMAIL:b@example.org")}}, "[contact Bob, +1 555, b@example.org]", ""},
+		{"contacts", &waE2E.Message{ContactsArrayMessage: &waE2E.ContactsArrayMessage{Contacts: []*waE2E.ContactMessage{{DisplayName: proto.String("Bob"), Vcard: proto.String("TEL:+1")}, {DisplayName: proto.String("Eve")}}}}, "[2 contacts: Bob, +1 / Eve]", ""},
+		{"event", &waE2E.Message{EventMessage: &waE2E.EventMessage{Name: proto.String("Party"), StartTime: proto.Int64(86400), Location: &waE2E.LocationMessage{Name: proto.String("Bar")}}}, "[event Party, begins 1970-01-02 00:00 UTC, Bar]", ""},
 		{"button", &waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, "Yes", ""},
 		{"ephemeral", &waE2E.Message{EphemeralMessage: envelope(words("gone soon"))}, "gone soon", ""},
 		{"view once", &waE2E.Message{ViewOnceMessageV2: envelope(photo)}, "look\n[to be viewed once]", "image  "},
@@ -369,4 +372,25 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A reply brings the file of the message that it quotes.
+func TestQuoteBringsFiles(t *testing.T) {
+	sum := make([]byte, 32)
+	path := proto.String("/v/file")
+	for kind, quoted := range map[channels.AttachmentKind]*waE2E.Message{
+		channels.AttachmentImage:    {ImageMessage: &waE2E.ImageMessage{Caption: proto.String("cat"), DirectPath: path, MediaKey: sum, FileSHA256: sum, FileEncSHA256: sum}},
+		channels.AttachmentVoice:    {AudioMessage: &waE2E.AudioMessage{PTT: proto.Bool(true), DirectPath: path, MediaKey: sum, FileSHA256: sum, FileEncSHA256: sum}},
+		channels.AttachmentDocument: {DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a"), DirectPath: path, MediaKey: sum, FileSHA256: sum, FileEncSHA256: sum}},
+		"":                          words("text"),
+	} {
+		got := whatsapp.Read(ann(about("what is this?", &waE2E.ContextInfo{StanzaID: proto.String("1"), Participant: proto.String("1@s.whatsapp.net"), QuotedMessage: quoted})))
+		q := got.In.Quote
+		switch {
+		case q == nil || (len(q.Attachments) == 1) != (kind != ""):
+			t.Errorf("%s: Quote = %+v", kind, q)
+		case kind != "" && (q.Attachments[0].Kind != kind || q.Attachments[0].Ref == ""):
+			t.Errorf("%s: the quote has %+v", kind, q.Attachments)
+		}
+	}
 }

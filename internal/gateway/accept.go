@@ -63,7 +63,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}
-	return g.enqueue(ctx, m, false)
+	return g.enqueue(ctx, withQuotedFiles(m), false)
 }
 
 // noteReaction writes a reaction into the conversation, where the next turn

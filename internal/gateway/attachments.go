@@ -87,6 +87,26 @@ func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) chann
 	return a
 }
 
+// withQuotedFiles adds the files of the quoted message to those of m, as far as there is
+// room. A change of a message brings none: it would take them for the message's own.
+func withQuotedFiles(m channels.Inbound) channels.Inbound {
+	if m.Quote == nil || len(m.Quote.Attachments) == 0 {
+		return m
+	}
+	quote := *m.Quote
+	quoted := slices.Clone(quote.Attachments)
+	quote.Attachments = nil
+	m.Quote = &quote
+	if m.Edits != "" {
+		return m
+	}
+	for i := range quoted {
+		quoted[i].Quoted = true
+	}
+	m.Attachments = cleanAttachments(slices.Concat(m.Attachments, quoted))
+	return m
+}
+
 // cleanAttachments is the part of an adapter's list of files that is accepted.
 func cleanAttachments(all []channels.Attachment) []channels.Attachment {
 	if len(all) == 0 {

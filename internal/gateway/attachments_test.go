@@ -263,3 +263,56 @@ func TestFilesPastTheLimit(t *testing.T) {
 		}
 	})
 }
+
+// The files of a quoted message are fetched and shown like the message's own, and said to
+// be the quote's. An edit brings none, and a message that is not for us fetches none.
+func TestFilesOfTheQuotedMessage(t *testing.T) {
+	quoted := func(refs ...string) *channels.Quote {
+		q := &channels.Quote{ID: "m0", Name: "Ann", Text: "[photo]"}
+		for _, ref := range refs {
+			q.Attachments = append(q.Attachments, channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Ref: ref})
+		}
+		return q
+	}
+	many := strings.Split(strings.Repeat("good ", channels.MaxAttachments+5), " ")
+	tests := map[string]struct {
+		change func(*channels.Inbound)
+		own    int
+		quoted int
+	}{
+		"reply":           {func(m *channels.Inbound) { m.Quote = quoted("good"); m.Attachments = nil; m.Text = "what?" }, 0, 1},
+		"with a file too": {func(m *channels.Inbound) { m.Quote = quoted("good") }, 1, 1},
+		"too many":        {func(m *channels.Inbound) { m.Quote = quoted(many...) }, 1, channels.MaxAttachments - 1},
+		"no file":         {func(m *channels.Inbound) { m.Quote = quoted() }, 1, 0},
+		"not for us": {func(m *channels.Inbound) {
+			m.Quote = quoted("good")
+			m.Private = false
+		}, 0, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &album{give: func(_ context.Context, _ string, _ int, w io.Writer) error {
+					_, err := io.WriteString(w, "a picture")
+					return err
+				}}
+				w := start(t, withFiles(t, a, media.Options{MaxBytes: 1999}))
+				m := w.picture("1", "own")
+				test.change(&m)
+				w.accept(m)
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				all := strings.Join(w.net.texts("1"), "|")
+				if got := strings.Count(all, "[image of the quoted message"); got != test.quoted {
+					t.Errorf("%q has %d files of the quote, want %d", all, got, test.quoted)
+				}
+				if got := strings.Count(all, `[image "beach.jpg"`); got != test.own {
+					t.Errorf("%q has %d files of its own, want %d", all, got, test.own)
+				}
+				if got := a.count("good") > 0; got != (test.quoted > 0) {
+					t.Errorf("the quote's file was fetched: %v", got)
+				}
+			})
+		})
+	}
+}

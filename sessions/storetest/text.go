@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -85,7 +86,7 @@ var textTests = map[string]func(*testing.T, *rig){
 			want := in(k, number("", i), test.want)
 			want.Sender.Name, want.Prefix = test.want, test.want
 			want.Quote = &channels.Quote{ID: test.want, Name: test.want, Text: test.want}
-			if got.Text != want.Text || got.Prefix != want.Prefix || got.Sender.Name != want.Sender.Name || *got.Quote != *want.Quote || !got.At.Equal(want.At) {
+			if got.Text != want.Text || got.Prefix != want.Prefix || got.Sender.Name != want.Sender.Name || !reflect.DeepEqual(got.Quote, want.Quote) || !got.At.Equal(want.At) {
 				t.Errorf("inbound = %+v, want %+v", got, want)
 			}
 			said := sessions.Message{
