@@ -161,6 +161,7 @@ const (
 	CauseBusy        Cause = "busy"        // too many requests, or overloaded
 	CauseTools       Cause = "tools"       // the server refuses tools
 	CauseParameter   Cause = "parameter"   // the server refuses a setting
+	CauseCertificate Cause = "certificate" // the server's certificate is not trusted
 	CauseSlow        Cause = "slow"        // it did not answer within the configured time
 )
 

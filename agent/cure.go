@@ -14,5 +14,6 @@ var cures = map[Cause]string{
 	CauseBusy:        "There are too many requests, or the server is overloaded: a higher limit at the provider helps, or a fallback model.",
 	CauseTools:       "Choose a model that can call tools, or set agent.tools to [].",
 	CauseParameter:   "Check the settings under model, above all those that differ from the defaults.",
+	CauseCertificate: "Set model.ca_file to a PEM file with the authority that signed the certificate (or with the certificate itself), or correct the host in model.base_url.",
 	CauseSlow:        "It took longer than model.first_byte_timeout (to the first word), model.idle_timeout (between words) or model.call_timeout allows: raise them for a slow model, or choose a faster one.",
 }

@@ -66,7 +66,7 @@ func TestRetry(t *testing.T) {
 // TestRetryStreamsAnew: the text of a broken stream is replaced, not added to.
 // A call is not tried again after the time at which the caller gives up.
 func TestRetryEndsWithTheCaller(t *testing.T) {
-	for after, want := range map[time.Duration]int{0: 4, time.Hour: 4, 800 * time.Millisecond: 2, time.Nanosecond: 1} {
+	for after, want := range map[time.Duration]int{0: 4, time.Hour: 4, 700 * time.Millisecond: 2, time.Nanosecond: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newScript(t, fail(modelError(agent.ErrorTemporary, 0)))
 			turn := turnOf("go")

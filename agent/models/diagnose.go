@@ -34,6 +34,11 @@ func unreachable(err error) bool {
 	return err != nil && !errors.As(err, &status) && !errors.Is(err, errNoAPI)
 }
 
+// untrusted reports whether err is about the server's certificate.
+func untrusted(err error) bool {
+	return unreachable(err) && strings.Contains(err.Error(), "certificate")
+}
+
 // Diagnose says what is wrong between us and the model called name at s, from
 // what [Look] found. If the URL is wrong, it tries the likely ones.
 func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
@@ -42,6 +47,8 @@ func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	switch {
 	case f.Err == nil:
 		return s.diagnoseModel(f, name)
+	case untrusted(f.Err):
+		return Diagnosis{Cause: agent.CauseCertificate, Sentence: fmt.Sprintf("The certificate of the model's server at %s is not valid for this name or not trusted here. %s", where, agent.CauseCertificate.Cure())}
 	case unreachable(f.Err):
 		return Diagnosis{Cause: agent.CauseUnreachable, Sentence: fmt.Sprintf("The model's server at %s cannot be reached: %s. %s", where, whyUnreachable(f.Err), cureUnreachable(s.BaseURL))}
 	case f.Server == ServerOllama && strings.HasSuffix(strings.TrimRight(s.BaseURL, "/"), "/v1"):
@@ -197,8 +204,6 @@ func whyUnreachable(err error) string {
 		return "it does not answer in time"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return "this machine has no route to that network"
-	case strings.Contains(err.Error(), "certificate"):
-		return "its certificate is not valid for this name or not trusted here"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "it uses http, not https"
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Server struct {
 	Headers map[string]string
 	// API is model.api of the configuration. It decides how the key is sent.
 	API string
+	// CAs, if not nil, are trusted instead of the system's authorities.
+	CAs *x509.CertPool
 	// HTTP makes the requests; if nil, each request uses a new client.
 	HTTP *http.Client
 	// Timeout bounds each question; 0 is 10 seconds.
@@ -57,7 +60,7 @@ func (s *Server) client() *http.Client {
 	if s.HTTP != nil {
 		*c = *s.HTTP
 	} else {
-		t := wire.NewTransport()
+		t := wire.NewTransport(s.CAs)
 		t.DisableCompression = false // a list is long and does not stream
 		t.DisableKeepAlives = true
 		c.Transport = t

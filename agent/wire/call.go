@@ -298,7 +298,7 @@ func (s *Server) modelError(c *call, err error) error {
 	case errors.As(err, &encode):
 		return fail(agent.ErrorInvalid, "", "the request cannot be written as JSON")
 	case isCertificateError(err):
-		return fail(agent.ErrorRefused, agent.CauseUnreachable, "the server's certificate is not trusted: "+StripURL(err).Error())
+		return fail(agent.ErrorRefused, agent.CauseCertificate, "the server's certificate is not trusted: "+StripURL(err).Error())
 	case isDialError(err):
 		return fail(agent.ErrorTemporary, agent.CauseUnreachable, StripURL(err).Error())
 	default:

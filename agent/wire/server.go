@@ -3,6 +3,8 @@ package wire
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +28,8 @@ type Options struct {
 	// Headers are set on every request. They replace Dragoman's own and must be
 	// valid in HTTP.
 	Headers map[string]string
+	// CAs, if not nil, are trusted instead of the system's authorities.
+	CAs *x509.CertPool
 	// HTTP makes the requests; if nil, New makes a client. Redirects are never
 	// followed: they would turn the POST into a GET or carry the conversation to
 	// another host.
@@ -89,7 +93,7 @@ func New(o Options) (*Server, error) {
 	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("wire: new: the API key contains a space, a line break or another character that keys do not have")
 	}
-	s := &Server{o: o.withDefaults(), host: base.Host, http: &http.Client{Transport: NewTransport()}}
+	s := &Server{o: o.withDefaults(), host: base.Host, http: &http.Client{Transport: NewTransport(o.CAs)}}
 	if base.RawQuery != "" {
 		s.query = "?" + base.RawQuery
 	}
@@ -150,8 +154,9 @@ func secrets(key string, headers map[string]string, base *url.URL) []string {
 	return list
 }
 
-// NewTransport returns a transport for many concurrent calls to one host.
-func NewTransport() *http.Transport {
+// NewTransport returns a transport for many concurrent calls to one host. cas, if not
+// nil, are trusted instead of the system's authorities.
+func NewTransport(cas *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -162,6 +167,7 @@ func NewTransport() *http.Transport {
 			}
 			return conn{c}, nil
 		},
+		TLSClientConfig:     &tls.Config{RootCAs: cas},
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        1024,
 		MaxIdleConnsPerHost: 1024,

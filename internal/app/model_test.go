@@ -149,7 +149,7 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: 
 		t.Fatal(err)
 	}
 	r.ask(page, "four")
-	const cure = ". Set model.name to a model that the server has."
+	const cure = ". Correct its name where it is used: model.fallback, summary.model, a channel's models, or a conversation (dragoman sessions unset KEY model)."
 	want := []string{"named 1 HTTP 404: the server says: unknown model named" + cure, "small 1 HTTP 404: the server says: unknown model small" + cure}
 	if got := failing(); !slices.Equal(got, want) {
 		t.Errorf("status tells of %q, want %q", got, want)

@@ -136,6 +136,7 @@ type Model struct {
 	BaseURL          string            `yaml:"base_url" is:"server" empty:"ok" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
 	API              string            `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
 	APIKey           Secret            `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	CAFile           string            `yaml:"ca_file" is:"file" empty:"ok" doc:"PEM file with the authorities to trust for base_url instead of the system's, for a server with a certificate of your own. SSL_CERT_FILE in the environment does the same for all connections."`
 	Name             string            `yaml:"name" doc:"The model's name on that server."`
 	ContextWindow    int               `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`
 	Encoding         string            `yaml:"encoding,omitempty" oneof:"cl100k_base o200k_base" empty:"ok" doc:"The model's tokenizer, for exact counts: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: tokens are estimated, and corrected by what the server reports."`

@@ -65,13 +65,22 @@ func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History
 	if b == nil || h.Settings.Model != "" {
 		return h
 	}
+	h.Settings.Model = b.modelFor(k)
+	return h
+}
+
+// modelFor returns the model that the channel names for a chat, or "".
+func (b *binding) modelFor(k channels.Key) string {
+	if b == nil {
+		return ""
+	}
 	b.mu.Lock()
 	model := b.Model
 	b.mu.Unlock()
-	if model != nil {
-		h.Settings.Model = model(k.Chat())
+	if model == nil {
+		return ""
 	}
-	return h
+	return model(k.Chat())
 }
 
 func (b *binding) systemFor(chat string, private bool) string {

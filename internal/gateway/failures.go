@@ -72,6 +72,10 @@ var sentences = map[agent.Cause]sentence{
 		"the model's server does not take one of my settings, so I cannot answer now",
 		agent.CauseParameter.Cure(),
 	},
+	agent.CauseCertificate: {
+		"the certificate of the model's server is not trusted here, so I cannot answer now",
+		agent.CauseCertificate.Cure(),
+	},
 	agent.CauseSlow: {
 		"the model took too long, so I have given up on this message. Please ask again later",
 		agent.CauseSlow.Cure(),

@@ -36,6 +36,7 @@ func TestCausesAreNamed(t *testing.T) {
 		"url":       {refusal(agent.CauseURL, 404), "nothing answers at the address", "/v1"},
 		"filter":    {refusal(agent.CauseFilter, 400), "say it in other words", "content filter"},
 		"tools":     {refusal(agent.CauseTools, 400), "cannot use tools", "agent.tools"},
+		"untrusted": {refusal(agent.CauseCertificate, 0), "certificate of the model's server", "model.ca_file"},
 		"parameter": {refusal(agent.CauseParameter, 400), "one of my settings", "under model"},
 		"away":      {away, "could not reach the model for a while", "model.base_url"},
 		"slow":      {slow, "took too long", "model.first_byte_timeout"},
@@ -174,4 +175,36 @@ func TestUnseenIsSaidOnce(t *testing.T) {
 		w.expect("2", "echo short") // no summary has failed there
 		w.seen.clear()              // the agent of this test leaves messages out, and says so
 	})
+}
+
+// A model that its server does not have is corrected where it is named: in the
+// configuration, by the channel, or in the conversation.
+func TestWhereAMissingModelIsNamed(t *testing.T) {
+	gone := &agent.ModelError{Kind: agent.ErrorRefused, Cause: agent.CauseModel, Status: 404, Err: errors.New("the server's words")}
+	for name, test := range map[string]struct {
+		own, channel, want string
+	}{
+		"configured":                 {"", "", "Set model.name"},
+		"the conversation's":         {"retired", "", `dragoman sessions unset "net:1" model`},
+		"the channel's":              {"", "retired", "The channel net names the model retired"},
+		"both, the conversation's":   {"retired", "another", `dragoman sessions unset "net:1" model`},
+		"the same as the configured": {"configured", "", "Set model.name"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+				o.People, o.Model = operatorsRooms(true), "configured"
+				b.Model = func(string) string { return test.channel }
+			})
+			if test.own != "" {
+				w.configure("1", func(s *sessions.Settings) { s.Model = test.own })
+			}
+			w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", gone }
+			w.say("1", "hello")
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := w.net.texts("1"); len(got) != 1 || !strings.Contains(got[0], test.want) {
+				t.Errorf("%s: it says %q, want %q", name, got, test.want)
+			}
+		})
+	}
 }

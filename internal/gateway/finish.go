@@ -53,7 +53,7 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 	r.g.outages.ended(r.claim.Key)
 	id := fmt.Sprintf("%06x", rand.N(1<<24)) // in the answer and in the log
 	why = cmp.Or(why, causeOf(model))
-	r.log().Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", sentences[why].cure)
+	r.log().Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", r.sentence(why).cure)
 	reason := "error " + id
 	if r.job != nil {
 		reason = fmt.Sprintf("%s (error %s)", r.sentenceFor(why, model).cause(), id)
@@ -69,6 +69,21 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 	return nil
 }
 
+// sentence returns what to say about a failure of this turn. A model that its server
+// does not have may be the chat's own, and is corrected where that is set.
+func (r *run) sentence(why agent.Cause) sentence {
+	said := sentences[why]
+	model := r.model()
+	if why != agent.CauseModel || model == r.g.opts.Model {
+		return said
+	}
+	said.cure = fmt.Sprintf("This conversation is set to the model %s. Set another one, or: dragoman sessions unset %q model", model, r.claim.Key)
+	if r.b.modelFor(r.claim.Key) == model {
+		said.cure = fmt.Sprintf("The channel %s names the model %s for this chat: correct models there.", r.claim.Key.Channel(), model)
+	}
+	return said
+}
+
 func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent.Result {
 	said := r.sentenceFor(why, model)
 	text := r.g.spellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
@@ -82,7 +97,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 
 // sentenceFor says why the turn failed.
 func (r *run) sentenceFor(why agent.Cause, model *agent.ModelError) sentence {
-	said := sentences[why]
+	said := r.sentence(why)
 	switch {
 	case model == nil || why == whySame:
 	case model.Kind == agent.ErrorContext:

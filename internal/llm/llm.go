@@ -14,10 +14,12 @@ package llm
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -216,7 +218,7 @@ func (m *Models) openOnce(name string, open func() (*hosted, error)) (agent.Mode
 	if err != nil {
 		return nil, fmt.Errorf("llm: model %s: %w", name, err)
 	}
-	made := &metered{h, m.label(h.Name()), m.metrics, m.settings(h.Name()).Prices, &health{}}
+	made := &metered{h, m.label(h.Name()), m.metrics, m.settings(h.Name()).Prices, &health{other: true}}
 	m.others[name] = made
 	return made, nil
 }
@@ -248,14 +250,33 @@ func modelServer(c config.Model, base, key string) models.Server {
 	return s
 }
 
+// withAuthorities returns s with the authorities of model.ca_file, if that is about s.
+func withAuthorities(s models.Server, c config.Model) (models.Server, error) {
+	if c.CAFile == "" || c.BaseURL != s.BaseURL {
+		return s, nil
+	}
+	text, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return s, fmt.Errorf("llm: read model.ca_file: %w", err)
+	}
+	s.CAs = x509.NewCertPool()
+	if !s.CAs.AppendCertsFromPEM(text) {
+		return s, fmt.Errorf("llm: model.ca_file %s holds no certificate in PEM form", c.CAFile)
+	}
+	return s, nil
+}
+
 // newHosted opens a model with the configured timeouts. window is the
 // configured window in tokens, or 0.
 func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) {
 	c := m.cfg.Model
-	s := modelServer(c, base, key)
+	s, err := withAuthorities(modelServer(c, base, key), c)
+	if err != nil {
+		return nil, err
+	}
 	o := provider.Options{
 		Options: wire.Options{
-			BaseURL: base, APIKey: key, Headers: s.Headers,
+			BaseURL: base, APIKey: key, Headers: s.Headers, CAs: s.CAs,
 			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 		},
 		Name: name, API: s.API, Logger: m.log, Learned: m.notes.learned(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),

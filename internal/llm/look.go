@@ -76,6 +76,10 @@ func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, l
 		}
 		s, name = modelServer(c, found.BaseURL, found.Key), found.Name
 	}
+	s, err := withAuthorities(s, c)
+	if err != nil {
+		return Report{}, err
+	}
 	f := models.Look(ctx, s, name)
 	d := models.Diagnose(ctx, s, f, name)
 	out.Host, out.Model = models.Host(s.BaseURL), name

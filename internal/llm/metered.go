@@ -89,6 +89,7 @@ type health struct {
 	mu      sync.Mutex
 	trouble Trouble
 	lasting bool // another try is useless
+	other   bool // it is not the configured model
 }
 
 // record takes the result of one call. A cancelled call and a request that is
@@ -105,12 +106,12 @@ func (h *health) record(err error) {
 		return
 	}
 	h.lasting = slices.Contains(lastingCauses, failed.Cause)
-	h.trouble = Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
+	h.trouble = Trouble{At: time.Now(), Why: h.whyFailed(failed), InARow: h.trouble.InARow + 1}
 }
 
 // lastingCauses do not pass by themselves: a person has to fix the configuration
 // or pay.
-var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
+var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL, agent.CauseCertificate}
 
 // failuresUntilDown is how many calls in a row must fail before the model
 // counts as down. A single failure may pass by itself.
@@ -129,12 +130,16 @@ func (h *health) current() (t *Trouble, down bool) {
 
 // whyFailed returns the cause without our package names. A model's error holds
 // no secret and no URL.
-func whyFailed(e *agent.ModelError) string {
+func (h *health) whyFailed(e *agent.ModelError) string {
 	why := strings.TrimPrefix(e.Err.Error(), "wire: complete: ")
 	if e.Status != 0 {
 		why = fmt.Sprintf("HTTP %d: %s", e.Status, why)
 	}
-	if cure := e.Cause.Cure(); cure != "" {
+	cure := e.Cause.Cure()
+	if h.other && e.Cause == agent.CauseModel {
+		cure = "Correct its name where it is used: model.fallback, summary.model, a channel's models, or a conversation (dragoman sessions unset KEY model)."
+	}
+	if cure != "" {
 		why = strings.TrimRight(why, ".") + ". " + cure
 	}
 	return why
