@@ -151,13 +151,13 @@ func (st *step) lastFact() int64 {
 	return 0
 }
 
-// Remember stores text and returns the fact. It stores the same text only once in a
-// scope, because a crash may repeat a tool call.
+// Remember stores text and returns the fact. It stores the same words only once in a
+// scope: a crash may repeat a tool call, and a model a fact.
 func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
 	text = rules.Text(text)
 	err = s.update(ctx, "remember", func(st *step) error {
 		for r := range st.records(factsOf(scope)) {
-			if r.Fact.Scope == scope && r.Fact.Text == text {
+			if r.Fact.Scope == scope && rules.SameFact(r.Fact.Text, text) {
 				f = r.Fact.Fact
 				return nil
 			}

@@ -30,6 +30,14 @@ const (
 // before it stores, so that all backends return the same text.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
+// SameFact reports whether two facts are the same words. Capitals, spaces and the full
+// stop make no difference: models write a fact in another dress each time.
+func SameFact(a, b string) bool { return plainFact(a) == plainFact(b) }
+
+func plainFact(text string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), " .!")
+}
+
 // Label returns l with clean texts.
 func Label(l sessions.Label) sessions.Label {
 	l.Kind = channels.Kind(Text(string(l.Kind)))

@@ -103,6 +103,13 @@ var peopleTests = map[string]func(*testing.T, *rig){
 		if ids[3] != ids[0] {
 			t.Error("the same fact was stored twice")
 		}
+		for _, text := range []string{"Likes green tea.", "  likes   green tea ", "LIKES GREEN TEA!"} {
+			f, err := r.Remember(ctx, "person:42", text)
+			must(t, err)
+			if f.ID != ids[0] || f.Text != "likes green tea" {
+				t.Errorf("%q is stored as %+v, want the fact that is there", text, f)
+			}
+		}
 		recall := func(query string, limit int) []string {
 			t.Helper()
 			facts, err := r.Recall(ctx, "person:42", query, limit)
