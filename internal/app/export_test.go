@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/config"
 	"dragoman/internal/media"
+	"dragoman/internal/web"
 	"dragoman/sessions/engine"
 )
 
@@ -42,3 +43,6 @@ func Make(kind channels.Type, state string) error {
 
 // ErrNotMade is what Make returns for a type that nothing makes.
 var ErrNotMade = errNotMade
+
+// Routes are those of the public port.
+func (d *Daemon) Routes() []web.Route { return d.door.Routes() }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"dragoman/internal/people"
@@ -80,7 +81,17 @@ type Door struct {
 	guesses  guesses
 	visits   visits
 	mux      *http.ServeMux
+	routes   []Route
 }
+
+// Route is what a path at the port needs. An empty Scope: strangers may see it, too.
+type Route struct {
+	Pattern string // as http.ServeMux has it
+	Scope   people.Scope
+}
+
+// Routes are all routes, in the order in which they were added.
+func (d *Door) Routes() []Route { return slices.Clone(d.routes) }
 
 // New makes a door. It refuses options that would let everybody in.
 func New(o Options) (*Door, error) {
@@ -117,6 +128,7 @@ func New(o Options) (*Door, error) {
 // Public serves what strangers may see, too. An open port serves it only to requests
 // that it would let in.
 func (d *Door) Public(pattern string, next http.Handler) {
+	d.routes = append(d.routes, Route{Pattern: pattern})
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := d.checkPublic(r); err != nil {
 			deny(w, r, err)
@@ -129,6 +141,7 @@ func (d *Door) Public(pattern string, next http.Handler) {
 // Protect serves requests of those who have the scope. The request's context carries the
 // principal, and ends when their token does. See the package comment for the rules.
 func (d *Door) Protect(pattern string, scope people.Scope, next http.Handler) {
+	d.routes = append(d.routes, Route{pattern, scope})
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		c, err := d.admit(r, scope)
 		if err != nil {
@@ -150,8 +163,10 @@ func (d *Door) Probes(o ProbeOptions) {
 		return err == nil
 	}
 	h := Probes(o)
-	d.mux.Handle("/healthz", h)
-	d.mux.Handle("/readyz", h)
+	for _, pattern := range []string{"/healthz", "/readyz"} {
+		d.routes = append(d.routes, Route{Pattern: pattern})
+		d.mux.Handle(pattern, h)
+	}
 }
 
 // ServeHTTP serves the port.
