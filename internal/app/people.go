@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/live"
 	"dragoman/internal/api"
 	"dragoman/internal/people"
+	"dragoman/sessions"
 )
 
 // openPeople makes what knows who is who: the tokens, the directory, the gate, and who
@@ -109,4 +111,28 @@ func (d *Daemon) findAllOwners(ctx context.Context) error {
 		d.log.Info("found out who wrote in older conversations", "conversations", len(keys))
 	}
 	return failed
+}
+
+// roomsOf lists the rooms of the page and the terminal that belong to one of these
+// identities.
+func (d *Daemon) roomsOf(ctx context.Context, identities []string) (rooms []channels.Key, err error) {
+	q := sessions.Query{Owners: []string{}, Limit: sessions.MaxPage}
+	for _, identity := range identities {
+		for _, channel := range d.people.Rooms() {
+			q.Owners = append(q.Owners, people.Identity(channel, identity))
+		}
+	}
+	for {
+		page, err := d.store.Find(ctx, q)
+		if err != nil || len(page) == 0 {
+			return rooms, err
+		}
+		for _, c := range page {
+			if slices.Contains(identities, people.RoomPerson(c.Key)) {
+				rooms = append(rooms, c.Key)
+			}
+		}
+		place := page[len(page)-1].Position()
+		q.After = &place
+	}
 }

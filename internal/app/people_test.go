@@ -3,6 +3,7 @@ package app_test
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +91,43 @@ func TestSocketReadingIsRecorded(t *testing.T) {
 	log, err := os.ReadFile(p.state("audit.log"))
 	if err != nil || strings.Count(string(log), `"action":"read"`) != 1 || strings.Contains(string(log), "hello") {
 		t.Errorf("the audit log: %v\n%s", err, log)
+	}
+}
+
+// TestErasingSomebodyErasesTheirRooms, and nobody else's.
+func TestErasingSomebodyErasesTheirRooms(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	p.run().stop()
+	s, err := sqlite.Open(t.Context(), p.state("dragoman.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, id := range map[string]string{"web:telegram:42/x": "telegram:42", "web:telegram:43/x": "telegram:43", "web:default": "owner"} {
+		m := channels.Inbound{Key: channels.MustKey(key), ID: "m" + key, Text: "hello", Sender: channels.Person{IDs: []string{id}}, Private: true}
+		e := sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{sessions.UserMessage(m)}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := p.run()
+	plan, err := api.PlanErase.Call(t.Context(), r.admin, api.Target{Name: "telegram:42"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Erase.Call(t.Context(), r.admin, plan.Erasure); err != nil {
+		t.Fatal(err)
+	}
+	list, err := api.Find.Call(t.Context(), r.admin, api.ConversationQuery{})
+	var left []string
+	for _, c := range list.Data {
+		left = append(left, c.Key.String())
+	}
+	slices.Sort(left)
+	if err != nil || !slices.Equal(left, []string{"web:default", "web:telegram:43/x"}) {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -179,6 +179,7 @@ func (d *Daemon) verbs() http.Handler {
 	d.eraser = erasure.New(erasure.Options{
 		Store: d.store, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
 		Leftovers: func() ([]string, error) { return storage.Leftovers(d.state.Path, d.cfg.Store.Type) },
+		Rooms:     d.roomsOf,
 		Gone: func(k channels.Key) {
 			d.events.Publish(stream.Event{Event: stream.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},

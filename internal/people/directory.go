@@ -129,6 +129,9 @@ func (d *Directory) IsOperator(ctx context.Context, m channels.Inbound) (bool, e
 	return person == OperatorID, err
 }
 
+// Rooms are the names of the channels whose chats are rooms of ours.
+func (d *Directory) Rooms() []string { return slices.Clone(d.o.Rooms) }
+
 // IsOperatorsRoom reports whether k is a room that only whoever runs Dragoman reads.
 func (d *Directory) IsOperatorsRoom(k channels.Key) bool {
 	return d.isRoom(k) && !slices.Contains(d.o.Shared, k.Channel()) && roomPerson(k.Chat()) == OperatorID

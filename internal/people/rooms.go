@@ -28,6 +28,9 @@ func roomPerson(chat string) string {
 	return chat[:i]
 }
 
+// RoomPerson is whose room k is: the ID of a principal.
+func RoomPerson(k channels.Key) string { return roomPerson(k.Chat()) }
+
 // RoomName is the name that people see: without the person.
 func RoomName(k channels.Key) string {
 	return k.Chat()[strings.LastIndexByte(k.Chat(), '/')+1:]

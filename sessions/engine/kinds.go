@@ -38,8 +38,9 @@ var lives = map[string]life{
 	// The one-time codes and sessions of the page end at their Due and explain nothing.
 	"code":  {due: time.Hour, undated: day, most: 20, secret: secret},
 	"login": {due: day, undated: 30 * day, most: 100, secret: secret},
-	// What connects the identities of one person is true until somebody undoes it.
-	"link": {due: 30 * day, most: 100},
+	// What connects the identities of one person is true until somebody undoes it. A record
+	// from elsewhere could make anybody the operator.
+	"link": {due: 30 * day, most: 100, secret: secret},
 	// A reminder that was missed for three months reminds nobody. Its subject removes the
 	// others as they fire.
 	"reminder": {due: 90 * day, most: 200},

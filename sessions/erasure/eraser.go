@@ -54,6 +54,9 @@ type Options struct {
 	// Leftovers lists files and folders that may hold conversations and that no
 	// erasure touches. Nil: there are none.
 	Leftovers func() ([]string, error)
+	// Rooms lists the rooms of our own page that people with these identities opened. Nil:
+	// nobody has any.
+	Rooms func(ctx context.Context, identities []string) ([]channels.Key, error)
 	// Gone is called for every conversation that was erased as a whole. It must not
 	// block, and may be nil.
 	Gone func(channels.Key)

@@ -91,6 +91,34 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 	return p, err
 }
 
+// planRooms adds to p the rooms of our own that somebody with these ids opened, and
+// returns them. There a sender's id is the whole identity: "telegram:42".
+func (e *Eraser) planRooms(ctx context.Context, p *Plan, channel string, ids []string) ([]channels.Key, error) {
+	if e.Rooms == nil {
+		return nil, nil
+	}
+	var identities []string
+	for _, id := range ids {
+		identities = append(identities, sessions.Sender{Channel: channel, ID: id}.Owner())
+	}
+	rooms, err := e.Rooms(ctx, identities)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, k := range rooms {
+		names[k.Channel()] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		for _, identity := range identities {
+			p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: name, ID: identity})
+			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(name, identity))
+		}
+	}
+	p.Erasure.Keys = append(p.Erasure.Keys, rooms...)
+	return rooms, nil
+}
+
 // planPerson adds to p the person's data beyond the target's conversation. It returns
 // the counts of the conversations in which the person wrote, of those whose name is
 // one of the ids, and of the target.
@@ -116,7 +144,11 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 			keys = append(keys, k)
 		}
 	}
-	seen, err := e.count(ctx, ids, keys)
+	rooms, err := e.planRooms(ctx, p, target.Channel(), ids)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := e.count(ctx, ids, append(keys, rooms...))
 	if err != nil {
 		return nil, err
 	}
