@@ -63,6 +63,12 @@ func (c *Channel) convert(id string, m *models.Message, edited bool) (channels.I
 		in.Prefix = cmp.Or(who.Name, "someone") + ": "
 		in.Addressed = addressed || c.answersMe(m) || c.albums.has(m)
 	}
+	if isPiece(m, edited) {
+		if long, is := c.pastes.take(m, who, in.Addressed); is {
+			in.Album = long.album
+			in.Addressed = in.Addressed || !private && long.addressed
+		}
+	}
 	return in, true, nil
 }
 

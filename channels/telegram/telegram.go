@@ -93,6 +93,7 @@ type Channel struct {
 	preview      *previewer
 	typing       *rateBudget
 	albums       albums
+	pastes       pastes
 	againButtons againButtons
 	blocked      blockedChats
 	lost         lostTopics
