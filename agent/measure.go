@@ -47,7 +47,7 @@ func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, 
 	a := w.a
 	req := Request{
 		System: r.System, Messages: []sessions.Message{{Role: sessions.RoleUser, Content: r.Text}},
-		MaxTokens: r.MaxTokens, Temperature: a.opts.Temperature, Format: r.Format,
+		MaxTokens: r.MaxTokens, Temperature: a.opts.Temperature, Effort: r.Effort, Format: r.Format,
 	}
 	if r.Temperature != nil {
 		req.Temperature = new(float32(*r.Temperature))

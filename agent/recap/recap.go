@@ -156,7 +156,7 @@ func (t *Task) Read(a Answer, talk Source) (Summary, error) {
 	case a.Refused || a.Finish == "content_filter":
 		return Summary{}, &Flaw{"is a refusal", writeAll}
 	case a.Finish == "length":
-		return Summary{}, &Flaw{"was cut off before its end", writeLess}
+		return Summary{}, cutOff
 	case a.Called:
 		return Summary{}, &Flaw{"calls a tool", writeAll}
 	}
@@ -192,6 +192,9 @@ func (t *Task) Read(a Answer, talk Source) (Summary, error) {
 	}
 	return s, nil
 }
+
+// cutOff is the flaw of a summary that reached its limit.
+var cutOff = &Flaw{"was cut off before its end", writeLess}
 
 // TooLong returns the flaw of a summary that is too long; what says how.
 func TooLong(what string) *Flaw { return &Flaw{what, writeLess} }

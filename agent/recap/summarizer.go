@@ -20,6 +20,8 @@ type Summarizer struct {
 	model Model
 	opts  Options
 	now   atomic.Pointer[settings]
+	// thinks says that the model's thoughts once used up the tokens of a summary.
+	thinks atomic.Bool
 }
 
 // settings are immutable; a change replaces them.
@@ -69,9 +71,12 @@ type Model interface {
 // Request asks for a summary.
 type Request struct {
 	System, Text string
-	MaxTokens    int
-	Temperature  *float64 // nil: the same as for answers
-	Format       json.RawMessage
+	// MaxTokens limits the answer, thoughts included.
+	MaxTokens int
+	// Effort is how much the model should reason; "" leaves it to the server.
+	Effort      string
+	Temperature *float64 // nil: the same as for answers
+	Format      json.RawMessage
 }
 
 // NewSummarizer returns a Summarizer with the settings c, whose numbers the

@@ -188,8 +188,15 @@ func (w *writing) shrink(req Request, entries []string) {
 // its end.
 func (w *writing) writePart(ctx context.Context, req Request, msgs []sessions.Message) (so Summary, err error) {
 	var flaw *Flaw
+	if w.thinks.Load() {
+		req = w.withThoughts(req)
+	}
 	if so, err = w.askModel(ctx, req, msgs); !errors.As(err, &flaw) {
 		return so, err
+	}
+	if flaw == cutOff {
+		req = w.withThoughts(req)
+		w.thinks.Store(true)
 	}
 	req.Text += "\n\nAn answer to this was refused, because it " + flaw.What + ". " + flaw.Remedy
 	so, err = w.askModel(ctx, req, msgs)
@@ -198,8 +205,24 @@ func (w *writing) writePart(ctx context.Context, req Request, msgs []sessions.Me
 		return so, err
 	case flaw == notShorter:
 		return Summary{}, ErrLongSummary
+	case flaw == cutOff:
+		return Summary{}, fmt.Errorf("%w: it %s, also with %d tokens: raise summary.max_tokens, or let a model that thinks less write summaries (summary.model)",
+			ErrBadSummary, flaw.What, req.MaxTokens)
 	}
 	return Summary{}, fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
+}
+
+// thoughtsToo is how many times the tokens of a summary its answer may have if the
+// model thinks about it first.
+const thoughtsToo = 4
+
+// withThoughts returns req with room for thoughts, as far as the window has it, and
+// with little effort. Thoughts can use up all that a summary may have.
+func (w *writing) withThoughts(req Request) Request {
+	asked := int(float64(w.requestTokens(req)) * w.model.Factor())
+	req.MaxTokens = max(req.MaxTokens, min(thoughtsToo*w.maxTokens, w.window*9/10-asked))
+	req.Effort = "low"
+	return req
 }
 
 // askModel makes one request. It returns the summary of msgs, or a *Flaw.
