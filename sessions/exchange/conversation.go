@@ -206,13 +206,17 @@ func (t *conversation) takeSummary(e *entry) (drop bool) {
 	return drop
 }
 
-// setMetadata keeps a value, which was decoded, in the conversation's metadata.
-func (t *conversation) setMetadata(name string, value any) {
-	raw, _ := json.Marshal(value)
+// setMetadata keeps a value in the conversation's metadata.
+func (t *conversation) setMetadata(name string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("%w: the field %q cannot be kept: %w", ErrFormat, name, err)
+	}
 	if t.head.Settings.Metadata == nil {
 		t.head.Settings.Metadata = map[string]json.RawMessage{}
 	}
 	t.head.Settings.Metadata[name] = raw
+	return nil
 }
 
 // known reports whether role is one of a transcript's.

@@ -157,10 +157,10 @@ func (t *conversation) takeFields(f fieldSet) error {
 	take(f, "summaries", &h.Summaries)
 	takeTime(f, &h.Created, "created", "created_at", "createdAt")
 	takeTime(f, &h.Updated, "updated", "updated_at", "updatedAt", "lastActiveAt")
-	if len(f) > 0 {
-		t.setMetadata(sessions.FieldsName, f)
+	if len(f) == 0 {
+		return nil
 	}
-	return nil
+	return t.setMetadata(sessions.FieldsName, f)
 }
 
 // takeTime takes the first of names that is a time.

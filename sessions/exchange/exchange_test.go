@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,4 +243,30 @@ func TestMarkdown(t *testing.T) {
 		"<details><summary>used run&lt;b&gt;</summary>\n\n```\n{}\n```\n\n</details>\n\n"+
 		"<details><summary>result of run&lt;b&gt;</summary>\n\n````\n```\nout\n```\n````\n\n</details>\n\n"+
 		"## 2026-11-22\n\n**dragoman** 00:00\n\n> Done.\n")
+}
+
+// Messages that do not follow their conversation are refused, whoever writes them: they
+// would be lost, or in the document of another.
+func TestWritersKnowTheirConversation(t *testing.T) {
+	head := func(k string) sessions.Record {
+		return sessions.Record{Conversation: &sessions.ConversationRecord{Key: channels.MustKey(k)}}
+	}
+	calls := []sessions.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}
+	messages := sessions.Record{Messages: &sessions.MessagesRecord{
+		Key: channels.MustKey("x:1"), Messages: []sessions.Message{{Seq: 1, Role: sessions.RoleAssistant, Content: "hi", ToolCalls: calls, At: now}},
+	}}
+	for _, format := range []exchange.Format{exchange.JSON, exchange.Markdown} {
+		for name, list := range map[string][]sessions.Record{"alone": {messages}, "after another": {head("x:1"), head("x:2"), messages}} {
+			w, err := exchange.NewWriter(io.Discard, format, exchange.WriterOptions{Zone: time.UTC, List: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range list {
+				err = errors.Join(err, w.Put(r))
+			}
+			if err == nil || !strings.Contains(err.Error(), "x:1") {
+				t.Errorf("%s: messages %s = %v, want an error that names the conversation", format, name, err)
+			}
+		}
+	}
 }

@@ -35,8 +35,11 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 
 // goose reads a session and its messages.
 func (t *conversation) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
-	t.gooseHead(session)
-	if err := t.gooseMessages(ctx, g); err != nil {
+	err := t.gooseHead(session)
+	if err == nil {
+		err = t.gooseMessages(ctx, g)
+	}
+	if err != nil {
 		return fmt.Errorf("exchange: read session %.40s: %w", t.name, err)
 	}
 	return nil
@@ -76,7 +79,7 @@ func (t *conversation) gooseMessages(ctx context.Context, g *gooseFile) error {
 	})
 }
 
-func (t *conversation) gooseHead(f fieldSet) {
+func (t *conversation) gooseHead(f fieldSet) error {
 	if !take(f, "id", &t.name) { // a number, perhaps
 		t.name = string(f["id"])
 		delete(f, "id")
@@ -95,13 +98,17 @@ func (t *conversation) gooseHead(f fieldSet) {
 		_ = json.Unmarshal([]byte(text), &own)
 		take(own, "tags", &h.Settings.Tags)
 		for name, value := range own {
-			t.setMetadata(name, value)
+			if err := t.setMetadata(name, value); err != nil {
+				return err
+			}
 		}
 	}
 	if len(f) > 0 {
-		t.setMetadata("goose", f)
+		if err := t.setMetadata("goose", f); err != nil {
+			return err
+		}
 	}
-	t.setMetadata("goose_id", t.name)
+	return t.setMetadata("goose_id", t.name)
 }
 
 // gooseVisibility reads the metadata of a row. Only the model sees a message that is

@@ -16,6 +16,7 @@ import (
 type markdownWriter struct {
 	w     io.Writer
 	zone  *time.Location
+	key   channels.Key // of the conversation that is open
 	day   string
 	calls map[string]string // names of tools by call
 	count int               // of conversations
@@ -29,6 +30,9 @@ func (p *markdownWriter) Put(r sessions.Record) error {
 	case r.Conversation != nil:
 		p.begin(&b, r.Conversation)
 	case r.Messages != nil:
+		if p.key != r.Messages.Key || p.count == 0 {
+			return errLost(r.Messages)
+		}
 		for _, m := range r.Messages.Messages {
 			p.message(&b, m)
 		}
@@ -38,7 +42,9 @@ func (p *markdownWriter) Put(r sessions.Record) error {
 }
 
 func (p *markdownWriter) begin(b *strings.Builder, c *sessions.ConversationRecord) {
-	p.day, p.calls = "", map[string]string{}
+	p.key = c.Key
+	p.day = ""
+	p.calls = map[string]string{}
 	if p.count > 0 {
 		b.WriteString("\n---\n\n")
 	}

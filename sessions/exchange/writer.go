@@ -72,6 +72,9 @@ func (d *documentWriter) Put(r sessions.Record) error {
 		}
 		return d.begin(*r.Conversation)
 	case r.Messages != nil:
+		if d.head == nil || d.head.Key != r.Messages.Key {
+			return errLost(r.Messages)
+		}
 		for _, m := range r.Messages.Messages {
 			if err := d.message(m); err != nil {
 				return err
@@ -79,6 +82,11 @@ func (d *documentWriter) Put(r sessions.Record) error {
 		}
 	}
 	return nil
+}
+
+// errLost is the error for messages that do not follow their conversation.
+func errLost(r *sessions.MessagesRecord) error {
+	return fmt.Errorf("exchange: write %s: its messages come without it", r.Key)
 }
 
 func (d *documentWriter) Close() error {
