@@ -41,6 +41,9 @@ const maxSearchReads = 5
 func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 	none := Page[Hit]{}
 	like := sessions.Search{Query: q.Query, Key: q.Key, From: q.From, To: q.To, Limit: page(q.Limit)}
+	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
+		return none, refuse("to", "to is before from")
+	}
 	if q.After != "" {
 		place, err := sessions.ParseFoundCursor(q.After)
 		if err != nil {

@@ -158,6 +158,9 @@ func (s *Store) Conversation(ctx context.Context, k channels.Key) (c sessions.Co
 
 // conversation returns the head of k. Errors: ErrNotFound if k has no transcript.
 func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, error) {
+	if err := hasKey(k); err != nil {
+		return rows.Head{}, err
+	}
 	h, _, err := s.back.Head(ctx, k)
 	if err == nil && h.Conversation == nil {
 		err = notFound(k)
@@ -225,6 +228,7 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 // (exclusive) are truncated to UTC days.
 func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
 	v, days := s.view(ctx), map[string]*sessions.DayCount{}
+	v.err = inOrder(from, to)
 	for _, h := range slices.Collect(v.heads(rows.Newest)) {
 		v.countDays(h.Key, from, to, days)
 	}

@@ -21,6 +21,9 @@ type Scratcher interface {
 // content alone, and stops at emit's first error, which it returns. With keys, it
 // passes only the records of those conversations. It reads one snapshot of the store.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	if err := hasKey(keys...); err != nil {
+		return s.wrap("dump", err)
+	}
 	var emitErr error // returned without a wrapping
 	err := s.back.Snapshot(ctx, func(r rows.Reader) error {
 		d := &dumper{view: view{ctx: ctx, r: r}}

@@ -51,10 +51,17 @@ func (s *Store) wrap(what string, err error) error {
 // view reads rows outside of a step.
 func (s *Store) view(ctx context.Context) *view { return &view{ctx: ctx, r: s.back} }
 
+// viewOf is view for a method that is about one key. It refuses an empty one.
+func (s *Store) viewOf(ctx context.Context, k channels.Key) *view {
+	v := s.view(ctx)
+	v.err = hasKey(k)
+	return v
+}
+
 // update runs the step f and commits its changes. keys are those that f is about, if
-// they are known before.
+// they are known before; an empty one is refused.
 func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
-	err := ctx.Err()
+	err := cmp.Or(hasKey(keys...), ctx.Err())
 	var changes rows.Changes
 	if err == nil {
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
@@ -78,9 +85,12 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 
 // claimed runs a step under a live claim.
 func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*step, *chat) error) error {
+	if c.Key.IsZero() || c.Epoch == 0 {
+		return s.wrap(what, sessions.ErrFenced)
+	}
 	return s.update(ctx, what, func(st *step) error {
 		chat := st.chat(c.Key)
-		if c.Epoch == 0 || chat.Claim != c.Epoch {
+		if chat.Claim != c.Epoch {
 			return sessions.ErrFenced
 		}
 		return f(st, chat)

@@ -116,6 +116,7 @@ func ownersOf(e sessions.Erasure) (owners []string) {
 // Owned counts the notes and the sums that e would erase.
 func (s *Store) Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error) {
 	v := s.view(ctx)
+	v.err = hasKey(e.Keys...)
 	for _, owner := range ownersOf(e) {
 		for r := range v.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
 			if !Derived(r.Note.Kind) {

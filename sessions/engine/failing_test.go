@@ -191,7 +191,17 @@ func TestAFailedReadIsReturned(t *testing.T) {
 			_, err := e.Erase(ctx, sessions.Erasure{Keys: []channels.Key{one}, Scopes: []string{"s"}, Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
 			return err
 		},
-		"Dump": func() error { return e.Dump(ctx, nil, func(sessions.Record) error { return nil }) },
+		"Notes": func() error { _, err := e.Notes(ctx, sessions.NoteFilter{Kind: "stickers"}); return err },
+		"ChangeNotes": func() error {
+			return e.ChangeNotes(ctx, "stickers", "x:42", func([]sessions.Note) ([]sessions.Note, []string, error) { return nil, []string{"star"}, nil })
+		},
+		"Sum":      func() error { _, err := e.Sum(ctx, "stickers", "x:42", "20260101", "20270101"); return err },
+		"Sums":     func() error { _, err := e.Sums(ctx, sessions.SumFilter{Kind: "stickers"}); return err },
+		"Sweep":    func() error { _, err := e.Sweep(ctx); return err },
+		"Owned":    func() error { _, _, err := e.Owned(ctx, sessions.Erasure{Owners: []string{"x:42"}}); return err },
+		"Recent":   func() error { _, _, err := e.Recent(ctx, time.Time{}); return err },
+		"Delivery": func() error { _, err := e.Delivery(ctx, queue, 1); return err },
+		"Dump":     func() error { return e.Dump(ctx, nil, func(sessions.Record) error { return nil }) },
 		"Restore": func() error {
 			i := -1
 			_, err := e.Restore(ctx, func() (r sessions.Record, err error) {

@@ -40,10 +40,14 @@ func checkEntry(e sessions.Entry) error {
 		return errors.New("a deletion that names no message")
 	case control != sessions.ControlNone && !e.Answered:
 		return fmt.Errorf("control %q on an entry that is not answered", control)
-	case control != sessions.ControlNone && control != sessions.ControlStop && control != sessions.ControlNew:
-		return fmt.Errorf("unknown control %q", control)
+	case len(e.Ends) > 0 && control != sessions.ControlStop:
+		return fmt.Errorf("control %q cannot be for some messages only", control)
 	}
-	return nil
+	return cmp.Or(
+		known("control", control, sessions.ControlNone, sessions.ControlStop, sessions.ControlNew),
+		known("deletion", m.Deletes, "", channels.DeletedBySender, channels.DeletedByAdmin),
+		knownOrigin(e.Origin),
+	)
 }
 
 // onlyChanges reports whether e matters only if the message that it changes was
@@ -259,6 +263,9 @@ func (st *step) endOccurrence(r *rows.In, why string) {
 // ID).
 func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 	a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
+	if a.Channel == "" || a.ID == "" {
+		return s.wrap("quarantine", errors.New("a message without channel or id"))
+	}
 	return s.update(ctx, "quarantine", func(st *step) error {
 		if st.quarantine(a.Channel, a.ID) == nil {
 			st.record(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: a, At: rules.Time(st.now)}})

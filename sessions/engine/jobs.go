@@ -49,6 +49,7 @@ func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 // NextDue is when job is due next; false if it was never planned.
 func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
 	v := s.view(ctx)
+	v.err = hasJob(job)
 	if r, ok := v.one(rows.Record{Job: &sessions.JobRecord{Job: job}}); ok {
 		return r.Job.Due, true, nil
 	}
@@ -63,6 +64,9 @@ func (s *Store) Plan(ctx context.Context, job string, was, next time.Time) error
 
 // move plans a job that is due at was for next. Errors: ErrConflict.
 func (st *step) move(job string, was, next time.Time) error {
+	if err := hasJob(job); err != nil {
+		return err
+	}
 	planned, ok := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
 	if ok == was.IsZero() || ok && !planned.Job.Due.Equal(was) {
 		return fmt.Errorf("%w: job %q is no longer due at %s", sessions.ErrConflict, job, was.Format(time.RFC3339))
@@ -111,6 +115,9 @@ func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, 
 // Skip records the occurrence that is planned for due with an outcome ("skipped",
 // "missed") and plans the next one. ErrConflict as in Plan.
 func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error {
+	if err := knownOutcome(outcome); err != nil {
+		return s.wrap("skip", err)
+	}
 	return s.update(ctx, "skip", func(st *step) error {
 		fresh, err := st.advance(job, due, due, next)
 		if err == nil && fresh {

@@ -19,8 +19,8 @@ import (
 
 // Notes lists notes by kind, owner and name, or the soonest due first with DueBefore.
 func (s *Store) Notes(ctx context.Context, f sessions.NoteFilter) (list []sessions.Note, err error) {
-	if f.Kind == "" && f.Owner == "" {
-		return nil, s.wrap("notes", errors.New("neither a kind nor an owner is named"))
+	if err := checkChosen(f.Kind, f.Owner); err != nil {
+		return nil, s.wrap("notes", err)
 	}
 	like := sessions.Note{Kind: f.Kind, Owner: f.Owner, Name: f.Name, Due: rules.Time(f.DueBefore)}
 	v := s.view(ctx)
@@ -133,6 +133,19 @@ func cleanNote(kind, owner string, n sessions.Note) (sessions.Note, error) {
 	return n, err
 }
 
+// checkChosen refuses a filter that names neither a kind nor an owner, or an impossible one.
+func checkChosen(kind, owner string) error {
+	switch {
+	case kind == "" && owner == "":
+		return errors.New("neither a kind nor an owner is named")
+	case kind == "":
+		return checkName("owner", owner)
+	case owner == "":
+		return checkKind(kind)
+	}
+	return cmp.Or(checkKind(kind), checkName("owner", owner))
+}
+
 // checkKind refuses what is not the kind of a note or count.
 func checkKind(kind string) error {
 	letters := strings.IndexFunc(kind, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-", r) })
@@ -217,11 +230,9 @@ func (s *Store) Sums(ctx context.Context, f sessions.SumFilter) ([]sessions.Coun
 }
 
 func (s *Store) sums(ctx context.Context, f sessions.SumFilter) (list []sessions.Count, err error) {
-	switch {
-	case f.Kind == "" && f.Owner == "":
-		return nil, errors.New("neither a kind nor an owner is named")
-	case f.From != "" && f.To != "" && f.From > f.To:
-		return nil, fmt.Errorf("the days begin with %s and end before, with %s", f.From, f.To)
+	err = checkChosen(f.Kind, f.Owner)
+	if f.From != "" && f.To != "" && f.From > f.To {
+		err = cmp.Or(err, fmt.Errorf("the days begin with %s and end before, with %s", f.From, f.To))
 	}
 	for _, bound := range []string{f.From, f.To} {
 		if bound != "" {

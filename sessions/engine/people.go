@@ -155,6 +155,9 @@ func (st *step) lastFact() int64 {
 // scope: a crash may repeat a tool call, and a model a fact.
 func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
 	text = rules.Text(text)
+	if scope == "" {
+		return f, s.wrap("remember", errNoScope)
+	}
 	err = s.update(ctx, "remember", func(st *step) error {
 		for r := range st.records(factsOf(scope)) {
 			if r.Fact.Scope == scope && rules.SameFact(r.Fact.Text, text) {
@@ -173,6 +176,9 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
 	var all []sessions.Fact
 	v := s.view(ctx)
+	if scope == "" {
+		v.err = errNoScope
+	}
 	for r := range v.records(factsOf(scope)) {
 		if r.Fact.Scope == scope {
 			all = append(all, r.Fact.Fact)
@@ -190,6 +196,9 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 
 // Forget removes a fact. Errors: ErrNotFound.
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
+	if scope == "" {
+		return s.wrap("forget", errNoScope)
+	}
 	return s.update(ctx, "forget", func(st *step) error {
 		r, ok := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
 		if !ok || id == 0 || r.Fact.Scope != scope {

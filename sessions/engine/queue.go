@@ -256,10 +256,10 @@ func (st *step) retryOut(o *rows.Out) error {
 // Feed shows a conversation as the person in it saw it: the last limit items with
 // Seq < before (0: no bound), oldest first, without dead and dropped deliveries.
 func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit int) (items []sessions.FeedItem, err error) {
-	if limit <= 0 {
-		return nil, nil
+	v, q := s.viewOf(ctx, k), rows.QueueFilter{Before: before, Newest: true}
+	if v.err != nil || limit <= 0 {
+		return nil, s.wrap("feed", v.err)
 	}
-	v, q := s.view(ctx), rows.QueueFilter{Before: before, Newest: true}
 	for r := range v.inbox(k, q) {
 		if isSaid(&r) {
 			m := r.Inbound

@@ -38,7 +38,10 @@ func (s *Store) Recent(ctx context.Context, t time.Time) (list []sessions.Recent
 
 // Delivery returns the delivery numbered seq of k. Errors: ErrNotFound.
 func (s *Store) Delivery(ctx context.Context, k channels.Key, seq int64) (d sessions.Recent, err error) {
-	v := s.view(ctx)
+	v := s.viewOf(ctx, k)
+	if seq <= 0 {
+		return d, s.wrap("read a delivery", cmp.Or(v.err, sessions.ErrNotFound))
+	}
 	o := first(v.outbox(k, rows.QueueFilter{Seq: seq}))
 	switch {
 	case v.err != nil:

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"dragoman/channels"
@@ -14,11 +15,14 @@ import (
 // Lookup is [Store.SearchAll] within a range of seqs of k. It also counts the other
 // hits.
 func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (hits sessions.Hits, err error) {
+	v := s.viewOf(ctx, k)
 	words := rules.Query(l.Query)
-	if len(words) == 0 || l.Limit <= 0 {
-		return hits, nil
+	if v.err == nil && l.After > 0 && l.Before > 0 && l.Before <= l.After {
+		v.err = fmt.Errorf("the messages begin after %d and end before %d", l.After, l.Before)
 	}
-	v := s.view(ctx)
+	if v.err != nil || len(words) == 0 || l.Limit <= 0 {
+		return hits, s.wrap("search", v.err)
+	}
 	w := rows.WordSearch{Query: words, All: true, Key: k, MessageFilter: rows.MessageFilter{After: l.After, Before: l.Before, Newest: !l.Oldest}}
 	found := v.search(w, func(sessions.Found) bool { return true })
 	hits.All = len(found)
@@ -64,10 +68,11 @@ func (v *view) loaded(list []sessions.Found) (found []sessions.Found) {
 // mebibyte is searched.
 func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
 	words, ranking := rules.Query(search.Query), ranking{search: search}
-	if len(words) == 0 || search.Limit <= 0 {
-		return nil, nil
-	}
 	v := s.view(ctx)
+	v.err = inOrder(search.From, search.To)
+	if v.err != nil || len(words) == 0 || search.Limit <= 0 {
+		return nil, s.wrap("search all", v.err)
+	}
 	for f := range each(v, v.r.Search(ctx, rows.WordSearch{Query: words, Key: search.Key})) {
 		ranking.add(f)
 	}

@@ -98,7 +98,7 @@ func (st *step) begun(day string) int64 {
 // empty one. The cost depends on what it returns, not on what is stored. It reads up
 // to the last message at its start; later ones do not count.
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
-	v := s.view(ctx)
+	v := s.viewOf(ctx, k)
 	if head, _ := v.head(k); head.Conversation != nil {
 		h = v.history(head, limit)
 	}
@@ -173,10 +173,10 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 // Messages reads the transcript of k over all generations in pages: at most limit
 // messages with Seq > after, oldest first.
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (list []sessions.Message, err error) {
-	if limit <= 0 {
-		return nil, nil
+	v := s.viewOf(ctx, k)
+	if v.err != nil || limit <= 0 {
+		return nil, s.wrap("messages", v.err)
 	}
-	v := s.view(ctx)
 	for m := range v.messages(k, rows.MessageFilter{After: after}) {
 		list = append(list, m)
 		if len(list) == limit {

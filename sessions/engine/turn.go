@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 // resume after a crash: its messages, in order, and the journal. Turn is "" if there
 // is none.
 func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
-	v := s.view(ctx)
+	v := s.viewOf(ctx, k)
 	open := pointers(v.inbox(k, rows.QueueFilter{Open: true}))
 	for _, r := range open {
 		if r.Turn == "" || p.Turn != "" {
@@ -130,6 +131,9 @@ func current(open []*rows.In, turn string, answers []sessions.Answered) (list []
 // is stale).
 func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, answers []sessions.Answered, journaled sessions.Step) error {
 	turn = rules.Text(turn)
+	if err := knownStep(journaled.Kind); err != nil {
+		return s.wrap("append step", err)
+	}
 	return s.claimed(ctx, "append step", cl, func(st *step, c *chat) error {
 		open := st.open(c, true)
 		list, err := current(open, turn, answers)
@@ -156,7 +160,11 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 // Messages get their Seq. Errors: ErrFenced, ErrConflict.
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
-	if err := checkCounts(t.Counts); err != nil {
+	err := checkCounts(t.Counts)
+	if o := t.Occurrence; o != nil {
+		err = cmp.Or(err, hasJob(o.Job), knownOutcome(o.Outcome))
+	}
+	if err != nil {
 		return s.wrap("commit turn", err)
 	}
 	return s.claimed(ctx, "commit turn", cl, func(st *step, c *chat) error {
