@@ -87,8 +87,8 @@ type WordSearch struct {
 type Reader interface {
 	// Head returns the head of k. ok is false if k was never stored.
 	Head(ctx context.Context, k channels.Key) (h Head, ok bool, err error)
-	// Heads lists heads in an order. after, for Newest, is the last head of the previous
-	// page.
+	// Heads lists heads in an order. after, for Newest and ByKey, is the last head of the
+	// previous page; ByKey needs only its Key, which need not be stored.
 	Heads(ctx context.Context, o Order, after *sessions.Cursor) iter.Seq2[Head, error]
 	// Inbox and Outbox read rows of k, sorted by Seq. With a zero k they read the open rows
 	// of all keys, unsorted, or the rows Since a time, or the delivery with an ID.

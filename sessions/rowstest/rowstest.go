@@ -461,6 +461,7 @@ func heads(t *testing.T, b rows.Backend) {
 		return list(t, b.Heads(t.Context(), o, after), headKey)
 	}
 	same(t, "by key", at(rows.ByKey, nil), []string{"x:a", "x:b", "x:c", "x:q"})
+	same(t, "by key, after one that is not stored", at(rows.ByKey, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:aa")}), []string{"x:b", "x:c", "x:q"})
 	same(t, "newest", at(rows.Newest, nil), []string{"x:c", "x:a", "x:b"})
 	same(t, "oldest", at(rows.Oldest, nil), []string{"x:b", "x:a", "x:c"})
 	same(t, "after a cursor", at(rows.Newest, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})

@@ -63,7 +63,7 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 
 // The orders of heads. Conversations updated in the same nanosecond are sorted by key.
 var (
-	byKeyQuery  = allHeads + ` ORDER BY k.key`
+	byKeyQuery  = allHeads + ` WHERE k.key > ? ORDER BY k.key`
 	newestQuery = talkHeads + ` WHERE c.updated <= ? AND (c.updated < ? OR k.key > ?) ORDER BY c.updated DESC, k.key`
 	oldestQuery = talkHeads + ` ORDER BY c.updated, k.key DESC`
 )
@@ -73,15 +73,15 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 		k, err := scanKey(row)
 		return k.Head, err
 	}
-	switch o {
-	case rows.ByKey:
-		return stream(ctx, r.src, scan, byKeyQuery)
-	case rows.Oldest:
-		return stream(ctx, r.src, scan, oldestQuery)
-	}
 	from, key := nanos(rules.LastMoment)+1, ""
 	if after != nil {
 		from, key = nanos(after.Updated), after.Key.String()
+	}
+	switch o {
+	case rows.ByKey:
+		return stream(ctx, r.src, scan, byKeyQuery, key)
+	case rows.Oldest:
+		return stream(ctx, r.src, scan, oldestQuery)
 	}
 	return stream(ctx, r.src, scan, newestQuery, from, from, key)
 }

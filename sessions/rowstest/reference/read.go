@@ -57,6 +57,9 @@ func (r reader) Head(_ context.Context, k channels.Key) (rows.Head, bool, error)
 func (r reader) Heads(_ context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	list := gather(r.now(), channels.Key{}, func(c chat) []rows.Head { return []rows.Head{c.Head} })
 	place := func(h rows.Head) sessions.Cursor { return sessions.Cursor{Key: h.Key} }
+	if o == rows.ByKey && after != nil {
+		after = &sessions.Cursor{Key: after.Key}
+	}
 	if o != rows.ByKey {
 		list = slices.DeleteFunc(list, func(h rows.Head) bool { return h.Conversation == nil })
 		place = func(h rows.Head) sessions.Cursor { return sessions.Cursor{Updated: h.Conversation.Updated, Key: h.Key} }
