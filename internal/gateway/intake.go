@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/people"
@@ -92,14 +91,20 @@ func (g *Gateway) press(ctx context.Context, m channels.Inbound) (say string, er
 // Opened makes all waiting deliveries to k and its topics due, because k takes
 // messages again.
 func (in intake) Opened(ctx context.Context, k channels.Key) error {
-	items, err := in.g.store.ListQueue(ctx, maxQueueItems)
+	topics, err := in.g.store.Topics(ctx, k)
 	if err != nil {
 		return fmt.Errorf("gateway: open %s: %w", k, err)
 	}
 	var ids []string
-	for _, it := range items {
-		if it.Kind == "out" && it.State != "dead" && (it.Key == k.String() || strings.HasPrefix(it.Key, k.String()+":")) {
-			ids = append(ids, it.Delivery)
+	for _, one := range append(topics, k) {
+		items, err := in.g.store.QueueOf(ctx, one)
+		if err != nil {
+			return fmt.Errorf("gateway: open %s: %w", k, err)
+		}
+		for _, it := range items {
+			if it.Kind == "out" && it.State != "dead" {
+				ids = append(ids, it.Delivery)
+			}
 		}
 	}
 	in.g.makeDue(ctx, ids)

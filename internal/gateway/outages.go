@@ -102,14 +102,16 @@ func (r *outages) recovered(model string, k channels.Key) (others []channels.Key
 	return others
 }
 
-const maxQueueItems = 10_000
-
-// postponed returns the ids of the postponed messages of keys, oldest first.
+// postponed returns the ids of the postponed messages of keys, those of each key oldest
+// first.
 func (g *Gateway) postponed(ctx context.Context, keys ...channels.Key) (ids []string, err error) {
-	items, err := g.store.ListQueue(ctx, maxQueueItems)
-	for _, it := range items {
-		if it.Kind == "in" && it.State == "postponed" && slices.ContainsFunc(keys, func(k channels.Key) bool { return k.String() == it.Key }) {
-			ids = append(ids, it.ID)
+	for _, k := range keys {
+		items, failed := g.store.QueueOf(ctx, k)
+		err = errors.Join(err, failed)
+		for _, it := range items {
+			if it.Kind == "in" && it.State == "postponed" {
+				ids = append(ids, it.ID)
+			}
 		}
 	}
 	return ids, err

@@ -123,11 +123,11 @@ func (g *Gateway) stops(m channels.Inbound) (whose string, sparesTurn bool) {
 
 // sayWaits answers a /stop when no turn runs, depending on what waits in k.
 func (g *Gateway) sayWaits(ctx context.Context, k channels.Key) (string, error) {
-	items, err := g.store.ListQueue(ctx, maxQueueItems)
+	items, err := g.store.QueueOf(ctx, k)
 	text := sayNothing
 	for _, it := range items {
 		switch {
-		case it.Kind != "in" || it.Key != k.String():
+		case it.Kind != "in":
 		case it.State == "postponed":
 			return sayGivenUp, err
 		case it.State == "waiting":

@@ -19,12 +19,13 @@ type Store struct {
 	Leases
 }
 
-// Inbox accepts messages, and shows what waits in both queues.
+// Inbox accepts messages, and shows what waits in both queues of a key.
 type Inbox interface {
 	Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error)
 	Quarantine(ctx context.Context, a sessions.Quarantined) error
 	Resolve(ctx context.Context, channel, id string) error
-	ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error)
+	QueueOf(ctx context.Context, k channels.Key) ([]sessions.QueueItem, error)
+	Topics(ctx context.Context, k channels.Key) ([]channels.Key, error)
 	RetryQueue(ctx context.Context, id string) error
 }
 

@@ -160,6 +160,8 @@ func TestAFailedReadIsReturned(t *testing.T) {
 		"Feed":          func() error { _, err := e.Feed(ctx, queue, 0, 9); return err },
 		"Running":       func() error { _, err := e.Running(ctx, queue); return err },
 		"ListQueue":     func() error { _, err := e.ListQueue(ctx, 9); return err },
+		"QueueOf":       func() error { _, err := e.QueueOf(ctx, queue); return err },
+		"Topics":        func() error { _, err := e.Topics(ctx, one); return err },
 		"ShowQueue":     func() error { _, err := e.ShowQueue(ctx, "in/x:q/1"); return err },
 		"RetryQueue":    func() error { return e.RetryQueue(ctx, "in/x:q/1") },
 		"DropQueue":     func() error { return e.DropQueue(ctx, "aside/x/9") },

@@ -69,6 +69,8 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"Messages without a key":     func() error { _, err := s.Messages(ctx, none, 0, 9); return err },
 		"Feed without a key":         func() error { _, err := s.Feed(ctx, none, 0, 9); return err },
 		"Running without a key":      func() error { _, err := s.Running(ctx, none); return err },
+		"QueueOf without a key":      func() error { _, err := s.QueueOf(ctx, none); return err },
+		"Topics without a key":       func() error { _, err := s.Topics(ctx, none); return err },
 		"Delivery without a key":     func() error { _, err := s.Delivery(ctx, none, 1); return err },
 		"Delivery without a seq":     func() error { _, err := s.Delivery(ctx, one, 0); return err },
 		"Lookup without a key":       func() error { _, err := s.Lookup(ctx, none, sessions.Lookup{Query: "message", Limit: 9}); return err },

@@ -89,15 +89,53 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	if v.err != nil {
 		return nil, s.wrap("list queue", v.err)
 	}
-	// The oldest come first, and of equally old ones that with the lowest number.
+	sortItems(items)
+	return items[:min(max(limit, 0), len(items))], nil
+}
+
+// QueueOf returns the unfinished items of k as ListQueue does. It costs what k has, not
+// what others have.
+func (s *Store) QueueOf(ctx context.Context, k channels.Key) (items []sessions.QueueItem, err error) {
+	v := s.viewOf(ctx, k)
+	for r := range v.inbox(k, rows.QueueFilter{Open: true}) {
+		items = append(items, s.inItem(&r))
+	}
+	for o := range v.outbox(k, rows.QueueFilter{Open: true}) {
+		items = append(items, outItem(&o))
+	}
+	if v.err != nil {
+		return nil, s.wrap("queue", v.err)
+	}
+	sortItems(items)
+	return items, nil
+}
+
+// Topics lists the keys of the topics of k, sorted: their chats begin with that of k and a
+// colon.
+func (s *Store) Topics(ctx context.Context, k channels.Key) (list []channels.Key, err error) {
+	v := s.viewOf(ctx, k)
+	first, err := channels.NewKey(k.Channel(), k.Chat()+":")
+	if v.err != nil || err != nil { // a chat that long has no topics
+		return nil, s.wrap("topics", v.err)
+	}
+	for h := range each(v, v.r.Heads(ctx, rows.ByKey, &sessions.Cursor{Key: first})) {
+		if !strings.HasPrefix(h.Key.String(), first.String()) {
+			break
+		}
+		list = append(list, h.Key)
+	}
+	return list, s.wrap("topics", v.err)
+}
+
+// sortItems puts the oldest first, and of equally old ones that with the lowest number. It
+// removes the texts, which are private, and for ShowQueue alone.
+func sortItems(items []sessions.QueueItem) {
 	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-	items = items[:min(max(limit, 0), len(items))]
 	for i := range items {
-		items[i].Text = "" // for ShowQueue only: it is private
+		items[i].Text = ""
 	}
-	return items, nil
 }
 
 // ShowQueue returns one item with its text.

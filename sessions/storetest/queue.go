@@ -174,6 +174,8 @@ var queueTests = map[string]func(*testing.T, *rig){
 		}
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "hello")}, sessions.Duplicate)
 	},
+	"Queue/OfOneKey":     queueOfOneKey,
+	"Queue/TopicsOfAKey": topicsOfAKey,
 	"Queue/Outbox": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		h, ds := three(t, r)
@@ -318,4 +320,51 @@ var queueTests = map[string]func(*testing.T, *rig){
 		h.release(nil)
 		r.noClaim(t, 30*time.Millisecond, "all is sent")
 	},
+}
+
+// queueOfOneKey: the queue of a key has the items that ListQueue has of it, in that order,
+// and no other.
+func queueOfOneKey(t *testing.T, r *rig) {
+	ctx := t.Context()
+	h, ds := three(t, r)
+	must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
+	must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{}))
+	must(t, r.MarkDead(ctx, h.Claim, ds[1].ID, "blocked"))
+	h.release(nil)
+	r.accept(t, h.Key.String(), "later", "text")
+	r.accept(t, "x:other", "other", "text")
+	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte("odd"), Why: "odd"}))
+	all, err := r.ListQueue(ctx, 100)
+	must(t, err)
+	var want []sessions.QueueItem
+	for _, it := range all {
+		if it.Key == h.Key.String() {
+			want = append(want, it)
+		}
+	}
+	got, err := r.QueueOf(ctx, h.Key)
+	must(t, err)
+	same(t, "QueueOf", got, want)
+	if len(got) != 3 || len(all) != 5 {
+		t.Errorf("%d items of the key, %d of all, want 3 and 5", len(got), len(all))
+	}
+	none, err := r.QueueOf(ctx, key("x:nobody"))
+	must(t, err)
+	same(t, "QueueOf of an unknown key", none, nil)
+}
+
+// topicsOfAKey: neither the key itself nor one that only begins alike is its topic.
+func topicsOfAKey(t *testing.T, r *rig) {
+	for _, k := range []string{"x:10", "x:10:7", "x:10:é", "x:100", "x:100:7", "x:10-1", "x:1", "y:10:7", "x:10;"} {
+		r.accept(t, k, k, "hi")
+	}
+	for k, want := range map[string][]string{"x:10": {"x:10:7", "x:10:é"}, "x:1": nil, "x:9": nil} {
+		list, err := r.Topics(t.Context(), key(k))
+		must(t, err)
+		var got []string
+		for _, one := range list {
+			got = append(got, one.String())
+		}
+		same(t, "Topics("+k+")", got, want)
+	}
 }
