@@ -37,12 +37,14 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 	}
 	nothing := func([]sessions.Note) ([]sessions.Note, []string, error) { return nil, nil, nil }
 	return map[string]func() error{
-		"Accept without a key":         accept(func(e *sessions.Entry) { e.Inbound.Key = none }),
-		"Accept without an id":         accept(func(e *sessions.Entry) { e.Inbound.ID = "" }),
-		"Accept an unknown origin":     accept(func(e *sessions.Entry) { e.Origin = "odd" }),
-		"Accept an unknown control":    accept(func(e *sessions.Entry) { e.Answered, e.Control = true, "odd" }),
-		"Accept a control unanswered":  accept(func(e *sessions.Entry) { e.Control = sessions.ControlStop }),
-		"Accept a /new of some":        accept(func(e *sessions.Entry) { *e = sessions.Entry{Inbound: message, Answered: true, Control: sessions.ControlNew, Ends: []int64{1}} }),
+		"Accept without a key":        accept(func(e *sessions.Entry) { e.Inbound.Key = none }),
+		"Accept without an id":        accept(func(e *sessions.Entry) { e.Inbound.ID = "" }),
+		"Accept an unknown origin":    accept(func(e *sessions.Entry) { e.Origin = "odd" }),
+		"Accept an unknown control":   accept(func(e *sessions.Entry) { e.Answered, e.Control = true, "odd" }),
+		"Accept a control unanswered": accept(func(e *sessions.Entry) { e.Control = sessions.ControlStop }),
+		"Accept a /new of some": accept(func(e *sessions.Entry) {
+			*e = sessions.Entry{Inbound: message, Answered: true, Control: sessions.ControlNew, Ends: []int64{1}}
+		}),
 		"Accept an unknown deletion":   accept(func(e *sessions.Entry) { e.Inbound.Edits, e.Inbound.Deletes = "m1", "odd" }),
 		"Accept a deletion of nothing": accept(func(e *sessions.Entry) { e.Inbound.Deletes = channels.DeletedBySender }),
 		"AddSummary without a key":     func() error { return s.AddSummary(ctx, none, sessions.Summary{}) },
@@ -69,6 +71,8 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"Messages without a key":     func() error { _, err := s.Messages(ctx, none, 0, 9); return err },
 		"Feed without a key":         func() error { _, err := s.Feed(ctx, none, 0, 9); return err },
 		"Running without a key":      func() error { _, err := s.Running(ctx, none); return err },
+		"Owners without a key":       func() error { _, err := s.Owners(ctx, none); return err },
+		"FindOwners without a key":   func() error { return s.FindOwners(ctx, none) },
 		"QueueOf without a key":      func() error { _, err := s.QueueOf(ctx, none); return err },
 		"Topics without a key":       func() error { _, err := s.Topics(ctx, none); return err },
 		"Delivery without a key":     func() error { _, err := s.Delivery(ctx, none, 1); return err },

@@ -34,7 +34,7 @@ const (
 // that is not there, and for one whose authors are not known yet: see
 // [Store.FindOwners].
 func (s *Store) Owners(ctx context.Context, k channels.Key) ([]sessions.Owner, error) {
-	v := s.view(ctx)
+	v := s.viewOf(ctx, k)
 	h, known := v.head(k)
 	if !known || h.Conversation == nil {
 		return nil, s.wrap("owners", v.err)
@@ -218,7 +218,7 @@ func (s *Store) UnknownOwners(ctx context.Context) (unknown []channels.Key, err 
 // FindOwners finds out who wrote in k, if nobody knows it, from the senders of its
 // messages. It may read each message once, which blocks no writes.
 func (s *Store) FindOwners(ctx context.Context, k channels.Key) error {
-	v := s.view(ctx)
+	v := s.viewOf(ctx, k)
 	found, through := v.authors(k, []sessions.Owner{}, 0)
 	if v.err != nil {
 		return s.wrap("find owners", v.err)
