@@ -31,20 +31,38 @@ type WriterOptions struct {
 	List bool
 }
 
-// NewWriter writes to w in format. JSON and Markdown need the conversations one after
-// the other: all records of one before the first of the next.
+// NewWriter writes to w in format. JSON and Markdown take the conversations one after
+// the other: all records of one before the first of the next. Put refuses messages that
+// do not belong to the conversation before them.
 func NewWriter(w io.Writer, format Format, o WriterOptions) (Writer, error) {
 	switch format {
 	case JSON:
-		return &documentWriter{w: w, list: o.List}, nil
+		return &orderedWriter{Writer: &documentWriter{w: w, list: o.List}}, nil
 	case JSONL:
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		return &recordWriter{enc}, nil
 	case Markdown:
-		return &markdownWriter{w: w, zone: cmp.Or(o.Zone, time.Local)}, nil
+		return &orderedWriter{Writer: &markdownWriter{w: w, zone: cmp.Or(o.Zone, time.Local)}}, nil
 	}
 	return nil, fmt.Errorf("exchange: nothing is written as %q", format)
+}
+
+// orderedWriter checks the order that the formats for people depend on: without it, a
+// message would be written into another conversation.
+type orderedWriter struct {
+	Writer
+	open channels.Key // the conversation whose messages may follow
+}
+
+func (o *orderedWriter) Put(r sessions.Record) error {
+	if r.Conversation != nil {
+		o.open = r.Conversation.Key
+	}
+	if r.Messages != nil && r.Messages.Key != o.open {
+		return fmt.Errorf("exchange: write messages of %s: they do not follow their conversation", r.Messages.Key)
+	}
+	return o.Writer.Put(r)
 }
 
 // recordWriter writes the records as they are, one per line.
