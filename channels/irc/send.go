@@ -92,7 +92,11 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	}) {
 		return channels.Receipt{}, &channels.NotSent{Err: errNotConnected}
 	}
-	parts := c.limits().parts(c.lines(opening(m, asker), width))
+	lines := c.lines
+	if r != nil {
+		lines = c.roomLines
+	}
+	parts := c.limits().parts(lines(opening(m, asker), width))
 	if len(parts) == 0 {
 		return channels.Receipt{}, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
 	}

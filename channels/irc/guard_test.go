@@ -1,0 +1,65 @@
+package irc_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
+)
+
+// No line of ours in a channel begins like a command of other bots, wherever it comes from.
+func TestNoLineIsACommand(t *testing.T) {
+	const guard = "\u2060"
+	for name, text := range map[string]string{
+		"second line":       "Here you are:\n\n!op mallory",
+		"first line":        ".kick alice",
+		"list":              "- a\n\n@ban b\n\n~x",
+		"bold":              "one\n\n**!op mallory**",
+		"code":              "```\na\n  !op mallory\n.quit\n```",
+		"question":          "really\n\n?help",
+		"where it is cut":   strings.Repeat("x", 400) + " " + strings.Repeat("!mallory ", 60),
+		"cut without space": strings.Repeat("!", 1200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Host: strings.Repeat("h", 63)})
+			b := startInGo(t, addr)
+			alice := ircd.Join(t, addr, "alice", "#go")
+			if err := b.send("irc:#go", text); err != nil {
+				t.Fatalf("Send = %v", err)
+			}
+			testkit.Eventually(t, "the lines", func() bool { return len(alice.Heard("dragoman", "#go")) > 0 })
+			seen := 0
+			for _, line := range alice.Heard("dragoman", "#go") {
+				bare := strings.TrimLeft(line, " \x02\x1d\x1e\x11")
+				if strings.ContainsAny(bare[:1], "!.?@~") {
+					t.Errorf("a line is %q", line)
+				}
+				if strings.HasPrefix(bare, guard) {
+					seen++
+				}
+			}
+			if seen == 0 {
+				t.Errorf("heard %q, want a guarded line", alice.Heard("dragoman", "#go"))
+			}
+			for _, l := range srv.Heard("dragoman") {
+				if len(l) > 510 {
+					t.Errorf("it sent %d bytes", len(l))
+				}
+			}
+		})
+	}
+}
+
+// A person alone is no bot: what they copy has nothing in it that is not seen.
+func TestPrivateLinesAreNotGuarded(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	alice := ircd.Join(t, addr, "alice")
+	if err := b.send("irc:alice", ".gitignore"); err != nil {
+		t.Fatal(err)
+	}
+	if got := alice.WaitHeard("dragoman", "alice", 1)[0]; got != ".gitignore" {
+		t.Errorf("heard %q", got)
+	}
+}
