@@ -2,6 +2,10 @@
 
 import { element } from "./element.js";
 
+// composes reports whether a key belongs to an input method, which writes Japanese, say:
+// Enter and Escape then end its composition. Some browsers send 229 instead.
+const composes = (event) => event.isComposing || event.keyCode === 229;
+
 export class Composer {
   constructor({ form, text, send, stop, menu, room, files, onSend, onStop }) {
     Object.assign(this, { form, text, send, stop, menu, files, onSend, onStop });
@@ -24,7 +28,7 @@ export class Composer {
       if (li) this.complete(li.dataset.name);
     });
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.answering && this.menu.hidden && !event.defaultPrevented) this.onStop();
+      if (event.key === "Escape" && !composes(event) && this.answering && this.menu.hidden && !event.defaultPrevented) this.onStop();
     });
     this.value = this.draft();
   }
@@ -71,7 +75,7 @@ export class Composer {
   }
 
   key(event) {
-    if (event.isComposing || event.keyCode === 229) return; // an input method is active
+    if (composes(event)) return;
     if (!this.menu.hidden && this.menuKey(event)) {
       event.preventDefault();
       return;
