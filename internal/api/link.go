@@ -34,19 +34,25 @@ type linkLine struct {
 }
 
 // link links a channel and reports the progress, one JSON object a line. It
-// ends when the client disconnects.
+// ends when the client disconnects. What fails before the first line is refused.
 func (s *server) link(w http.ResponseWriter, r *http.Request, req LinkRequest) error {
 	out := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	respond.Private(w.Header())
-	_ = out.Flush()
+	begun := false
 	tell := func(l linkLine) {
+		if !begun {
+			begun = true
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			respond.Private(w.Header())
+		}
 		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
 		// A client that is gone has also ended the request's context.
 		_ = json.NewEncoder(w).Encode(l)
 		_ = out.Flush()
 	}
 	account, err := s.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	if err != nil && !begun {
+		return err
+	}
 	end := linkLine{Account: account}
 	if err != nil {
 		end.Failure = failureOf(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/plain"
 	"dragoman/internal/respond"
 	"dragoman/sessions"
 )
@@ -57,6 +58,9 @@ func (s *server) restore(w http.ResponseWriter, r *http.Request, _ None) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
 	restored, err := s.Store.Restore(r.Context(), in.next)
+	if errors.Is(err, errCut) {
+		return refuse("", "%s", plain.Text(err))
+	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"log/slog"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/hooks"
 	"dragoman/internal/linking"
+	"dragoman/internal/respond"
 	"dragoman/internal/storage"
 )
 
@@ -117,11 +119,17 @@ func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
 // errNotLinkable says that a channel cannot be linked, and which ones can.
 func errNotLinkable(name string, cfg *config.Config) error {
 	if c, ok := cfg.Channels[name]; ok && c.Type == whatsapp.Type.Name && !c.Enabled {
-		return fmt.Errorf("app: the channel %q is turned off (enabled: false); turn it on and restart", name)
+		return &respond.Refusal{
+			Status: http.StatusUnprocessableEntity, Param: "name",
+			Sentence: fmt.Sprintf("the channel %q is turned off (enabled: false); turn it on and restart", name),
+		}
 	}
 	advice := "add one under channels, see docs/whatsapp.md"
 	if there := cfg.OfType(whatsapp.Type.Name); len(there) > 0 {
 		advice = "name one of these: " + strings.Join(there, ", ")
 	}
-	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)
+	return &respond.Refusal{
+		Status: http.StatusNotFound, Param: "name",
+		Sentence: fmt.Sprintf("the configuration has no channel %q of type whatsapp; %s", name, advice),
+	}
 }
