@@ -43,25 +43,6 @@ const (
 
 var askID = lazily.Compile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Ask answers POST {"key", "text", "id", "wait"} with an [Asked], for the page's own path.
-func Ask(ask Asker) http.Handler {
-	asking := Spec{Method: post, Path: "/ask"}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxQuestion)
-		q, err := readArgs[Question](r, asking)
-		var answer Asked
-		if err == nil {
-			answer, err = putQuestion(r.Context(), ask, q)
-		}
-		if err != nil {
-			no, _ := refusalOf(err)
-			respond.Refuse(w, no)
-			return
-		}
-		respond.JSON(w, http.StatusOK, answer)
-	})
-}
-
 func (s *server) ask(ctx context.Context, q Question) (Asked, error) {
 	if !q.Key.IsZero() {
 		sight, err := s.read(ctx, q.Key) // the answer may repeat what was said there

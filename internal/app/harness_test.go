@@ -104,6 +104,7 @@ func (p *place) opens() {
 // running is a daemon that serves in this process.
 type running struct {
 	*place
+	daemon *app.Daemon
 	log    *testkit.Output
 	level  *slog.LevelVar
 	hangup chan struct{}
@@ -128,6 +129,7 @@ func (p *place) run(change ...func(*app.Options)) *running {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	r.daemon = d
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

@@ -94,7 +94,7 @@ func (d *Daemon) openServers(context.Context) error {
 		console.Serve(d.door, console.Options{Chat: d.channels.web.Handler(), Accounts: accounts{d, d.links}})
 	}
 	d.door.Protect(api.Root+"/", people.Chat, verbs)
-	d.door.Protect("POST /api/ask", people.Chat, api.Ask(d.askAs))
+	d.door.Protect("POST /api/ask", people.Chat, formerAsk(verbs))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
 	d.public.handler = d.door
@@ -126,18 +126,13 @@ var errNotOperator = &respond.Refusal{
 	Status: http.StatusForbidden, Sentence: "Only whoever runs Dragoman asks here. Write in your room instead: POST /api/chat/messages.",
 }
 
-// errNotTheirs refuses a conversation that the caller may not read, as if it were not there.
-var errNotTheirs = &respond.Refusal{Status: http.StatusNotFound, Param: "key", Sentence: "There is no such conversation."}
-
-// askAs is the [api.Asker] of the port's own path. With the scope chat it asks in the
-// operator's rooms, with the scope operate anywhere.
-func (d *Daemon) askAs(ctx context.Context, k channels.Key, id, text string) (string, error) {
-	p, _ := people.From(ctx)
-	own := d.cfg.Channels[k.Channel()].Local() && k.Chat() == people.Room(p, people.RoomName(k))
-	if p.IsOperator() && !own && !p.May(people.Operate) {
-		return "", errNotTheirs
-	}
-	return d.ask(ctx, k, id, text)
+// formerAsk serves the verb that asks a question under its path of before the API.
+func formerAsk(verbs http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asking := r.Clone(r.Context())
+		asking.URL.Path = api.Root + api.PutQuestion.Path
+		verbs.ServeHTTP(w, asking)
+	})
 }
 
 func (d *Daemon) openAdmin(verbs http.Handler) error {

@@ -79,9 +79,9 @@ func TestRoomsOfOthers(t *testing.T) {
 		status     int
 	}{
 		"her room, whose turns would be the operator's": {anns, "web:telegram:42/default", 403},
-		"the operator's room":                           {anns, "web:default", 403},
-		"the operator's terminal":                       {anns, "cli:direct", 403},
-		"another person's talk":                         {anns, "telegram:7", 403},
+		"the operator's room":                           {anns, "web:default", 404},
+		"the operator's terminal":                       {anns, "cli:direct", 404},
+		"another person's talk":                         {anns, "telegram:7", 404},
 		"a talk, with a chat token of the operator":     {chats, "telegram:7", 404},
 		"Ann's room, with a chat token of the operator": {chats, "web:telegram:42/default", 404},
 		"the operator's terminal, with a chat token":    {chats, "cli:direct", 0},
