@@ -60,7 +60,9 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
 	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
 	if m.Quote != nil {
-		m.Quote = &channels.Quote{ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text)}
+		m.Quote = &channels.Quote{
+			ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text), Attachments: Attachments(m.Quote.Attachments),
+		}
 	}
 	if m.Forwarded != nil {
 		m.Forwarded = &channels.Forward{Name: Text(m.Forwarded.Name)}
