@@ -270,3 +270,19 @@ func TestWritersKnowTheirConversation(t *testing.T) {
 		}
 	}
 }
+
+// A document says who wrote by its messages, and by nothing else that could be forged.
+func TestDocumentsHaveNoOwners(t *testing.T) {
+	var b bytes.Buffer
+	w, err := exchange.NewWriter(&b, exchange.JSON, exchange.WriterOptions{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := &sessions.ConversationRecord{Key: channels.MustKey("telegram:42"), Owners: []sessions.Owner{{Identities: []string{"telegram:42"}, From: 1}}}
+	if err := errors.Join(w.Put(sessions.Record{Conversation: head}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "owners") || !strings.Contains(b.String(), "telegram:42") || len(head.Owners) != 1 {
+		t.Errorf("the document is %s", b.String())
+	}
+}

@@ -126,6 +126,7 @@ func (d *documentWriter) text(s string) error {
 }
 
 func (d *documentWriter) begin(head sessions.ConversationRecord) error {
+	head.Owners = nil // they follow from the senders of the messages
 	start := ""
 	if d.list {
 		start = "[\n"
