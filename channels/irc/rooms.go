@@ -24,7 +24,9 @@ type room struct {
 	why         string    // the reason we are not in it, for the operator
 	nextTry     time.Time // zero while an attempt runs
 	triedAt     time.Time
-	tries       int  // failed joins since we last saw a message there
+	tries       int // failed joins since we last saw a message there
+	joinedAt    time.Time
+	invited     bool // while an attempt runs
 	kicked      bool // we are not in it because we were kicked
 	kicks       atomic.Int32
 	loggedWhy   string // the why that was logged last
@@ -115,6 +117,9 @@ func (s *session) tickRooms(now time.Time) {
 // cost several lines (we are forwarded, and leave), and servers end a connection
 // that sends too many.
 func (s *session) rejoinLater(r *room, why string) {
+	if r.joined && time.Since(r.joinedAt) > s.ch.opts.RejoinMax {
+		r.tries = 0 // It had let us in, and nothing of before matters now.
+	}
 	wait := min(s.ch.opts.RejoinDelay<<min(r.tries, 10), s.ch.opts.RejoinMax)
 	r.tries++
 	r.joined = false
@@ -131,6 +136,11 @@ func (s *session) onJoinRefused(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(param(e, 1))]
 	if r == nil || r.joined {
 		s.onSendRefused(e) // 477 and 489 also answer messages.
+		return
+	}
+	if r.invited {
+		r.invited = false
+		s.join(r)
 		return
 	}
 	s.rejoinLater(r, cmp.Or(joinRefusals[e.Command], plain(e.Last())))
@@ -162,6 +172,8 @@ func (s *session) onJoin(e *girc.Event) {
 		}
 		r.joined = true
 		r.since = e.Timestamp
+		r.joinedAt = time.Now()
+		r.invited = false
 		r.why = ""
 		r.loggedWhy = ""
 		r.kicked = false
@@ -221,10 +233,15 @@ func (r *room) kickCount() int32 {
 	return r.kicks.Load()
 }
 
-// onInvite joins at once if we are not in the channel.
+// onInvite joins at once if we are not in the channel. While an attempt runs, the
+// invitation counts if the server refuses that attempt.
 func (s *session) onInvite(e *girc.Event) {
 	r := s.rooms[s.net.fold.fold(e.Last())]
-	if r != nil && !r.joined && s.phase == ready && time.Since(r.triedAt) > 5*time.Second {
+	switch {
+	case r == nil || r.joined || s.phase != ready:
+	case r.nextTry.IsZero() && time.Since(r.triedAt) < joinTimeout:
+		r.invited = true
+	default:
 		s.join(r)
 	}
 }

@@ -147,3 +147,50 @@ func TestKickedBetweenTwoLines(t *testing.T) {
 		t.Errorf("Send of another answer = %v", err)
 	}
 }
+
+// An invitation that comes while we are not in a channel lets us in at once, also right
+// after a refusal and before it, and not after the long pause of a retry.
+func TestInvitationIsTakenAtOnce(t *testing.T) {
+	const refusal = "473 :Cannot join channel (+i)"
+	tests := map[string]func(srv *ircd.Server, b *bot){
+		"right after a refusal": func(srv *ircd.Server, b *bot) {
+			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
+			srv.Deny("#go", "")
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
+		},
+		"twice, the first in vain": func(srv *ircd.Server, b *bot) {
+			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
+			testkit.Eventually(b.t, "a second refusal", func() bool { return joins(srv) == 2 })
+			srv.Deny("#go", "")
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
+		},
+		"in another case": func(srv *ircd.Server, b *bot) {
+			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
+			srv.Deny("#go", "")
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman :#GO")
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{})
+			srv.Deny("#go", refusal)
+			o := quick(addr)
+			o.Channels = []string{"#go"}
+			o.RejoinDelay = time.Hour
+			o.RejoinMax = time.Hour
+			b := start(t, o)
+			test(srv, b)
+			b.waitIn("irc:#go")
+		})
+	}
+}
+
+func joins(srv *ircd.Server) (n int) {
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "JOIN ") {
+			n++
+		}
+	}
+	return n
+}
