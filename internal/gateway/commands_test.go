@@ -315,3 +315,26 @@ func (w *world) groupSay(name, text string) {
 	m.Sender.Name = name
 	w.accept(m)
 }
+
+// The word that an answer was stopped is outside of the code in which it broke off.
+func TestStoppedInsideCode(t *testing.T) {
+	for answer, want := range map[string]string{
+		"```go x":             "```go x \n```\n\n*(stopped)*",
+		"a\n~~~~\nx\n~~~ y":   "a\n~~~~\nx\n~~~ y \n~~~~\n\n*(stopped)*",
+		"```\nx\n```\nafter ": "```\nx\n```\nafter  \n\n*(stopped)*",
+		"no code":             "no code \n\n*(stopped)*",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t)
+			w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+				turn.Progress(agent.Progress{Text: answer + " "})
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			w.say("1", "write")
+			time.Sleep(time.Second)
+			w.say("1", "/stop")
+			w.expect("1", want)
+		})
+	}
+}
