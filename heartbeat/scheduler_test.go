@@ -138,7 +138,7 @@ func TestMessage(t *testing.T) {
 		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}
-		if items := r.inbox(); len(items) != 1 || items[0].Key != "heartbeat:j" {
+		if items := r.inbox(); len(items) != 1 || items[0].Key != channels.MustKey("heartbeat:j") {
 			t.Errorf("inbox = %+v, want the one message", items)
 		}
 	})

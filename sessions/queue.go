@@ -222,20 +222,48 @@ type Delivery struct {
 	Node string `json:"-"`
 }
 
+// Lane is the queue of a [QueueItem].
+type Lane string
+
+// The lanes.
+const (
+	LaneIn          Lane = "in"    // messages to answer
+	LaneOut         Lane = "out"   // deliveries
+	LaneQuarantined Lane = "aside" // messages that could not be read
+)
+
+// QueueState is the state of a [QueueItem]: one of these, or a [DeliveryState].
+type QueueState string
+
+// The states of messages, and the one of deliveries that is most asked for.
+const (
+	QueueWaiting     QueueState = "waiting"
+	QueuePostponed   QueueState = "postponed" // waiting for another attempt
+	QueueDone        QueueState = "done"
+	QueueClosed      QueueState = "closed"    // by /stop or /new
+	QueueWithdrawn   QueueState = "withdrawn" // by its author, or an admin
+	QueueEdit        QueueState = "edit"      // changed another message
+	QueueDropped     QueueState = "dropped"   // by the operator
+	QueueQuarantined QueueState = "aside"
+	QueueDead                   = QueueState(DeliveryDead)
+)
+
 // QueueItem is an entry of inbox, outbox or quarantine, for the operator.
 type QueueItem struct {
-	ID        string    `json:"id"`   // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
-	Kind      string    `json:"kind"` // "in", "out", "aside"
-	Key       string    `json:"key"`
-	State     string    `json:"state"`
-	Attempts  int       `json:"attempts"`
-	At        time.Time `json:"at"`
-	NotBefore time.Time `json:"not_before,omitzero"`
-	Error     string    `json:"error,omitempty"`
-	Bytes     int       `json:"bytes"`
-	Text      string    `json:"text,omitempty"` // filled by ShowQueue only
-	// Delivery is the Delivery.ID of an "out". The queue accepts it as an ID.
-	Delivery string `json:"delivery,omitempty"`
+	ID   string // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
+	Lane Lane
+	// Key is zero for a quarantined message: nobody knows its chat. Channel is always set.
+	Key       channels.Key
+	Channel   string
+	State     QueueState
+	Attempts  int
+	At        time.Time
+	NotBefore time.Time
+	Error     string
+	Bytes     int
+	Text      string // filled by ShowQueue only
+	// Delivery is the Delivery.ID in LaneOut. The queue accepts it as an ID.
+	Delivery string
 }
 
 // Quarantined is a message that an adapter could not read.

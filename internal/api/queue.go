@@ -2,10 +2,8 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -19,7 +17,7 @@ type Limited struct {
 type QueueItem struct {
 	ID        string    `json:"id"`   // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
 	Kind      string    `json:"kind"` // "in", "out", "aside"
-	Key       string    `json:"key"`
+	Key       string    `json:"key"`  // the channel alone, if the chat is not known
 	State     string    `json:"state"`
 	Attempts  int       `json:"attempts"`
 	At        time.Time `json:"at"`
@@ -31,7 +29,16 @@ type QueueItem struct {
 	Delivery string `json:"delivery,omitempty"`
 }
 
-func queueItemOf(i sessions.QueueItem) QueueItem { return QueueItem(i) }
+func queueItemOf(i sessions.QueueItem) QueueItem {
+	key := i.Channel
+	if !i.Key.IsZero() {
+		key = i.Key.String()
+	}
+	return QueueItem{
+		ID: i.ID, Kind: string(i.Lane), Key: key, State: string(i.State), Attempts: i.Attempts,
+		At: i.At, NotBefore: i.NotBefore, Error: i.Error, Bytes: i.Bytes, Text: i.Text, Delivery: i.Delivery,
+	}
+}
 
 // Item is an entry of the queue by its id, like "out/telegram:123456/7".
 type Item struct {
@@ -49,9 +56,8 @@ func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {
 		return QueueItem{}, err
 	}
 	may := AtSocket(ctx) // also reads what belongs to no conversation
-	k, err := channels.ParseKey(found.Key)
-	if err == nil && !may {
-		sight, err := s.sight(ctx, k)
+	if !may && !found.Key.IsZero() {
+		sight, err := s.sight(ctx, found.Key)
 		if err != nil {
 			return QueueItem{}, err
 		}
@@ -77,12 +83,8 @@ func (s *server) drop(ctx context.Context, i Item) error {
 	if err := s.Store.DropQueue(ctx, i.ID); err != nil {
 		return err
 	}
-	if was.Kind == "out" && was.State != string(sessions.DeliveryDead) {
-		k, err := channels.ParseKey(was.Key)
-		if err != nil {
-			return fmt.Errorf("api: it was given up, but the hooks could not be notified: %w", err)
-		}
-		s.emit(stream.Event{Event: stream.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
+	if was.Lane == sessions.LaneOut && was.State != sessions.QueueDead {
+		s.emit(stream.Event{Event: stream.DeliveryDead, Key: was.Key, Delivery: was.Delivery, Attempts: was.Attempts})
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (in intake) Opened(ctx context.Context, k channels.Key) error {
 			return fmt.Errorf("gateway: open %s: %w", k, err)
 		}
 		for _, it := range items {
-			if it.Kind == "out" && it.State != "dead" {
+			if it.Lane == sessions.LaneOut && it.State != sessions.QueueDead {
 				ids = append(ids, it.Delivery)
 			}
 		}

@@ -109,7 +109,7 @@ func (g *Gateway) postponed(ctx context.Context, keys ...channels.Key) (ids []st
 		items, failed := g.store.QueueOf(ctx, k)
 		err = errors.Join(err, failed)
 		for _, it := range items {
-			if it.Kind == "in" && it.State == "postponed" {
+			if it.Lane == sessions.LaneIn && it.State == sessions.QueuePostponed {
 				ids = append(ids, it.ID)
 			}
 		}

@@ -128,10 +128,10 @@ func (g *Gateway) sayWaits(ctx context.Context, k channels.Key) (string, error) 
 	text := sayNothing
 	for _, it := range items {
 		switch {
-		case it.Kind != "in":
-		case it.State == "postponed":
+		case it.Lane != sessions.LaneIn:
+		case it.State == sessions.QueuePostponed:
 			return sayGivenUp, err
-		case it.State == "waiting":
+		case it.State == sessions.QueueWaiting:
 			text = sayNotAsked
 		}
 	}

@@ -15,21 +15,16 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// The ID of a queue item is LANE/KEY/SEQ, that of a quarantined message is
+// itemID is the ID of a queue item: LANE/KEY/SEQ. That of a quarantined message is
 // aside/CHANNEL/ID. A delivery is also found by its own ID.
-const (
-	laneIn          = "in"
-	laneOut         = "out"
-	laneQuarantined = "aside"
-)
-
-func itemID(lane string, k channels.Key, seq int64) string {
-	return lane + "/" + k.String() + "/" + strconv.FormatInt(seq, 10)
+func itemID(lane sessions.Lane, k channels.Key, seq int64) string {
+	return string(lane) + "/" + k.String() + "/" + strconv.FormatInt(seq, 10)
 }
 
 // parseItemID is the inverse of itemID.
-func parseItemID(id string) (lane string, k channels.Key, seq int64, ok bool) {
-	lane, rest, _ := strings.Cut(id, "/")
+func parseItemID(id string) (lane sessions.Lane, k channels.Key, seq int64, ok bool) {
+	name, rest, _ := strings.Cut(id, "/")
+	lane = sessions.Lane(name)
 	at := max(strings.LastIndexByte(rest, '/'), 0)
 	k, err := channels.ParseKey(rest[:at])
 	if err == nil {
@@ -38,17 +33,18 @@ func parseItemID(id string) (lane string, k channels.Key, seq int64, ok bool) {
 	return lane, k, seq, err == nil && seq > 0 && itemID(lane, k, seq) == id
 }
 
-func inID(r *rows.In) string { return itemID(laneIn, r.Inbound.Key, r.Seq) }
+func inID(r *rows.In) string { return itemID(sessions.LaneIn, r.Inbound.Key, r.Seq) }
 
-func outID(o *rows.Out) string { return itemID(laneOut, o.Key, o.Seq) }
+func outID(o *rows.Out) string { return itemID(sessions.LaneOut, o.Key, o.Seq) }
 
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
-	state := r.State
-	if state == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt, it waits for the rest of its album
-		state = "postponed"
+	state := sessions.QueueState(r.State)
+	if r.State == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt, it waits for the rest of its album
+		state = sessions.QueuePostponed
 	}
+	k := r.Inbound.Key
 	return sessions.QueueItem{
-		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: state,
+		ID: inID(r), Lane: sessions.LaneIn, Key: k, Channel: k.Channel(), State: state,
 		Attempts: r.Attempts, At: rules.Time(r.Accepted), NotBefore: r.Due, Error: r.Why,
 		Bytes: len(r.Inbound.Text), Text: r.Inbound.Text,
 	}
@@ -56,19 +52,20 @@ func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 
 func outItem(o *rows.Out) sessions.QueueItem {
 	return sessions.QueueItem{
-		ID: outID(o), Kind: laneOut, Key: o.Key.String(), State: string(o.State),
+		ID: outID(o), Lane: sessions.LaneOut, Key: o.Key, Channel: o.Key.Channel(), State: sessions.QueueState(o.State),
 		Attempts: o.Attempts, At: rules.Time(o.Created), NotBefore: o.NotBefore, Error: o.Error,
 		Bytes: len(o.Text), Text: o.Text, Delivery: o.ID,
 	}
 }
 
 func quarantinedItem(a *sessions.QuarantineRecord) sessions.QueueItem {
-	state := laneQuarantined
+	state := sessions.QueueQuarantined
 	if a.Dropped {
-		state = rules.InDropped
+		state = sessions.QueueDropped
 	}
 	return sessions.QueueItem{
-		ID: laneQuarantined + "/" + a.Channel + "/" + a.ID, Kind: laneQuarantined, Key: a.Channel, State: state, At: rules.Time(a.At),
+		ID:   string(sessions.LaneQuarantined) + "/" + a.Channel + "/" + a.ID,
+		Lane: sessions.LaneQuarantined, Channel: a.Channel, State: state, At: rules.Time(a.At),
 		Error: a.Why, Bytes: len(a.Raw), Text: rules.Text(string(a.Raw)),
 	}
 }
@@ -157,14 +154,14 @@ func noItem(id string) error { return fmt.Errorf("%w: queue item %q", sessions.E
 // queued reads the queue item with that id: one of the three, or none.
 func (v *view) queued(id string) (in *rows.In, out *rows.Out, quarantined *sessions.QuarantineRecord) {
 	lane, k, seq, ok := parseItemID(id)
-	rest, isQuarantined := strings.CutPrefix(id, laneQuarantined+"/")
+	rest, isQuarantined := strings.CutPrefix(id, string(sessions.LaneQuarantined)+"/")
 	switch {
 	case isQuarantined:
 		channel, id, _ := strings.Cut(rest, "/")
 		quarantined = v.quarantine(channel, id)
-	case ok && lane == laneIn:
+	case ok && lane == sessions.LaneIn:
 		in = first(v.inbox(k, rows.QueueFilter{Seq: seq}))
-	case ok && lane == laneOut:
+	case ok && lane == sessions.LaneOut:
 		out = first(v.outbox(k, rows.QueueFilter{Seq: seq}))
 	case id != "":
 		out = first(v.outbox(channels.Key{}, rows.QueueFilter{ID: id}))

@@ -317,7 +317,7 @@ func waiting(t *testing.T, s *engine.Store, want map[string]bool) {
 	}
 	for _, it := range list {
 		shown, err := s.ShowQueue(t.Context(), it.ID)
-		if err != nil || "x:"+shown.Text != it.Key || !want[shown.Text] {
+		if err != nil || "x:"+shown.Text != it.Key.String() || !want[shown.Text] {
 			t.Errorf("item %s of %s holds %q, %v", it.ID, it.Key, shown.Text, err)
 		}
 	}

@@ -154,10 +154,10 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		must(t, r.Quarantine(t.Context(), sessions.Quarantined{Channel: "y", ID: "1", Raw: raw, Why: "not JSON"}))
 		list, err := r.ListQueue(t.Context(), 10)
 		must(t, err)
-		if len(list) != 2 || list[0].Kind != "aside" || list[0].Bytes != 3 || list[0].Error != "not JSON" || list[0].Text != "" {
+		if len(list) != 2 || list[0].Lane != "aside" || list[0].Bytes != 3 || list[0].Error != "not JSON" || list[0].Text != "" {
 			t.Fatalf("ListQueue = %+v", list)
 		}
-		i := slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })
+		i := slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Channel == "x" })
 		it, err := r.ShowQueue(t.Context(), list[i].ID)
 		must(t, err)
 		same(t, "text of the quarantined message", it.Text, "\uFFFD\x00{")

@@ -112,16 +112,16 @@ var recentTests = map[string]func(*testing.T, *rig){
 }
 
 // item finds the one queue item that match accepts.
-func (r *rig) item(t *testing.T, kind, state string) sessions.QueueItem {
+func (r *rig) item(t *testing.T, lane sessions.Lane, state sessions.QueueState) sessions.QueueItem {
 	t.Helper()
 	list, err := r.ListQueue(t.Context(), 100)
 	must(t, err)
 	for _, it := range list {
-		if it.Kind == kind && it.State == state {
+		if it.Lane == lane && it.State == state {
 			return it
 		}
 	}
-	t.Fatalf("ListQueue has no %s that is %s: %+v", kind, state, list)
+	t.Fatalf("ListQueue has no %s that is %s: %+v", lane, state, list)
 	return sessions.QueueItem{}
 }
 
@@ -138,7 +138,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 		ctx := t.Context()
 		seq := r.accept(t, "x:1", "1", "hello")
 		it := r.item(t, "in", "waiting")
-		if it.Key != "x:1" || it.Bytes != 5 || it.Text != "" || it.At.IsZero() {
+		if it.Key != key("x:1") || it.Bytes != 5 || it.Text != "" || it.At.IsZero() {
 			t.Errorf("item %+v", it)
 		}
 		if shown, err := r.ShowQueue(ctx, it.ID); err != nil || shown.Text != "hello" {
@@ -226,7 +226,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 			listed := r.item(t, "out", "dead")
 			shown, err := r.ShowQueue(ctx, ds[0].ID)
 			must(t, err)
-			if shown.ID != listed.ID || shown.Delivery != ds[0].ID || listed.Delivery != ds[0].ID || shown.Text != "one" || shown.Key != want || shown.Attempts != 1 {
+			if shown.ID != listed.ID || shown.Delivery != ds[0].ID || listed.Delivery != ds[0].ID || shown.Text != "one" || shown.Key != key(want) || shown.Attempts != 1 {
 				t.Errorf("ShowQueue(%s) = %+v, listed as %+v", ds[0].ID, shown, listed)
 			}
 		}
@@ -262,12 +262,12 @@ var queueTests = map[string]func(*testing.T, *rig){
 		}
 		list, err := r.ListQueue(ctx, 10)
 		must(t, err)
-		mine := list[slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })]
+		mine := list[slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Channel == "x" })]
 		for range 2 {
 			must(t, r.Resolve(ctx, "x", "1"))
 		}
 		must(t, r.Resolve(ctx, "x", "never"))
-		if it := r.item(t, "aside", "aside"); it.Key != "y" {
+		if it := r.item(t, "aside", "aside"); it.Channel != "y" {
 			t.Errorf("the list is %+v, want that of y", it)
 		}
 		it, err := r.ShowQueue(ctx, mine.ID)
@@ -289,7 +289,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 		}
 		list, err := r.ListQueue(t.Context(), 3)
 		must(t, err)
-		if len(list) != 3 || list[0].Key != "x:0" || list[2].Key != "x:2" {
+		if len(list) != 3 || list[0].Key != key("x:0") || list[2].Key != key("x:2") {
 			t.Errorf("ListQueue(3) = %+v", list)
 		}
 		st, err := r.Stats(t.Context())
@@ -338,7 +338,7 @@ func queueOfOneKey(t *testing.T, r *rig) {
 	must(t, err)
 	var want []sessions.QueueItem
 	for _, it := range all {
-		if it.Key == h.Key.String() {
+		if it.Key == h.Key {
 			want = append(want, it)
 		}
 	}
