@@ -138,6 +138,9 @@ type Inbound struct {
 	// of ours. The next turn sees it as a note; it gets no answer. Text says the
 	// same in words. Stores need not keep it.
 	Reaction string `json:"reaction,omitempty"`
+	// Again says that the text is an earlier question of the chat, and that the person
+	// wants another answer to it. Adapters do not set it.
+	Again bool `json:"again,omitempty"`
 	// Quote is the message that this one replies to, if any.
 	Quote *Quote `json:"quote,omitempty"`
 	// Forwarded, if not nil, says that the message was passed on. The model is
@@ -180,16 +183,40 @@ const (
 	FormRest Form = "rest"
 )
 
+// Piece is a part of a text that fits into one message of a network.
+type Piece struct {
+	Text string
+	Form Form
+}
+
+// Pieces are texts in Markdown as pieces.
+func Pieces(texts []string) []Piece {
+	pieces := make([]Piece, len(texts))
+	for i, text := range texts {
+		pieces[i].Text = text
+	}
+	return pieces
+}
+
+// RepeatMark begins a message that is sent again because its first sending may
+// or may not have arrived.
+const RepeatMark = "↻ "
+
 // Outbound is one message for a network. [Splitter] cuts a long answer into
 // several before they are stored.
 type Outbound struct {
 	// ID stays the same over all attempts to send this message and is unique
 	// in this installation: networks that deduplicate get it as their key.
-	ID  string
-	Key Key
-	// Text is Markdown, short enough for one network message if the channel
-	// is a Splitter.
+	ID   string
+	Key  Key
+	Kind Kind
+	// Text is Markdown, unless Form says otherwise, and short enough for one network
+	// message if the channel is a Splitter.
 	Text string
+	Form Form
+	// Repeats says that the message may have arrived before, and that people must see
+	// so. Only a [RepeatMarker] gets it.
+	Repeats bool
 	// ReplyTo is the network's id of the answered message, or "". In private
 	// chats, and where answers take turns (see [Interleaver]), it is set on every
 	// piece of an answer, and an adapter need not show it there.

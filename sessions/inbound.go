@@ -12,6 +12,10 @@ import (
 // quoteBytes bounds how much of a quoted message the model is shown.
 const quoteBytes = 1000
 
+// AgainMark begins a question that a person asks once more, as the model and readers of
+// the chat see it.
+const AgainMark = "[asks for another answer to:] "
+
 // UserMessage renders m as a message of the transcript: its text, and a line for
 // each file. The gateway uses it for the input of a turn, and stores use it for
 // messages that a [Control] closes.
@@ -30,6 +34,9 @@ func UserMessage(m channels.Inbound) Message {
 		b.WriteString("[forwarded from " + OneLine(f.Name, 60) + "] ")
 	} else if f != nil {
 		b.WriteString("[forwarded] ")
+	}
+	if m.Again {
+		b.WriteString(AgainMark)
 	}
 	b.WriteString(m.Text)
 	files := transcribed(m.Attachments)

@@ -35,7 +35,9 @@ const (
 // Entry is one message on its way into the inbox.
 type Entry struct {
 	Inbound channels.Inbound
-	Origin  Origin // "" is OriginChat
+	// FormerID, if not empty, is the ID under which earlier versions accepted the same.
+	FormerID string
+	Origin   Origin // "" is OriginChat
 	// MaxWaiting is how many messages of the key may wait: when there are that many,
 	// Accept refuses the entry with [ErrFull]. 0: no limit. Answered entries are never
 	// refused.
@@ -285,6 +287,7 @@ type FeedItem struct {
 	At      time.Time     `json:"at"`
 	State   DeliveryState `json:"state,omitempty"`
 	Waiting bool          `json:"waiting,omitempty"` // a person's message without an answer yet
+	Again   bool          `json:"again,omitempty"`   // see channels.Inbound
 	// Attachments are those of a person's message, as they were accepted.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }

@@ -40,6 +40,11 @@ func (p Location) String() string {
 // MarshalText writes the form of String.
 func (p Location) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
+// converting says that the store is converted.
+func (p Location) converting(kept string) {
+	p.who.Say("converting the conversations in %s to the format of this version, which can take a while; a copy of the old files stays in %s", p.Path, kept)
+}
+
 // storeType is one type of store.
 type storeType struct {
 	// name is the store's file or folder within the state directory. "": it has none, and
@@ -68,12 +73,10 @@ const postgresType = "postgres"
 // storeTypes are the stores that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {name: databaseName, look: sqlite.Look, newer: sqlite.Newer, open: func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
-		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
+		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log, Converting: p.converting})
 	}},
 	"file": {name: folderName, look: file.Look, newer: file.Newer, damaged: file.Damaged, open: func(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
-		return file.Open(ctx, p.Path, file.Options{Logger: log, Converting: func(backup string) {
-			p.who.Say("converting the conversations in %s to the format of this version, which can take a while; a copy of the old files stays in %s", p.Path, backup)
-		}})
+		return file.Open(ctx, p.Path, file.Options{Logger: log, Converting: p.converting})
 	}},
 	postgresType: {open: openPostgres, check: checkPostgres, restore: restoreDatabase},
 }

@@ -61,7 +61,12 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	if onlyChanges(e) && !c.known {
 		return sessions.Acceptance{Outcome: sessions.Unknown}, nil
 	}
-	if seq, seen := st.seen(e.Inbound); seen {
+	seq, seen := st.seen(e.Inbound)
+	if former := e.Inbound; !seen && e.FormerID != "" {
+		former.ID = e.FormerID
+		seq, seen = st.seen(former)
+	}
+	if seen {
 		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.Waiting}, nil
 	}
 	outcome, changed := st.outcome(c, e)
@@ -149,6 +154,7 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 		st.addInbound(c, e, rules.InEdit)
 		old := &changed.Inbound // keeps its id, seq and sender
 		old.Text = m.Text
+		old.Again = m.Again
 		old.Prefix = m.Prefix
 		old.Quote = m.Quote
 		if len(m.Attachments) > 0 {

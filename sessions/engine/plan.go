@@ -227,7 +227,7 @@ func (p *plan) addInbox(r sessions.InboxRecord) error {
 	case r.State != rules.InWaiting && r.Turn != "" || r.Turn == "" && len(r.Steps) > 0:
 		return errors.New("an inbox record with an impossible turn")
 	}
-	r.Inbound = rules.Inbound(r.Inbound)
+	r.Inbound = rules.FormerInbound(rules.Inbound(r.Inbound))
 	r.Turn = rules.Text(r.Turn)
 	r.Why = rules.Text(r.Why)
 	r.Job = rules.Text(r.Job)
@@ -261,6 +261,7 @@ func (p *plan) addOutbox(r sessions.OutboxRecord) error {
 	for _, s := range []*string{&r.ID, &r.Text, &r.ReplyTo, &r.Edit, &r.Error, &r.MessageID} {
 		*s = rules.Text(*s)
 	}
+	r = rules.Former(r)
 	r.Label = rules.Label(r.Label)
 	r.Created, r.NotBefore = rules.Time(r.Created), rules.Time(r.NotBefore)
 	c := p.chat(r.Key)

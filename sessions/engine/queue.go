@@ -298,7 +298,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	for r := range v.inbox(k, q) {
 		if isSaid(&r) {
 			m := r.Inbound
-			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting}
+			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting, Again: m.Again}
 			it.Attachments = slices.Clone(m.Attachments)
 			if it.At.IsZero() {
 				it.At = rules.Time(r.Accepted)

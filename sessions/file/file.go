@@ -63,9 +63,9 @@ type Options struct {
 	// FlushInterval is the time between two writes of changed documents. 0 is four
 	// seconds.
 	FlushInterval time.Duration
-	// Converting, if not nil, is called before the files of a store of format 2 are
-	// converted, which takes seconds in a large store. A copy of them stays in
-	// backup.
+	// Converting, if not nil, is called before the files of a store of format 2, or the
+	// rows of a former version, are converted, which takes seconds in a large store. A
+	// copy of them stays in backup.
 	Converting func(backup string)
 }
 
@@ -152,7 +152,9 @@ func (b *backend) begin(ctx context.Context, o Options) (_ *engine.Store, err er
 	if err != nil {
 		return nil, err
 	}
-	if b.Backend, err = sqlite.OpenBackend(ctx, b.rowsPath(), sqlite.Options{Now: o.Now, Logger: o.Logger}); err != nil {
+	if b.Backend, err = sqlite.OpenBackend(ctx, b.rowsPath(), sqlite.Options{
+		Now: o.Now, Logger: o.Logger, Converting: o.Converting, CopyTo: b.dir + "." + rowsName + sqlite.CopySuffix,
+	}); err != nil {
 		return nil, err
 	}
 	s := store{engine.New(b, "file", b.now), b}

@@ -172,7 +172,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 			continue
 		}
 		m := p.Inbound
-		m.Key, m.Reaction = ch.Key, ""        // as in all stores
+		m.Key, m.Reaction = ch.Key, "" // as in all stores
+		m = t.b.inFormerWords(m)
 		about := cmp.Or(m.Edits, m.MessageID) // by which it is recognised when it is erased: see rules.ErasedMark
 		messageID := ""
 		if m.MessageID != "" {
@@ -189,8 +190,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 		if rec.ID == "" {
 			rec.ID = fmt.Sprintf("%s-%d-%d", t.b.prefix, r.id, o.Seq)
 		}
-		data := outData{OutboxRecord: rec}
 		o.OutboxRecord = rec
+		data := outData{OutboxRecord: t.b.withoutLabel(rec)}
 		if rec.State == sessions.DeliverySending {
 			data.Node = t.b.id
 		}
@@ -198,8 +199,8 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 			t.queue(`UPDATE outbox SET state = $3, due = $4, uncertain = $5, data = $6 WHERE key_id = $1 AND seq = $2`, r.id, o.Seq, string(o.State), nanos(o.NotBefore), o.Uncertain, encode(data))
 			continue
 		}
-		t.queue(`INSERT INTO outbox (key_id, seq, state, due, created, uncertain, id, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			r.id, o.Seq, string(o.State), nanos(o.NotBefore), nanos(o.Created), o.Uncertain, rules.Hash(rec.ID), encode(data))
+		t.queue(`INSERT INTO outbox (key_id, seq, state, due, created, uncertain, id, data, label) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			r.id, o.Seq, string(o.State), nanos(o.NotBefore), nanos(o.Created), o.Uncertain, rules.Hash(rec.ID), encode(data), encode(rec.Label))
 	}
 	for _, s := range ch.Steps {
 		t.queue(`INSERT INTO steps (key_id, turn, data) VALUES ($1, $2, $3)`, r.id, rules.Hash(s.Turn), encode(s.Step))

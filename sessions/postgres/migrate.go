@@ -23,12 +23,14 @@ var (
 	aboutNodes string
 	//go:embed migrations/003.sql
 	aboutLeases string
+	//go:embed migrations/004.sql
+	aboutLabels string
 	//go:embed migrations/later.sql
 	later string
 )
 
 // migrations lead from each version of the tables to the next.
-var migrations = []string{tables, aboutNodes, aboutLeases}
+var migrations = []string{tables, aboutNodes, aboutLeases, aboutLabels}
 
 // laterNames are the tables and indexes that later makes.
 var laterNames = []string{"inbox_accepted", "outbox_created", "notes", "notes_due", "notes_owner", "counts", "counts_owner", "additions"}

@@ -43,7 +43,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 			_ = conn.Close(ctx)
 		}
 	}()
-	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, expires) VALUES ($1, $2, $3, $4, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
+	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, labels, expires) VALUES ($1, $2, $3, $4, true, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
 		return err
 	}
 	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.Host, b.id); err != nil {

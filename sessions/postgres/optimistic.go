@@ -99,7 +99,7 @@ func (t *tx) loadCache(ctx context.Context, k channels.Key) (*keyCache, error) {
 	batchAll(t, &n.in, func(row pgx.CollectableRow) (rows.In, error) { return scanIn(k, row) },
 		`SELECT '', seq, state, data, '' FROM inbox WHERE key_id = `+idOfKey+` AND state = 'waiting' ORDER BY seq LIMIT $2`, name, maxCached)
 	batchAll(t, &n.out, func(row pgx.CollectableRow) (rows.Out, error) { return scanOut(k, row) },
-		`SELECT '', seq, data FROM outbox WHERE key_id = `+idOfKey+andUnsent+` ORDER BY seq LIMIT $2`, name, maxCached)
+		`SELECT '', seq, data, label FROM outbox WHERE key_id = `+idOfKey+andUnsent+` ORDER BY seq LIMIT $2`, name, maxCached)
 	if err := t.flush(ctx); err != nil || len(row) == 0 || !row[0].known || row[0].node != t.b.id || max(len(n.in), len(n.out)) == maxCached {
 		return nil, err
 	}

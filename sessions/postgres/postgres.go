@@ -92,6 +92,7 @@ type backend struct {
 	Options
 	pool   *pgxpool.Pool
 	river  *river.Client[pgx.Tx]
+	former atomic.Bool  // nodes that do not know labels may read what this one writes
 	id     string       // of this node
 	prefix string       // of delivery ids
 	fault  func() error // called before each commit; only tests set it
@@ -133,6 +134,9 @@ func open(ctx context.Context, url string, o Options) (*backend, error) {
 		return nil, err
 	}
 	if err = b.migrate(ctx); err == nil {
+		err = b.lookForFormer(ctx)
+	}
+	if err == nil {
 		b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`)
 	}
 	if err == nil {

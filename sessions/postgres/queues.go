@@ -60,6 +60,7 @@ func scanIn(k channels.Key, row pgx.CollectableRow) (in rows.In, err error) {
 	}
 	if err == nil && inbound != "" {
 		err = decode(inbound, &in.Inbound)
+		in.Inbound = rules.FormerInbound(in.Inbound)
 	}
 	in.Inbound.Key = k
 	if err == nil && name != "" {
@@ -81,28 +82,31 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.QueueFilter) 
 	}
 	switch {
 	case k.IsZero() && !q.Since.IsZero():
-		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.created >= $1 LIMIT $2`, scanOut, q.Since.UnixNano(), rows.MostSince)
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data, r.label FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.created >= $1 LIMIT $2`, scanOut, q.Since.UnixNano(), rows.MostSince)
 	case k.IsZero() && q.ID == "":
-		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+andOpen, scanOut)
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data, r.label FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+andOpen, scanOut)
 	case k.IsZero():
-		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.id = $1`, scanOut, rules.Hash(q.ID))
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data, r.label FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.id = $1`, scanOut, rules.Hash(q.ID))
 	case q.ID != "":
 		where, args = where+` AND id = $5`, []any{rules.Hash(q.ID)}
 	}
-	return bySeq(ctx, r, k, queueSpan(q), `SELECT '', seq, data FROM outbox WHERE key_id = `+idOfKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
+	return bySeq(ctx, r, k, queueSpan(q), `SELECT '', seq, data, label FROM outbox WHERE key_id = `+idOfKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
 		func(o rows.Out) int64 { return o.Seq })
 }
 
 // scanOut is scanIn for the outbox.
 func scanOut(k channels.Key, row pgx.CollectableRow) (o rows.Out, err error) {
-	var name, text string
+	var name, text, label string
 	var seq int64
 	var data outData
-	if err = row.Scan(&name, &seq, &text); err == nil {
+	if err = row.Scan(&name, &seq, &text, &label); err == nil {
 		err = decode(text, &data)
 	}
 	o.OutboxRecord = data.OutboxRecord
 	o.Seq, o.Node = seq, data.Node
+	if err == nil {
+		err = readLabel(&o.OutboxRecord, label)
+	}
 	o.Key = k
 	if err == nil && name != "" {
 		o.Key, err = channels.ParseKey(name)

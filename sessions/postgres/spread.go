@@ -45,6 +45,9 @@ type load struct {
 
 // refreshPeers reads which nodes answer messages, and their load.
 func (b *backend) refreshPeers(ctx context.Context) error {
+	if err := b.lookForFormer(ctx); err != nil {
+		return err
+	}
 	list, err := all(ctx, b.pool, pgx.RowToAddrOfStructByPos[load], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id AND node <> '') FROM nodes n
 		WHERE expires > clock_timestamp() AND (roles = '{}' OR 'turns' = ANY(roles)) ORDER BY random()`)
 	if err == nil {

@@ -55,8 +55,13 @@ var (
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger logs handlers that failed. Nil discards.
+	// Logger logs handlers that failed, and copies. Nil discards.
 	Logger *slog.Logger
+	// Converting, if not nil, is called before a file of a former version is changed,
+	// which takes seconds if it is large. A copy of it stays in kept.
+	Converting func(kept string)
+	// CopyTo is where that copy goes; "": beside the file.
+	CopyTo string
 }
 
 // readers is how many reads can run at once.
@@ -149,10 +154,16 @@ func open(ctx context.Context, path string, o Options, documented bool) (_ *back
 func (b *backend) start(o Options) error {
 	var epoch int64
 	var items []dispatch.Item
-	err := b.commit([]op{{run: func(t *tx) (err error) {
+	former, kept, err := b.keepFormer(o)
+	if err != nil {
+		return err
+	}
+	err = b.commit([]op{{run: func(t *tx) (err error) {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
 		t.addColumn("conversations", "owners", "TEXT NOT NULL DEFAULT ''")
-		t.addLabels()
+		if former {
+			t.toLabels()
+		}
 		t.runAll(nil, `CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted)`, `CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created)`)
 		t.runAll(nil, noteTables...)
 		t.endSweeps()
@@ -164,6 +175,9 @@ func (b *backend) start(o Options) error {
 		items, err = t.reads.open(channels.Key{})
 		return err
 	}}})[0]
+	if err != nil && kept != "" { // nothing has changed, and the next start makes another copy
+		err = errors.Join(err, os.Remove(kept))
+	}
 	b.work = dispatch.New(dispatch.Options{Now: b.now, Logger: o.Logger, Epoch: epoch << 32})
 	b.work.Apply(items, nil)
 	return err

@@ -50,7 +50,7 @@ func TestCase42Damage(t *testing.T) {
 			execute(t, p, `PRAGMA journal_mode = DELETE`, `PRAGMA application_id = 7`)
 		}, "another program"},
 		"newer schema":    {func(t *testing.T, p string) { execute(t, p, `PRAGMA user_version = 99`) }, "newer version"},
-		"former schema":   {func(t *testing.T, p string) { execute(t, p, `PRAGMA user_version = 1`) }, "opens schema 2 only"},
+		"former schema":   {func(t *testing.T, p string) { execute(t, p, `PRAGMA user_version = 1`) }, "opens schemas 2 and 3 only"},
 		"a table is gone": {func(t *testing.T, p string) { execute(t, p, `DROP TABLE messages`) }, "damaged: its tables are not complete"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -194,8 +194,8 @@ func checkSchema(ctx context.Context, path string) error {
 		return checkVersion(path, version)
 	case tables != 5:
 		return damaged("its tables are not complete")
-	case version < schemaVersion:
-		return fmt.Errorf("a development version of Dragoman wrote it (schema %d); this version opens schema %d only: move the file away to start with an empty store", version, schemaVersion)
+	case version < formerSchema:
+		return fmt.Errorf("a development version of Dragoman wrote it (schema %d); this version opens schemas %d and %d only: move the file away to start with an empty store", version, formerSchema, schemaVersion)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 const applicationID = 0x44524147
 
 // schemaVersion is PRAGMA user_version.
-const schemaVersion = 2
+const schemaVersion = 3
 
 //go:embed schema.sql
 var schema string
@@ -44,16 +44,6 @@ func (t *tx) addColumn(table, name, kind string) {
 	t.scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name)
 	if !has {
 		t.run(`ALTER TABLE ` + table + ` ADD COLUMN ` + name + ` ` + kind)
-	}
-}
-
-// addLabels adds the columns of sessions.Label.
-func (t *tx) addLabels() {
-	for _, column := range []string{"kind", "turn", "job", "file", "form"} {
-		t.addColumn("outbox", column, "TEXT NOT NULL DEFAULT ''")
-	}
-	for _, column := range []string{"part", "parts"} {
-		t.addColumn("outbox", column, "INTEGER NOT NULL DEFAULT 0")
 	}
 }
 

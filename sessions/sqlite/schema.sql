@@ -11,7 +11,7 @@
 
 BEGIN IMMEDIATE;
 PRAGMA application_id = 1146241351;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE meta (
 	one         INTEGER PRIMARY KEY CHECK (one = 1),

@@ -116,6 +116,10 @@ func columnValues(args []any) {
 			args[i] = *p
 		case *sessions.DeliveryState:
 			args[i] = string(*p)
+		case *channels.Kind:
+			args[i] = string(*p)
+		case *channels.Form:
+			args[i] = string(*p)
 		case *sessions.Origin:
 			args[i] = string(*p)
 		case *[]byte:

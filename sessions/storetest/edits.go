@@ -35,6 +35,21 @@ var editTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Feed = %+v", feed)
 		}
 	},
+	"Edit/MakesAnotherQuestion": func(t *testing.T, r *rig) {
+		again := in("x:1", "1", "what is Go?")
+		again.Again = true
+		r.enter(t, sessions.Entry{Inbound: again}, sessions.Queued)
+		feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		if len(feed) != 1 || !feed[0].Again || feed[0].Text != "what is Go?" {
+			t.Errorf("Feed = %+v, want that it is asked once more", feed)
+		}
+		r.enter(t, edit("x:1", "2", "m1", "what is C?"), sessions.Replaced)
+		h := r.claim(t)
+		if m := r.pending(t, h, 0, "what is C?").Messages[0].Inbound; m.Again {
+			t.Errorf("the edited message %+v asks once more", m)
+		}
+	},
 	"Edit/RefusesTheTurnThatReadTheOldText": func(t *testing.T, r *rig) {
 		seq := r.accept(t, "x:1", "1", "helo")
 		h := r.claim(t)

@@ -9,6 +9,17 @@ import (
 )
 
 var inboxTests = map[string]func(*testing.T, *rig){
+	"Inbox/KnownByAFormerID": func(t *testing.T, r *rig) {
+		seq := r.accept(t, "x:1", "ask:1", "what is Go?")
+		e := sessions.Entry{Inbound: in("x:1", "a5f0", "what is Go?"), FormerID: "ask:1"}
+		if a := r.enter(t, e, sessions.Duplicate); a.Seq != seq {
+			t.Errorf("Accept = %+v, want the seq %d", a, seq)
+		}
+		e.FormerID = "ask:2"
+		r.enter(t, e, sessions.Queued)
+		r.enter(t, e, sessions.Duplicate)
+		r.pending(t, r.claim(t), 0, "what is Go?", "what is Go?")
+	},
 	"Inbox/NumbersAndCounts": func(t *testing.T, r *rig) {
 		for i := range 3 {
 			a := r.enter(t, sessions.Entry{Inbound: in("x:1", number("", i), "hi")}, sessions.Queued)
