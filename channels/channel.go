@@ -8,7 +8,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // An adapter shows what else it can do by implementing the small interfaces in
 // this package ([Typer], [Previewer], [Fader], [Thinker], [Retractor], [Splitter],
-// [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
+// [Plainer], [RepeatMarker], [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
 // [Pauser], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
 //
 // What a network is for the configuration is its [Type], with [Settings] that know their
@@ -121,7 +121,22 @@ type Splitter interface {
 	// Split returns one or more pieces of markdown, none empty. Each piece
 	// renders well alone (an open code block is closed and opened again). Split
 	// does not block. The length of a piece may depend on the current connection.
-	Split(k Key, markdown string) []string
+	Split(k Key, markdown string) []Piece
+}
+
+// Plainer is a [Splitter] whose pieces are not all Markdown. Without it, their texts are
+// shown to other readers as they are.
+type Plainer interface {
+	// Plain returns a text of FormNative or FormRest without what only its network
+	// understands.
+	Plain(native string) string
+}
+
+// RepeatMarker is a channel that marks [Outbound.Repeats] itself. Without it the text of
+// such a message begins with [RepeatMark].
+type RepeatMarker interface {
+	// MarksRepeats says nothing at run time; it only names the ability.
+	MarksRepeats()
 }
 
 // Interleaver is a channel that sends long answers slowly, a line at a time. In

@@ -127,7 +127,7 @@ func (s *Scheduler) skipReason(ctx context.Context, e *compiledJob, due, now tim
 func (e *compiledJob) message(due, now time.Time, text string) channels.Inbound {
 	return channels.Inbound{
 		Key:    e.key,
-		ID:     fmt.Sprintf("hb:%s:%d", e.job.Name, due.Unix()),
+		ID:     fmt.Sprintf("%s:%d", e.job.Name, due.Unix()),
 		Sender: channels.Person{Name: "heartbeat"},
 		Text:   text,
 		At:     now,

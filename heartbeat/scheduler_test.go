@@ -134,7 +134,7 @@ func TestMessage(t *testing.T) {
 		r.ledger = &spy{Ledger: r.store, message: func(m channels.Inbound) { got = m }}
 		r.run(31*time.Minute, every(30*time.Minute))
 		due := time.Date(2000, 1, 1, 0, 30, 0, 0, time.UTC)
-		want := channels.Inbound{Key: channels.MustKey("heartbeat:j"), ID: fmt.Sprintf("hb:j:%d", due.Unix()), Sender: channels.Person{Name: "heartbeat"}, Text: "Anything new?", At: due}
+		want := channels.Inbound{Key: channels.MustKey("heartbeat:j"), ID: fmt.Sprintf("j:%d", due.Unix()), Sender: channels.Person{Name: "heartbeat"}, Text: "Anything new?", At: due}
 		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}

@@ -193,11 +193,11 @@ func (c *channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	return r.MessageID, err
 }
 
-func (c *channel) Split(_ channels.Key, markdown string) []string {
+func (c *channel) Split(_ channels.Key, markdown string) []channels.Piece {
 	if c.net.flaw == "cuts bytes" && len(markdown) > 1000 {
-		return []string{markdown[:1001], markdown[1001:]}
+		return channels.Pieces([]string{markdown[:1001], markdown[1001:]})
 	}
-	return []string{strings.ToValidUTF8(strings.ReplaceAll(markdown, "\x00", ""), "?")}
+	return channels.Pieces([]string{strings.ToValidUTF8(strings.ReplaceAll(markdown, "\x00", ""), "?")})
 }
 
 var _ channeltest.Network = (*network)(nil)

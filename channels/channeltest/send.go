@@ -162,6 +162,7 @@ func sendAgain(t *testing.T, net Network) {
 		t.Fatalf("Send = %v, want nil", err)
 	}
 	m.Attempt, m.Uncertain = 2, true
+	_, m.Repeats = s.ch.(channels.RepeatMarker)
 	if _, err := s.sendMessage(t, m); err != nil {
 		t.Fatalf("Send of the same ID = %v, want nil", err)
 	}
@@ -171,7 +172,10 @@ func sendAgain(t *testing.T, net Network) {
 	}
 	got := net.Seen(t)
 	if len(got) < 1 || len(got) > most || got[0] != m.Text {
-		t.Errorf("seen = %q, want it at least once and at most %d times", got, most)
+		t.Fatalf("seen = %q, want it at least once and at most %d times", got, most)
+	}
+	if again := got[len(got)-1]; m.Repeats && again != channels.RepeatMark+m.Text {
+		t.Errorf("the second time it is seen as %q, want it with the mark", again)
 	}
 }
 

@@ -118,18 +118,19 @@ func (s *session) sendMessage(t *testing.T, m channels.Outbound) (channels.Recei
 func (s *session) mustSend(t *testing.T, id, text string) {
 	t.Helper()
 	for i, piece := range split(s.ch, s.net.Key(), text) {
-		if _, err := s.send(t, id+"-"+string(rune('a'+i%26))+strings.Repeat("z", i/26), piece); err != nil {
+		m := channels.Outbound{ID: id + "-" + string(rune('a'+i%26)) + strings.Repeat("z", i/26), Key: s.net.Key(), Text: piece.Text, Form: piece.Form, Attempt: 1}
+		if _, err := s.sendMessage(t, m); err != nil {
 			t.Fatalf("Send(%s, piece %d) = %v, want nil", id, i, err)
 		}
 	}
 }
 
 // split returns one piece if the channel is no Splitter.
-func split(ch channels.Channel, k channels.Key, text string) []string {
+func split(ch channels.Channel, k channels.Key, text string) []channels.Piece {
 	if s, ok := ch.(channels.Splitter); ok {
 		return s.Split(k, text)
 	}
-	return []string{text}
+	return []channels.Piece{{Text: text}}
 }
 
 // newlySeen returns the messages that the person sees after the first n.

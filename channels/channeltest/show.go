@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"dragoman/channels"
@@ -33,7 +34,7 @@ func splitPieces(t *testing.T, net Network) {
 		"nul":       "a\x00b",
 	}
 	for name, text := range texts {
-		pieces := splitter.Split(net.Key(), text)
+		pieces := plainly(t, ch, splitter.Split(net.Key(), text))
 		if len(pieces) == 0 {
 			t.Errorf("%s: Split gave no piece", name)
 		}
@@ -48,7 +49,7 @@ func splitPieces(t *testing.T, net Network) {
 				t.Errorf("piece %d cuts an emoji: %.60q", i, p)
 			}
 		}
-		if again := splitter.Split(net.Key(), text); !cmp.Equal(pieces, again) {
+		if again := plainly(t, ch, splitter.Split(net.Key(), text)); !cmp.Equal(pieces, again) {
 			t.Errorf("%s: Split gave other pieces the second time", name)
 		}
 		if name == "words" || name == "rtl" {
@@ -60,6 +61,27 @@ func splitPieces(t *testing.T, net Network) {
 			t.Errorf("%s: %d letters in the pieces, want 30000", name, got)
 		}
 	}
+}
+
+// plainly are pieces as readers outside of the network see them.
+func plainly(t *testing.T, ch channels.Channel, pieces []channels.Piece) (texts []string) {
+	t.Helper()
+	for i, p := range pieces {
+		text := p.Text
+		if p.Form != channels.FormMarkdown {
+			plainer, ok := ch.(channels.Plainer)
+			if !ok {
+				t.Fatalf("piece %d has the form %q, and the channel is no channels.Plainer", i, p.Form)
+			}
+			text = plainer.Plain(text)
+			control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+			if strings.ContainsFunc(text, control) {
+				t.Errorf("Plain of piece %d leaves control characters: %q", i, text)
+			}
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 func showTyping(t *testing.T, net Network) {

@@ -45,9 +45,14 @@ var (
 	Plain     = plain
 )
 
-// Wire returns the lines that markdown, or a piece of an answer, becomes on IRC.
-func Wire(markdown string, budget int) (out []string) {
-	for _, line := range linesOf(markdown) {
+// Wire returns the lines that markdown becomes on IRC.
+func Wire(markdown string, budget int) []string {
+	return WirePiece(channels.Piece{Text: markdown}, budget)
+}
+
+// WirePiece is Wire for a piece of an answer.
+func WirePiece(p channels.Piece, budget int) (out []string) {
+	for _, line := range linesOf(p.Text, p.Form) {
 		for _, part := range wrap(line, budget) {
 			out = append(out, strings.TrimPrefix(part.text, verbatim))
 		}

@@ -59,6 +59,8 @@ var (
 	_ channels.Pauser        = (*Channel)(nil)
 	_ channels.Interleaver   = (*Channel)(nil)
 	_ channels.Stopper       = (*Channel)(nil)
+	_ channels.Plainer       = (*Channel)(nil)
+	_ channels.RepeatMarker  = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted before the next reconnect

@@ -106,9 +106,21 @@ func (b *bot) send(key, text string) error {
 
 func (b *bot) reply(key, text, replyTo string) error {
 	b.t.Helper()
+	return b.put(channels.Outbound{Key: channels.MustKey(key), Text: text, ReplyTo: replyTo})
+}
+
+// replyPiece is reply with a piece of an answer.
+func (b *bot) replyPiece(key string, p channels.Piece, replyTo string) error {
+	b.t.Helper()
+	return b.put(channels.Outbound{Key: channels.MustKey(key), Text: p.Text, Form: p.Form, ReplyTo: replyTo})
+}
+
+func (b *bot) put(m channels.Outbound) error {
+	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, err := b.ch.Send(ctx, channels.Outbound{ID: "id", Key: channels.MustKey(key), Text: text, ReplyTo: replyTo, Attempt: 1})
+	m.ID, m.Attempt = "id", 1
+	_, err := b.ch.Send(ctx, m)
 	return err
 }
 
@@ -116,7 +128,7 @@ func (b *bot) reply(key, text, replyTo string) error {
 func (b *bot) say(key, text string) {
 	b.t.Helper()
 	for i, piece := range b.ch.Split(channels.MustKey(key), text) {
-		if err := b.send(key, piece); err != nil {
+		if err := b.replyPiece(key, piece, ""); err != nil {
 			b.t.Fatalf("Send(%s, piece %d) = %v, want nil", key, i, err)
 		}
 	}

@@ -12,15 +12,11 @@ import (
 	"dragoman/channels"
 )
 
-// remainderMark begins the last piece of an answer that is too long for a channel.
-// That piece holds the lines that the channel has not seen, and Send shows a hint
-// in its place.
-const remainderMark = "<!-- more -->\n"
-
 // sendMoreTimeout bounds how long sending one line may take.
 const sendMoreTimeout = time.Minute
 
-// hint says that there is more, and how to see it.
+// hint stands in place of a FormRest, the lines of a long answer that a channel has not
+// seen. It says that there are more, and how to see them.
 func hint(rest string) string {
 	return fmt.Sprintf("%d more lines (more: !more)", 1+strings.Count(rest, "\n"))
 }
@@ -130,8 +126,8 @@ func (s *session) sendMore(ctx context.Context, chat, handle, rest string, done 
 	}
 	for sent := 0; sent < most && err == nil; {
 		n := min(max(1, s.ch.limits().lines), most-sent)
-		text := strings.ReplaceAll(strings.Join(left[:n], "\n"), "\n"+renderedMark, "\n")
-		if err = s.sendNow(ctx, channels.Outbound{Key: k, Text: text, ReplyTo: handle, GoesOn: sent > 0}); err == nil {
+		text := strings.Join(left[:n], "\n")
+		if err = s.sendNow(ctx, channels.Outbound{Key: k, Text: text, Form: channels.FormNative, ReplyTo: handle, GoesOn: sent > 0}); err == nil {
 			sent, left = sent+n, left[n:]
 		}
 	}

@@ -31,7 +31,7 @@ func (b *bot) answer(m channels.Inbound, text string) {
 		if i > 0 && !m.Private {
 			to = ""
 		}
-		if err := b.reply(m.Key.String(), piece, to); err != nil {
+		if err := b.replyPiece(m.Key.String(), piece, to); err != nil {
 			b.t.Fatalf("Send(%s, piece %d) = %v, want nil", m.Key, i, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestAnswersNameWhoAsked(t *testing.T) {
 	asked := b.inbox.Wait(t, 1)[0]
 	b.answer(asked, "forty-two\nor so")
 	b.answer(asked, "Anna: forty-two")
-	if err := b.reply("irc:#go", "↻ forty-two", asked.MessageID); err != nil {
+	if err := b.put(channels.Outbound{Key: asked.Key, Text: "forty-two", Repeats: true, ReplyTo: asked.MessageID}); err != nil {
 		t.Fatal(err)
 	}
 	anna.Raw("NICK anna2")
@@ -129,7 +129,7 @@ func TestMoreOfYourAnswer(t *testing.T) {
 		p.Say("#go", "dragoman: tell me")
 		m := b.inbox.Wait(t, i+1)[i]
 		for n, piece := range b.ch.Split(m.Key, strings.Join([]string{nick + " 1", nick + " 2", nick + " 3", nick + " 4"}, "\n")) {
-			if _, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: piece, ReplyTo: m.MessageID, GoesOn: n > 0, Attempt: 1}); err != nil {
+			if _, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: piece.Text, Form: piece.Form, ReplyTo: m.MessageID, GoesOn: n > 0, Attempt: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,12 +197,16 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	asked := b.inbox.Wait(t, 1)[0]
 	bob.Say("#go", "dragoman: and me")
 	other := b.inbox.Wait(t, 2)[1]
+	sayPiece := func(m channels.Inbound, p channels.Piece, goesOn bool) {
+		t.Helper()
+		_, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: p.Text, Form: p.Form, ReplyTo: m.MessageID, GoesOn: goesOn, Attempt: 1})
+		if err != nil {
+			t.Fatalf("Send(%q) = %v", p, err)
+		}
+	}
 	say := func(m channels.Inbound, text string, goesOn bool) {
 		t.Helper()
-		_, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: text, ReplyTo: m.MessageID, GoesOn: goesOn, Attempt: 1})
-		if err != nil {
-			t.Fatalf("Send(%q) = %v", text, err)
-		}
+		sayPiece(m, channels.Piece{Text: text}, goesOn)
 	}
 	if !b.ch.Interleaves(asked.Key) || b.ch.Interleaves(channels.MustKey("irc:anna")) {
 		t.Error("answers take turns in private, or not in a room")
@@ -215,9 +219,9 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	var joined []bool
 	before := ""
 	for i, piece := range pieces {
-		joined = append(joined, b.ch.Continues(before, piece))
-		before = piece
-		say(asked, piece, i > 0)
+		joined = append(joined, b.ch.Continues(before, piece.Text))
+		before = piece.Text
+		sayPiece(asked, piece, i > 0)
 	}
 	if diff := cmp.Diff([]bool{false, true, true, true, true, false, true, false}, joined); diff != "" {
 		t.Errorf("Continues (-want +got):\n%s", diff)
@@ -228,7 +232,7 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	// A message that the gateway does not know of came between.
 	say(other, "too", false)
 	say(asked, "The last one.", true)
-	want := []string{"anna: Look:", "```", "for {", "}", "```", strings.TrimSpace(pieces[5]), strings.TrimSpace(pieces[6]), "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
+	want := []string{"anna: Look:", "```", "for {", "}", "```", strings.TrimSpace(pieces[5].Text), strings.TrimSpace(pieces[6].Text), "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
 	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
 	}

@@ -131,8 +131,8 @@ func TestRefusedSeveralLines(t *testing.T) {
 	if len(piece) != 1 {
 		t.Fatalf("Split = %q, want one message", piece)
 	}
-	isNotSent(t, "Send of what the network refuses", b.reply("irc:#go", piece[0], asked.MessageID))
-	if err := b.reply("irc:#go", piece[0], asked.MessageID); err != nil {
+	isNotSent(t, "Send of what the network refuses", b.replyPiece("irc:#go", piece[0], asked.MessageID))
+	if err := b.replyPiece("irc:#go", piece[0], asked.MessageID); err != nil {
 		t.Errorf("Send again = %v", err)
 	}
 	if diff := cmp.Diff([]string{"anna: one", "two"}, anna.WaitHeard("dragoman", "#go", 2)); diff != "" {

@@ -131,11 +131,10 @@ func FuzzSplit(f *testing.F) {
 	key := channels.MustKey("irc:alice") // a room sees the rest only when it asks
 	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "alice")
 	f.Fuzz(func(t *testing.T, text string) {
-		text = strings.TrimLeft(text, "\r") // so that it is not taken for a piece
 		pieces := ch.Split(key, text)
 		var shown []string
 		for i, p := range pieces {
-			lines := irc.Wire(p, room)
+			lines := irc.WirePiece(p, room)
 			if len(lines) != 1 {
 				t.Fatalf("piece %d, %q, is %d lines: %q", i, p, len(lines), lines)
 			}
@@ -163,7 +162,7 @@ func TestSplitKeepsStyles(t *testing.T) {
 	key := channels.MustKey("irc:alice")
 	var got []string
 	for _, p := range ch.Split(key, text) {
-		got = append(got, irc.Wire(p, 500)...)
+		got = append(got, irc.WirePiece(p, 500)...)
 	}
 	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), strings.Repeat("n", 30))
 	if diff := cmp.Diff(irc.Wire(text, room), got); diff != "" {
@@ -206,7 +205,7 @@ func TestSplitHugeIsBounded(t *testing.T) {
 		}
 		var shown []string
 		for _, p := range pieces {
-			shown = append(shown, irc.Wire(p, 400)...)
+			shown = append(shown, irc.WirePiece(p, 400)...)
 		}
 		if got, want := len(visible(shown...)), len(visible(irc.Wire(text, 1<<30)...)); got != want {
 			t.Errorf("%s: the pieces show %d bytes, want %d", name, got, want)

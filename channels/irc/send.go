@@ -71,9 +71,12 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	kicks := r.kickCount()
-	left, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), remainderMark)
-	if isRest {
+	left := ""
+	if m.Form == channels.FormRest {
+		left = m.Text
 		m.Text = hint(left)
+		m.Form = channels.FormMarkdown
+		m.Repeats = false
 	}
 	release, err := s.lockRoom(ctx, r)
 	if err != nil {
@@ -118,7 +121,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if !m.GoesOn {
 		c.loops.answered(m.Key.String() + " " + c.Asker(m.ReplyTo))
 	}
-	if isRest {
+	if left != "" {
 		c.remainders.keep(m.Key.Chat(), &remainder{who: c.Asker(m.ReplyTo), text: left})
 	}
 	return channels.Receipt{}, nil
@@ -148,18 +151,17 @@ func (s *session) lockRoom(ctx context.Context, r *room) (release func(), err er
 	}
 }
 
-// repeatMark is what the gateway puts before text that may have arrived already.
-const repeatMark = "↻ "
+// MarksRepeats implements [channels.RepeatMarker]: the mark stands after the asker's name.
+func (c *Channel) MarksRepeats() {}
 
 // opening returns m's text as lines. In a channel, where an answer begins or
 // continues after another message, the asker's name comes first, unless the model
 // has written it already.
 func opening(m channels.Outbound, asker string) []string {
-	text, repeated := strings.CutPrefix(m.Text, repeatMark)
-	lines := linesOf(text)
+	lines := linesOf(m.Text, m.Form)
 	before := ""
-	if repeated {
-		before = repeatMark
+	if m.Repeats {
+		before = channels.RepeatMark
 	}
 	if asker != "" && len(lines) > 0 && !addresses(stripCodes(lines[0]), asker) {
 		before = asker + ": " + before

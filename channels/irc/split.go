@@ -24,10 +24,6 @@ const nameReserve = 34
 // graceLines are sent beyond Options.MaxLines rather than held back for "!more".
 const graceLines = 2
 
-// renderedMark begins a piece that holds lines as IRC shows them rather than
-// Markdown. It is not sent.
-const renderedMark = "\r"
-
 // budget is how many bytes of text fit into a line to target from nick!user@host.
 func budget(nick, user, host, target string) int {
 	return maxLine - len(":!@ PRIVMSG  :") - len(nick) - len(user) - len(host) - len(target)
@@ -39,13 +35,13 @@ type piece struct {
 	n, all      int // it is part n of all parts of the line
 }
 
-// Split cuts an answer into pieces of one line each, as IRC shows it. It assumes the
+// Split cuts an answer into pieces of one line each, in channels.FormNative: as IRC shows
+// it, except that lines of code begin with [verbatim]. It assumes the
 // longest name that we may have by then, so a piece still fits after a change of
 // nick or host, and the first piece leaves room for the asker's name. Nothing is
-// left out: the last piece holds the lines that a channel sees only on request
-// (see [remainderMark]). If the network has multiline now, a piece is one
-// multiline message.
-func (c *Channel) Split(k channels.Key, markdown string) []string {
+// left out: the last piece, in channels.FormRest, holds the lines that a channel sees
+// only on request. If the network has multiline now, a piece is one multiline message.
+func (c *Channel) Split(k channels.Key, markdown string) []channels.Piece {
 	target, inRoom := k.Chat(), isRoom(k.Chat())
 	if !inRoom && len(target) < 30 {
 		target = strings.Repeat("n", 30)
@@ -63,21 +59,35 @@ func (c *Channel) Split(k channels.Key, markdown string) []string {
 		}
 	}
 	if len(out) == 0 {
-		return []string{"…"} // nothing visible was left
+		return []channels.Piece{{Text: "…"}} // nothing visible was left
 	}
 	l := c.limits()
 	if most := c.opts.MaxLines; inRoom && most > 0 && len(out) > most+graceLines {
-		return append(l.join(out[:most]), remainderMark+strings.Join(limits{}.join(out[most:]), "\n"))
+		rest := strings.Join(limits{}.join(out[most:]), "\n")
+		return append(native(l.join(out[:most])), channels.Piece{Text: rest, Form: channels.FormRest})
 	}
-	return l.join(out)
+	return native(l.join(out))
 }
 
-// linesOf returns the lines of a piece made by Split, or of Markdown.
-func linesOf(text string) []string {
-	piece, isPiece := strings.CutPrefix(text, renderedMark)
+// native are messages of lines as pieces.
+func native(messages []string) []channels.Piece {
+	pieces := channels.Pieces(messages)
+	for i := range pieces {
+		pieces[i].Form = channels.FormNative
+	}
+	return pieces
+}
+
+// Plain implements [channels.Plainer].
+func (c *Channel) Plain(native string) string {
+	return strings.ReplaceAll(stripCodes(native), verbatim, "")
+}
+
+// linesOf returns the lines of a text.
+func linesOf(text string, form channels.Form) []string {
 	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(styles+verbatim+"\n", r) }
-	if isPiece && utf8.ValidString(piece) && !strings.ContainsFunc(piece, odd) {
-		return strings.Split(piece, "\n")
+	if form == channels.FormNative && utf8.ValidString(text) && !strings.ContainsFunc(text, odd) {
+		return strings.Split(text, "\n")
 	}
 	return render(text)
 }
@@ -97,7 +107,7 @@ func (l limits) join(pieces []piece) (out []string) {
 		}
 		lines += n
 		if len(out) == 0 || lines > l.lines || size+bytes > l.bytes {
-			out = append(out, renderedMark+text)
+			out = append(out, text)
 			lines = n
 			size = 0
 		} else {
@@ -209,5 +219,5 @@ func (c *Channel) Asker(handle string) string {
 // Continues implements [channels.Interleaver]: a line of code stays with the line
 // before it, and so does the rest of a long line that was cut.
 func (c *Channel) Continues(before, piece string) bool {
-	return len(before) >= cutLine || strings.HasPrefix(strings.TrimPrefix(piece, remainderMark), renderedMark+verbatim)
+	return len(before) >= cutLine || strings.HasPrefix(piece, verbatim)
 }

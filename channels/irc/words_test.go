@@ -16,7 +16,7 @@ func TestNothingIsDropped(t *testing.T) {
 	for _, a := range channeltest.NastyAnswers(200) {
 		var shown []string
 		for _, piece := range ch.Split(channels.MustKey("irc:alice"), a.Markdown) {
-			shown = append(shown, irc.Wire(piece, 500)...)
+			shown = append(shown, irc.WirePiece(piece, 500)...)
 		}
 		a.EveryWord(t, strings.Join(shown, "\n"), channeltest.But{
 			Lost:  []channeltest.Place{channeltest.Surplus},

@@ -41,7 +41,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 )
 
 const (
@@ -289,7 +288,6 @@ func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
 		items[i].ID = strings.TrimSuffix(items[i].ID, ownMark(k))
-		items[i].detectApology()
 		items[i].Files = slices.Clone(items[i].Files)
 		for n := range items[i].Files {
 			items[i].Files[n].Name = clean(items[i].Files[n].Name)
@@ -342,13 +340,4 @@ func ownMark(k channels.Key) string {
 		return ""
 	}
 	return "@" + k.Chat()[:end]
-}
-
-// apology matches what the gateway sends when a turn has failed. The id lets an
-// operator find the cause in the log; advice may follow.
-var apology = lazily.Compile(`^Sorry, [^\n]*\(error [0-9a-f]{6}\)\.`)
-
-// detectApology sets Failed if the item is such a message.
-func (it *Item) detectApology() {
-	it.Failed = it.From == FromDragoman && apology.Regexp().MatchString(it.Text)
 }

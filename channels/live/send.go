@@ -24,8 +24,7 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	r := h.acquire(m.Key)
 	defer h.release(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
-	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn}
-	it.detectApology()
+	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn, Failed: m.Kind == channels.KindApology}
 	h.follow(ctx, r, it)
 	h.notifyPeers(ctx, r, peerMessage{Kind: peerFeedChanged, ID: m.ID, Preview: Preview{Turn: turn}})
 	return channels.Receipt{MessageID: m.ID}, nil

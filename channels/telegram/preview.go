@@ -186,7 +186,7 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 func (c *Channel) previewPage(p channels.Preview) page {
 	switch {
 	case strings.TrimSpace(p.Text) != "":
-		if parts := c.Split(p.Key, p.Text+" "+unfinishedMark); len(parts) == 1 {
+		if parts := splitTo(p.Text+" "+unfinishedMark, maxUnits); len(parts) == 1 {
 			return render(parts[0])
 		}
 		length := fmt.Sprintf("*%d characters so far* %s", utf8.RuneCountInString(p.Text), unfinishedMark)

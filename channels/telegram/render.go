@@ -249,7 +249,9 @@ const maxUnits = 4096
 
 // Split cuts markdown into pieces of at most 4096 UTF-16 code units. Both the source
 // and the rendered text fit, because tables grow when they are rendered.
-func (c *Channel) Split(_ channels.Key, markdown string) []string { return splitTo(markdown, maxUnits) }
+func (c *Channel) Split(_ channels.Key, markdown string) []channels.Piece {
+	return channels.Pieces(splitTo(markdown, maxUnits))
+}
 
 // maxEntities is the most entities (pieces of markup) in one message. Telegram drops
 // the others.

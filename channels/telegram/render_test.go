@@ -100,13 +100,21 @@ func TestNothingIsDropped(t *testing.T) {
 	}
 }
 
+// texts are those of pieces.
+func texts(pieces []channels.Piece) (all []string) {
+	for _, p := range pieces {
+		all = append(all, p.Text)
+	}
+	return all
+}
+
 func split(t *testing.T, md string) []string {
 	t.Helper()
 	c, err := telegram.New("telegram", telegram.Options{Token: "1:x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces := c.Split(channels.MustKey("telegram:1"), md)
+	pieces := texts(c.Split(channels.MustKey("telegram:1"), md))
 	for i, p := range pieces {
 		if n := telegram.Units(p); n > 4096 {
 			t.Errorf("piece %d has %d units", i, n)

@@ -404,7 +404,7 @@ func TestPreviewOfALongAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, piece := range c.Split(n.Key(), text) {
-		m := n.out(piece)
+		m := n.out(piece.Text)
 		if i == 0 {
 			m.Edit = id
 		}

@@ -162,7 +162,10 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 func (g *gateway) finish(k channels.Key, text, edit string) {
 	g.feed.Answered()
 	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: k, Text: text, Edit: edit, Attempt: 1}
-	g.feed.Put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
+	if strings.HasPrefix(text, "Sorry, ") {
+		out.Kind = channels.KindApology
+	}
+	g.feed.Put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text, Failed: out.Kind == channels.KindApology})
 	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
 }
 

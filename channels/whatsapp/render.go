@@ -187,6 +187,6 @@ func tableAsList(rows [][]string) string {
 const maxCharacters = 4000
 
 // Split cuts markdown into pieces of at most 4000 characters.
-func (c *Channel) Split(_ channels.Key, markdown string) []string {
-	return markup.Split(markdown, markup.Ruler{Most: maxCharacters})
+func (c *Channel) Split(_ channels.Key, markdown string) []channels.Piece {
+	return channels.Pieces(markup.Split(markdown, markup.Ruler{Most: maxCharacters}))
 }

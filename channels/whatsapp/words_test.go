@@ -16,7 +16,7 @@ func TestNothingIsDropped(t *testing.T) {
 	for _, a := range channeltest.NastyAnswers(400) {
 		var shown []string
 		for _, piece := range (*whatsapp.Channel)(nil).Split(channels.MustKey("whatsapp:+1"), a.Markdown) {
-			shown = append(shown, whatsapp.Render(piece))
+			shown = append(shown, whatsapp.Render(piece.Text))
 		}
 		a.EveryWord(t, strings.Join(shown, "\n"), channeltest.But{
 			Lost:  []channeltest.Place{channeltest.Language, channeltest.Surplus},

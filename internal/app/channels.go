@@ -102,7 +102,10 @@ func feedOf(read func(context.Context, channels.Key, int64, int) ([]sessions.Fee
 		for _, it := range list {
 			item := live.Item{
 				Seq: it.Seq, ID: it.ID, From: it.From, Name: it.Name, Text: it.Text,
-				At: it.At, State: string(it.State), Waiting: it.Waiting,
+				At: it.At, State: string(it.State), Waiting: it.Waiting, Failed: it.Kind == channels.KindApology,
+			}
+			if it.Again {
+				item.Text = sessions.AgainMark + it.Text
 			}
 			for _, a := range it.Attachments {
 				item.Files = append(item.Files, live.File{Name: a.Name, Type: a.Type, Bytes: a.Bytes, Ref: a.Ref})

@@ -211,7 +211,10 @@ func (g *gateway) finish(m channels.Inbound, text, edit string) {
 	g.mu.Lock() // two ends at once would take one number
 	g.feed.Answered()
 	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: m.Key, Text: text, Edit: edit, Attempt: 1}
-	g.put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
+	if strings.HasPrefix(text, "Sorry, ") {
+		out.Kind = channels.KindApology
+	}
+	g.put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text, Failed: out.Kind == channels.KindApology})
 	g.mu.Unlock()
 	_, _ = g.channel().Send(context.Background(), out) // while it is down the feed has it
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -74,14 +75,18 @@ func (c *cluster) beats() (b beats) {
 	c.t.Helper()
 	store := c.open()
 	defer store.Close()
-	due, said := map[string][]sessions.Occurrence{}, map[string][]string{}
+	due := map[string][]sessions.Occurrence{}
+	turns := map[string]string{}  // by job and due time
+	said := map[string][]string{} // by turn
 	err := store.Dump(c.t.Context(), nil, func(r sessions.Record) error {
 		if o := r.Occurrence; o != nil {
 			due[o.Job] = append(due[o.Job], *o)
 		}
-		if r.Outbox != nil && strings.HasPrefix(r.Outbox.ID, "job:") {
-			part := strings.SplitN(r.Outbox.ID, ":", 5) // job, seq, due, piece, name
-			said[part[4]+" "+part[2]] = append(said[part[4]+" "+part[2]], r.Outbox.Text)
+		if in := r.Inbox; in != nil && in.Job != "" {
+			turns[fmt.Sprint(in.Job, " ", in.JobDue.Unix())] = fmt.Sprintf("%s#%d", in.Inbound.Key, in.Seq)
+		}
+		if o := r.Outbox; o != nil && o.Kind == channels.KindJob {
+			said[o.Turn] = append(said[o.Turn], o.Text)
 		}
 		return nil
 	})
@@ -104,7 +109,7 @@ func (c *cluster) beats() (b beats) {
 			c.t.Errorf("the occurrences of %s: %s", name, flaw)
 		}
 		for _, o := range due[name] {
-			texts := said[fmt.Sprint(name, " ", o.Due.Unix())]
+			texts := said[turns[fmt.Sprint(name, " ", o.Due.Unix())]]
 			want := 0
 			if o.Outcome == "ran" {
 				want = 1

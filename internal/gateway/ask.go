@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,14 +10,15 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
 const (
-	// askPoll is how often the store is asked whether a question is answered.
-	askPoll = 200 * time.Millisecond
+	// askLook is how often Ask looks for the answer although it was not woken: a
+	// question may also end without a turn (the operator dropped it, its conversation was
+	// deleted), and the node whose turn ended may have died before it told the others.
+	askLook = 5 * time.Second
 	// askFeed is how many of the newest items of a conversation are searched
 	// for the answer, which alone may have maxParts.
 	askFeed = 2 * maxParts
@@ -62,10 +61,10 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 		return "", &RefusedError{"Dragoman is stopping"}
 	}
 	m := channels.Inbound{
-		Key: k, ID: "ask:" + q.ID, Text: text, At: g.opts.Now(),
+		Key: k, ID: onceID("ask", q.ID), Text: text, At: g.opts.Now(),
 		Sender: channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}, Private: true,
 	}
-	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
+	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: formerAsk + q.ID, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
 	if err != nil {
 		return "", fmt.Errorf("gateway: ask in %s: %w", k, err)
 	}
@@ -74,22 +73,27 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 		g.live.arrived(k, got.Seq, g.opts.Queue)
 	}
 	for {
-		if text, over, err := g.answerTo(ctx, k, m.ID, q.Owner); over || err != nil {
+		ended := g.endings.next(k) // before the look, so that no end is missed
+		if text, over, err := g.answerTo(ctx, k, got.Seq, q.Owner); over || err != nil {
 			return text, err
 		}
-		if !sleep(ctx, askPoll) {
+		select {
+		case <-ended:
+		case <-time.After(askLook):
+		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
 
-// answerTo looks for the answer to a question. over: there is one, or none will come.
-func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner bool) (text string, over bool, err error) {
+// answerTo looks for the answer to the question with that number. over: there is one, or
+// none will come.
+func (g *Gateway) answerTo(ctx context.Context, k channels.Key, question int64, owner bool) (text string, over bool, err error) {
 	items, err := g.store.Feed(ctx, k, 0, askFeed)
 	if err != nil {
 		return "", false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
 	}
-	i := slices.IndexFunc(items, func(it sessions.FeedItem) bool { return it.From == "person" && it.ID == id })
+	i := slices.IndexFunc(items, func(it sessions.FeedItem) bool { return it.From == "person" && it.Seq == question })
 	if i >= 0 && items[i].Waiting {
 		return "", false, nil
 	}
@@ -118,7 +122,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 	if last.Role == "" || len(last.ToolCalls) > 0 {
 		return "", true, ErrUnanswered
 	}
-	text = sentAnswer(turn, items[i:])
+	text = g.sentAnswer(k, turn, items[i:])
 	if text == "" {
 		text = strings.Join(said, "\n\n")
 	}
@@ -137,47 +141,23 @@ func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == people.OperatorID })
 }
 
-// nameReplies gives the replies to a question the ids that [sentAnswer] looks for.
-func (r *run) nameReplies(replies []sessions.Reply) {
-	if !r.answersAsk() {
-		return
-	}
-	once := rand.Text()
-	for i := range replies {
-		replies[i].ID = fmt.Sprintf("%s%s.%d.%d", answerPrefix(r.id), once, len(replies), i)
-	}
-}
-
-// answerPrefix begins the ids of a turn's replies. Networks and people see
-// these ids, so they do not contain the turn's id, which names the chat.
-func answerPrefix(turn string) string {
-	sum := sha256.Sum256([]byte(turn))
-	return fmt.Sprintf("turn:%x.", sum[:8])
-}
-
-// channelMarks match what only its channel understands in a reply: a comment at
-// its beginning, and control codes.
-var channelMarks = lazily.Compile(`^<!-- \w+ -->\n|[\x00-\x08\x0b-\x1f]`)
-
-func readable(reply string) string { return channelMarks.Regexp().ReplaceAllString(reply, "") }
-
-// sentAnswer is the answer of turn as it was sent, or "" if items does not have
+// sentAnswer is the answer of turn as it was sent to k, or "" if items does not have
 // all of it.
-func sentAnswer(turn string, items []sessions.FeedItem) string {
+func (g *Gateway) sentAnswer(k channels.Key, turn string, items []sessions.FeedItem) string {
 	var parts []string
-	total := 0
+	all := 0
 	for _, it := range items {
-		rest, ours := strings.CutPrefix(it.ID, answerPrefix(turn))
-		if !ours {
-			continue
+		answers := it.Kind == channels.KindAnswer || it.Kind == channels.KindApology
+		switch {
+		case it.Turn != turn || !answers:
+		case it.File != "":
+			return it.Text
+		default:
+			all = it.Parts
+			parts = append(parts, g.plain(k, it.Text, it.Form))
 		}
-		if whole, file := strings.CutPrefix(it.Text, fileMark); file {
-			return whole
-		}
-		_, _ = fmt.Sscanf(rest[strings.IndexByte(rest, '.')+1:], "%d", &total)
-		parts = append(parts, readable(it.Text))
 	}
-	if len(parts) != total {
+	if len(parts) != all {
 		return ""
 	}
 	return strings.Join(parts, "\n")

@@ -19,10 +19,14 @@ func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(3 * time.Second) })
 		k := channels.MustKey("net:42") // of nobody on the allow list
+		began := time.Now()
 		for range 2 {
 			if got, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q1", Text: " how are you? "}); got != "echo how are you?" || err != nil {
 				t.Fatalf("Ask = %q, %v", got, err)
 			}
+		}
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("Ask took %s, want that it returns with the turn's end", took)
 		}
 		synctest.Wait()
 		w.expect("42", "echo how are you?")

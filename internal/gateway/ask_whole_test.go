@@ -105,10 +105,13 @@ func TestAskInAChatThatTakesNothing(t *testing.T) {
 // rooms is a network whose last piece has the text that !more would show.
 type rooms struct{ *network }
 
-func (rooms) Split(_ channels.Key, text string) []string {
+func (rooms) Split(_ channels.Key, text string) []channels.Piece {
 	first, rest, _ := strings.Cut(text, "\n")
-	return []string{first, "<!-- more -->\n" + rest}
+	bold := strings.NewReplacer("one", "\x02one\x02").Replace
+	return []channels.Piece{{Text: bold(first), Form: channels.FormNative}, {Text: rest, Form: channels.FormRest}}
 }
+
+func (rooms) Plain(native string) string { return strings.ReplaceAll(native, "\x02", "") }
 
 // Ask returns all of a long answer at once: the content of the file, and the
 // rest that a room would have to ask for.

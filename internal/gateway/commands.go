@@ -212,9 +212,6 @@ func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 // againLooksBack is how many items of the feed /again searches for the question.
 const againLooksBack = 50
 
-// againMark tells the model why it reads a question once more.
-const againMark = "[asks for another answer to:] "
-
 const (
 	sayNoQuestion = "There is no question here for me to answer again."
 	sayAnswering  = "Your last message is not answered yet."
@@ -236,10 +233,12 @@ func (g *Gateway) again(ctx context.Context, m channels.Inbound) error {
 	var said []string
 	m.Quote, m.Attachments = nil, nil
 	for _, it := range asked {
-		said = append(said, strings.TrimPrefix(it.Text, againMark))
+		said = append(said, it.Text)
 		m.Attachments = append(m.Attachments, it.Attachments...)
 	}
-	m.Text, m.Attachments = againMark+strings.Join(said, "\n"), cleanAttachments(m.Attachments)
+	m.Text = strings.Join(said, "\n")
+	m.Again = true
+	m.Attachments = cleanAttachments(m.Attachments)
 	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}

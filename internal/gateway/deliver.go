@@ -174,13 +174,14 @@ func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Del
 // that deduplicates.
 func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
-		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
+		ID: d.ID, Key: d.Key, Kind: d.Kind, Text: d.Text, Form: d.Form,
+		ReplyTo: d.ReplyTo, Edit: d.Edit, Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
 	o.GoesOn = g.underway.continues(d)
 	o.Finishes = finishes(d)
-	b.asFile(&o)
+	b.asFile(&o, d.File)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
-		o.Text = RepeatMark + o.Text
+		o.Repeats = true
 		g.opts.Observer.Repeated(d.Key.Channel())
 		g.log(d.Key).Warn("sending an answer again that may have arrived already", "msg_id", d.ID, "attempt", o.Attempt)
 	}
@@ -198,6 +199,10 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
 	defer cancel()
+	if _, marks := b.Channel.(channels.RepeatMarker); o.Repeats && !marks && !b.elsewhere() {
+		o.Text = channels.RepeatMark + o.Text
+		o.Repeats = false
+	}
 	c, _ := ability[channels.Channel](b)
 	return c.Send(ctx, o)
 }

@@ -1,6 +1,36 @@
 package gateway
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"dragoman/channels"
+)
+
+// ReadCall is the message that a call asks this node to send.
+func ReadCall(t *testing.T, call any) channels.Outbound {
+	t.Helper()
+	var c sendCall
+	data, err := json.Marshal(call)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.message()
+}
+
+// WriteCall is the call that asks another node to send a message.
+func WriteCall(t *testing.T, o channels.Outbound) []byte {
+	t.Helper()
+	data, err := json.Marshal(callOf(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
 
 // Outcomes knows which network calls are running.
 type Outcomes struct{ o inFlight }

@@ -185,7 +185,6 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
-		r.nameReplies(t.Replies)
 		if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
 			l.Kind = channels.KindNotice
 			t.Replies = append(t.Replies, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
@@ -225,6 +224,7 @@ func (r *run) historyAfter(t sessions.Turn) sessions.History {
 }
 
 func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
+	r.g.turnEnded(ctx, r.claim.Key, r.answersAsk())
 	if r.job == nil {
 		r.loadGeneration(ctx)
 		r.emitSaved(t)

@@ -5,7 +5,7 @@
 // and it gets exactly one visible answer, in order. Everything in memory here
 // may be lost at any moment: the store knows what is left to do, and a restart
 // continues from there. The one exception is a delivery that was begun and
-// never confirmed. It is sent again with a mark ([RepeatMark]) and counted,
+// never confirmed. It is sent again with a mark ([channels.RepeatMark]) and counted,
 // unless its network recognises repeats.
 //
 // The files, in the order of a message's life:
@@ -67,6 +67,7 @@ type Gateway struct {
 	outages      outages
 	inFlight     inFlight
 	cures        cures
+	endings      endings
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
 	busy         busy
@@ -90,6 +91,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
+		endings:      endings{chats: map[channels.Key]chan struct{}{}},
 		refusals:     recentNotices{last: map[channels.Key]notice{}},
 		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),

@@ -1,10 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,15 +26,9 @@ type job struct {
 	gone   bool // no longer configured
 }
 
-// jobOf reads the occurrence from an inbox entry. Package heartbeat gives it
-// the id "hb:<job>:<unix seconds>".
-func (g *Gateway) jobOf(in channels.Inbound) *job {
-	j := &job{name: in.Key.Chat(), gone: true}
-	if i := strings.LastIndexByte(in.ID, ':'); i >= 0 {
-		if unix, err := strconv.ParseInt(in.ID[i+1:], 10, 64); err == nil {
-			j.due = time.Unix(unix, 0).UTC()
-		}
-	}
+// jobOf is the occurrence whose message w is.
+func (g *Gateway) jobOf(w sessions.InboxRecord) *job {
+	j := &job{name: cmp.Or(w.Job, w.Inbound.Key.Chat()), due: w.JobDue, gone: true}
 	if g.opts.Heartbeats != nil {
 		if target, ok := g.opts.Heartbeats.Target(j.name); ok {
 			j.target, j.gone = target, false
@@ -65,9 +59,9 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 	}
 	if text != "" {
 		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
-		for i := range t.Replies {
-			t.Replies[i].ID = fmt.Sprintf("%s%d:%d:%d:%s", jobDelivery, t.Answers[0].Seq, j.due.Unix(), i, j.name)
-		}
+	}
+	if j.due.IsZero() {
+		return outcome // the store has lost the occurrence
 	}
 	t.Occurrence = &sessions.Occurrence{Job: j.name, Due: j.due, Outcome: outcome, Why: why, At: g.opts.Now()}
 	return outcome
@@ -87,13 +81,10 @@ func (g *Gateway) wasFailing(ctx context.Context, job string) bool {
 	return failing
 }
 
-// jobDelivery begins the ids of a job's replies; numbers and the job's name follow.
-const jobDelivery = "job:"
-
 // jobNotes returns what jobs wrote in the conversation of h before the message
 // numbered seq, as notes, so that the person can ask about it. Jobs write
 // nothing into the conversation itself, so their texts are found in the feed.
-func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.History, seq int64) (notes []sessions.Message, err error) {
+func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.History, seq int64) ([]sessions.Message, error) {
 	if g.opts.Heartbeats == nil || !g.opts.Heartbeats.Targets(k) {
 		return nil, nil
 	}
@@ -105,24 +96,40 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 	if len(h.Messages) > 0 {
 		since = h.Messages[0].At // the summary covers anything older
 	}
+	var notes []sessions.Message
+	turn := "" // of the last note
 	for _, it := range feed {
 		command, _ := parseCommand(it.Text)
-		number := strings.SplitN(it.ID, ":", 5) // job, seq, due, piece, name
+		if it.From == "person" && command == "new" {
+			notes, turn = nil, ""
+		}
+		if it.Kind != channels.KindJob || it.At.Before(since) {
+			continue
+		}
+		text := g.plain(k, it.Text, it.Form)
+		continues := turn != "" && turn == it.Turn
 		switch {
-		case it.From == "person" && command == "new":
-			notes = nil
-		case it.From == "person" || !strings.HasPrefix(it.ID, jobDelivery) || len(number) < 5 || it.At.Before(since):
-		case len(notes) > 0 && notes[len(notes)-1].At.Equal(it.At):
-			notes[len(notes)-1].Content += "\n" + readable(it.Text) // the next piece
-		case it.State == sessions.DeliverySent && !slices.ContainsFunc(h.Messages, func(m sessions.Message) bool {
-			return m.Role == sessions.RoleUser && m.Synthetic && m.Sender == "" && m.At.Equal(it.At)
-		}):
-			notes = append(notes, sessions.Message{
-				Role: sessions.RoleUser, Content: fmt.Sprintf("[The scheduled job %q wrote this here:]\n%s", number[4], readable(it.Text)), At: it.At, Synthetic: true,
-			})
+		case continues && it.File != "": // all of it
+			notes[len(notes)-1].Content = jobNote(it.Job, text)
+		case continues:
+			notes[len(notes)-1].Content += "\n" + text
+		case it.State == sessions.DeliverySent && !hasNote(h.Messages, it.At):
+			turn = it.Turn
+			notes = append(notes, sessions.Message{Role: sessions.RoleUser, Content: jobNote(it.Job, text), At: it.At, Synthetic: true})
 		}
 	}
 	return notes, nil
+}
+
+func jobNote(job, text string) string {
+	return fmt.Sprintf("[The scheduled job %q wrote this here:]\n%s", job, text)
+}
+
+// hasNote reports whether a conversation has a note of what a job wrote at that time.
+func hasNote(messages []sessions.Message, at time.Time) bool {
+	return slices.ContainsFunc(messages, func(m sessions.Message) bool {
+		return m.Role == sessions.RoleUser && m.Synthetic && m.Sender == "" && m.At.Equal(at)
+	})
 }
 
 const (

@@ -16,10 +16,20 @@ import (
 	"dragoman/internal/gateway"
 )
 
+// stern is a network that shows text of its own form, like IRC.
+type stern struct{ *network }
+
+func (stern) Split(_ channels.Key, text string) []channels.Piece {
+	return []channels.Piece{{Text: strings.ReplaceAll(text, "**", "\x02"), Form: channels.FormNative}}
+}
+
+func (stern) Plain(native string) string { return strings.ReplaceAll(native, "\x02", "") }
+
 // jobWorld has jobs that answer with their prompt, and a model that answers
 // people with "ok".
 func jobWorld(t *testing.T) *world {
-	w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+	w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+		b.Channel = stern{w.net}
 		o.Heartbeats = jobs{"watch": channels.MustKey("net:1"), "night": channels.MustKey("net:1")}
 	})
 	w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
@@ -76,7 +86,7 @@ func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
 		if got := w.transcript("1"); len(got) != 2 {
 			t.Errorf("a job writes into the transcript: %q", got)
 		}
-		w.fire("night", "\rgood \x02night\x02") // as IRC keeps it
+		w.fire("night", "good **night**")
 		want(w.ask("2", "hello"), "hello")
 		w.say("1", "/status")
 		time.Sleep(time.Minute)

@@ -23,6 +23,7 @@ const (
 	callRetract = "channel.retract"
 	callRevive  = "channel.revive" // to all
 	callStates  = "channel.states" // to all: the states of the caller's channels
+	callEnded   = "turn.ended"     // to all: a turn that somebody waits for
 	callWrote   = "person.wrote"   // to all: count a message against a person's rate
 )
 
@@ -46,6 +47,7 @@ func (g *Gateway) peerMethods() map[string]Method {
 		callRetract:            method(g.retractFor),
 		callRevive:             func(context.Context, []byte) ([]byte, error) { g.reviveOwn(); return nil, nil },
 		callStates:             method(g.receiveStates),
+		callEnded:              g.endedElsewhere,
 		callWrote:              func(_ context.Context, who []byte) ([]byte, error) { g.rates.allow(string(who)); return nil, nil },
 		callCommand:            method(g.command),
 		callPress:              method(g.press),
@@ -167,7 +169,8 @@ func heldHere[T any](g *Gateway, name string) (t T, err error) {
 	return t, nil
 }
 
-func (g *Gateway) sendFor(ctx context.Context, o channels.Outbound) (r channels.Receipt, err error) {
+func (g *Gateway) sendFor(ctx context.Context, call sendCall) (r channels.Receipt, err error) {
+	o := call.message()
 	if _, err := heldHere[channels.Channel](g, o.Key.Channel()); err != nil {
 		return r, err
 	}

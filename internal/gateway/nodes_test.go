@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/agent"
 	"dragoman/channels"
@@ -71,7 +74,7 @@ func (n node) Leave(context.Context) error { return nil }
 // beside starts a node that works and does not run the channel.
 func (n *nodes) beside(t *testing.T, id string, changes ...change) *world {
 	t.Helper()
-	return start(t, append(changes, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+	w := start(t, append(changes, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 		o.Peers = node{n, id}
 		held := make(chan struct{})
 		go func() {
@@ -80,6 +83,8 @@ func (n *nodes) beside(t *testing.T, id string, changes ...change) *world {
 		<-held
 		w.net.intake <- nil // it will not run
 	})...)
+	synctest.Wait() // both answer calls
+	return w
 }
 
 func newNodes(holder string) *nodes {
@@ -166,7 +171,7 @@ func TestHolderDiesWhileItSends(t *testing.T) {
 		a.expect("1", "echo hello")
 		all.set(func() { all.lost = nil })
 		time.Sleep(time.Minute)
-		a.expect("1", "echo hello", gateway.RepeatMark+"echo hello")
+		a.expect("1", "echo hello", channels.RepeatMark+"echo hello")
 	})
 }
 
@@ -317,4 +322,46 @@ func TestOneNodeDeletes(t *testing.T) {
 			t.Errorf("%q is left", got)
 		}
 	})
+}
+
+// formerCall is what a node of a version before labels sends and understands.
+type formerCall struct {
+	ID, Text, ReplyTo, Edit string
+	Key                     channels.Key
+	File                    *channels.File
+	Attempt                 int
+	Uncertain               bool
+}
+
+// Nodes of versions before labels run a channel for this node, and this one for them. The
+// marks that they know in a text are fields here.
+func TestCallsOfFormerNodes(t *testing.T) {
+	k := channels.MustKey("net:1")
+	for _, test := range []struct {
+		name    string
+		call    formerCall
+		message channels.Outbound
+	}{
+		{"plain", formerCall{Text: "hello"}, channels.Outbound{Text: "hello"}},
+		{"native", formerCall{Text: "\ra\nb"}, channels.Outbound{Text: "a\nb", Form: channels.FormNative}},
+		{"rest", formerCall{Text: "<!-- more -->\n\ra\n\rb"}, channels.Outbound{Text: "a\nb", Form: channels.FormRest}},
+		{"again", formerCall{Text: "↻ hello", Uncertain: true}, channels.Outbound{Text: "hello", Repeats: true, Uncertain: true}},
+		{"native again", formerCall{Text: "↻ \rhello", Uncertain: true}, channels.Outbound{Text: "hello", Form: channels.FormNative, Repeats: true, Uncertain: true}},
+		{"an arrow", formerCall{Text: "↻ hello"}, channels.Outbound{Text: "↻ hello"}},
+		{"an edit", formerCall{Text: "↻ hello", Edit: "7", Uncertain: true}, channels.Outbound{Text: "↻ hello", Edit: "7", Uncertain: true}},
+		{"file", formerCall{Text: "all of it", File: &channels.File{Name: "answer.md"}}, channels.Outbound{Text: "all of it", File: &channels.File{Name: "answer.md"}}},
+	} {
+		test.call.Key, test.message.Key = k, k
+		if got := gateway.ReadCall(t, test.call); !cmp.Equal(test.message, got, cmp.AllowUnexported(channels.Key{})) {
+			t.Errorf("%s: a former node's call is read as %+v, want %+v", test.name, got, test.message)
+		}
+		written := gateway.WriteCall(t, test.message)
+		var got formerCall
+		if err := json.Unmarshal(written, &got); err != nil || !cmp.Equal(test.call, got, cmp.AllowUnexported(channels.Key{})) {
+			t.Errorf("%s: a former node reads %+v, %v, want %+v", test.name, got, err, test.call)
+		}
+		if got := gateway.ReadCall(t, json.RawMessage(written)); !cmp.Equal(test.message, got, cmp.AllowUnexported(channels.Key{})) {
+			t.Errorf("%s: a node of this version reads %+v, want %+v", test.name, got, test.message)
+		}
+	}
 }

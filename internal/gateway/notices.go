@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"dragoman/agent"
@@ -28,13 +29,16 @@ func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
 	if failed != nil {
 		text = r.g.withCure(r.claim.Key, text, sentences[failed.Cause].forOwner(failed))
 	}
-	r.notice(ctx, "waiting:"+r.id, text)
+	r.notice(ctx, "waiting", r.id, formerWaiting, text)
 }
 
-func (r *run) notice(ctx context.Context, id, text string) {
+// notice sends the notice called name about something, once. former is the prefix of its
+// id in former versions.
+func (r *run) notice(ctx context.Context, name, about, former, text string) {
 	newest := r.newest()
-	if err := r.g.notify(ctx, newest, id, r.g.split(sessions.Label{Kind: channels.KindNotice, Turn: r.id}, newest.Key, text, newest)); err != nil && ctx.Err() == nil {
-		r.log().Warn("could not send a notice to the person", "turn", r.id, "notice", id, "err", err)
+	replies := r.g.split(sessions.Label{Kind: channels.KindNotice, Turn: r.id}, newest.Key, text, newest)
+	if err := r.g.notify(ctx, newest, onceID(name, about), former+about, replies); err != nil && ctx.Err() == nil {
+		r.log().Warn("could not send a notice to the person", "turn", r.id, "notice", name, "err", err)
 	}
 }
 
@@ -46,7 +50,8 @@ const cureUnseen = "The log says why the summary failed (\"summary failed\"). su
 
 // sayUnseen tells the person, once in a generation.
 func (r *run) sayUnseen(ctx context.Context) {
-	r.notice(ctx, "unseen:"+r.claim.Key.String()+"#"+r.history.Generation, r.g.withCure(r.claim.Key, sayUnseen, cureUnseen))
+	generation := r.claim.Key.String() + "#" + r.history.Generation
+	r.notice(ctx, "unseen", generation, formerUnseen, r.g.withCure(r.claim.Key, sayUnseen, cureUnseen))
 }
 
 // show receives the agent's progress. The beginning of the first call is no
@@ -80,15 +85,17 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 	}
 	replies := g.split(sessions.Label{Kind: channels.KindNotice}, to, text, channels.Inbound{})
 	for i := range replies {
-		replies[i].ID = fmt.Sprintf("tell:%s-%d", id, i)
+		replies[i].ID = onceID("tell", id, strconv.Itoa(i))
 	}
-	err := g.notify(ctx, channels.Inbound{Key: to}, "tell:"+id, replies)
+	err := g.notify(ctx, channels.Inbound{Key: to}, onceID("tell", id), formerTell+id, replies)
 	if err == nil {
 		return nil
 	}
 	g.log(to).Warn("the store cannot write; sending a notice without saving it first", "err", err)
 	for _, r := range replies {
-		if _, sent := g.send(ctx, b, channels.Outbound{ID: r.ID, Key: to, Text: r.Text, Attempt: 1}); sent != nil {
+		o := channels.Outbound{ID: r.ID, Key: to, Kind: r.Kind, Text: r.Text, Form: r.Form, Attempt: 1}
+		b.asFile(&o, r.File)
+		if _, sent := g.send(ctx, b, o); sent != nil {
 			return fmt.Errorf("gateway: tell %s: %w", to, errors.Join(err, sent))
 		}
 	}
@@ -100,10 +107,10 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 
 // notify stores replies as a notice in the chat of to: once for its id, however
 // often it is called.
-func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id string, replies []sessions.Reply) error {
+func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id, formerID string, replies []sessions.Reply) error {
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: to.Key, ID: id, At: g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: replies,
+		Origin:  sessions.OriginNotice, Answered: true, FormerID: formerID, Replies: replies,
 	})
 	if err == nil {
 		g.live.kick(to.Key)

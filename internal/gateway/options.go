@@ -16,10 +16,6 @@ import (
 // HeartbeatChannel is the channel part of the keys that jobs run under.
 const HeartbeatChannel = "heartbeat"
 
-// RepeatMark begins a message that is sent again because its first sending may
-// or may not have arrived.
-const RepeatMark = "↻ "
-
 // Mode says how messages are answered that arrive while a turn runs.
 type Mode string
 

@@ -187,12 +187,12 @@ func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{},
 	}
 	g.turnedAway.clear(it.first.Key)
 	hello := it.first
-	hello.ID, hello.At = "let in:"+hello.ID, g.opts.Now()
+	hello.ID, hello.At = onceID("let in", hello.ID), g.opts.Now()
 	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, channels.KindNotice, "You may write now."); err != nil {
 		return done, err
 	}
 	for _, m := range it.messages {
-		m.ID = "asked:" + m.ID
+		m.ID = onceID("asked", m.ID)
 		if err := g.enqueue(ctx, m, false); err != nil {
 			return done, err
 		}

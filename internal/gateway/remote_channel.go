@@ -64,7 +64,7 @@ func askHolder[R any](ctx context.Context, r *remoteChannel, name string, args a
 // Send sends through the node that runs the channel. If that node dies
 // meanwhile, nobody knows whether the message was sent.
 func (r *remoteChannel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
-	return askHolder[channels.Receipt](ctx, r, callSend, m)
+	return askHolder[channels.Receipt](ctx, r, callSend, callOf(m))
 }
 
 // Typing implements [channels.Typer].

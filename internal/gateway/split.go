@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -18,9 +17,8 @@ const (
 	shownParts = 10
 )
 
-// fileMark begins a reply that is sent as a file. If a model writes it, its
-// answer is sent as a file too.
-const fileMark = "<!-- answer.md -->\n"
+// fileName is that of the file with a whole answer.
+const fileName = "answer.md"
 
 // sayFile comes with the file; sayCutParts replaces the parts that are not sent.
 const (
@@ -34,7 +32,7 @@ const (
 // answers, because some networks find the person by it. Among several people
 // only the first reply quotes it.
 func (g *Gateway) split(l sessions.Label, k channels.Key, text string, to channels.Inbound) []sessions.Reply {
-	parts := []string{text}
+	parts := []sessions.Reply{{Text: text}}
 	if b := g.bindings[k.Channel()]; b != nil {
 		if s, ok := b.Channel.(channels.Splitter); ok {
 			if cut := s.Split(k, text); len(cut) > 0 {
@@ -46,7 +44,9 @@ func (g *Gateway) split(l sessions.Label, k channels.Key, text string, to channe
 	l.Parts = len(parts)
 	for i, p := range parts {
 		l.Part = i + 1
-		r := sessions.Reply{Label: l, Key: k, Text: p}
+		l.File = p.File
+		l.Form = p.Form
+		r := sessions.Reply{Label: l, Key: k, Text: p.Text}
 		if i == 0 || to.Private || g.interleaver(k) != nil {
 			r.ReplyTo = to.MessageID
 		}
@@ -57,30 +57,51 @@ func (g *Gateway) split(l sessions.Label, k channels.Key, text string, to channe
 
 // limitParts bounds the number of messages of one answer: the beginning and a
 // file with the whole answer, or as much as fits.
-func (b *binding) limitParts(parts []string, text string) []string {
+func (b *binding) limitParts(pieces []channels.Piece, text string) []sessions.Reply {
 	n, bytes := 0, 0
-	for ; n < min(len(parts), maxParts); n++ {
-		bytes += len(parts[n])
+	for ; n < min(len(pieces), maxParts); n++ {
+		bytes += len(pieces[n].Text)
 		if n >= fewParts && bytes > partsBytes {
 			break
 		}
 	}
-	if n == len(parts) {
-		return parts
+	last := sessions.Reply{}
+	switch _, files := b.Channel.(channels.Filer); {
+	case n == len(pieces):
+	case files:
+		n = shownParts
+		last.Text = text
+		last.File = fileName
+	default:
+		left := 0
+		for _, p := range pieces[n:] {
+			left += len(p.Text)
+		}
+		last.Text = fmt.Sprintf(sayCutParts, size(left))
 	}
-	if _, able := b.Channel.(channels.Filer); able {
-		return append(parts[:shownParts:shownParts], fileMark+text)
+	parts := make([]sessions.Reply, n, n+1)
+	for i, p := range pieces[:n] {
+		parts[i].Text = p.Text
+		parts[i].Form = p.Form
 	}
-	left := 0
-	for _, p := range parts[n:] {
-		left += len(p)
+	if last.Text != "" {
+		parts = append(parts, last)
 	}
-	return append(parts[:n:n], fmt.Sprintf(sayCutParts, size(left)))
+	return parts
 }
 
-func (b *binding) asFile(o *channels.Outbound) {
-	content, marked := strings.CutPrefix(o.Text, fileMark)
-	if _, able := b.Channel.(channels.Filer); able && marked {
-		o.Text, o.File = sayFile, &channels.File{Name: "answer.md", Content: content, Instead: fmt.Sprintf(sayNoFile, size(len(content)))}
+// asFile makes the text of o the file of that name, if the channel sends files.
+func (b *binding) asFile(o *channels.Outbound, name string) {
+	if _, able := b.Channel.(channels.Filer); able && name != "" {
+		o.File = &channels.File{Name: name, Content: o.Text, Instead: fmt.Sprintf(sayNoFile, size(len(o.Text)))}
+		o.Text = sayFile
 	}
+}
+
+// plain returns a text in k as readers outside of its network see it.
+func (g *Gateway) plain(k channels.Key, text string, form channels.Form) string {
+	if p, able := channelAs[channels.Plainer](g, k); able && form != channels.FormMarkdown {
+		return p.Plain(text)
+	}
+	return text
 }

@@ -19,11 +19,11 @@ type paged struct {
 	size int
 }
 
-func (p paged) Split(_ channels.Key, text string) (all []string) {
+func (p paged) Split(_ channels.Key, text string) (all []channels.Piece) {
 	for len(text) > p.size {
-		all, text = append(all, text[:p.size]), text[p.size:]
+		all, text = append(all, channels.Piece{Text: text[:p.size]}), text[p.size:]
 	}
-	return append(all, text)
+	return append(all, channels.Piece{Text: text})
 }
 
 // filing takes files too.
@@ -128,7 +128,7 @@ func TestFileIsSentAgain(t *testing.T) {
 		if before != 10 || len(w.net.sent) != 11 {
 			t.Fatalf("%d messages before, %d after, want 10 and 11", before, len(w.net.sent))
 		}
-		if last := w.net.sent[10]; last.File.Content != answer || !strings.HasPrefix(last.Text, gateway.RepeatMark) {
+		if last := w.net.sent[10]; last.File.Content != answer || !strings.HasPrefix(last.Text, channels.RepeatMark) {
 			t.Errorf("the file is sent again with %q", last.Text)
 		}
 	})

@@ -66,7 +66,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 		r.add(w)
 	}
 	if p.Messages[0].Origin == sessions.OriginHeartbeat {
-		r.job = g.jobOf(p.Messages[0].Inbound)
+		r.job = g.jobOf(p.Messages[0])
 	}
 	return r
 }

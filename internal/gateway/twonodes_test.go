@@ -398,3 +398,27 @@ func TestOutcomeFromElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// A question that one node accepts and another answers: whoever waits is woken by the end
+// of that turn.
+func TestAskOfATurnElsewhere(t *testing.T) {
+	p := startPair(t)
+	released := make(chan struct{})
+	begun := p.back.writing(released)
+	answered := make(chan string, 1)
+	go func() {
+		got, err := p.front.gw.Ask(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "q", Text: "hello"})
+		answered <- fmt.Sprint(got, " ", err)
+	}()
+	until(t, begun, 1)
+	close(released)
+	p.eventually("the answer", func(sent []string) bool { return len(sent) == 1 })
+	sent := time.Now()
+	got := <-answered
+	if want := p.front.net.texts("1")[0] + " <nil>"; got != want {
+		t.Errorf("Ask = %q, want %q", got, want)
+	}
+	if late := time.Since(sent); late > 2*time.Second {
+		t.Errorf("Ask returns %s after the answer was sent, want that it is woken", late)
+	}
+}

@@ -17,7 +17,9 @@ import (
 // paced is a network that needs two seconds for a line, like IRC.
 type paced struct{ *network }
 
-func (paced) Split(_ channels.Key, text string) []string { return strings.Split(text, "\n") }
+func (paced) Split(_ channels.Key, text string) []channels.Piece {
+	return channels.Pieces(strings.Split(text, "\n"))
+}
 
 // startPaced starts a world whose answers have n lines.
 func startPaced(t *testing.T, n int, changes ...change) *world {
