@@ -74,11 +74,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		text = partial + "\n\n*(stopped)*"
 	}
 	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
-		l := sessions.Label{Kind: channels.KindCommand, Turn: turn}
-		if e.Append != nil {
-			l.Kind = channels.KindAnswer
-		}
-		e.Replies = g.split(l, m.Key, text, m)
+		e.Replies = g.split(stoppedLabel(turn, e.Append != nil), m.Key, text, m)
 		e.Replies[0].Edit = preview
 	}
 	if c == sessions.ControlNew { // a message apart from the edited preview: networks do not notify about edits
@@ -106,6 +102,14 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	g.countCommand(m.Key, got.Outcome)
 	g.live.kick(m.Key)
 	return nil
+}
+
+// stoppedLabel is that of the reply to a /stop of turn, which may have written something.
+func stoppedLabel(turn string, wrote bool) sessions.Label {
+	if wrote {
+		return sessions.Label{Kind: channels.KindAnswer, Turn: turn}
+	}
+	return sessions.Label{Kind: channels.KindCommand, Turn: turn}
 }
 
 // stops returns whose answers the /stop m ends, "" for everybody's, and whether
