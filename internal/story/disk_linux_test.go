@@ -54,6 +54,7 @@ func diskFull(t *testing.T, store string) {
 	h.tell(bob, "a long one !hold disk #2")
 	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 2 })
 
+	d.linked() // while a session can be stored
 	free := testkit.FillDisk(t, disk)
 	// The write-ahead log may have room for some more; long messages use it up.
 	long := strings.Repeat("no room for this zwiebelfisch ", 130)
@@ -68,7 +69,7 @@ func diskFull(t *testing.T, store string) {
 	var code int
 	var body string
 	testkit.Eventually(h.t, "health to say so", func() bool {
-		code, body = d.get("/healthz")
+		code, body = d.read("/healthz")
 		return code == http.StatusServiceUnavailable
 	})
 	if !strings.Contains(body, "The disk is full") {

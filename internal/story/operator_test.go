@@ -457,7 +457,9 @@ func TestChatAloneLeavesTheRestAlone(t *testing.T) {
 // was, with its time, and has no messages of its own.
 func TestCase50JobTouchesNoFile(t *testing.T) {
 	var turn atomic.Int32
-	h := newHouse(t, plan{rest: "store: {type: file}" + morning, options: agenttest.Options{
+	// Its target is another chat, which is told that the job failed.
+	elsewhere := strings.Replace(morning, "telegram:71", "telegram:72", 1)
+	h := newHouse(t, plan{rest: "store: {type: file}" + elsewhere, options: agenttest.Options{
 		Reply: func(r *agenttest.Request) agenttest.Reply {
 			switch last := r.Messages[len(r.Messages)-1]; {
 			case !strings.Contains(r.Messages[0].Content, "This is a scheduled check"):
@@ -513,6 +515,7 @@ func TestCase50JobTouchesNoFile(t *testing.T) {
 		t.Errorf("the job has a conversation, or no record: %v: %s", err, record)
 	}
 	now := h.documents()
+	delete(now, "telegram_72.json") // has what the target was told
 	if !maps.Equal(before, now) {
 		t.Errorf("the documents were\n%v\nand are\n%v", before, now)
 	}
