@@ -82,7 +82,7 @@ func (c *campaign) rows() (all [chats][]row) {
 	}
 	for chat, list := range all {
 		for i, r := range list {
-			list[i].reply = replies[c.people.name(chat)+" "+r.id]
+			list[i].reply = unnamed(replies[c.people.name(chat)+" "+r.id])
 		}
 		slices.SortFunc(list, func(a, b row) int { return int(a.seq - b.seq) })
 	}

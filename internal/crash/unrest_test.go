@@ -128,6 +128,12 @@ func (c *campaign) calls() int {
 
 // replied reports whether text is the reply to a /stop.
 func replied(text string) bool {
-	plain := strings.TrimRight(strings.TrimPrefix(text, repeatMark), "_") // as WhatsApp has italics
+	plain := strings.TrimRight(strings.TrimPrefix(unnamed(text), repeatMark), "_") // as WhatsApp has italics
 	return plain == toldStopped || plain == toldNothing || strings.HasSuffix(plain, toldPartial) || strings.HasSuffix(plain, toldWaiting)
+}
+
+// unnamed is a reply to a /stop without the messages that it names as not answered.
+func unnamed(reply string) string {
+	plain, _, _ := strings.Cut(reply, " I have not answered “")
+	return plain
 }
