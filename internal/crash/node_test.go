@@ -26,6 +26,7 @@ type node struct {
 	t           *testing.T
 	name, state string
 	config      string
+	bin         string
 	proxy       *proxy
 	run         func() *exec.Cmd
 	over        sync.WaitGroup
@@ -118,7 +119,7 @@ func (n *node) leave() {
 func newNode(t *testing.T, name, bin string, env []string, p *proxy, config func(state string) string) *node {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	n := &node{t: t, name: name, proxy: p, state: filepath.Join(dir, "state"), config: filepath.Join(dir, "dragoman.yaml"), ends: map[string]int{}}
+	n := &node{t: t, name: name, bin: bin, proxy: p, state: filepath.Join(dir, "state"), config: filepath.Join(dir, "dragoman.yaml"), ends: map[string]int{}}
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(n.config, []byte(config(n.state)), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func newNode(t *testing.T, name, bin string, env []string, p *proxy, config func
 	}
 	t.Cleanup(func() { log.Close() })
 	n.run = func() *exec.Cmd {
-		cmd := exec.Command(bin, "run", "--config", n.config)
+		cmd := exec.Command(n.bin, "run", "--config", n.config)
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.Env = append(os.Environ(), env...)
 		if err := cmd.Start(); err != nil {
