@@ -27,8 +27,8 @@
 //	                                   again. Nothing older follows.
 //	a cursor cannot be read            ErrCursor. The listener forgets its cursor.
 //	the store fails during a look-up   Listen returns the store's error. The listener tries again.
-//	another node cannot be told        The listeners there learn of the row when they look at the
-//	                                   store, each LookEvery.
+//	a row changes at another node      A listener here learns of it when it comes back, from the
+//	                                   store, unless that node tells this one: see Options.Tell.
 //	the process is killed              Rows are on disk. Events without a row are gone.
 //
 // Goroutines. The package starts none. [Hub.Listen] and [Listener.Next] run in the
