@@ -28,10 +28,12 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	}
 	var part api.Part
 	var err error
-	if part.After, err = borderFlag("--after", k.After); err != nil {
+	part.After, err = borderFlag("--after", k.After)
+	if err != nil {
 		return err
 	}
-	if part.Before, err = borderFlag("--before", k.Before); err != nil {
+	part.Before, err = borderFlag("--before", k.Before)
+	if err != nil {
 		return err
 	}
 	return e.withKey(c, k.Key, func(ctx context.Context, a *api.Client, key channels.Key) error {
@@ -64,7 +66,9 @@ type view struct {
 // part, or its first ones if it has an After. It reads all of them if most is 0.
 func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s view, err error) {
 	of := api.About{Key: part.Key}
-	if s.now, err = api.ReadRunning.Call(ctx, a, of); err != nil { // first: a turn that ends meanwhile is in the transcript
+	// first: a turn that ends meanwhile is in the transcript
+	s.now, err = api.ReadRunning.Call(ctx, a, of)
+	if err != nil {
 		return s, err
 	}
 	s.head, err = api.ReadConversation.Call(ctx, a, of)
@@ -79,10 +83,12 @@ func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s v
 		return s, err
 	}
 	s.generations = generations.Data
-	if s.summary, err = api.ReadSummary.Call(ctx, a, of); err != nil {
+	s.summary, err = api.ReadSummary.Call(ctx, a, of)
+	if err != nil {
 		return s, err
 	}
-	if s.kept, err = readPart(ctx, a, part, most); err != nil {
+	s.kept, err = readPart(ctx, a, part, most)
+	if err != nil {
 		return s, err
 	}
 	if err := s.count(ctx, a, part); err != nil {

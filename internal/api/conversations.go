@@ -74,7 +74,8 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 		}
 		return s.listing(ctx, found, len(found) == like.Limit)
 	}
-	if like.Owners, err = s.Reads.Mine(ctx, caller(ctx)); err != nil {
+	like.Owners, err = s.Reads.Mine(ctx, caller(ctx))
+	if err != nil {
 		return Page[Conversation]{}, err
 	}
 	limit := like.Limit

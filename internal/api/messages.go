@@ -41,7 +41,8 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 	}
 	before := int64(math.MaxInt64)
 	if p.Before != "" {
-		if before, _, err = s.bound(ctx, p.Key, "before", p.Before); err != nil {
+		before, _, err = s.bound(ctx, p.Key, "before", p.Before)
+		if err != nil {
 			return none, err
 		}
 	}
@@ -75,7 +76,8 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 func (s *server) bound(ctx context.Context, k channels.Key, name, text string) (seq int64, timed bool, err error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		if seq, err = strconv.ParseInt(cmp.Or(text, "0"), 10, 64); err != nil || seq < 0 {
+		seq, err = strconv.ParseInt(cmp.Or(text, "0"), 10, 64)
+		if err != nil || seq < 0 {
 			return 0, false, refuse(name, "%s is neither the number of a message nor a time like 2026-11-01T10:00:00Z", text)
 		}
 		return seq, false, nil

@@ -171,7 +171,8 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
-		if t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest); err != nil {
+		t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest)
+		if err != nil {
 			return nil, &storeError{err}
 		}
 		if t.System, err = r.systemPrompt(ctx, newest); err != nil {

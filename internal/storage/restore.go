@@ -109,7 +109,8 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	if o.KeepTokens {
 		leaveOut = func(sessions.Record) bool { return false }
 	}
-	if r.Secrets, err = fill(ctx, cfg, file, moves, database, leaveOut, tell); err != nil {
+	r.Secrets, err = fill(ctx, cfg, file, moves, database, leaveOut, tell)
+	if err != nil {
 		return r, err
 	}
 	if r.KeptSchema, err = commitRestore(ctx, moves, database); err != nil {

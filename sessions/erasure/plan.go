@@ -75,7 +75,8 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 	if err != nil {
 		return p, err
 	}
-	if p.Notes, p.Counts, err = e.Store.Owned(ctx, p.Erasure); err != nil {
+	p.Notes, p.Counts, err = e.Store.Owned(ctx, p.Erasure)
+	if err != nil {
 		return p, err
 	}
 	before, err := e.unfinished()
