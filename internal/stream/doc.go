@@ -28,7 +28,7 @@
 //	a cursor cannot be read            ErrCursor. The listener forgets its cursor.
 //	the store fails during a look-up   Listen returns the store's error. The listener tries again.
 //	a row changes at another node      A listener here learns of it when it comes back, from the
-//	                                   store, unless that node tells this one: see Options.Tell.
+//	                                   store. docs/not-handled.md says so.
 //	the process is killed              Rows are on disk. Events without a row are gone.
 //
 // Goroutines. The package starts none. [Hub.Listen] and [Listener.Next] run in the

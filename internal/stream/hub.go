@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,10 +35,7 @@ type Source interface {
 type Options struct {
 	// Source finds missed events after a restart. Nil: such a listener gets a Reset.
 	Source Source
-	// Tell passes an event of this process to the other nodes, for their [Hub.Receive].
-	// It must not block. Nil: there are none.
-	Tell func(Event)
-	Now  func() time.Time // nil: time.Now
+	Now    func() time.Time // nil: time.Now
 }
 
 // Hub takes events and gives them to its listeners. It is safe for concurrent use.
@@ -62,24 +60,15 @@ func New(o Options) *Hub {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Tell == nil {
-		o.Tell = func(Event) {}
-	}
 	return &Hub{opts: o, process: rand.Text()[:8], listeners: map[*Listener]bool{}}
 }
 
-// Publish gives e to all listeners here and at other nodes. It never blocks. An event
+// Publish gives e to all listeners of this process. It never blocks. An event
 // without a time gets the present one. Call it after the row of e is durable.
 func (h *Hub) Publish(e Event) {
 	if e.At.IsZero() {
 		e.At = h.opts.Now()
 	}
-	h.Receive(e)
-	h.opts.Tell(e)
-}
-
-// Receive is Publish for an event of another node.
-func (h *Hub) Receive(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Event.Durable() {
@@ -105,19 +94,10 @@ type Filter struct {
 }
 
 func (f *Filter) wants(e *Event) bool {
-	if len(f.Names) > 0 && !contains(f.Names, e.Event) {
+	if len(f.Names) > 0 && !slices.Contains(f.Names, e.Event) {
 		return false
 	}
 	return f.See == nil || f.See(e)
-}
-
-func contains(names []Name, n Name) bool {
-	for _, name := range names {
-		if name == n {
-			return true
-		}
-	}
-	return false
 }
 
 // Listen begins to listen. after is the cursor of the last event that the listener has
@@ -209,12 +189,9 @@ func (h *Hub) missed(ctx context.Context, f *Filter, c *cursor) (events []Event,
 }
 
 func containsRow(events []Event, e *Event) bool {
-	for i := range events {
-		if events[i].Event == e.Event && events[i].Key == e.Key && events[i].Seq == e.Seq {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(events, func(other Event) bool {
+		return other.Event == e.Event && other.Key == e.Key && other.Seq == e.Seq
+	})
 }
 
 // Listeners counts those who listen.

@@ -244,16 +244,6 @@ func TestManyOpenDeliveries(t *testing.T) {
 	want(t, got, "reset")
 }
 
-func TestNodes(t *testing.T) {
-	var other *stream.Hub
-	h := stream.New(stream.Options{Tell: func(e stream.Event) { other.Receive(e) }})
-	other = stream.New(stream.Options{Tell: func(stream.Event) { t.Error("an event goes back") }})
-	l := listen(t, other, stream.Filter{}, "")
-	h.Publish(accepted(ann, 1))
-	got, _ := next(t, l)
-	want(t, got, "message_accepted m1")
-}
-
 func FuzzCursor(f *testing.F) {
 	h := stream.New(stream.Options{})
 	l, _ := h.Listen(context.Background(), stream.Filter{}, "")
