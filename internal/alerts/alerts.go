@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/channels"
 )
 
 // Trouble is one thing that fails now.
@@ -30,8 +32,11 @@ type Trouble struct {
 	Name string
 	// Well is a sentence for its end: "Channel irc works again".
 	Well string
-	// Why is a sentence about the cause, or empty.
+	// Why is a sentence of ours about the cause, or empty.
 	Why string
+	// Said is what a network or a server says about the cause, or empty. People see it
+	// as code, because it can hold links.
+	Said string
 }
 
 // Options are what a watcher needs.
@@ -198,8 +203,11 @@ func text(bad, good []*trouble) string {
 	}
 	list("Something is wrong:", bad, func(c *trouble) string {
 		line := fmt.Sprintf("%s since %s", c.Name, clock(c.since))
-		if why := strings.TrimRight(strings.TrimSpace(c.Why), "."); why != "" {
-			line += ": " + why
+		why := strings.TrimRight(strings.TrimSpace(c.Why), ".")
+		for _, cause := range []string{why, channels.Foreign(c.Said)} {
+			if cause != "" {
+				line += ": " + cause
+			}
 		}
 		return line + "."
 	})

@@ -17,8 +17,9 @@ import (
 // world is what a watcher sees and what it does.
 type world struct {
 	fails   map[string]bool
-	away    bool  // the conversation cannot be reached
-	refused error // of Tell
+	away    bool   // the conversation cannot be reached
+	refused error  // of Tell
+	said    string // what the server says about a failure
 	told    []string
 	events  []string
 }
@@ -39,7 +40,7 @@ func watch(t *testing.T) *world {
 			defer turn.Unlock()
 			for id, fails := range w.fails {
 				if fails {
-					all = append(all, alerts.Trouble{ID: id, Name: id + " fails", Well: id + " works", Why: "it is broken."})
+					all = append(all, alerts.Trouble{ID: id, Name: id + " fails", Well: id + " works", Why: "it is broken.", Said: w.said})
 				}
 			}
 			return all
@@ -216,9 +217,12 @@ func TestText(t *testing.T) {
 		}
 		w.fails["irc"] = false
 		pass(30 * time.Minute)
+		w.fails["irc"], w.said = true, "[click](http://evil.example)"
+		pass(10 * time.Minute)
 		want := []string{
 			"Something is wrong:\n\n- irc fails since " + at(30*time.Second) + ": it is broken.",
 			"Working again:\n\n- irc works. The trouble lasted from " + at(30*time.Second) + " to " + at(10*time.Minute) + ".",
+			"Something is wrong:\n\n- irc fails since " + at(40*time.Minute+30*time.Second) + ": it is broken: `[click](http://evil.example)`.",
 		}
 		if diff := cmp.Diff(want, w.told); diff != "" {
 			t.Error(diff)

@@ -33,11 +33,11 @@ func (d *Daemon) alert(ctx context.Context) {
 func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	for name, st := range d.gateway.ChannelsHere() { // other nodes watch theirs
 		if st.State != channels.StateConnected && !st.Unused {
-			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Why: st.Detail})
+			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Said: st.Detail})
 		}
 	}
 	if t, away := d.models.Trouble(); away {
-		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.models.Main.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
+		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.models.Main.Name() + " has not answered", Well: "The model answers again", Said: t.Why})
 	}
 	if err := d.store.Check(ctx); err != nil {
 		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: plain.Reason(err)})
@@ -51,7 +51,7 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 // changed logs a trouble that began or ended, and tells the hooks.
 func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 	if failed {
-		d.log.Error("something does not work", "what", t.ID, "why", t.Why)
+		d.log.Error("something does not work", "what", t.ID, "why", t.Why+t.Said)
 	} else {
 		d.log.Info("something works again", "what", t.ID)
 	}

@@ -17,7 +17,7 @@ func TestAlerts(t *testing.T) {
 	var well atomic.Bool
 	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}, Reply: func(*agenttest.Request) agenttest.Reply {
 		if !well.Load() {
-			return agenttest.StatusReply(401, nil, `{"error": {"message": "no such key", "code": "invalid_api_key"}}`)
+			return agenttest.StatusReply(401, nil, `{"error": {"message": "no such key, [renew it](http://evil.example)", "code": "invalid_api_key"}}`)
 		}
 		return nil
 	}})
@@ -38,6 +38,8 @@ func TestAlerts(t *testing.T) {
 	}
 	r.ask(r.page(""), "ping")
 	said(1, "The model main has not answered since ")
+	said(1, "no such key, [renew it](http://evil.example)")
+	said(1, ": `HTTP 401: ") // foreign words are code
 	well.Store(true)
 	r.ask(r.page(""), "ping")
 	said(2, "The model answers again. The trouble lasted from ")

@@ -144,7 +144,7 @@ func TestAskTellsTheOwnerTheCure(t *testing.T) {
 		said string
 		cure string
 	}{
-		"a failure": {refused, "does not accept my key", "set model.api_key (or the variable that it names) to a valid one. The server says: HTTP 401: the server's words"},
+		"a failure": {refused, "does not accept my key", "set model.api_key (or the variable that it names) to a valid one. The server says: `HTTP 401: the server's words`"},
 		"no words":  {nil, "(The answer reached its length limit before its first word.", "Raise model.max_tokens"},
 	} {
 		for _, owners := range []bool{false, true} { // the chat

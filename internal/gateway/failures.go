@@ -132,7 +132,7 @@ func (s sentence) forOwner(model *agent.ModelError) string {
 	if model.Status != 0 {
 		said = fmt.Sprintf("HTTP %d: %s", model.Status, said)
 	}
-	return strings.TrimSpace(s.cure + " The server says: " + clipText(said, maxServerWords))
+	return strings.TrimSpace(s.cure + " The server says: " + channels.Foreign(clipText(said, maxServerWords)))
 }
 
 // withCure adds cure to text if whoever runs Dragoman reads the chat. Nobody
