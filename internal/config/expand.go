@@ -82,7 +82,7 @@ func (d *decoder) secretFile(path string) (string, error) {
 		return "", errors.New("${file:} wants a path")
 	}
 	path = d.opts.absolute(path, d.base)
-	data, _, err := readLimited(path, maxSecretBytes)
+	data, err := readLimited(path, maxSecretBytes)
 	if err != nil {
 		return "", &missingError{fmt.Errorf("the file %s %w%s", path, err, credentialHint(path))}
 	}

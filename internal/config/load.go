@@ -87,14 +87,13 @@ func Load(o Options) (*Config, Source, error) {
 		return nil, src, err
 	}
 	var data []byte
-	private := true
 	if src.Path != "" {
-		data, private, err = readLimited(src.Path, maxConfigBytes)
+		data, err = readLimited(src.Path, maxConfigBytes)
 		if err != nil {
 			return nil, src, Problems{{File: src.Path, What: err.Error()}}
 		}
 	}
-	c, err := parse(data, src, private, o)
+	c, err := parse(data, src, o)
 	return c, src, err
 }
 
@@ -185,7 +184,7 @@ func (o Options) absolute(path, base string) string {
 }
 
 // parse is Load without the search.
-func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
+func parse(data []byte, src Source, o Options) (*Config, error) {
 	c := defaults(o)
 	c.source = src
 	if _, service := o.Env("STATE_DIRECTORY"); !service && filepath.Dir(src.Path) == o.System {
@@ -204,8 +203,8 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 	if !d.fatal {
 		v := &validator{decoder: d, c: c}
 		v.run()
-		if d.literalSecret && !private {
-			v.warn("", "other users of this machine can read this file, and it holds a secret", "chmod 600 it, or use ${file:…}")
+		if d.literalSecret {
+			v.readers(src.Path, o.daemonOf(c.StateDir, src.Path))
 		}
 		c.warnings, c.absent = v.warnings.sorted(), d.absent
 	}
@@ -266,24 +265,23 @@ func readYAML(data []byte) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// readLimited reads a regular file of at most limit bytes and reports whether
-// only its owner can read it. It refuses pipes and devices, which could block.
-func readLimited(path string, limit int64) (data []byte, private bool, err error) {
+// readLimited reads a regular file of at most limit bytes. It refuses pipes and
+// devices, which could block.
+func readLimited(path string, limit int64) (data []byte, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		return nil, false, errors.New("is not a regular file")
+		return nil, errors.New("is not a regular file")
 	case info.Size() > limit:
-		return nil, false, fmt.Errorf("has more than %s", Size(limit))
+		return nil, fmt.Errorf("has more than %s", Size(limit))
 	default:
 		data, err = os.ReadFile(path)
-		private = info.Mode().Perm()&0o077 == 0
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
+		return nil, fmt.Errorf("cannot be read: %s", reason(err))
 	}
-	return data, private, nil
+	return data, nil
 }
 
 // reason is the text of err without its path, which the message has already.
