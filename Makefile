@@ -160,7 +160,7 @@ install:
 	@test -x bin/dragoman || { echo "install: bin/dragoman is not there yet; first, as yourself: make build"; exit 1; }
 	install -D -m 0755 bin/dragoman $(DESTDIR)$(PREFIX)/bin/dragoman
 	install -D -m 0644 systemd/dragoman.service $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
-	sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
+	sed -i 's|^\(Exec[A-Z][a-z]*\)=/usr/local/bin/|\1=$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
 	install -D -m 0644 systemd/dragoman.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/dragoman.conf
 	install -D -m 0644 systemd/dragoman.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/dragoman.conf
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))

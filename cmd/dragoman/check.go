@@ -16,10 +16,17 @@ type checkCmd struct {
 	Effective bool `help:"Print the whole configuration with defaults, secrets hidden."`
 	Online    bool `help:"Also test the model's server: the key, the name, the address."`
 	JSON      bool `help:"Print problems and warnings as JSON."`
+	// Quiet and NoSecrets are for the service's reload.
+	Quiet     bool `short:"q" help:"Print nothing but problems."`
+	NoSecrets bool `help:"Pass over missing secrets and do not look at the store: the daemon that runs has both."`
 }
 
 func (k *checkCmd) Run(e *env, c *cli) error {
-	cfg, err := e.load(c.Config)
+	load := e.load
+	if k.NoSecrets {
+		load = e.loadWithoutSecrets
+	}
+	cfg, err := load(c.Config)
 	var problems config.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
@@ -27,7 +34,10 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	var warnings []config.Problem
 	var unusable error
 	if cfg != nil {
-		warnings, unusable = cfg.Warnings(), storage.Check(e.ctx, cfg)
+		warnings = cfg.Warnings()
+		if !k.NoSecrets {
+			unusable = storage.Check(e.ctx, cfg)
+		}
 	}
 	if k.Online && k.JSON {
 		return &usageError{"--online has no JSON; for JSON, use: " + e.command("models --json")}
@@ -47,6 +57,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	}
 	if err != nil {
 		return err
+	}
+	if k.Quiet {
+		return unusable
 	}
 	if k.Effective {
 		_, _ = fmt.Fprint(e.out, cfg.Effective())

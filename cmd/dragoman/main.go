@@ -84,6 +84,8 @@ type env struct {
 	// program is the path by which this program was called, and config the value
 	// of --config, or "". Hints repeat both, so that they can be pasted.
 	program, config string
+	// broken: the configuration has problems that the running daemon does not have.
+	broken bool
 	// verb is the chosen command, like "sessions list".
 	verb string
 }

@@ -88,14 +88,22 @@ func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func(
 }
 
 // withAdmin runs a verb with a client of the daemon or, if none runs, of the store
-// itself.
+// itself. A configuration that has problems since the daemon read it is no reason to
+// ask that daemon nothing.
 func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *api.Client) error) error {
-	cfg, err := e.loadWithoutSecrets(c.Config)
-	if err != nil {
-		return err
-	}
+	cfg, src, err := e.daemon.load(config.Options{Path: c.Config, NoSecrets: true})
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // to delete a temporary copy of the store
 	defer stop()
+	if err != nil {
+		client, release, ok := app.Running(ctx, src)
+		if !ok {
+			return err
+		}
+		defer release()
+		_, _ = fmt.Fprintf(e.err, "dragoman: the configuration has problems, and no restart would work; the daemon that runs goes on with what it read before. See: %s\n", e.command("check"))
+		e.broken = true
+		return verb(ctx, client)
+	}
 	client, release, err := e.daemon.admin(ctx, cfg, e.caller())
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ type statusCmd struct {
 }
 
 func (*statusCmd) Help() string {
-	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon is running."
+	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up, a reload that was refused), 3 no daemon is running."
 }
 
 // Run fails if something is wrong, so that scripts notice. The reason is printed
@@ -39,7 +39,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 			return err
 		case !s.Running:
 			return errDown
-		case degraded(s):
+		case degraded(s) || e.broken:
 			return errSaid
 		}
 		return nil
@@ -49,7 +49,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 // degraded reports whether something is wrong that an operator can mend. A channel
 // that was never linked does not count: it is not in use yet.
 func degraded(s api.Status) bool {
-	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.QueueCounts != nil && s.Dead+s.Quarantined > 0 {
+	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Refused != nil || s.QueueCounts != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
 	for _, ch := range s.Channels {
@@ -72,6 +72,13 @@ func (e *env) status(s api.Status) {
 		line("daemon", "is not running; start it with: "+e.starting(s.Config, systemd()))
 	}
 	line("config", s.Config)
+	if s.Refused != nil {
+		text := "the last reload was refused: " + s.Refused.Why[0]
+		if more := len(s.Refused.Why) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more; see: %s)", more, e.command("check"))
+		}
+		line("reload", fmt.Sprintf("%s (%s)", text, e.when(s.Refused.At)))
+	}
 	line("state", s.StateDir)
 	e.nodesLine(s, line)
 	line("store", s.Problem)

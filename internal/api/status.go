@@ -12,13 +12,15 @@ import (
 
 // Info is the state of a process.
 type Info struct {
-	Version  string    `json:"version"`
-	PID      int       `json:"pid,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	Config   string    `json:"config,omitempty"`
-	StateDir string    `json:"state_dir,omitempty"`
-	Store    string    `json:"store,omitempty"`
-	Model    string    `json:"model,omitempty"`
+	Version string    `json:"version"`
+	PID     int       `json:"pid,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	Config  string    `json:"config,omitempty"` // where it came from, for people
+	// ConfigFile is the path of the configuration, or "" for the built-in defaults.
+	ConfigFile string `json:"config_file,omitempty"`
+	StateDir   string `json:"state_dir,omitempty"`
+	Store      string `json:"store,omitempty"`
+	Model      string `json:"model,omitempty"`
 	// ModelTrouble is nil unless the model's last call failed.
 	ModelTrouble *Trouble `json:"model_trouble,omitempty"`
 	// OtherTroubles are those of models for summaries and of models that
@@ -32,8 +34,18 @@ type Info struct {
 	Channels    map[string]ChannelStatus `json:"channels,omitempty"`
 	Policy      []string                 `json:"policy,omitempty"`
 	Warnings    []string                 `json:"warnings,omitempty"`
+	// Refused is the last reload, if it was refused, so that an older configuration
+	// counts.
+	Refused *RefusedReload `json:"refused_reload,omitempty"`
 	// DiskFull says that one of the warnings is about the disk.
 	DiskFull bool `json:"disk_full,omitempty"`
+}
+
+// RefusedReload is a configuration that the daemon was asked to read and did not take.
+type RefusedReload struct {
+	At time.Time `json:"at"`
+	// Why are its problems, one a line of its file, and never empty.
+	Why []string `json:"why"`
 }
 
 // Trouble is why calls of a model fail, until one succeeds.

@@ -44,6 +44,22 @@ func Admin(ctx context.Context, cfg *config.Config, who storage.Caller) (c *api.
 	return c, func() { closeAll(); _ = state.Unlock() }, nil
 }
 
+// Running returns a client of the daemon that runs with the configuration src, which
+// may have problems since. ok is false if there is none.
+func Running(ctx context.Context, src config.Source) (c *api.Client, release func(), ok bool) {
+	if src.StateDir == "" || !storage.Served(ctx, src.StateDir) {
+		return nil, nil, false
+	}
+	c = api.Dial(storage.Socket(src.StateDir))
+	// A broken file may have lost its state_dir: the usual one can be another daemon's.
+	s, err := api.ReadStatus.Call(ctx, c, api.None{})
+	if err != nil || s.ConfigFile != src.Path {
+		c.Close()
+		return nil, nil, false
+	}
+	return c, c.Close, true
+}
+
 // adminOf returns a client that works on the store in state, without a running
 // daemon.
 func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *api.Client, release func(), err error) {

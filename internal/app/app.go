@@ -27,6 +27,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
@@ -71,6 +72,8 @@ type Daemon struct {
 	opts Options
 	// current is cfg with the allow lists of the last reload.
 	current atomic.Pointer[config.Config]
+	// refused is nil unless the last reload was refused.
+	refused atomic.Pointer[api.RefusedReload]
 	log     *slog.Logger
 
 	state     *storage.Dir

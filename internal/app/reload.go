@@ -2,13 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
+	"dragoman/internal/plain"
 )
 
 // reloads reloads when the operator asks, here or on another node, until ctx ends.
@@ -58,8 +61,10 @@ func (d *Daemon) reload() {
 	cfg, err := d.opts.Reload()
 	if err != nil {
 		d.log.Error("reload refused; nothing was changed", "err", err)
+		d.refused.Store(&api.RefusedReload{At: time.Now(), Why: whyRefused(err)})
 		return
 	}
+	d.refused.Store(nil)
 	d.setLevel(cfg)
 	now := *d.cfg // the settings of the start, with those that were reloaded
 	now.WarnAs(cfg)
@@ -101,6 +106,19 @@ func (d *Daemon) reload() {
 	if rest := config.Changed(&was, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
+}
+
+// whyRefused has a line for each problem of a configuration.
+func whyRefused(err error) []string {
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		return []string{plain.Text(err)}
+	}
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.String())
+	}
+	return lines
 }
 
 // setLevel applies log.level.

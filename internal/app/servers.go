@@ -210,7 +210,7 @@ var started = time.Now()
 func (d *Daemon) info() api.Info {
 	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
 	i := api.Info{
-		Version: d.opts.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type,
+		Version: d.opts.Version, Config: cfg.Source().String(), ConfigFile: cfg.Source().Path, StateDir: cfg.StateDir, Store: cfg.Store.Type,
 		Policy: cfg.Policy(), DiskFull: len(disk) > 0,
 	}
 	if d.gateway != nil {
@@ -225,6 +225,7 @@ func (d *Daemon) infoRunning(i *api.Info) {
 	i.Running = true
 	i.PID = os.Getpid()
 	i.Started = started
+	i.Refused = d.refused.Load()
 	i.Turns = turns
 	i.OldestTurnS = oldest.Seconds()
 	i.Channels = map[string]api.ChannelStatus{}

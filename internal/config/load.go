@@ -61,6 +61,9 @@ type Source struct {
 	Path string
 	// How it was found: "--config", "$DRAGOMAN_CONFIG", "found" or "defaults".
 	How string
+	// StateDir is the file's state_dir, as far as that can be read. It is for a file
+	// with problems, whose daemon may run; "" if the file has none.
+	StateDir string
 }
 
 // String is for people.
@@ -79,7 +82,7 @@ func (s Source) String() string {
 // ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in
 // defaults. Under sudo, /etc/dragoman comes before the other files. A missing file
 // that was named is an error. Mistakes in the content are a [Problems]; the Source
-// is correct even then.
+// is correct even then, and has the StateDir.
 func Load(o Options) (*Config, Source, error) {
 	o = o.filled()
 	src, err := o.find()
@@ -93,8 +96,15 @@ func Load(o Options) (*Config, Source, error) {
 			return nil, src, Problems{{File: src.Path, What: err.Error()}}
 		}
 	}
-	c, err := parse(data, src, o)
-	return c, src, err
+	c, d := parse(data, src, o)
+	if len(d.problems) == 0 {
+		return c, src, nil
+	}
+	src.StateDir = o.absolute(c.StateDir, d.base)
+	if d.fatal {
+		src.StateDir = d.stateDirLine(data, src.StateDir)
+	}
+	return nil, src, d.problems.sorted()
 }
 
 func (o Options) filled() Options {
@@ -183,8 +193,25 @@ func (o Options) absolute(path, base string) string {
 	return filepath.Clean(path)
 }
 
-// parse is Load without the search.
-func parse(data []byte, src Source, o Options) (*Config, error) {
+// stateDirLine finds state_dir in a file that is no YAML, in the line where it would
+// have to be. Without one it returns usual.
+func (d *decoder) stateDirLine(data []byte, usual string) string {
+	for line := range strings.Lines(string(data)) {
+		var one struct {
+			StateDir string `yaml:"state_dir"`
+		}
+		if !strings.HasPrefix(line, "state_dir:") || yaml.Unmarshal([]byte(line), &one) != nil {
+			continue
+		}
+		if dir, _, err := d.expand(one.StateDir); err == nil && dir != "" {
+			return d.opts.absolute(dir, d.base)
+		}
+	}
+	return usual
+}
+
+// parse is Load without the search. The decoder has the problems.
+func parse(data []byte, src Source, o Options) (*Config, *decoder) {
 	c := defaults(o)
 	c.source = src
 	if _, service := o.Env("STATE_DIRECTORY"); !service && filepath.Dir(src.Path) == o.System {
@@ -208,10 +235,7 @@ func parse(data []byte, src Source, o Options) (*Config, error) {
 		}
 		c.warnings, c.absent = v.warnings.sorted(), d.absent
 	}
-	if len(d.problems) > 0 {
-		return nil, d.problems.sorted()
-	}
-	return c, nil
+	return c, d
 }
 
 // document reads the YAML itself. It returns nil for an empty file and after
