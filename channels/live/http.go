@@ -20,10 +20,6 @@ import (
 	"dragoman/internal/respond"
 )
 
-// Owner is the identity of whoever runs Dragoman in a live room. The front door or the
-// socket's file mode decides who gets that far: see [Options.Visitor].
-const Owner = "owner"
-
 const (
 	// maxDrain is how much of an oversized message we still read, so that its sender
 	// gets the refusal instead of a broken connection.
@@ -89,7 +85,7 @@ func (h *Hub) routes() http.Handler {
 			respond.Refuse(w, respond.WrongMethod(to.method))
 			return
 		}
-		k, err := h.key(h.visitor(r), r.URL.Query().Get("room"))
+		k, err := h.key(h.opts.Visitor(r), r.URL.Query().Get("room"))
 		if err != nil {
 			respond.Refuse(w, errNoSuchRoom)
 			return
@@ -194,7 +190,7 @@ func (h *Hub) submit(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	}
 	defer end()
 	m := channels.Inbound{
-		Key: k, ID: p.ID + ownMark(k), MessageID: p.ID + ownMark(k), Sender: channels.Person{IDs: []string{h.visitor(r).ID}},
+		Key: k, ID: p.ID + ownMark(k), MessageID: p.ID + ownMark(k), Sender: channels.Person{IDs: []string{h.opts.Visitor(r).ID}},
 		Text: p.Text, Private: true, At: time.Now(),
 	}
 	if err := h.attachFiles(&m, p.Files); err != nil {

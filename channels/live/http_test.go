@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 	"dragoman/internal/respond"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,7 +167,7 @@ func TestFeedPages(t *testing.T) {
 }
 
 func TestNotRunning(t *testing.T) {
-	hub, err := live.New(live.Options{Name: "web", Room: "default", Feed: (&house{}).readFeed})
+	hub, err := live.New(live.Options{Name: "web", Room: "default", Feed: (&house{}).readFeed, Visitor: livetest.Alone})
 	if err != nil {
 		t.Fatal(err)
 	}

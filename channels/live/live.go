@@ -94,21 +94,21 @@ const PageRoom = "default"
 
 // Visitor is who sends a request.
 type Visitor struct {
-	// ID is their identity on this channel, [Owner] for whoever runs Dragoman.
+	// ID is their identity on this channel.
 	ID string
 	// Chat returns the chat of their room of that name, the second part of its key. Two
 	// visitors must not get the same one. Nil: the name itself.
 	Chat func(room string) string
 }
 
-// Options configure a [Hub]. Name, Room and Feed must be set.
+// Options configure a [Hub]. Name, Room, Feed and Visitor must be set.
 type Options struct {
 	// Name is the channel instance, the first part of the keys.
 	Name string
 	// Room is the default room of requests.
 	Room string
 	Feed Feed
-	// Visitor says who sends a request, which it has let in. Nil: everybody is [Owner].
+	// Visitor says who sends a request. Whoever serves [Hub.Handler] has let them in.
 	Visitor func(*http.Request) Visitor
 	// MaxText bounds one message, in bytes. 0: 256 KiB.
 	MaxText int
@@ -166,8 +166,8 @@ var (
 
 // New makes a hub. It returns an error for options that cannot work.
 func New(o Options) (*Hub, error) {
-	if o.Feed == nil {
-		return nil, errors.New("live: new: Options.Feed is missing")
+	if o.Feed == nil || o.Visitor == nil {
+		return nil, errors.New("live: new: Options.Feed or Options.Visitor is missing")
 	}
 	if !channels.IsName(o.Room) {
 		return nil, fmt.Errorf("live: new: %q is no room name (a-z, 0-9, _ and -, at most 32)", o.Room)
@@ -298,14 +298,6 @@ func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int)
 
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-// visitor returns who sends r.
-func (h *Hub) visitor(r *http.Request) Visitor {
-	if h.opts.Visitor == nil {
-		return Visitor{ID: Owner}
-	}
-	return h.opts.Visitor(r)
 }
 
 // key returns the key of the visitor's room called name, which they may have typed.

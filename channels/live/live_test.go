@@ -32,9 +32,10 @@ func TestChannel(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	feed := (&livetest.Network{}).ReadFeed
 	for name, o := range map[string]live.Options{
-		"no feed":    {Name: "web", Room: live.PageRoom},
-		"a bad name": {Name: "Not A Name", Room: live.PageRoom, Feed: feed},
-		"a bad room": {Name: "web", Room: "Not A Room", Feed: feed},
+		"no feed":     {Name: "web", Room: live.PageRoom, Visitor: livetest.Alone},
+		"no visitors": {Name: "web", Room: live.PageRoom, Feed: feed},
+		"a bad name":  {Name: "Not A Name", Room: live.PageRoom, Feed: feed, Visitor: livetest.Alone},
+		"a bad room":  {Name: "web", Room: "Not A Room", Feed: feed, Visitor: livetest.Alone},
 	} {
 		if _, err := live.New(o); err == nil {
 			t.Errorf("New with %s = nil, want an error", name)
@@ -60,7 +61,7 @@ var room = channels.MustKey("web:default")
 func open(t *testing.T, change func(*live.Options)) *house {
 	t.Helper()
 	h := &house{}
-	o := live.Options{Name: "web", Room: "default", Feed: h.readFeed, Beat: 20 * time.Millisecond}
+	o := live.Options{Name: "web", Room: "default", Feed: h.readFeed, Visitor: livetest.Alone, Beat: 20 * time.Millisecond}
 	if change != nil {
 		change(&o)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 )
 
 // An answer that is no longer renewed, because its turn failed or the machine died, is
@@ -16,7 +17,7 @@ import (
 func TestSignsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{}
-		hub, err := live.New(live.Options{Name: "web", Room: "default", Feed: h.readFeed})
+		hub, err := live.New(live.Options{Name: "web", Room: "default", Feed: h.readFeed, Visitor: livetest.Alone})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ func byHeader(o *live.Options) {
 	o.Visitor = func(r *http.Request) live.Visitor {
 		id := r.Header.Get("X-Visitor")
 		if id == "" {
-			return live.Visitor{ID: live.Owner}
+			return live.Visitor{ID: "owner"}
 		}
 		return live.Visitor{ID: id, Chat: func(room string) string { return id + "/" + room }}
 	}
@@ -34,8 +34,8 @@ func TestVisitors(t *testing.T) {
 	h := open(t, byHeader)
 	ids := map[string]string{}
 	for _, c := range []struct{ visitor, room, key, sender string }{
-		{"", "", "web:default", live.Owner},
-		{"", "work", "web:work", live.Owner},
+		{"", "", "web:default", "owner"},
+		{"", "work", "web:work", "owner"},
 		{"telegram:42", "", "web:telegram:42/default", "telegram:42"},
 		{"telegram:42", "work", "web:telegram:42/work", "telegram:42"},
 		{"telegram:7", "work", "web:telegram:7/work", "telegram:7"},

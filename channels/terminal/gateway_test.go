@@ -60,7 +60,7 @@ func (g *gateway) up() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ch, err := live.New(live.Options{Name: "cli", Room: terminal.Room, Feed: g.feed.Read})
+	ch, err := live.New(live.Options{Name: "cli", Room: terminal.Room, Feed: g.feed.Read, Visitor: livetest.Alone})
 	if err != nil {
 		g.t.Fatal(err)
 	}

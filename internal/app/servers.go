@@ -114,10 +114,7 @@ func identityOf(c config.HTTP) web.Identity {
 // there under the name of their person, in rooms of their own.
 func visitor(r *http.Request) live.Visitor {
 	p, _ := people.From(r.Context())
-	if p.IsOperator() {
-		return live.Visitor{ID: live.Owner}
-	}
-	return live.Visitor{ID: p.ID, Chat: func(room string) string { return people.Room(p, room) }}
+	return live.Visitor{ID: people.RoomAuthor(p), Chat: func(room string) string { return people.Room(p, room) }}
 }
 
 // errNotOperator refuses a question of somebody else. Its turn would have the rights of

@@ -73,7 +73,7 @@ func newGateway(t *testing.T, token string, script func(string) string, change .
 
 // up starts a daemon on l.
 func (g *gateway) up(l net.Listener) {
-	ch, err := live.New(live.Options{Name: "web", Room: live.PageRoom, Feed: g.feed.Read, Files: &g.files, MaxFile: 1 << 20})
+	ch, err := live.New(live.Options{Name: "web", Room: live.PageRoom, Feed: g.feed.Read, Visitor: livetest.Alone, Files: &g.files, MaxFile: 1 << 20})
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -19,6 +19,14 @@ func Room(p Principal, name string) string {
 	return p.ID + "/" + name
 }
 
+// RoomAuthor is the sender's id under which p writes in rooms.
+func RoomAuthor(p Principal) string {
+	if p.IsOperator() {
+		return formerOwner
+	}
+	return p.ID
+}
+
 // roomPerson is whose room a chat is.
 func roomPerson(chat string) string {
 	i := strings.LastIndexByte(chat, '/')

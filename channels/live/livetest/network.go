@@ -69,7 +69,7 @@ func (n *Network) channel() *live.Hub {
 // Open restarts the daemon: it returns a new channel on the same store.
 func (n *Network) Open(t *testing.T) channels.Channel {
 	t.Helper()
-	ch, err := live.New(live.Options{Name: n.key.Channel(), Room: n.key.Chat(), Feed: n.ReadFeed})
+	ch, err := live.New(live.Options{Name: n.key.Channel(), Room: n.key.Chat(), Feed: n.ReadFeed, Visitor: Alone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,14 @@ func (n *Network) KeepsUndelivered() bool { return true }
 // Deduplicates is true: the page shows each id once.
 func (n *Network) Deduplicates() bool { return true }
 
+// alone is who writes in a room whose visitors are all one person.
+const alone = "owner"
+
+// Alone is the [live.Options.Visitor] of a hub that one person visits.
+func Alone(*http.Request) live.Visitor { return live.Visitor{ID: alone} }
+
 // SenderIDs are the same for everyone in a live room.
-func (n *Network) SenderIDs() []string { return []string{live.Owner} }
+func (n *Network) SenderIDs() []string { return []string{alone} }
 
 // IgnoreGoroutines names those of the server and the client.
 func (n *Network) IgnoreGoroutines() []goleak.Option {
