@@ -12,8 +12,13 @@ import (
 	"dragoman/sessions"
 )
 
-// Facts stores what is remembered beyond any conversation. The store is one.
+// Facts stores what is remembered beyond any conversation, and knows whose memory is meant.
+// people.Memory is one, over the store.
 type Facts interface {
+	// Scope returns the scope of the memory that a call means. about is the model's choice:
+	// "me" (the person's), "chat", or "" for the default. The error is a sentence for the
+	// model.
+	Scope(k channels.Key, who channels.Person, private bool, about string) (string, error)
 	// Remember stores text in scope.
 	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)
 	// Recall finds facts of scope by words, best first; an empty query lists the
@@ -30,46 +35,13 @@ const (
 	maxKnown = 4 << 10 // bytes of facts in a prompt
 )
 
-// whose says which memory a call means: the person's ("me"), the chat's ("chat"), or
-// the default ("").
+// whose says which memory a call means: see [Facts.Scope].
 type whose string
-
-// scope returns the scope of a call; about is the model's choice.
-//
-// The default is the person's memory in a private chat, and the chat's in a shared
-// one. A person's memory cannot be reached in a shared chat: everyone there reads the
-// answer, and the last speaker may not be the one who asked. The chat's memory can be
-// chosen anywhere, because it belongs to this chat alone.
-func scope(c agent.Call, about whose) (string, error) {
-	id := c.Person.ID()
-	person, chat := sessions.PersonScope(c.Key.Channel(), id), sessions.ChatScope(c.Key)
-	if c.Key.IsZero() {
-		return "", errors.New("there is no memory outside of a conversation")
-	}
-	switch about {
-	case "":
-		if c.Private && id != "" {
-			return person, nil
-		}
-		return chat, nil
-	case "chat":
-		return chat, nil
-	case "me":
-		switch {
-		case !c.Private:
-			return "", errors.New(`several people share this chat, so only "chat" is possible here; what is about one person can be remembered and recalled in a private chat with them`)
-		case id == "":
-			return "", errors.New(`the network does not vouch for who this person is, so only "chat" is possible here`)
-		}
-		return person, nil
-	}
-	return "", fmt.Errorf(`"about" must be "me" or "chat", not %.40q`, about)
-}
 
 // Known returns the text for a private chat's prompt with the person's newest facts,
 // at most most of them, or "" if there are none.
 func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, most int) (string, error) {
-	where, err := scope(agent.Call{Key: k, Person: p, Private: true}, "me")
+	where, err := f.Scope(k, p, true, "me")
 	if err != nil {
 		return "", nil //nolint:nilerr // the network does not vouch for the person
 	}
@@ -108,7 +80,7 @@ func Remember(f Facts) agent.Tool {
 		Repeatable: false,
 		Keep:       20,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
-		where, err := scope(c, args.About)
+		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
 			return "", err
 		}
@@ -145,7 +117,7 @@ func Recall(f Facts) agent.Tool {
 		Description: "Look up remembered facts by words; without a query the newest ones.",
 		Keep:        10,
 	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
-		where, err := scope(c, args.About)
+		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
 			return "", err
 		}
@@ -185,7 +157,7 @@ func Forget(f Facts) agent.Tool {
 		Repeatable: false,
 		Keep:       -10,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
-		where, err := scope(c, args.About)
+		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
 			return "", err
 		}

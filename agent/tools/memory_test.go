@@ -13,12 +13,14 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
 var (
-	_ tools.Facts    = (*sqlitetest.Store)(nil)
+	_ people.Facts   = (*sqlitetest.Store)(nil)
+	_ tools.Facts    = people.Memory{}
 	_ tools.Searcher = (*sqlitetest.Store)(nil)
 )
 
@@ -26,9 +28,10 @@ var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // facts is a store of facts that finds by substring.
 type facts struct {
-	held map[string][]sessions.Fact
-	last int64
-	err  error
+	people.Memory // whose they are
+	held          map[string][]sessions.Fact
+	last          int64
+	err           error
 }
 
 func (f *facts) Remember(_ context.Context, scope, text string) (sessions.Fact, error) {

@@ -11,6 +11,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
@@ -51,7 +52,7 @@ func TestCase55RunWithoutAKey(t *testing.T) {
 	before := dumped(t, store)
 
 	model := &curious{}
-	ag, err := agent.New(model, []agent.Tool{tools.Remember(store), tools.Recall(store), tools.SearchHistory(store)}, agent.Options{})
+	ag, err := agent.New(model, []agent.Tool{tools.Remember(people.Memory{Facts: store}), tools.Recall(people.Memory{Facts: store}), tools.SearchHistory(store)}, agent.Options{})
 	ok(t, err)
 	res, err := ag.Run(t.Context(), agent.Turn{
 		ID: "t1", Person: channels.Person{IDs: []string{"7"}}, Private: true,

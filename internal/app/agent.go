@@ -18,6 +18,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/metrics"
+	"dragoman/internal/people"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -103,7 +104,7 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 		return nil
 	}
 	return func(ctx context.Context, k channels.Key, p channels.Person) (string, error) {
-		return tools.Known(ctx, d.store, k, p, most)
+		return tools.Known(ctx, people.Memory{Facts: d.store}, k, p, most)
 	}
 }
 
@@ -120,7 +121,7 @@ func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 // only now is it known what else there is.
 func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Workspace: d.workspace, Facts: d.store, Archive: d.store, Attachments: d.files,
+		Workspace: d.workspace, Facts: people.Memory{Facts: d.store}, Archive: d.store, Attachments: d.files,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {
