@@ -121,6 +121,9 @@ func (e *env) foundText(target string, p api.ErasePlan) string {
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
+	if len(p.Joined) > 0 {
+		fmt.Fprintf(&b, "  the same person also as %s, because these were joined (%s shows who)\n", oneLine(strings.Join(p.Joined, ", ")), e.command("people list"))
+	}
 	for _, c := range p.Conversations {
 		title := ""
 		if c.Title != "" {

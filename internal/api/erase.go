@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"time"
 
 	"dragoman/channels"
@@ -11,32 +11,13 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// resolve reads a target. Who was paired is known only to those who may see the people.
+// resolve reads a target.
 func (s *server) resolve(ctx context.Context, target string) (channels.Key, error) {
-	if k, err := channels.ParseKey(target); err == nil {
-		return k, nil
+	k, err := people.Named(ctx, caller(ctx), s.Store, target, s.Now())
+	if refused, ok := errors.AsType[*people.Refusal](err); ok {
+		err = refuse("target", "%s", refused.Sentence)
 	}
-	var paired []sessions.Pairing
-	if caller(ctx).May(people.Operate) {
-		var err error
-		paired, err = s.Store.Pairings(ctx, s.Now())
-		if err != nil {
-			return channels.Key{}, err
-		}
-	}
-	var found []channels.Key
-	for _, p := range paired {
-		if k, err := channels.NewKey(p.Channel, p.PersonID); err == nil && target != "" && strings.EqualFold(p.Name, target) {
-			found = append(found, k)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return channels.Key{}, refuse("target", "this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person")
-	case 1:
-		return found[0], nil
-	}
-	return channels.Key{}, refuse("target", "several people were paired under this name: write %s or %s", found[0], found[1])
+	return k, err
 }
 
 // Target is a conversation or a person: Name is a key, "channel:id" of a person, or a
@@ -62,6 +43,9 @@ type ErasePlan struct {
 	// Counts are sums by day.
 	Notes  int `json:"notes,omitempty"`
 	Counts int `json:"counts,omitempty"`
+	// Joined are the identities that are erased with the target because they were joined
+	// into one person: see [ListPeople].
+	Joined []string `json:"joined,omitempty"`
 	// Maybe are ids that may belong to the person or to somebody else. Their data is
 	// kept.
 	Maybe []Namesake `json:"maybe,omitempty"`
@@ -158,7 +142,7 @@ func planOf(plan erasure.Plan) ErasePlan {
 	p := ErasePlan{
 		Erasure:       Erasure{Keys: plan.Erasure.Keys, Scopes: plan.Erasure.Scopes, Owners: plan.Erasure.Owners, Files: plan.Erasure.Files},
 		Conversations: []ErasedConversation{}, Names: plan.Names, Shared: []SharedPart{},
-		Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Notes: plan.Notes, Counts: plan.Counts, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
+		Joined: plan.Joined, Queued: plan.Queued, Facts: plan.Facts, Pairings: plan.Pairings, Notes: plan.Notes, Counts: plan.Counts, Unfinished: plan.Unfinished, Elsewhere: plan.Elsewhere,
 	}
 	for _, who := range plan.Erasure.Senders {
 		p.Erasure.Senders = append(p.Erasure.Senders, Sender(who))

@@ -169,7 +169,7 @@ func (d *Daemon) pageURL() string {
 // verbs handles the operator's commands, for a daemon or for a command without one.
 func (d *Daemon) verbs() http.Handler {
 	d.eraser = erasure.New(erasure.Options{
-		Store: d.store, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
+		Store: d.store, People: d.people, Log: auditLog(d.state), File: d.state.File(storage.ErasingName), FileName: media.Name,
 		Leftovers: func() ([]string, error) { return storage.Leftovers(d.state.Path, d.cfg.Store.Type) },
 		Rooms:     d.roomsOf,
 		Gone: func(k channels.Key) {

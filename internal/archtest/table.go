@@ -63,8 +63,8 @@ var Table = []Rule{
 	// The file store is documents over the rows of sqlite.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/engine", "sessions/sqlite"}},
 	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/testkit/pgtest"}},
-	// Who is one person, and what is erased with them.
-	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
+	// What is erased with a person. Who is one person it asks.
+	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable", "internal/people"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},
 
 	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,8 +76,8 @@ func NewDirectory(store Notes, o DirectoryOptions) *Directory {
 	return &Directory{store: store, o: o}
 }
 
-// formerOwner is the id of everybody who wrote in a room before rooms knew
-// people. It was the operator's page.
+// formerOwner is the id of the operator in rooms. It was everybody's before rooms knew
+// people, when the page was the operator's, and stored messages have it.
 const formerOwner = "owner"
 
 // Identity is how a network's id is written: "telegram:42".
@@ -169,6 +170,18 @@ func (d *Directory) Identities(ctx context.Context, identity string) ([]string, 
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
+// Joined returns the identities of networks that were joined with this one, sorted; none
+// if nobody joined it.
+func (d *Directory) Joined(ctx context.Context, identity string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	others := slices.Clone(d.all[d.personOf(identity)])
+	return slices.DeleteFunc(others, func(one string) bool { return one == identity }), nil
+}
+
 // personOf is Person. The caller holds d.mu.
 func (d *Directory) personOf(identity string) string {
 	channel, id, _ := strings.Cut(identity, ":")
@@ -246,6 +259,9 @@ func (d *Directory) Join(ctx context.Context, one, other string) error {
 
 // put says that an identity is a person's.
 func (d *Directory) put(ctx context.Context, identity, person string) error {
+	if d.store == nil {
+		return fmt.Errorf("people: join %s: %w", identity, errors.ErrUnsupported)
+	}
 	data, err := json.Marshal(joined{Person: person, Since: d.o.Now()})
 	if err != nil {
 		return fmt.Errorf("people: join %s: %w", identity, err)
@@ -260,6 +276,9 @@ func (d *Directory) put(ctx context.Context, identity, person string) error {
 // Part makes an identity a person of its own again. Errors: sessions.ErrNotFound
 // if it was joined with nothing.
 func (d *Directory) Part(ctx context.Context, identity string) error {
+	if d.store == nil {
+		return fmt.Errorf("people: part %s: %w", identity, errors.ErrUnsupported)
+	}
 	err := d.store.ChangeNotes(ctx, linkKind, identity, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		if len(have) == 0 {
 			return nil, nil, sessions.ErrNotFound

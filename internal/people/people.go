@@ -33,7 +33,9 @@
 //
 // # Who is one person, and who reads what
 //
-// [Directory] knows which identities are one person's, and who runs Dragoman.
+// [Directory] knows which identities are one person's, and who runs Dragoman: [Traces]
+// have what networks vouched for together, and the store what was joined by hand.
+// [Memory] says whose memory a tool means, and [Named] whom a typed name means.
 // [Visibility] says whose conversations somebody may read; no scope, and no
 // other package, does. What it cannot find out nobody may read:
 //

@@ -1,6 +1,6 @@
-// Package erasure decides what it means to erase a conversation or a person: which
-// ids belong to one person, what data is theirs, and how an interrupted erasure is
-// finished.
+// Package erasure decides what it means to erase a conversation or a person: what data
+// is theirs, and how an interrupted erasure is finished. Which ids are one person's it
+// asks internal/people.
 //
 // The promise: before anything is erased, a file lists what will be ([Options.File]),
 // and the audit log says that the erasure began. When everything is erased, the log
@@ -24,17 +24,16 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
 // Store is what an Eraser needs of the store. *engine.Store is one, but forgets no
 // files of messages.
 type Store interface {
-	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
-	FactScopes(ctx context.Context, prefix string) ([]string, error)
+	people.TraceStore
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
-	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 	Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error)
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
@@ -43,6 +42,8 @@ type Store interface {
 // Options configure an Eraser. Only Store must be set.
 type Options struct {
 	Store Store
+	// People says who is one person. Nil: nobody has joined identities.
+	People *people.Directory
 	// Log gets two lines about every erasure.
 	Log Log
 	// File lists what will be erased while an erasure runs. Without it (""), an
@@ -77,6 +78,9 @@ func New(o Options) *Eraser {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.People == nil {
+		o.People = people.NewDirectory(nil, people.DirectoryOptions{})
 	}
 	return &Eraser{Options: o}
 }
@@ -211,11 +215,11 @@ func (e *Eraser) survey(ctx context.Context, i *intention) (known bool, err erro
 		ids[s.Channel] = append(ids[s.Channel], s.ID)
 	}
 	for channel, mine := range ids {
-		who, err := e.people(ctx, channel, channels.Key{})
+		traces, err := people.ReadTraces(ctx, e.Store, channel, e.Now())
 		if err != nil {
 			return false, err
 		}
-		keys = append(keys, who.chatsOf(mine)...)
+		keys = append(keys, traces.ChatsOf(mine)...)
 	}
 	if len(keys) > 0 { // no keys would mean all of them
 		err = e.Store.Dump(ctx, keys, func(r sessions.Record) error {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -27,6 +29,9 @@ type Plan struct {
 	// Counts are sums by day.
 	Notes  int `json:"notes,omitempty"`
 	Counts int `json:"counts,omitempty"`
+	// Joined are the identities of other networks, or of this one, that are erased with the
+	// target because they were joined into one person.
+	Joined []string `json:"joined,omitempty"`
 	// Maybe are ids that may belong to the person or to somebody else. Their data is
 	// kept.
 	Maybe []Namesake `json:"maybe,omitempty"`
@@ -100,7 +105,7 @@ func (e *Eraser) planRooms(ctx context.Context, p *Plan, channel string, ids []s
 	}
 	var identities []string
 	for _, id := range ids {
-		identities = append(identities, sessions.Sender{Channel: channel, ID: id}.Owner())
+		identities = append(identities, people.Identity(channel, id))
 	}
 	rooms, err := e.Rooms(ctx, identities)
 	if err != nil {
@@ -124,28 +129,45 @@ func (e *Eraser) planRooms(ctx context.Context, p *Plan, channel string, ids []s
 // the counts of the conversations in which the person wrote, of those whose name is
 // one of the ids, and of the target.
 func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (map[channels.Key]*chat, error) {
-	who, err := e.people(ctx, target.Channel(), target)
+	who, err := e.People.Meant(ctx, e.Store, target, e.Now())
 	if err != nil {
 		return nil, err
 	}
-	ids, maybe := who.identities()
-	for _, group := range maybe {
-		p.Maybe = append(p.Maybe, Namesake{target.Channel() + ":" + group[0], who.chatsOf(group)})
+	p.Joined = who.Joined
+	for _, group := range who.Maybe {
+		p.Maybe = append(p.Maybe, Namesake{people.Identity(target.Channel(), group[0]), who.Traces(target.Channel()).ChatsOf(group)})
 	}
-	keys := append(who.chatsOf(ids), target)
-	for _, id := range ids {
-		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
-		// A plan for a hundred masks need not name a hundred empty memories.
-		i := who.of(id)
-		p.Pairings += i.paired
-		if id == target.Chat() || i.facts {
-			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(target.Channel(), id))
+	seen := map[channels.Key]*chat{}
+	for _, channel := range who.Channels() {
+		some, err := e.planChannel(ctx, p, who, channel, target)
+		if err != nil {
+			return nil, err
 		}
-		if k, err := channels.NewKey(target.Channel(), id); err == nil { // else no chat can have that name
+		maps.Copy(seen, some)
+	}
+	return seen, nil
+}
+
+// planChannel is planPerson for the person's ids on one channel.
+func (e *Eraser) planChannel(ctx context.Context, p *Plan, who *people.Somebody, channel string, target channels.Key) (map[channels.Key]*chat, error) {
+	ids := who.IDs[channel]
+	traces := who.Traces(channel)
+	keys := traces.ChatsOf(ids)
+	if channel == target.Channel() {
+		keys = append(keys, target)
+	}
+	for _, id := range ids {
+		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: channel, ID: id})
+		p.Pairings += traces.Pairings(id)
+		// A plan for a hundred masks need not name a hundred empty memories.
+		if channel == target.Channel() && id == target.Chat() || traces.Remembered(id) {
+			p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.PersonScope(channel, id))
+		}
+		if k, err := channels.NewKey(channel, id); err == nil { // else no chat can have that name
 			keys = append(keys, k)
 		}
 	}
-	rooms, err := e.planRooms(ctx, p, target.Channel(), ids)
+	rooms, err := e.planRooms(ctx, p, channel, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +178,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 	for _, k := range slices.SortedFunc(maps.Keys(seen), byChat) {
 		c := seen[k]
 		switch {
-		case k == target || k.Channel() != target.Channel():
+		case k == target || k.Channel() != channel:
 		case slices.Contains(ids, k.Chat()) || c.mine > 0 && c.others == 0: // a private chat, or one in which only the person wrote
 			p.Erasure.Keys = append(p.Erasure.Keys, k)
 		default:
@@ -173,6 +195,8 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, target channels.Key) (
 	}
 	return seen, nil
 }
+
+func byChat(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
 // planKeys adds to p the data that is removed with its keys, and counts facts.
 func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*chat) (err error) {
@@ -199,11 +223,11 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 // under every id. It includes people who may be the same, because reading their
 // memories, or forgetting one fact, does no harm.
 func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
-	seen, err := e.people(ctx, k.Channel(), k)
+	traces, err := people.ReadTraces(ctx, e.Store, k.Channel(), e.Now())
 	if err != nil {
 		return nil, err
 	}
-	mine, maybe := seen.identities()
+	mine, maybe := traces.Meant(k)
 	scopes := []string{sessions.ChatScope(k)}
 	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
 		scopes = append(scopes, sessions.PersonScope(k.Channel(), id))

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,6 +111,43 @@ func erasesPerson(t *testing.T, r *rig) {
 	}
 	if list, err := r.Pairings(ctx, noon); err != nil || len(list) != 1 {
 		t.Errorf("Pairings = %+v, %v", list, err)
+	}
+}
+
+// erasesOnTwoNetworks: one erasure names the ids of one person on two channels, and
+// nothing of either is left.
+func erasesOnTwoNetworks(t *testing.T, r *rig) {
+	ctx := t.Context()
+	r.say(t, "x:7", "1", by("7", "a needle on x"))
+	r.say(t, "y:ann", "2", by("ann", "a needle on y"))
+	r.say(t, "y:#all", "3", by("ann", "a needle for all"), by("bob", "a straw"))
+	for owner, scope := range map[string]string{"x:7": "person:x:7", "y:ann": "person:y:ann", "y:bob": "person:y:bob"} {
+		must(t, r.ChangeNotes(ctx, "needles", owner, func([]sessions.Note) ([]sessions.Note, []string, error) {
+			return []sessions.Note{{Name: "one"}}, nil, nil
+		}))
+		_, err := r.Remember(ctx, scope, "a needle of "+owner)
+		must(t, err)
+	}
+	_, err := r.Erase(ctx, sessions.Erasure{
+		Keys: []channels.Key{key("x:7"), key("y:ann")}, Scopes: []string{"person:x:7", "person:y:ann"},
+		Senders: []sessions.Sender{{Channel: "x", ID: "7"}, {Channel: "y", ID: "ann"}},
+	})
+	must(t, err)
+	left := ""
+	must(t, r.Dump(ctx, nil, func(rec sessions.Record) error {
+		line, err := json.Marshal(rec)
+		left += string(line) + "\n"
+		return err
+	}))
+	for _, gone := range []string{"x:7", "y:ann", "needle on", "needle for", `"ann"`} {
+		if strings.Contains(left, gone) {
+			t.Errorf("%q is left:\n%s", gone, left)
+		}
+	}
+	for _, kept := range []string{"a straw", "a needle of y:bob"} {
+		if !strings.Contains(left, kept) {
+			t.Errorf("%q is gone", kept)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
 	"Erase/Copies":                      erasesCopies,
 	"Erase/APersonInAConversation":      erasesPerson,
+	"Erase/APersonOnTwoNetworks":        erasesOnTwoNetworks,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
 	"Erase/NoNameOfAnEmptyChatIsLeft":   erasesEmptied,

@@ -1,55 +1,65 @@
-package erasure
+package people
 
 import (
 	"context"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
 
-// people holds what the store knows about the people of a channel, by id.
-type people struct {
-	target channels.Key
-	ids    map[string]*identity
+// TraceStore is what the store knows of people whom nobody introduced.
+type TraceStore interface {
+	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
+	FactScopes(ctx context.Context, prefix string) ([]string, error)
+	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
 }
 
-// identity is one id.
-type identity struct {
-	with    map[string]bool // ids that the network gave with it for the same message
-	names   map[string]bool // display names
-	chats   map[channels.Key]bool
-	private bool // it wrote in target, which is a private chat
-	facts   bool // it has a memory
-	paired  int  // its pairings
+// Traces are what the store knows about the people of one channel, by id.
+type Traces struct {
+	ids map[string]*trace
 }
 
-// people finds out who wrote on a channel, is paired or has a memory there. It reads
+// trace is what is known of one id.
+type trace struct {
+	with   map[string]bool // ids that the network gave with it for the same message
+	names  map[string]bool // display names
+	chats  map[channels.Key]bool
+	alone  map[channels.Key]bool // private chats in which it wrote
+	facts  bool                  // it has a memory
+	paired int                   // its pairings
+}
+
+// ReadTraces finds out who wrote on a channel, is paired or has a memory there. It reads
 // only the senders of messages.
-func (e *Eraser) people(ctx context.Context, channel string, target channels.Key) (*people, error) {
-	p := &people{target: target, ids: map[string]*identity{}}
-	all, err := e.Store.Pairings(ctx, e.Now())
+func ReadTraces(ctx context.Context, store TraceStore, channel string, now time.Time) (*Traces, error) {
+	t := &Traces{ids: map[string]*trace{}}
+	all, err := store.Pairings(ctx, now)
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range all {
 		if one.Channel == channel {
-			i := p.of(one.PersonID)
+			i := t.of(one.PersonID)
 			i.paired++
 			i.names[one.Name] = true
 		}
 	}
-	writers, err := e.Store.Writers(ctx, channel)
+	writers, err := store.Writers(ctx, channel)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range writers {
 		for _, id := range w.IDs {
-			i := p.of(id)
-			i.names[w.Name], i.chats[w.Key] = true, true
-			i.private = i.private || w.Private && w.Key == target
+			i := t.of(id)
+			i.names[w.Name] = true
+			i.chats[w.Key] = true
+			if w.Private {
+				i.alone[w.Key] = true
+			}
 			for _, other := range w.IDs {
 				if other != id {
 					i.with[other] = true
@@ -58,52 +68,58 @@ func (e *Eraser) people(ctx context.Context, channel string, target channels.Key
 		}
 	}
 	prefix := sessions.PersonScope(channel, "")
-	scopes, err := e.Store.FactScopes(ctx, prefix)
+	scopes, err := store.FactScopes(ctx, prefix)
 	for _, scope := range scopes {
-		p.of(strings.TrimPrefix(scope, prefix)).facts = true
+		t.of(strings.TrimPrefix(scope, prefix)).facts = true
 	}
-	return p, err
+	return t, err
 }
 
-// of returns the identity of id.
-func (p *people) of(id string) *identity {
-	if p.ids[id] == nil {
-		p.ids[id] = &identity{with: map[string]bool{}, names: map[string]bool{}, chats: map[channels.Key]bool{}}
+// Remembered reports whether there is a memory of id.
+func (t *Traces) Remembered(id string) bool { return t.of(id).facts }
+
+// Pairings is how many pairings id has.
+func (t *Traces) Pairings(id string) int { return t.of(id).paired }
+
+// of returns what is known of id.
+func (t *Traces) of(id string) *trace {
+	if t.ids[id] == nil {
+		t.ids[id] = &trace{with: map[string]bool{}, names: map[string]bool{}, chats: map[channels.Key]bool{}, alone: map[channels.Key]bool{}}
 	}
-	return p.ids[id]
+	return t.ids[id]
 }
 
-// chatsOf returns the conversations in which one of ids wrote, sorted.
-func (p *people) chatsOf(ids []string) []channels.Key {
+// ChatsOf returns the conversations in which one of ids wrote, sorted.
+func (t *Traces) ChatsOf(ids []string) []channels.Key {
 	all := map[channels.Key]bool{}
 	for _, id := range ids {
-		maps.Copy(all, p.of(id).chats)
+		maps.Copy(all, t.of(id).chats)
 	}
 	return slices.SortedFunc(maps.Keys(all), byChat)
 }
 
 func byChat(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }
 
-// identities returns the ids of the person whom the target means, sorted, and ids
+// Meant returns the ids of the person whom the target means, sorted, and ids
 // that may be theirs or somebody else's, one group for each possible person. No other
-// function decides which ids in the store belong to one person; channels.Person.Is only
-// compares the senders of two messages.
+// function decides which ids that a network vouched for belong to one person;
+// channels.Person.Is only compares the senders of two messages.
 //
 // Ids that the network gave with one message belong to one person, and so do ids
 // connected by several messages, but not through an id that several people had (see
 // shared). A nick is no id. It stands for the person who wrote in the private chat of
 // that name or, if that chat is gone, for the person who has the nick in a mask, and
 // in both cases only if there is exactly one.
-func (p *people) identities() (mine []string, maybe [][]string) {
-	nick := p.target.Chat()
-	all := p.sameAs(nick)
+func (t *Traces) Meant(target channels.Key) (mine []string, maybe [][]string) {
+	nick := target.Chat()
+	all := t.sameAs(nick)
 	var called, lead []string // ids with that nick; ids that wrote in the chat of that name
-	for id, i := range p.ids {
+	for id, i := range t.ids {
 		named := slices.ContainsFunc(slices.Collect(maps.Keys(i.names)), func(name string) bool { return strings.EqualFold(name, nick) })
 		if named || nickIn(id) == nick {
 			called = append(called, id)
 		}
-		if i.private {
+		if i.alone[target] {
 			lead = append(lead, id)
 		}
 	}
@@ -111,26 +127,26 @@ func (p *people) identities() (mine []string, maybe [][]string) {
 	if len(lead) == 0 {
 		lead = slices.DeleteFunc(called, func(id string) bool { return nickIn(id) != nick })
 	}
-	if groups := p.groups(slices.DeleteFunc(lead, p.shared), all); len(groups) == 1 {
+	if groups := t.groups(slices.DeleteFunc(lead, t.shared), all); len(groups) == 1 {
 		for _, id := range groups[0] {
 			all[id] = true
 		}
 	}
 	for id := range all {
-		perhaps = slices.AppendSeq(perhaps, maps.Keys(p.of(id).with))
+		perhaps = slices.AppendSeq(perhaps, maps.Keys(t.of(id).with))
 	}
-	return slices.Sorted(maps.Keys(all)), p.groups(perhaps, all)
+	return slices.Sorted(maps.Keys(all)), t.groups(perhaps, all)
 }
 
 // groups sorts ids into people, without those that are known.
-func (p *people) groups(ids []string, known map[string]bool) (groups [][]string) {
+func (t *Traces) groups(ids []string, known map[string]bool) (groups [][]string) {
 	slices.Sort(ids)
 	seen := maps.Clone(known)
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		group := slices.Sorted(maps.Keys(p.sameAs(id)))
+		group := slices.Sorted(maps.Keys(t.sameAs(id)))
 		for _, one := range group {
 			seen[one] = true
 		}
@@ -140,14 +156,14 @@ func (p *people) groups(ids []string, known map[string]bool) (groups [][]string)
 }
 
 // sameAs returns all ids of the person who has id.
-func (p *people) sameAs(id string) map[string]bool {
+func (t *Traces) sameAs(id string) map[string]bool {
 	found := map[string]bool{id: true}
-	if p.shared(id) {
+	if t.shared(id) {
 		return found
 	}
 	for next := []string{id}; len(next) > 0; next = next[1:] {
-		for other := range p.of(next[0]).with {
-			if !found[other] && !p.shared(other) {
+		for other := range t.of(next[0]).with {
+			if !found[other] && !t.shared(other) {
 				found[other] = true
 				next = append(next, other)
 			}
@@ -160,9 +176,9 @@ func (p *people) sameAs(id string) map[string]bool {
 // one kind. A person has one account and one number, but a mask for each place they
 // write from. So a mask with two accounts, or a number with two WhatsApp accounts,
 // belongs to several people.
-func (p *people) shared(id string) bool {
+func (t *Traces) shared(id string) bool {
 	had := map[string]bool{}
-	for other := range p.of(id).with {
+	for other := range t.of(id).with {
 		kind := kindOf(other)
 		if kind != "mask" && had[kind] {
 			return true
