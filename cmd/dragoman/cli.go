@@ -26,6 +26,7 @@ type cli struct {
 	Restore    restoreCmd    `cmd:"" help:"Put a backup into an empty state directory."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
 	Pair       pairCmd       `cmd:"" help:"Let people in who asked, or shut them out again."`
+	People     peopleCmd     `cmd:"" help:"Say which identities on several networks are one person."`
 	Token      tokenCmd      `cmd:"" help:"Make, list, renew and revoke tokens for the page, programs and other people."`
 	Console    consoleCmd    `cmd:"" help:"Print a link that opens the page once, as the operator."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`

@@ -18,6 +18,8 @@ type Options struct {
 	Store Store
 	// Tokens are the named tokens.
 	Tokens *people.Tokens
+	// Directory knows who is one person. Nil: nobody has joined identities, and nobody can.
+	Directory *people.Directory
 	// PageURL is where people open the page, without a slash at its end; "" where it
 	// is off. Nil: no daemon runs.
 	PageURL func() string
@@ -72,6 +74,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Directory == nil {
+		o.Directory = people.NewDirectory(nil, people.DirectoryOptions{})
 	}
 	if o.Reads == nil {
 		o.Reads = onlyTheSocket{}

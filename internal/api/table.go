@@ -142,6 +142,20 @@ var (
 		Doc: "Shuts a person out again.",
 	}, (*server).unpair}
 
+	ListPeople = Verb[None, Page[Person]]{Spec{
+		Method: get, Path: "/people", Scope: people.Operate, Within: callWithin,
+		Doc: "The people whose identities on several networks were joined.",
+	}, (*server).people}
+	JoinPeople = Order[Identities]{Spec{
+		Method: post, Path: "/people", Scope: people.Admin, Within: callWithin, Socket: true,
+		Doc: "Makes one person of the identities `one` and `other`, who then read each other's private talks.",
+	}, (*server).joinPeople}
+	PartPeople = Order[OneIdentity]{Spec{
+		Method: del, Path: "/people/{identity}", Scope: people.Admin, Within: callWithin,
+		Doc:   "Makes an identity a person of its own again.",
+		ended: "it may or may not be done; `dragoman people list` shows who is joined",
+	}, (*server).partPeople}
+
 	ListTokens = Verb[None, Page[Token]]{Spec{
 		Method: get, Path: "/tokens", Scope: people.Admin, Within: callWithin,
 		Doc: "The named tokens, also those that ended in the last month, without what lets anybody in.",
@@ -203,6 +217,7 @@ var table = []Route{
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
+	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
 	Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
