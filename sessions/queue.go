@@ -306,14 +306,6 @@ type Recent struct {
 	Label        // of a delivery
 }
 
-// Stored is what one commit has stored.
-type Stored struct {
-	// Rows are new messages of people, and deliveries that are new or have changed.
-	Rows []Recent
-	// Occurrences have their outcome, or were fired.
-	Occurrences []Occurrence
-}
-
 // Occurrence is one due time of one job, with its outcome.
 type Occurrence struct {
 	Job     string    `json:"job"`

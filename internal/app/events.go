@@ -15,14 +15,9 @@ import (
 // openEvents makes the stream of events, and has the store tell it what it stores.
 func (d *Daemon) openEvents(store *engine.Store) {
 	d.events = stream.New(stream.Options{Source: storedEvents{store}})
-	store.Watch(func(s sessions.Stored) {
-		for i := range s.Rows {
-			d.events.Publish(eventOf(&s.Rows[i]))
-		}
-		for _, o := range s.Occurrences {
-			d.events.Publish(jobEvent(o))
-		}
-	})
+	row := func(r sessions.Recent) { d.events.Publish(eventOf(&r)) }
+	outcome := func(o sessions.Occurrence) { d.events.Publish(jobEvent(o)) }
+	store.Watch(row, outcome)
 }
 
 // eventOf is the event about a row of a queue.

@@ -47,7 +47,8 @@ func (r *run) fetchAll(ctx context.Context) error {
 
 // fetch fetches the attachments of all messages. It returns an error only if ctx ended.
 func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
-	if g.opts.Media == nil {
+	none := !slices.ContainsFunc(all, func(m *channels.Inbound) bool { return len(m.Attachments) > 0 })
+	if g.opts.Media == nil || none {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, fetchLimit)

@@ -25,11 +25,10 @@ import (
 // Store keeps conversations and the two queues around them in a backend: see package
 // sessions. The packages of the backends open it.
 type Store struct {
-	back rows.Backend
-	name string
-	now  func() time.Time
-	// watch is told what each commit of this process has stored; nil: nobody is.
-	watch func(sessions.Stored)
+	back    rows.Backend
+	name    string
+	now     func() time.Time
+	watcher *watcher // nil: nobody watches
 }
 
 // New returns a store over b. Its errors begin with name, the backend's package. A
@@ -77,8 +76,8 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 			return changes, nil
 		})
 	}
-	if err == nil && s.watch != nil {
-		s.tell(&changes)
+	if err == nil && s.watcher != nil {
+		s.watcher.tell(&changes)
 	}
 	return s.wrap(what, err)
 }

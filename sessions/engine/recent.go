@@ -66,32 +66,37 @@ func isSaid(r *rows.In) bool {
 	return r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn
 }
 
-// Watch calls told after each commit of this process that stored a message of a person,
-// changed a delivery or ended an occurrence. told runs in the goroutine that made the
-// change and must not block. Call Watch once, before the store is used.
-func (s *Store) Watch(told func(sessions.Stored)) { s.watch = told }
+// watcher is told what commits stored.
+type watcher struct {
+	row     func(sessions.Recent)
+	outcome func(sessions.Occurrence)
+}
 
-// tell passes what changes hold to whoever watches, if that is anything.
-func (s *Store) tell(changes *rows.Changes) {
-	var stored sessions.Stored
+// Watch calls row for each new message of a person and each delivery that is new or has
+// changed, and outcome for each occurrence that was fired or has ended, after the commit
+// of this process that stored it. Both run in the goroutine that made the change and
+// must not block. Call Watch once, before the store is used.
+func (s *Store) Watch(row func(sessions.Recent), outcome func(sessions.Occurrence)) {
+	s.watcher = &watcher{row, outcome}
+}
+
+// tell passes on what changes hold. Every commit comes here, so it collects nothing.
+func (w *watcher) tell(changes *rows.Changes) {
 	for _, c := range changes.Chats {
 		for _, p := range c.In {
 			if p.Fresh && isSaid(&p.In) {
-				stored.Rows = append(stored.Rows, recentMessage(c.Key, &p.In))
+				w.row(recentMessage(c.Key, &p.In))
 			}
 		}
 		for _, o := range c.Out {
 			d := recentDelivery(o)
 			d.Key = c.Key
-			stored.Rows = append(stored.Rows, d)
+			w.row(d)
 		}
 	}
 	for _, r := range changes.Records {
 		if r.Occurrence != nil {
-			stored.Occurrences = append(stored.Occurrences, *r.Occurrence)
+			w.outcome(*r.Occurrence)
 		}
-	}
-	if len(stored.Rows)+len(stored.Occurrences) > 0 {
-		s.watch(stored)
 	}
 }

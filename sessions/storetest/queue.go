@@ -59,7 +59,7 @@ var feedTests = map[string]func(*testing.T, *rig){
 var recentTests = map[string]func(*testing.T, *rig){
 	"Recent/ItsWatcherIsToldAfterEachCommit": func(t *testing.T, r *rig) {
 		var told []sessions.Recent
-		r.Watch(func(s sessions.Stored) { told = append(told, s.Rows...) })
+		r.Watch(func(row sessions.Recent) { told = append(told, row) }, func(sessions.Occurrence) {})
 		r.accept(t, "x:1", "1", "hello")
 		h := r.claim(t)
 		r.commit(t, h, "hi")
