@@ -111,10 +111,12 @@ var Table = []Rule{
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules. It knows no type of channel; its tests read
 	// the settings of all.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/stream", "internal/setting"}, Tests: []string{"channels/*", "internal/app"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/admission", "internal/stream", "internal/setting"}, Tests: []string{"channels/*", "internal/app"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
-	{Package: "internal/gateway", Imports: join(domain, "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
+	// What a turn must pass before it asks the model.
+	{Package: "internal/admission", Imports: domain},
+	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// The front door knows who comes in, and nothing of what is behind it.
 	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},

@@ -167,6 +167,9 @@ func (r *run) tooLong() string {
 // waits here, so that a full disk does not waste the model's work.
 func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string) error {
 	t := sessions.Turn{ID: r.id, Answers: r.bound()}
+	if outcome != "skipped" {
+		t.Counts = r.counts(res.Messages)
+	}
 	if r.job != nil {
 		outcome = r.job.fillCommit(ctx, r.g, &t, res, outcome, why)
 		defer func() { r.g.opts.Observer.Heartbeat(r.job.name, outcome) }()
@@ -285,13 +288,18 @@ func (r *run) emitSaved(t sessions.Turn) {
 	r.g.emit(e)
 }
 
-func addUsage(e *stream.Event, messages []sessions.Message) {
-	var sum sessions.Usage
+// usageOf adds up what the model used for messages.
+func usageOf(messages []sessions.Message) (sum sessions.Usage) {
 	for _, m := range messages {
 		if m.Usage != nil {
 			sum.Add(*m.Usage)
 		}
 	}
+	return sum
+}
+
+func addUsage(e *stream.Event, messages []sessions.Message) {
+	sum := usageOf(messages)
 	e.InputTokens = sum.Input
 	e.OutputTokens = sum.Output
 	e.CachedTokens = sum.Cached

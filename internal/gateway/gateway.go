@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -39,6 +40,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/recap"
 	"dragoman/channels"
+	"dragoman/internal/admission"
 	"dragoman/internal/people"
 )
 
@@ -57,6 +59,7 @@ type Gateway struct {
 	underway underway
 	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
 	live     liveTurns
+	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
 	rates    limiter
 	refusals recentNotices
 	// applicants are the strangers who were given a pairing code. turnedAway
@@ -96,6 +99,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),
 	}
+	g.SetRules(opts.Rules)
 	g.summaries, g.methods = g.newSummaries(), g.peerMethods()
 	for _, b := range bindings {
 		name := b.Channel.Name()

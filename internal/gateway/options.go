@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/admission"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
@@ -55,6 +56,8 @@ type Options struct {
 	Reset Reset // default: never
 	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
 	Gate *people.Gate
+	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
+	Rules []admission.Rule
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
 	// mend a failure. Nil: nobody does but the one at the command line.
 	People *people.Directory

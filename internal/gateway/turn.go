@@ -45,8 +45,10 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	target := c.Key
 	if r.job != nil {
 		target = r.job.target
-		if r.job.gone {
-			return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
+	}
+	if len(p.Steps) == 0 { // else the rules let it begin, before a restart
+		if ended, err := r.endByRule(ctx); ended || err != nil {
+			return err
 		}
 	}
 	if name := target.Channel(); g.bindings[name] == nil {

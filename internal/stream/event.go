@@ -86,7 +86,8 @@ type Event struct {
 	// Generation is the id of the conversation's generation, if known.
 	Generation string `json:"generation,omitempty"`
 	// Turn is the turn's id, Outcome how it ended: answered, failed, postponed,
-	// interrupted, cancelled, refused. Outcome is also that of a due time.
+	// interrupted, cancelled, refused, skipped (a rule ended it without the model).
+	// Outcome is also that of a due time.
 	Turn    string `json:"turn,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	Steps   int    `json:"steps,omitempty"` // model calls

@@ -5,6 +5,8 @@ package sqlitetest
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,13 +39,22 @@ func init() {
 // Open makes an empty store whose clock is now, or time.Now if now is nil.
 func Open(t testing.TB, now func() time.Time) *Store {
 	t.Helper()
-	content, err := empty()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), fileName)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
+	return OpenIn(t, t.TempDir(), now)
+}
+
+// OpenIn is [Open] with a folder. The next store in it, once this one is closed, has what
+// this one had, as after a restart.
+func OpenIn(t testing.TB, folder string, now func() time.Time) *Store {
+	t.Helper()
+	path := filepath.Join(folder, fileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		content, err := empty()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: now})
 	if err != nil {

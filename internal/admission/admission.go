@@ -1,0 +1,108 @@
+// Package admission has the rules that a turn must pass before it asks the model: each
+// may end it with a sentence instead.
+//
+// The promise. The rules are asked in the order of their list, before anything of a turn
+// is paid for or shown. The first one that has a sentence ends the turn: its messages and
+// the sentence are committed together, and the sentence is delivered, like an answer of
+// the model: durable, exactly once, in order. The model is not called, and whoever reads
+// the conversation later, the model included, sees both. A job whose turn is ended so has
+// the outcome "skipped", for the reason that the sentence says; its target is told nothing.
+//
+// Failures:
+//
+//	a rule returns an error or panics  The turn runs again a little later, and asks again. After
+//	                                   agent.give_up_after the person is told that something
+//	                                   went wrong.
+//	the daemon dies before the commit  Nothing was told. The turn runs again and asks again.
+//	the daemon dies after the commit   The sentence is in the outbox. Nobody asks again.
+//	the turn was let in, and the       Rules are not asked again once a step of the turn is in
+//	daemon dies while it runs          the journal: it goes on where it was.
+//	the model is away, and the turn    Rules are asked again at each attempt.
+//	is postponed
+//	messages join a running turn       They belong to a turn that was let in: rules are not
+//	(queue.mode: steer)                asked.
+//
+// So a rule may be asked more than once about one turn, and its answer alone must change
+// nothing. What a turn has used it learns from [Counter], exactly once.
+//
+// Not here: what is decided about a message before it is stored (who may talk: package
+// people; size, rate and a full queue: package gateway). A message that is refused there is
+// no part of the conversation, and costs no turn.
+//
+// Goroutines: none. Rules are called in those of their turns, many at the same time.
+package admission
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Turn is what a rule knows of a turn that is about to ask the model.
+type Turn struct {
+	ID string
+	// Key is the conversation that gets the answer. It is zero for a job that is no longer
+	// configured.
+	Key channels.Key
+	// Person wrote the newest of the messages that the turn answers, in a chat that is
+	// Private or not. At the command line it is the operator; a job has nobody.
+	Person  channels.Person
+	Private bool
+	// Job is the name of the job whose due time the turn is, "" if people wrote.
+	Job string
+	// At is the present time.
+	At time.Time
+}
+
+// Rule decides whether turns may ask the model.
+type Rule interface {
+	// Before returns "" if t may go on, or else the sentence that ends it. Commands in it
+	// are written with a slash: each chat reads them as it has to type them. An error is
+	// one of the store, or of whatever else was asked.
+	Before(ctx context.Context, t Turn) (sentence string, err error)
+}
+
+// Counter is for rules that add up what turns use. Without it, a rule is told nothing.
+type Counter interface {
+	// Count returns what is added to the store's sums in the commit of t, which asked the
+	// model and used that many tokens. They must be counts that the store takes, or the
+	// commit is refused and tried again.
+	Count(t Turn, used sessions.Usage) []sessions.Count
+}
+
+// Type is one type of rule. Its file declares it with its settings, and internal/app
+// lists all types: nothing else has to know one by name.
+type Type struct {
+	// Name is the name of the section of its settings, below limits.
+	Name string
+	// Settings returns them, empty: a pointer to a new struct. Its fields have tags, which
+	// internal/config lists, and from which it reads keys, defaults, forms and
+	// documentation.
+	Settings func() Settings
+}
+
+// Settings are those of one rule.
+type Settings interface {
+	// Rule makes the rule, or returns nil if the settings turn it off. It is called at the
+	// start and at each reload, so a rule keeps what it counts in the store.
+	Rule(s Setup) Rule
+}
+
+// Sums reads what was counted.
+type Sums interface {
+	// Sum returns what owner has counted of a kind on the days from fromDay to toDay, both
+	// inclusive and like 20261128.
+	Sum(ctx context.Context, kind, owner, fromDay, toDay string) (int64, error)
+}
+
+// Setup is what a rule gets besides its settings.
+type Setup struct {
+	Sums Sums
+	// Zone is the time zone in which days are counted: agent.time_zone.
+	Zone *time.Location
+	// Logger is never nil.
+	Logger *slog.Logger
+}

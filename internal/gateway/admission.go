@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/admission"
+	"dragoman/sessions"
+)
+
+// goneJobs ends the turns of jobs that are no longer configured.
+type goneJobs struct{}
+
+// Before implements [admission.Rule].
+func (goneJobs) Before(_ context.Context, t admission.Turn) (string, error) {
+	if t.Job != "" && t.Key == (channels.Key{}) {
+		return "the job is no longer configured", nil
+	}
+	return "", nil
+}
+
+// SetRules replaces the rules that are asked before each turn, for turns that begin from
+// now on.
+func (g *Gateway) SetRules(rules []admission.Rule) {
+	all := append([]admission.Rule{goneJobs{}}, rules...)
+	g.rules.Store(&all)
+}
+
+// asked is the turn as rules see it.
+func (r *run) asked() admission.Turn {
+	newest := r.newest()
+	t := admission.Turn{ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private, At: r.g.opts.Now()}
+	if r.job != nil {
+		t.Job = r.job.name
+		t.Key = r.job.target
+	}
+	return t
+}
+
+// askRules returns the sentence with which a rule ends the turn, "" if none does.
+func (r *run) askRules(ctx context.Context) (sentence string, err error) {
+	defer recoverTo(&err, "a rule before turn "+r.id)
+	t := r.asked()
+	for _, rule := range *r.g.rules.Load() {
+		sentence, err = rule.Before(ctx, t)
+		if sentence != "" || err != nil {
+			return sentence, err
+		}
+	}
+	return "", nil
+}
+
+// endByRule asks the rules, and commits the turn if one ends it. It is not ended if all
+// let it go on; ended may come with an error of the store.
+func (r *run) endByRule(ctx context.Context) (ended bool, err error) {
+	began := time.Now()
+	sentence, err := r.askRules(ctx)
+	if err != nil {
+		outcome, err := r.finish(ctx, agent.Result{}, r.asStoreError(err))
+		r.g.opts.Observer.TurnEnded(outcome, time.Since(began))
+		return true, err
+	}
+	if sentence == "" {
+		return false, nil
+	}
+	res, err := r.ending(ctx, sentence)
+	if err != nil {
+		return true, err
+	}
+	r.g.outages.ended(r.claim.Key)
+	err = r.commit(ctx, res, "skipped", sentence)
+	if err != nil {
+		return true, err
+	}
+	r.g.opts.Observer.TurnEnded("skipped", time.Since(began))
+	r.emitTurnDone(res, "skipped", time.Since(began))
+	r.log().Debug("a rule has ended the turn", "turn", r.id)
+	return true, nil
+}
+
+// ending is the result of a turn that ends with a sentence of ours. A job has none: it
+// only has an outcome.
+func (r *run) ending(ctx context.Context, sentence string) (agent.Result, error) {
+	if r.job != nil {
+		return agent.Result{}, nil
+	}
+	h, err := r.g.history(ctx, r.claim.Key)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	r.history = h
+	text := r.g.spellCommands(r.claim.Key, sentence)
+	said := sessions.Message{Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true}
+	return agent.Result{Text: text, Messages: append(r.questions(), said)}, nil
+}
+
+// counts are what rules add up of a turn that the model has answered with messages.
+func (r *run) counts(messages []sessions.Message) (all []sessions.Count) {
+	sum := usageOf(messages)
+	t := r.asked()
+	for _, rule := range *r.g.rules.Load() {
+		if c, able := rule.(admission.Counter); able {
+			all = append(all, c.Count(t, sum)...)
+		}
+	}
+	return all
+}
