@@ -108,10 +108,11 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 	}
 }
 
-// LoadConfig is [config.Load] with the types of channels and the names of the tools that
-// this build has.
+// LoadConfig is [config.Load] with the types of channels and rules and the names of the
+// tools that this build has.
 func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 	o.Types = Types()
+	o.Rules = Rules()
 	o.Tools = toolbox.Names(tools.Names())
 	return config.Load(o)
 }

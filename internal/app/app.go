@@ -279,7 +279,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		People: d.people, Gate: d.gate, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
+		Rules: d.rules(d.cfg), People: d.people, Gate: d.gate, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Logger: d.log,
 	})
 	return err

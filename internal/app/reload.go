@@ -52,7 +52,7 @@ func (d *Daemon) reloadOthers(ctx context.Context) {
 }
 
 // reload applies the settings that need no restart: allow lists, prompts and models
-// of channels, summaries, the log level, jobs and hooks. A configuration with
+// of channels, limits, summaries, the log level, jobs and hooks. A configuration with
 // problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
@@ -92,6 +92,8 @@ func (d *Daemon) reload() {
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
+	d.gateway.SetRules(d.rules(cfg))
+	now.Limits = cfg.Limits
 	d.hooks.Replace(hooksOf(cfg))
 	if err := d.agent.SetCompaction(cfg.Summary.Compaction); err != nil {
 		d.log.Error("reload: the settings of summaries were not changed", "err", err)
@@ -100,10 +102,10 @@ func (d *Daemon) reload() {
 	}
 	d.current.Store(&now)
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts and models of channels, summaries, jobs, hooks and log level")
+	d.log.Info("reloaded: allow lists, prompts and models of channels, limits, summaries, jobs, hooks and log level")
 	was := *d.cfg
 	was.Summary = now.Summary
-	if rest := config.Changed(&was, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
+	if rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

@@ -110,6 +110,30 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// A rule of the configuration ends turns, from the next one after a reload on.
+func TestReloadTheRules(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "limits: {pause: {answer: 'Back on Monday.'}}")
+	r := p.run()
+	page := r.page("")
+	if got := r.ask(page, "hello"); got != "Back on Monday." {
+		t.Errorf("a paused daemon answers %q", got)
+	}
+	p.write("")
+	r.reload("reloaded")
+	if got := r.ask(page, "and now?"); got == "" || got == "Back on Monday." {
+		t.Errorf("after the pause it answers %q", got)
+	}
+	p.write("limits: {pause: {answer: 'Gone fishing.'}}")
+	r.reload("reloaded")
+	if got := r.ask(page, "still there?"); got != "Gone fishing." {
+		t.Errorf("in the next pause it answers %q", got)
+	}
+	if strings.Contains(r.log.String(), "need a restart") {
+		t.Errorf("the log asks for a restart:\n%s", r.log)
+	}
+}
+
 // Taking a channel out of the configuration closes it at once, to people who
 // were paired as well, until a restart ends it.
 func TestReloadWithoutTheChannel(t *testing.T) {

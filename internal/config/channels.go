@@ -120,7 +120,7 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 
 // elsewhere finds a section that has a key of this name.
 func (d *decoder) elsewhere(key, path string) string {
-	for _, e := range Reference(d.opts.Types) {
+	for _, e := range Reference(d.opts.Types, d.opts.Rules) {
 		dir, last := "the top", e.Path
 		if i := strings.LastIndexByte(e.Path, '.'); i >= 0 {
 			dir, last = e.Path[:i], e.Path[i+1:]

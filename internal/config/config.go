@@ -19,6 +19,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
+	"dragoman/internal/admission"
 	"dragoman/internal/setting"
 )
 
@@ -45,6 +46,7 @@ type Config struct {
 	Summary        Summary            `yaml:"summary"`
 	Prune          Prune              `yaml:"prune"`
 	Queue          Queue              `yaml:"queue"`
+	Limits         Limits             `yaml:"limits"`
 	Media          Media              `yaml:"media"`
 	Delivery       Delivery           `yaml:"delivery"`
 	Pairing        Pairing            `yaml:"pairing"`
@@ -211,6 +213,11 @@ const (
 	MediaPostgres = "postgres"
 	MediaS3       = "s3"
 )
+
+// Limits has a section for each type of rule that turns must pass, by the type's name.
+type Limits struct {
+	Rules map[string]admission.Settings `yaml:",inline"`
+}
 
 // Delivery says how long Dragoman tries to deliver an answer.
 type Delivery struct {

@@ -33,7 +33,7 @@ func options(t testing.TB, path string, env ...string) config.Options {
 	return config.Options{
 		Path: path, Home: "/home/me", Dir: t.TempDir(),
 		Env:   func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Tools: someTools{}, Types: app.Types(),
+		Tools: someTools{}, Types: app.Types(), Rules: app.Rules(),
 	}
 }
 

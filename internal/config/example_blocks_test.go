@@ -45,7 +45,7 @@ func shows(example string, e config.Entry) bool {
 func withBlock(example string, kind channels.Type) string {
 	block := "\n\n  " + kind.Name + ":"
 	opened := map[string]bool{}
-	for _, e := range config.Reference([]channels.Type{kind}) {
+	for _, e := range config.Reference([]channels.Type{kind}, nil) {
 		path, of := strings.CutPrefix(e.Path, "channels.<"+kind.Name+">.")
 		if !of {
 			continue
@@ -98,7 +98,7 @@ func TestMadeBlock(t *testing.T) {
 	if !hasBlock(made, pigeon) {
 		t.Errorf("hasBlock finds none in what was made:\n%s", made)
 	}
-	for _, e := range config.Reference([]channels.Type{pigeon}) {
+	for _, e := range config.Reference([]channels.Type{pigeon}, nil) {
 		if typeOf.MatchString(e.Path) && !shows(made, e) {
 			t.Errorf("the block has no %s:\n%s", e.Path, made)
 		}

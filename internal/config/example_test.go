@@ -58,7 +58,7 @@ func TestExampleIsComplete(t *testing.T) {
 		text = withBlock(text, kind)
 		write(t, path, text)
 	}
-	for _, e := range config.Reference(app.Types()) {
+	for _, e := range config.Reference(app.Types(), app.Rules()) {
 		if !shows(text, e) {
 			t.Errorf("config.example.yaml has no %s", e.Path)
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/internal/admission"
 
 	"gopkg.in/yaml.v3"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	System string
 	// Types are the types of channels. Without any, a file can have no channels.
 	Types []channels.Type
+	// Rules are the types of rules that turns must pass.
+	Rules []admission.Type
 	// NoSecrets is for commands that log in nowhere: a secret whose variable or file
 	// is missing is then empty, not a problem. It may exist only in the environment of
 	// the daemon, or in a folder that systemd makes while the daemon runs.

@@ -18,7 +18,7 @@ func referenceTable() string {
 	var b strings.Builder
 	section := "\x00"
 	shared := map[string]bool{}
-	for _, e := range config.Reference(app.Types()) {
+	for _, e := range config.Reference(app.Types(), app.Rules()) {
 		dir, key := "", e.Path
 		if i := strings.LastIndexByte(e.Path, '.'); i >= 0 {
 			dir, key = e.Path[:i], e.Path[i+1:]

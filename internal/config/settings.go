@@ -9,6 +9,7 @@ import (
 
 	"dragoman/agent/window"
 	"dragoman/channels"
+	"dragoman/internal/admission"
 
 	"gopkg.in/yaml.v3"
 )
@@ -35,7 +36,8 @@ type field struct {
 }
 
 // fieldsOf lists the settings of v in the order of the source, with inlined
-// structs taken apart. A channel's include those of its type.
+// structs taken apart. A channel's include those of its type. An inlined map is a section
+// for each of its names.
 func fieldsOf(v reflect.Value) (fields []field) {
 	for i := range v.NumField() {
 		t := v.Type().Field(i)
@@ -46,13 +48,25 @@ func fieldsOf(v reflect.Value) (fields []field) {
 			for inner.Kind() == reflect.Interface || inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			if inner.IsValid() {
+			switch {
+			case inner.Kind() == reflect.Map:
+				fields = append(fields, sectionsOf(inner)...)
+			case inner.IsValid():
 				fields = append(fields, fieldsOf(inner)...)
 			}
 		case name != "" && name != "-":
 			fields = append(fields, field{name, t.Tag, v.Field(i)})
 		}
 	}
+	return fields
+}
+
+// sectionsOf are the settings in a map, which are pointers to structs, by their names.
+func sectionsOf(m reflect.Value) (fields []field) {
+	for _, key := range m.MapKeys() {
+		fields = append(fields, field{name: key.String(), value: m.MapIndex(key).Elem().Elem()})
+	}
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	return fields
 }
 
@@ -84,9 +98,9 @@ type Entry struct {
 	Doc     string
 }
 
-// Reference lists all keys, in the order of the example file, with those of channels of
-// these types.
-func Reference(types []channels.Type) (entries []Entry) {
+// Reference lists all keys, in the order of the example file, with those of channels and
+// rules of these types.
+func Reference(types []channels.Type, rules []admission.Type) (entries []Entry) {
 	var list func(path string, v reflect.Value)
 	list = func(path string, v reflect.Value) {
 		for _, f := range fieldsOf(v) {
@@ -113,7 +127,7 @@ func Reference(types []channels.Type) (entries []Entry) {
 			}
 		}
 	}
-	o := Options{Home: "~", Env: func(string) (string, bool) { return "", false }}
+	o := Options{Rules: rules, Home: "~", Env: func(string) (string, bool) { return "", false }}
 	list("", reflect.ValueOf(defaults(o)).Elem())
 	return entries
 }
@@ -188,8 +202,11 @@ func kindOf(t reflect.Type) string {
 
 func defaults(o Options) *Config {
 	c := &Config{
-		StateDir: o.stateDir(), Channels: map[string]Channel{},
+		StateDir: o.stateDir(), Channels: map[string]Channel{}, Limits: Limits{Rules: map[string]admission.Settings{}},
 		Summary: Summary{Preset: window.DefaultPreset, Compaction: window.Presets[window.DefaultPreset]}, Prune: presetPrune(window.DefaultPrunePreset),
+	}
+	for _, kind := range o.Rules {
+		c.Limits.Rules[kind.Name] = kind.Settings()
 	}
 	setDefaults(reflect.ValueOf(c).Elem())
 	return c

@@ -204,7 +204,7 @@ func warned(c *config.Config) (all []string) {
 // A made-up type is in the reference, and settings that differ are found.
 func TestMadeUpTypeIsDescribed(t *testing.T) {
 	var got []string
-	for _, e := range config.Reference([]channels.Type{pigeon}) {
+	for _, e := range config.Reference([]channels.Type{pigeon}, nil) {
 		if key, ok := strings.CutPrefix(e.Path, "channels.<pigeon>."); ok {
 			got = append(got, fmt.Sprintf("%s | %s | %s | %s", key, e.Kind, e.Default, e.Doc))
 		}
