@@ -2,36 +2,38 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/term"
+	"dragoman/internal/app"
 )
 
 // initCmd is "dragoman init": it asks a newcomer a few questions and writes a
 // configuration that works.
 type initCmd struct {
-	File string `arg:"" optional:"" default:"dragoman.yaml" help:"Where to write it (dragoman.yaml)."`
+	File        string `arg:"" optional:"" help:"Where to write it. Default: the file of --config, else dragoman.yaml."`
+	TelegramAPI string `placeholder:"URL" help:"The Bot API server of the Telegram bot, if it is not Telegram's own."`
 }
 
 func (*initCmd) Help() string {
-	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
+	return "It asks for a model and a Telegram bot, tests both, and writes a configuration with comments. Enter accepts the value in brackets. Secrets are written to separate files that only you can read. Nothing is written before the last answer."
 }
 
 // provider is a choice that "init" offers for the model.
 type provider struct {
 	name, base, keys string // keys: the page on which people make a key
 	model            string // an example; "": Dragoman chooses one that the server has
+	lists            string // where its models are listed, if base is empty
 }
 
 var providers = []provider{
-	{name: "an Ollama on this machine"},
-	{name: "OpenAI", keys: "https://platform.openai.com/api-keys"},
+	{name: "an Ollama on this machine", lists: "http://127.0.0.1:11434/v1"},
+	{name: "OpenAI", lists: "https://api.openai.com/v1", keys: "https://platform.openai.com/api-keys"},
 	{name: "Anthropic", base: "https://api.anthropic.com/v1", keys: "https://console.anthropic.com/settings/keys", model: "claude-sonnet-5"},
 	{name: "Gemini", base: "https://generativelanguage.googleapis.com/v1beta/openai", keys: "https://aistudio.google.com/apikey", model: "gemini-3-flash"},
 	{name: "OpenRouter", base: "https://openrouter.ai/api/v1", keys: "https://openrouter.ai/keys"},
@@ -46,45 +48,50 @@ const (
 	askDemo   = 6
 )
 
-func (k *initCmd) Run(e *env, _ *cli) error {
-	file, err := filepath.Abs(k.File)
+func (k *initCmd) Run(e *env, c *cli) error {
+	name, err := k.file(c)
+	if err != nil {
+		return err
+	}
+	file, err := filepath.Abs(name)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return plainErrorf(nil, "%s exists already and was not changed; name another file, or edit that one", k.File)
+		return plainErrorf(nil, "%s exists already and was not changed; name another file, or edit that one", name)
 	}
-	a := &asking{e: e, in: bufio.NewReader(e.in), dir: filepath.Dir(file)}
+	a := &asking{e: e, in: bufio.NewReader(e.in), dir: filepath.Dir(file), botAPI: k.TelegramAPI}
 	text := a.configuration()
 	if a.err != nil {
 		return a.err
 	}
-	if err := writeNew(file, text); err != nil {
-		return plainErrorf(err, "%s cannot be written", k.File)
+	if err := a.write(file, text); err != nil {
+		return plainErrorf(err, "%s cannot be written", name)
 	}
-	e.say("\nWritten: %s. config.example.yaml has all other settings.", k.File)
+	e.say("\nWritten: %s. config.example.yaml has all other settings.", name)
+	e.config = "" // of the commands below
+	if name != "dragoman.yaml" {
+		e.config = name
+	}
 	cfg, err := e.load(file)
 	if err != nil {
 		return err
 	}
 	if err := e.checkOnline(cfg); err != nil {
-		e.say("Correct that in the file, then run: %s -c %s check --online", e.program, shellWord(k.File))
+		e.say("Correct that in the file, then run: %s", e.command("check --online"))
 		return err
 	}
-	start := e.program + " run"
-	if k.File != "dragoman.yaml" {
-		start = e.program + " -c " + shellWord(k.File) + " run"
-	}
-	e.say("Start it with: %s", start)
+	e.say("Start it with: %s", e.command("run"))
 	return nil
 }
 
-// asking asks a person questions. After the first error it asks nothing more.
-type asking struct {
-	e   *env
-	in  *bufio.Reader
-	dir string // for the files with secrets
-	err error
+// file is where the configuration is written: where "run" will look for it, unless
+// another file is named.
+func (k *initCmd) file(c *cli) (string, error) {
+	if k.File != "" && c.Config != "" && k.File != c.Config {
+		return "", &usageError{fmt.Sprintf("init was given two files, %s and %s; name one", c.Config, k.File)}
+	}
+	return cmp.Or(k.File, c.Config, os.Getenv("DRAGOMAN_CONFIG"), "dragoman.yaml"), nil
 }
 
 // configuration asks everything and returns the file's text.
@@ -96,130 +103,45 @@ func (a *asking) configuration() string {
 		a.e.say("  %d  %s", i+1, p.name)
 	}
 	a.model(&b, a.choose(len(providers)))
-	a.e.say("\nTelegram: @BotFather gives you a token for a new bot (/newbot). Leave it empty to skip Telegram for now.")
-	if token := a.secret("Token"); token != "" {
-		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token: \"${file:%s}\"\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
-	}
+	a.telegram(&b)
 	return b.String()
 }
 
-// model writes the "model" section for the provider with that index.
-func (a *asking) model(b *strings.Builder, which int) {
-	p := providers[which]
-	switch which {
-	case askDemo:
-		b.WriteString("model:\n  # Follows simple rules and needs no network. Take this out to connect a real one.\n  type: demo\n")
-		return
-	case askOllama:
-		b.WriteString("# The model is the first that the Ollama on this machine has and that can call\n# tools. To choose another: model: {name: qwen3}\n")
-		return
-	case askOther:
-		p.base = a.must("Its address, like http://127.0.0.1:8080/v1", "", "Dragoman needs the address of the server.")
-	}
-	b.WriteString("model:\n")
-	if p.base != "" {
-		fmt.Fprintf(b, "  base_url: %s\n", p.base)
-	}
-	if p.keys != "" {
-		a.e.say("You can make a key at %s", p.keys)
-	}
-	question := "Key"
-	if which == askOther {
-		question = "Key (leave it empty if the server needs none)"
-	}
-	if key := a.secret(question); key != "" {
-		fmt.Fprintf(b, "  api_key: \"${file:%s}\"\n", a.keep("model.key", key))
-	}
-	if p.base == "" {
-		b.WriteString("  # Dragoman chooses one of the server's models; dragoman models lists them.\n")
+// telegram writes the "channels" section, if there is a bot.
+func (a *asking) telegram(b *strings.Builder) {
+	a.e.say("\nTelegram: @BotFather gives you a token for a new bot (/newbot). Leave it empty to skip Telegram for now.")
+	token := a.token()
+	if token == "" {
 		return
 	}
-	name := a.must("The model's name on that server", p.model, "This server needs a name. It lists its models at "+strings.TrimRight(p.base, "/")+"/models.")
-	fmt.Fprintf(b, "  name: %q\n", name)
+	fmt.Fprintf(b, "\nchannels:\n  telegram:\n    token: \"${file:%s}\"\n", a.keep("telegram.token", token))
+	if a.botAPI != "" {
+		fmt.Fprintf(b, "    api_url: %q\n", a.botAPI)
+	}
+	b.WriteString("    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n")
 }
 
-// must asks up to three times for a line that must not be empty.
-func (a *asking) must(question, usual, why string) string {
+// token asks for a bot's token until Telegram knows it, at most three times. If Telegram
+// cannot be asked, it takes what was written.
+func (a *asking) token() string {
 	for range 3 {
-		if text := a.line(question, usual); text != "" || a.err != nil {
-			return text
+		token := a.secret("Token")
+		if token == "" || a.err != nil {
+			return ""
 		}
-		a.e.say("%s", why)
-	}
-	a.err = &usageError{"an answer is missing; nothing was written"}
-	return ""
-}
-
-// line asks for one line. At the end of the input it returns usual, as for an empty
-// one.
-func (a *asking) line(question, usual string) string {
-	if usual != "" {
-		question += " [" + usual + "]"
-	}
-	_, _ = fmt.Fprint(a.e.out, question+": ")
-	text, err := a.in.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) && a.err == nil {
-		a.err = err
-	}
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return usual
-	}
-	return text
-}
-
-func (a *asking) secret(question string) string {
-	f, terminal := a.e.in.(*os.File)
-	if !terminal || !term.IsTerminal(int(f.Fd())) {
-		return a.line(question, "")
-	}
-	_, _ = fmt.Fprint(a.e.out, question+" (hidden while you type): ")
-	text, err := term.ReadPassword(int(f.Fd()))
-	a.e.say("")
-	if err != nil && a.err == nil {
-		a.err = err
-	}
-	return strings.TrimSpace(string(text))
-}
-
-// choose asks for a number from 1 to n and returns it minus one.
-func (a *asking) choose(n int) int {
-	for range 3 {
-		text := a.line("Number", "1")
-		var i int
-		if _, err := fmt.Sscan(text, &i); err == nil && i >= 1 && i <= n {
-			return i - 1
+		bot, err := a.e.daemon.askTelegram(a.e.ctx, token, a.botAPI)
+		switch {
+		case err == nil:
+			a.e.say("This is the token of @%s.", oneLine(bot))
+			return token
+		case !errors.Is(err, app.ErrBotToken):
+			a.e.say("The token could not be tested: %s.", plainly(err))
+			return token
 		}
-		a.e.say("Write a number from 1 to %d.", n)
+		a.e.say("Telegram knows no bot with this token. Copy it whole from @BotFather: digits, a colon, letters and digits.")
 	}
 	if a.err == nil {
-		a.err = &usageError{"no model was chosen"}
+		a.err = &usageError{"there is no token that Telegram knows; nothing was written"}
 	}
-	return askDemo
-}
-
-// keep writes a secret to a new file beside the configuration and returns the
-// file's name. It never changes an existing file.
-func (a *asking) keep(name, secret string) string {
-	file := name
-	for n := 2; ; n++ {
-		err := writeNew(filepath.Join(a.dir, file), secret+"\n")
-		if !errors.Is(err, fs.ErrExist) {
-			if err != nil && a.err == nil {
-				a.err = plainErrorf(err, "%s cannot be written", file)
-			}
-			return file
-		}
-		file = fmt.Sprintf("%s-%d", name, n)
-	}
-}
-
-// writeNew makes a file that only its owner can read. Errors: fs.ErrExist.
-func writeNew(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	return ""
 }

@@ -254,10 +254,11 @@ type daemon struct {
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
 	migrate     func(ctx context.Context, cfg *config.Config, from, to storage.Location, who storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error)
 	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (llm.Report, error)
+	askTelegram func(ctx context.Context, token, server string) (bot string, err error)
 	admin       func(context.Context, *config.Config, storage.Caller) (c *api.Client, release func(), err error)
 }
 
-var realDaemon = daemon{app.LoadConfig, app.Serve, app.Chat, storage.Migrate, llm.Look, app.Admin}
+var realDaemon = daemon{app.LoadConfig, app.Serve, app.Chat, storage.Migrate, llm.Look, app.BotName, app.Admin}
 
 // caller names this program to others that want to use the state directory, and
 // prints what it waits for.

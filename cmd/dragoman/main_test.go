@@ -5,11 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"dragoman/channels/channeltest/botapi"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,6 +35,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts tells one story of a user in each file, with the real program.
 func TestScripts(t *testing.T) {
+	bot, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "123456789:" + strings.Repeat("A", 35)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bot.Close)
+	models := httptest.NewServer(http.HandlerFunc(listModels))
+	t.Cleanup(models.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:      "testdata/script",
 		Deadline: time.Now().Add(15 * time.Minute), // a story takes a second, on a busy machine with the race detector many
@@ -38,9 +49,24 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", "")
 			env.Setenv("XDG_CONFIG_HOME", "")
+			env.Setenv("BOT_API", bot.URL())
+			env.Setenv("MODELS", models.URL+"/v1")
 			return layExamples(filepath.Join(env.WorkDir, "examples"))
 		},
 	})
+}
+
+// listModels is a server with three models, for those who have its key.
+func listModels(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Header.Get("Authorization") != "Bearer good-key-of-nobody":
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprint(w, `{"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}`)
+	case r.URL.Path == "/v1/models":
+		_, _ = fmt.Fprint(w, `{"object": "list", "data": [{"id": "moss-large"}, {"id": "moss-small"}, {"id": "fern-1"}]}`)
+	default:
+		http.NotFound(w, r)
+	}
 }
 
 // layExamples puts the files of other programs into a story's folder.

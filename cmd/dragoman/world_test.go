@@ -42,7 +42,7 @@ type fakeDaemon struct {
 func (f *fakeDaemon) daemon() daemon {
 	return daemon{
 		load: f.load, serve: f.serve, chat: f.chat, migrate: f.migrate,
-		lookAtModel: f.lookAtModel, admin: f.admin,
+		lookAtModel: f.lookAtModel, askTelegram: f.askTelegram, admin: f.admin,
 	}
 }
 
@@ -89,6 +89,10 @@ func (*fakeDaemon) Unlink(_ context.Context, channel string) (bool, error) {
 
 func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) string, bool) (llm.Report, error) {
 	return f.model, nil
+}
+
+func (*fakeDaemon) askTelegram(context.Context, string, string) (string, error) {
+	return "moss_bot", nil
 }
 
 func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to storage.Location, _ storage.Caller, tell func(exchange.Progress)) (storage.Migrated, error) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/agent/models"
 	"dragoman/internal/config"
 )
@@ -33,6 +34,12 @@ type Report struct {
 	// Learned are the lessons from refusals.
 	Learned []LearnedLine `json:"learnt,omitempty"`
 }
+
+// KeyRefused reports whether the trouble is the key.
+func (r Report) KeyRefused() bool { return r.Cause == string(agent.CauseKey) }
+
+// ModelMissing reports whether the trouble is that the server has no such model.
+func (r Report) ModelMissing() bool { return r.Cause == string(agent.CauseModel) }
 
 // ListedModel is a model in the server's list. Zero fields are unknown.
 type ListedModel struct {
