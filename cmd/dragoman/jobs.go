@@ -43,7 +43,7 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 // that were skipped or missed.
 type jobsLogCmd struct {
 	Name  string `arg:"" optional:"" help:"Only this job."`
-	Limit int    `default:"50" help:"How many (${default}, at most 1000)."`
+	Limit int    `default:"50" help:"How many (${default})."`
 	jsonFlag
 }
 
@@ -51,7 +51,10 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return listPage(e, c, k.JSON, api.ListOccurrences, api.JobLimited{Job: k.Name, Limit: k.Limit}, func(all api.Page[api.Occurrence]) {
+	page := func(after string, limit int) api.JobLimited {
+		return api.JobLimited{Job: k.Name, After: after, Limit: limit}
+	}
+	return listAll(e, c, k.JSON, api.ListOccurrences, k.Limit, page, func(all api.Page[api.Occurrence]) {
 		if len(all.Data) == 0 {
 			e.say("Nothing was due yet.")
 			return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -126,5 +127,33 @@ func TestStatusCodes(t *testing.T) {
 		if got := degraded(c.status); got != c.want {
 			t.Errorf("%s: degraded = %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestListsFollowPages: a list that is longer than a page of the API is shown whole, up to
+// its limit.
+func TestListsFollowPages(t *testing.T) {
+	w := newWorld(t)
+	const all = 205
+	for i := range all {
+		id := fmt.Sprintf("line-%03d", i)
+		if err := w.daemon.store.Quarantine(context.Background(), sessions.Quarantined{Channel: "telegram", ID: id, Raw: []byte("x"), Why: "no JSON"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", fmt.Sprintf("fact number %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[int]int{203: 203, all: all, 999: all} {
+		out := w.want(nil, "queue", "list", "--limit", fmt.Sprint(limit))
+		if got := strings.Count(out, "line-"); got != want {
+			t.Errorf("--limit %d shows %d entries, want %d", limit, got, want)
+		}
+		if more := strings.Contains(out, "there may be more"); more != (want < all) {
+			t.Errorf("--limit %d says that there may be more: %v", limit, more)
+		}
+	}
+	if got := strings.Count(w.want(nil, "sessions", "facts", "telegram:-100"), "fact number"); got != all {
+		t.Errorf("%d facts are shown, want %d", got, all)
 	}
 }

@@ -22,7 +22,7 @@ type pairListCmd struct {
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {
-	return listPage(e, c, k.JSON, api.ListPairings, api.None{}, func(all api.Page[api.Pairing]) {
+	return listAll(e, c, k.JSON, api.ListPairings, 0, limited, func(all api.Page[api.Pairing]) {
 		if len(all.Data) == 0 {
 			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
 			return

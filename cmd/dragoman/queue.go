@@ -21,7 +21,7 @@ type queueCmd struct {
 
 // queueListCmd is "dragoman queue list", and "dragoman queue" alone.
 type queueListCmd struct {
-	Limit int `default:"100" help:"How many (${default}, at most 1000)."`
+	Limit int `default:"100" help:"How many (${default})."`
 	jsonFlag
 }
 
@@ -29,7 +29,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return listPage(e, c, k.JSON, api.ListQueue, api.Limited{Limit: k.Limit}, func(items api.Page[api.QueueItem]) {
+	return listAll(e, c, k.JSON, api.ListQueue, k.Limit, limited, func(items api.Page[api.QueueItem]) {
 		if len(items.Data) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return
@@ -39,11 +39,14 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 			t.add(i.ID, i.Key, i.State, fmt.Sprint(i.Attempts), e.when(i.At), e.when(i.NotBefore), i.Error)
 		}
 		t.print(e)
-		if len(items.Data) == k.Limit {
+		if items.Next != "" {
 			e.say("(there may be more: --limit)")
 		}
 	})
 }
+
+// limited are the arguments for one page of a list.
+func limited(after string, limit int) api.Limited { return api.Limited{After: after, Limit: limit} }
 
 // queueShowCmd is "dragoman queue show".
 type queueShowCmd struct {

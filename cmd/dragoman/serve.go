@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
+	"dragoman/sessions"
 )
 
 // runCmd is "dragoman run", the daemon itself.
@@ -138,6 +139,34 @@ func listPage[Q, T any](e *env, c *cli, asJSON bool, verb api.Verb[Q, api.Page[T
 			return e.json(got.Data)
 		}
 		text(got)
+		return nil
+	})
+}
+
+// listAll is listPage for the first items of a list, however many pages they are in; limit 0:
+// all of them. args are the arguments for one page.
+func listAll[Q, T any](e *env, c *cli, asJSON bool, verb api.Verb[Q, api.Page[T]], limit int, args func(after string, limit int) Q, text func(api.Page[T])) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		all := api.Page[T]{Data: []T{}}
+		for {
+			most := sessions.MaxPage
+			if limit > 0 {
+				most = min(limit-len(all.Data), most)
+			}
+			got, err := verb.Call(ctx, a, args(all.Next, most))
+			if err != nil {
+				return err
+			}
+			all.Data = append(all.Data, got.Data...)
+			all.Next = got.Next
+			if all.Next == "" || limit > 0 && len(all.Data) >= limit {
+				break
+			}
+		}
+		if asJSON {
+			return e.json(all.Data)
+		}
+		text(all)
 		return nil
 	})
 }

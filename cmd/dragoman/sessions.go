@@ -146,7 +146,10 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return err
 		})
 	}
-	return listPage(e, c, k.JSON, api.ListFacts, api.FactsOf{Target: k.Target}, func(facts api.Page[api.Remembered]) {
+	page := func(after string, limit int) api.FactsOf {
+		return api.FactsOf{Target: k.Target, After: after, Limit: limit}
+	}
+	return listAll(e, c, k.JSON, api.ListFacts, 0, page, func(facts api.Page[api.Remembered]) {
 		if len(facts.Data) == 0 {
 			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 		}

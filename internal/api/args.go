@@ -214,7 +214,7 @@ func quoted(text string, field reflect.Value) json.RawMessage {
 	return encode(text)
 }
 
-// encode is the JSON of strings, which have one.
+// encode is the JSON of strings and the like, which have one.
 func encode(v any) json.RawMessage {
 	raw, _ := json.Marshal(v)
 	return raw

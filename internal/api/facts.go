@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,9 +22,14 @@ type Remembered struct {
 	At    time.Time `json:"at"`
 }
 
-// FactsOf names a conversation or a person, as a [Target] does.
+// FactsOf asks for one page of the facts about a conversation or a person, who is named as
+// in a [Target].
 type FactsOf struct {
 	Target string `json:"target"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; 0: a hundred.
+	Limit int `json:"limit,omitempty"`
 }
 
 func (s *server) facts(ctx context.Context, of FactsOf) (Page[Remembered], error) {
@@ -30,7 +37,13 @@ func (s *server) facts(ctx context.Context, of FactsOf) (Page[Remembered], error
 	if err != nil {
 		return Page[Remembered]{}, err
 	}
-	return pageOf(s.factsOf(ctx, k))
+	all, err := s.factsOf(ctx, k)
+	if err != nil {
+		return Page[Remembered]{}, err
+	}
+	at := func(f Remembered) place { return place{ID: strconv.FormatInt(f.ID, 10)} }
+	newest := func(a, b place) int { return oldestFirst(b, a) }
+	return pageAfter(all, at, newest, of.After, of.Limit)
 }
 
 // factsOf returns the facts about a chat and, if it is a private one, about its person.
@@ -52,7 +65,7 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 		if scope != sessions.ChatScope(k) && !may {
 			continue
 		}
-		facts, err := s.Store.Recall(ctx, scope, "", maxPage)
+		facts, err := s.Store.Recall(ctx, scope, "", math.MaxInt)
 		if err != nil {
 			return nil, err
 		}

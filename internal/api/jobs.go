@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"slices"
+	"math"
 	"time"
 
 	"dragoman/channels"
@@ -43,10 +43,13 @@ type JobName struct {
 	Name string `json:"name"`
 }
 
-// JobLimited asks for the outcomes of a job's due times; "" means all jobs.
+// JobLimited asks for one page of the outcomes of a job's due times; "" means all jobs.
 type JobLimited struct {
-	Job   string `json:"job,omitempty"`
-	Limit int    `json:"limit,omitempty"`
+	Job string `json:"job,omitempty"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; 0: a hundred.
+	Limit int `json:"limit,omitempty"`
 }
 
 func (s *server) jobs(ctx context.Context, _ None) (Page[Job], error) {
@@ -81,27 +84,34 @@ func (s *server) ownJob(ctx context.Context, j Job) (bool, error) {
 }
 
 func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[Occurrence], error) {
-	if caller(ctx).May(people.Operate) {
-		all, err := s.Store.Occurrences(ctx, q.Job, page(q.Limit))
-		return pageOf(each(all, occurrenceOf), err)
-	}
-	own, err := s.jobs(ctx, None{})
+	all, err := s.outcomes(ctx, q.Job)
 	if err != nil {
 		return Page[Occurrence]{}, err
 	}
-	var all []sessions.Occurrence
+	at := func(o Occurrence) place { return place{At: o.Due, ID: o.Job} }
+	return pageAfter(each(all, occurrenceOf), at, newestFirst, q.After, q.Limit)
+}
+
+// outcomes are those of a job's due times that the caller sees; "" means all jobs.
+func (s *server) outcomes(ctx context.Context, job string) (all []sessions.Occurrence, err error) {
+	if caller(ctx).May(people.Operate) {
+		return s.Store.Occurrences(ctx, job, math.MaxInt)
+	}
+	own, err := s.jobs(ctx, None{})
+	if err != nil {
+		return nil, err
+	}
 	for _, j := range own.Data {
-		if q.Job != "" && q.Job != j.Name {
+		if job != "" && job != j.Name {
 			continue
 		}
-		some, err := s.Store.Occurrences(ctx, j.Name, page(q.Limit))
+		some, err := s.Store.Occurrences(ctx, j.Name, math.MaxInt)
 		if err != nil {
-			return Page[Occurrence]{}, err
+			return nil, err
 		}
 		all = append(all, some...)
 	}
-	slices.SortStableFunc(all, func(a, b sessions.Occurrence) int { return b.Due.Compare(a.Due) })
-	return pageOf(each(all[:min(len(all), page(q.Limit))], occurrenceOf), nil)
+	return all, nil
 }
 
 func (s *server) runJob(ctx context.Context, j JobName) error {

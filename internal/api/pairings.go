@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"dragoman/sessions"
@@ -24,9 +25,14 @@ type Code struct {
 	Code string `json:"code"`
 }
 
-func (s *server) pairings(ctx context.Context, _ None) (Page[Pairing], error) {
+func (s *server) pairings(ctx context.Context, q Limited) (Page[Pairing], error) {
 	all, err := s.Store.Pairings(ctx, s.Now())
-	return pageOf(each(all, pairingOf), err)
+	if err != nil {
+		return Page[Pairing]{}, err
+	}
+	at := func(p Pairing) place { return place{ID: p.Channel + ":" + p.PersonID} }
+	byPerson := func(a, b place) int { return strings.Compare(a.ID, b.ID) }
+	return pageAfter(each(all, pairingOf), at, byPerson, q.After, q.Limit)
 }
 
 func (s *server) approve(ctx context.Context, c Code) (Pairing, error) {

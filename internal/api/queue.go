@@ -2,14 +2,18 @@ package api
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
-// Limited asks for the first items of a list.
+// Limited asks for one page of a list.
 type Limited struct {
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; 0: a hundred.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -46,8 +50,12 @@ type Item struct {
 }
 
 func (s *server) queue(ctx context.Context, q Limited) (Page[QueueItem], error) {
-	items, err := s.Store.ListQueue(ctx, page(q.Limit))
-	return pageOf(each(items, queueItemOf), err)
+	items, err := s.Store.ListQueue(ctx, math.MaxInt)
+	if err != nil {
+		return Page[QueueItem]{}, err
+	}
+	at := func(i QueueItem) place { return place{At: i.At, ID: i.ID} }
+	return pageAfter(each(items, queueItemOf), at, oldestFirst, q.After, q.Limit)
 }
 
 func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {

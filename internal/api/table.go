@@ -89,7 +89,7 @@ var (
 
 	ListFacts = Verb[FactsOf, Page[Remembered]]{Spec{
 		Method: get, Path: "/facts", Scope: people.Chat, Within: patient,
-		Doc: "What is remembered about a chat or a person.",
+		Doc: "What is remembered about a chat or a person, the newest first.",
 	}, (*server).facts}
 	Forget = Order[Fact]{Spec{
 		Method: del, Path: "/facts/{fact}", Scope: people.Chat, Within: patient,
@@ -128,7 +128,7 @@ var (
 		ended: "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
 	}, (*server).runJob}
 
-	ListPairings = Verb[None, Page[Pairing]]{Spec{
+	ListPairings = Verb[Limited, Page[Pairing]]{Spec{
 		Method: get, Path: "/pairings", Scope: people.Operate, Within: callWithin,
 		Doc: "Who was let in, and who is asking.",
 	}, (*server).pairings}
