@@ -109,7 +109,7 @@ func TestManagingIsWrittenDown(t *testing.T) {
 		{"rename", "done", sum}, {"join", "done", sum + "," + sum}, {"delete", "done", sum}, {"delete", "failed", sum},
 	} {
 		for _, state := range []string{"begun", did.end} {
-			want += `{"at":"[^"]+","action":"` + did.action + `","state":"` + state + `","targets":\[` + did.sums + `\]}\n`
+			want += `{"at":"[^"]+","action":"` + did.action + `","state":"` + state + `","targets":\[` + did.sums + `\],"by":"operator"}\n`
 		}
 	}
 	if !regexp.MustCompile("^" + want + "$").Match(data) {

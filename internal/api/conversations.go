@@ -234,14 +234,11 @@ func (s *server) summary(ctx context.Context, a About) (*Summary, error) {
 // remove deletes a transcript. It needs no right to read it: whoever runs the house
 // clears it out.
 func (s *server) remove(ctx context.Context, a About) error {
-	k := a.Key
-	return s.Audit.Record("delete", func() error {
-		err := s.Store.Delete(ctx, k)
-		if err == nil {
-			s.emit(stream.Event{Event: stream.SessionDelete, Key: k, Why: "deleted"})
-		}
-		return err
-	}, k)
+	err := s.Store.Delete(ctx, a.Key)
+	if err == nil {
+		s.emit(stream.Event{Event: stream.SessionDelete, Key: a.Key, Why: "deleted"})
+	}
+	return err
 }
 
 // Pair are two conversations.
@@ -268,13 +265,11 @@ func (s *server) join(ctx context.Context, j Pair) error {
 	if _, err := s.Store.Conversation(ctx, j.From); err != nil {
 		return err
 	}
-	return s.Audit.Record("join", func() error {
-		err := s.Store.Join(ctx, j.From, j.To)
-		if err == nil {
-			s.emit(stream.Event{Event: stream.SessionDelete, Key: j.From, Why: "joined"})
-		}
-		return err
-	}, j.From, j.To)
+	err := s.Store.Join(ctx, j.From, j.To)
+	if err == nil {
+		s.emit(stream.Event{Event: stream.SessionDelete, Key: j.From, Why: "joined"})
+	}
+	return err
 }
 
 // maxTitle is the longest title, in bytes: lists have no room for more.
@@ -294,5 +289,5 @@ func (s *server) rename(ctx context.Context, r Title) error {
 	if err := s.change(ctx, r.Key); err != nil {
 		return err
 	}
-	return s.Audit.Record("rename", func() error { return s.Store.Rename(ctx, r.Key, title) }, r.Key)
+	return s.Store.Rename(ctx, r.Key, title)
 }

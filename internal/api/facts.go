@@ -110,5 +110,5 @@ func (s *server) forget(ctx context.Context, f Fact) error {
 	if i < 0 {
 		return fmt.Errorf("api: forget: %w", sessions.ErrNotFound)
 	}
-	return s.Audit.Record("forget", func() error { return s.Store.Forget(ctx, facts[i].Scope, f.ID) }, k)
+	return s.Store.Forget(ctx, facts[i].Scope, f.ID)
 }

@@ -41,7 +41,7 @@ type Options struct {
 	// Events receives what the operator ended, and must not block. Nil: events
 	// are dropped.
 	Events func(stream.Event)
-	// Audit gets two lines for everything that ends or renames something.
+	// Audit gets two lines for every call of a verb that changes something: see audited.
 	Audit  erasure.Log
 	Eraser *erasure.Eraser
 	// Now is the clock. Default: time.Now.

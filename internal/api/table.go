@@ -66,11 +66,11 @@ var (
 		Doc: "Messages with these words, the best first.",
 	}, (*server).search}
 	Configure = Verb[Change, Settings]{Spec{
-		Method: patch, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
+		Method: patch, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin, Act: "settings",
 		Doc: "Changes a conversation's settings, and answers with all of them.",
 	}, (*server).configure}
 	Rename = Order[Title]{Spec{
-		Method: put, Path: "/conversations/{key}/title", Scope: people.Chat, Within: callWithin,
+		Method: put, Path: "/conversations/{key}/title", Scope: people.Chat, Within: callWithin, Act: "rename",
 		Doc: "Gives a conversation a title; an empty one removes it.",
 	}, (*server).rename}
 	PutQuestion = Verb[Question, Asked]{Spec{
@@ -78,11 +78,11 @@ var (
 		Doc: "Asks a question in a conversation and waits for the answer. A repeat with the same `id` only waits.",
 	}, (*server).ask}
 	Delete = Order[About]{Spec{
-		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin,
+		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin, Act: "delete",
 		Doc: "Deletes the transcript of a conversation.",
 	}, (*server).remove}
 	Join = Order[Pair]{Spec{
-		Method: post, Path: "/conversations/{from}/join", Scope: people.Operate, Within: patient,
+		Method: post, Path: "/conversations/{from}/join", Scope: people.Operate, Within: patient, Act: "join",
 		Doc:   "Puts the messages of a conversation before those of `to`, as one generation, and removes it.",
 		ended: "it is either done or not, never half done; if `dragoman sessions show` no longer finds the first conversation, it is done, otherwise run the command again",
 	}, (*server).join}
@@ -92,7 +92,7 @@ var (
 		Doc: "What is remembered about a chat or a person, the newest first.",
 	}, (*server).facts}
 	Forget = Order[Fact]{Spec{
-		Method: del, Path: "/facts/{fact}", Scope: people.Chat, Within: patient,
+		Method: del, Path: "/facts/{fact}", Scope: people.Chat, Within: patient, Act: "forget",
 		Doc: "Forgets one fact about a chat or a person.",
 	}, (*server).forget}
 
@@ -105,12 +105,12 @@ var (
 		Doc: "One entry of the queue, with its text if the caller may read it.",
 	}, (*server).queueItem}
 	RetryQueue = Order[Item]{Spec{
-		Method: post, Path: "/queue/{id}/retry", Scope: people.Operate, Within: callWithin,
+		Method: post, Path: "/queue/{id}/retry", Scope: people.Operate, Within: callWithin, Act: "queue retry",
 		Doc:   "Tries an entry again now.",
 		ended: "it may or may not be done; `dragoman queue list` shows whether the entry is still there",
 	}, (*server).retry}
 	DropQueue = Order[Item]{Spec{
-		Method: del, Path: "/queue/{id}", Scope: people.Operate, Within: callWithin,
+		Method: del, Path: "/queue/{id}", Scope: people.Operate, Within: callWithin, Act: "queue drop",
 		Doc: "Gives an entry up.",
 	}, (*server).drop}
 
@@ -123,7 +123,7 @@ var (
 		Doc: "What became of the due times of these jobs, newest first.",
 	}, (*server).occurrences}
 	RunJob = Order[JobName]{Spec{
-		Method: post, Path: "/jobs/{name}/run", Scope: people.Operate, Within: callWithin, success: http.StatusAccepted,
+		Method: post, Path: "/jobs/{name}/run", Scope: people.Operate, Within: callWithin, success: http.StatusAccepted, Act: "job run",
 		Doc:   "Runs a job now; its schedule does not change.",
 		ended: "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
 	}, (*server).runJob}
@@ -133,12 +133,12 @@ var (
 		Doc: "Who was let in, and who is asking.",
 	}, (*server).pairings}
 	ApprovePairing = Verb[Code, Pairing]{Spec{
-		Method: post, Path: "/pairings", Scope: people.Operate, Within: callWithin,
+		Method: post, Path: "/pairings", Scope: people.Operate, Within: callWithin, Act: "pair",
 		Doc:   "Lets in the person with this code.",
 		ended: "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
 	}, (*server).approve}
 	Unpair = Order[Paired]{Spec{
-		Method: del, Path: "/pairings/{channel}/{person}", Scope: people.Operate, Within: callWithin,
+		Method: del, Path: "/pairings/{channel}/{person}", Scope: people.Operate, Within: callWithin, Act: "unpair",
 		Doc: "Shuts a person out again.",
 	}, (*server).unpair}
 
@@ -147,11 +147,11 @@ var (
 		Doc: "The people whose identities on several networks were joined.",
 	}, (*server).people}
 	JoinPeople = Order[Identities]{Spec{
-		Method: post, Path: "/people", Scope: people.Admin, Within: callWithin, Socket: true,
+		Method: post, Path: "/people", Scope: people.Admin, Within: callWithin, Socket: true, Act: "people join",
 		Doc: "Makes one person of the identities `one` and `other`, who then read each other's private talks.",
 	}, (*server).joinPeople}
 	PartPeople = Order[OneIdentity]{Spec{
-		Method: del, Path: "/people/{identity}", Scope: people.Admin, Within: callWithin,
+		Method: del, Path: "/people/{identity}", Scope: people.Admin, Within: callWithin, Act: "people part",
 		Doc:   "Makes an identity a person of its own again.",
 		ended: "it may or may not be done; `dragoman people list` shows who is joined",
 	}, (*server).partPeople}
@@ -161,30 +161,30 @@ var (
 		Doc: "The named tokens, also those that ended in the last month, without what lets anybody in.",
 	}, (*server).tokens}
 	CreateToken = Verb[NewToken, MadeToken]{Spec{
-		Method: post, Path: "/tokens", Scope: people.Admin, Within: callWithin, success: http.StatusCreated,
+		Method: post, Path: "/tokens", Scope: people.Admin, Within: callWithin, success: http.StatusCreated, Act: "token create",
 		Doc:   "Makes a token and shows it, this once. Tokens of other people only at the socket.",
 		ended: "the token may or may not have been made; check `dragoman token list`, and if it is there, revoke it, because nobody has seen it",
 	}, (*server).createToken}
 	RotateToken = Verb[Rotation, MadeToken]{Spec{
-		Method: post, Path: "/tokens/{name}/rotate", Scope: people.Admin, Within: callWithin,
+		Method: post, Path: "/tokens/{name}/rotate", Scope: people.Admin, Within: callWithin, Act: "token rotate",
 		Doc:   "Gives a token a new secret and shows it, this once; the one before is good for a while. Tokens of other people only at the socket.",
 		ended: "the token may have a new secret, which nobody has seen; run the command again",
 	}, (*server).rotateToken}
 	RevokeToken = Verb[TokenName, Token]{Spec{
-		Method: del, Path: "/tokens/{name}", Scope: people.Admin, Within: callWithin,
+		Method: del, Path: "/tokens/{name}", Scope: people.Admin, Within: callWithin, Act: "token revoke",
 		Doc: "Ends a token, and within five seconds whatever it let in.",
 	}, (*server).revokeToken}
 	MakeConsoleLink = Verb[None, ConsoleLink]{Spec{
-		Method: post, Path: "/console/links", Scope: people.Admin, Within: callWithin, Socket: true, success: http.StatusCreated,
+		Method: post, Path: "/console/links", Scope: people.Admin, Within: callWithin, Socket: true, success: http.StatusCreated, Act: "console link",
 		Doc: "A link that opens the page once, within a minute, for whoever runs Dragoman.",
 	}, (*server).consoleLink}
 
 	Unlink = Verb[ChannelName, Unlinked]{Spec{
-		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient,
+		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient, Act: "unlink",
 		Doc: "Forgets the phone that a channel is linked to.",
 	}, (*server).unlink}
 	link = Stream[LinkRequest]{Spec{
-		Method: post, Path: "/channels/{name}/link", Scope: people.Admin,
+		Method: post, Path: "/channels/{name}/link", Scope: people.Admin, Act: "link",
 		Doc: "Links a channel to a phone, and shows codes to scan or to type, one JSON object a line.",
 	}, (*server).link}
 	PlanErase = Verb[Target, ErasePlan]{Spec{
@@ -202,7 +202,7 @@ var (
 		Doc: "The records of some conversations, one JSON object a line. All of the store, which includes what others wrote, only at the socket.",
 	}, (*server).dump}
 	restore = Stream[None]{Spec{
-		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true,
+		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true, Act: "restore",
 		Doc:   "Stores records, all or none.",
 		ended: "everything stored so far is complete; run the same command again for the rest",
 	}, (*server).restore}

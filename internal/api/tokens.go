@@ -111,13 +111,8 @@ func (s *server) createToken(ctx context.Context, n NewToken) (MadeToken, error)
 	if err != nil {
 		return MadeToken{}, refuse("scope", "there is no scope %q: take chat, read, operate or admin", n.Scope)
 	}
-	var made MadeToken
-	err = s.Audit.RecordToken("token create", n.Name, func() error {
-		t, secret, err := s.Tokens.Create(ctx, people.NewToken{Name: n.Name, Person: person, Scope: scope, Lasts: seconds(n.ExpiresIn)})
-		made = MadeToken{Token: tokenOf(t), Secret: secret}
-		return err
-	})
-	return made, err
+	made, secret, err := s.Tokens.Create(ctx, people.NewToken{Name: n.Name, Person: person, Scope: scope, Lasts: seconds(n.ExpiresIn)})
+	return MadeToken{Token: tokenOf(made), Secret: secret}, err
 }
 
 func (s *server) rotateToken(ctx context.Context, r Rotation) (MadeToken, error) {
@@ -125,21 +120,12 @@ func (s *server) rotateToken(ctx context.Context, r Rotation) (MadeToken, error)
 	if err != nil {
 		return MadeToken{}, err
 	}
-	var made MadeToken
-	err = s.Audit.RecordToken("token rotate", r.Name, func() error {
-		t, secret, err := s.Tokens.Rotate(ctx, r.Name, person, seconds(r.Grace))
-		made = MadeToken{Token: tokenOf(t), Secret: secret}
-		return err
-	})
-	return made, err
+	made, secret, err := s.Tokens.Rotate(ctx, r.Name, person, seconds(r.Grace))
+	return MadeToken{Token: tokenOf(made), Secret: secret}, err
 }
 
 func (s *server) revokeToken(ctx context.Context, n TokenName) (Token, error) {
-	var revoked people.Token
-	err := s.Audit.RecordToken("token revoke", n.Name, func() (err error) {
-		revoked, err = s.Tokens.Revoke(ctx, n.Name, n.Person)
-		return err
-	})
+	revoked, err := s.Tokens.Revoke(ctx, n.Name, n.Person)
 	return tokenOf(revoked), err
 }
 

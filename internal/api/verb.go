@@ -26,6 +26,9 @@ type Spec struct {
 	Doc string
 	// Socket says that only callers at the operator's socket may use the verb.
 	Socket bool
+	// Act is what the audit log calls a verb that changes something; "": the verb only
+	// reads, or what it does is recorded elsewhere.
+	Act string
 
 	success int    // the status of a success; 0: 200, or 204 without an answer
 	maxBody int64  // of a request in bytes; 0: maxBody
@@ -125,7 +128,11 @@ func (v Verb[Q, A]) route() Route {
 				if err != nil {
 					return err
 				}
-				answer, err := v.do(s, r.Context(), args)
+				var answer A
+				err = s.audited(r.Context(), v.Spec, args, func() (err error) {
+					answer, err = v.do(s, r.Context(), args)
+					return err
+				})
 				if err != nil {
 					return err
 				}
@@ -145,7 +152,8 @@ func (o Order[Q]) route() Route {
 				if err != nil {
 					return err
 				}
-				if err := o.do(s, r.Context(), args); err != nil {
+				err = s.audited(r.Context(), o.Spec, args, func() error { return o.do(s, r.Context(), args) })
+				if err != nil {
 					return err
 				}
 				respond.Private(w.Header())
@@ -165,7 +173,7 @@ func (v Stream[Q]) route() Route {
 				if err != nil {
 					return err
 				}
-				return v.do(s, w, r, args)
+				return s.audited(r.Context(), v.Spec, args, func() error { return v.do(s, w, r, args) })
 			}
 		},
 	}

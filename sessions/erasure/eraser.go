@@ -131,7 +131,8 @@ func (e *Eraser) CutOff() bool {
 
 // begin saves the intention to erase what, and carries it out.
 func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions.Erased, err error) {
-	i := intention{ID: rand.Text(), At: e.Now().UTC(), Erasure: what}
+	who, _ := people.From(ctx)
+	i := intention{ID: rand.Text(), At: e.Now().UTC(), By: who.Name, Erasure: what}
 	known, err := e.survey(ctx, &i)
 	if err != nil {
 		return got, err
@@ -185,7 +186,7 @@ func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got ses
 			e.Gone(k)
 		}
 	}
-	second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: &counts{Erased: got, Files: len(got.Files)}}
+	second := entry{Action: "erase", State: state, ID: i.ID, By: i.By, Again: again, Targets: targets(i.Erasure), counts: &counts{Erased: got, Files: len(got.Files)}}
 	if line := e.Log.write(second); line != nil {
 		return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
 	}
@@ -200,7 +201,7 @@ func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got ses
 }
 
 func (e *Eraser) logBegun(i intention) error {
-	return e.Log.write(entry{At: i.At, Action: "erase", State: begun, ID: i.ID, Targets: targets(i.Erasure)})
+	return e.Log.write(entry{At: i.At, Action: "erase", State: begun, ID: i.ID, By: i.By, Targets: targets(i.Erasure)})
 }
 
 // survey adds to i which conversations will be deleted, and the files of people's

@@ -20,6 +20,7 @@ import (
 type intention struct {
 	ID      string           `json:"id"`
 	At      time.Time        `json:"at"`
+	By      string           `json:"by,omitempty"` // the name of whoever erases
 	Erasure sessions.Erasure `json:"erasure"`
 	// Deletes are the Keys of Erasure that were conversations. Options.Gone is called
 	// for these only.

@@ -50,6 +50,10 @@ type entry struct {
 	Targets []string `json:"targets,omitempty"`
 	// Token is the name of the token that the act is about, or that reads.
 	Token string `json:"token,omitempty"`
+	// Name is the channel or the job that the act is about.
+	Name string `json:"name,omitempty"`
+	// By is the name of whoever acts, as in people.Principal. It is never a token's secret.
+	By string `json:"by,omitempty"`
 	*counts
 }
 
@@ -64,9 +68,28 @@ type counts struct {
 // first line cannot be written, it does not call do. If the second cannot, it returns
 // an error although do was called.
 func (l Log) Record(action string, do func() error, keys ...channels.Key) error {
-	e := entry{Action: action}
+	a := Act{Action: action}
 	for _, k := range keys {
-		e.Targets = append(e.Targets, hash(k.String()))
+		a.Targets = append(a.Targets, k.String())
+	}
+	return l.RecordAct(a, do)
+}
+
+// Act is what a line of the log is about.
+type Act struct {
+	Action string
+	By     string // who acts, a people.Principal.Name
+	// Targets are keys and identities. Only their sums are written.
+	Targets []string
+	// Token is the name of a token, Name that of a channel or a job.
+	Token, Name string
+}
+
+// RecordAct is Record for any act.
+func (l Log) RecordAct(a Act, do func() error) error {
+	e := entry{Action: a.Action, By: a.By, Token: a.Token, Name: a.Name}
+	for _, target := range a.Targets {
+		e.Targets = append(e.Targets, hash(target))
 	}
 	return l.record(e, do)
 }
@@ -83,11 +106,6 @@ func (l Log) record(e entry, do func() error) error {
 		e.State = failed
 	}
 	return errors.Join(err, l.write(e))
-}
-
-// RecordToken is Record for an act about a named token.
-func (l Log) RecordToken(action, token string, do func() error) error {
-	return l.record(entry{Action: action, Token: token}, do)
 }
 
 // Read writes that somebody read what others wrote in k. by is the name of their token,
