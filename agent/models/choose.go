@@ -79,7 +79,10 @@ func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
 	return o.ollama(ctx, o.env("OPENAI_MODEL")), nil
 }
 
-func (o *ChooseOptions) env(name string) string { return strings.TrimSpace(o.Getenv(name)) }
+// env is a variable without what editors leave around a value.
+func (o *ChooseOptions) env(name string) string {
+	return strings.Trim(o.Getenv(name), " \t\r\n\ufeff")
+}
 
 func (o *ChooseOptions) base(p *provider) string { return cmp.Or(o.bases[p.id], p.base) }
 

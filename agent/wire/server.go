@@ -84,6 +84,9 @@ func ParseBase(base string) (u *url.URL, api string, err error) {
 	return u, "", nil
 }
 
+// ErrKey says that no server can have made a key.
+var ErrKey = errors.New("the API key contains a space, a line break or another character that keys do not have")
+
 // New checks the options. It does not contact the server.
 func New(o Options) (*Server, error) {
 	base, _, err := ParseBase(o.BaseURL)
@@ -91,7 +94,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("wire: new: %w", err)
 	}
 	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, errors.New("wire: new: the API key contains a space, a line break or another character that keys do not have")
+		return nil, fmt.Errorf("wire: new: %w", ErrKey)
 	}
 	s := &Server{o: o.withDefaults(), host: base.Host, http: &http.Client{Transport: NewTransport(o.CAs)}}
 	if base.RawQuery != "" {

@@ -137,7 +137,7 @@ type Model struct {
 	Type             string            `yaml:"type" default:"auto" oneof:"auto openai demo" doc:"openai uses the server at base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
 	BaseURL          string            `yaml:"base_url" is:"server" empty:"ok" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…). Put keys into api_key or extra_headers."`
 	API              string            `yaml:"api" default:"auto" oneof:"auto chat responses messages" doc:"Which API the server speaks: chat (chat completions), responses (OpenAI and xAI), messages (Anthropic), or auto, which chooses by server and model and learns from refusals."`
-	APIKey           Secret            `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	APIKey           Secret            `yaml:"api_key,omitempty" is:"key" empty:"ok" doc:"Its key. Local servers need none."`
 	CAFile           string            `yaml:"ca_file" is:"file" empty:"ok" doc:"PEM file with the authorities to trust for base_url instead of the system's, for a server with a certificate of your own. SSL_CERT_FILE in the environment does the same for all connections."`
 	Name             string            `yaml:"name" doc:"The model's name on that server."`
 	ContextWindow    int               `yaml:"context_window" range:"0,2048..10000000" doc:"The model's context window in tokens, answer included. 0: Dragoman asks the server, then looks in a table of known models, then assumes 32768."`

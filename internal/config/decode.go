@@ -245,20 +245,6 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 	d.check(line, path, v, f, text)
 }
 
-func (d *decoder) secret(line int, path string, v reflect.Value, f field, text string, used bool) {
-	switch {
-	case text == "" && f.tag.Get("empty") == "ok":
-	case text == "":
-		d.problem(line, path, "is empty", "give it a value, or remove the line")
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.problem(line, path, "has a line break or a control character inside", "keep the secret on one line")
-	default:
-		d.literalSecret = d.literalSecret || !used
-		v.Set(reflect.ValueOf(NewSecret(text)))
-		d.check(line, path, v, f, text)
-	}
-}
-
 func join(path, key string) string {
 	if path == "" {
 		return key

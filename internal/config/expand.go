@@ -76,7 +76,8 @@ func (d *decoder) lookUp(place string) (string, error) {
 	return "", &missingError{fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)}
 }
 
-// secretFile reads a file and drops the last line end, which editors and echo add.
+// secretFile reads a file and drops the byte order mark and the last line end, which
+// editors and echo add.
 func (d *decoder) secretFile(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("${file:} wants a path")
@@ -89,7 +90,8 @@ func (d *decoder) secretFile(path string) (string, error) {
 	if !utf8.Valid(data) {
 		return "", fmt.Errorf("the file %s is not UTF-8 text", path)
 	}
-	text := strings.TrimSuffix(string(data), "\n")
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	text = strings.TrimSuffix(text, "\n")
 	return strings.TrimSuffix(text, "\r"), nil
 }
 

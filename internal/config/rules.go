@@ -168,6 +168,7 @@ var forms = map[string]setting.Form{
 	"private url":     privateFlaw,
 	"listen":          listenFlaw,
 	"proxy":           setting.Must(isNetwork, "%s is neither an address nor a network", "write one like 127.0.0.1 or 10.0.0.0/8"),
+	"key":             setting.Like(`^[!-~]+$`, "contains a space or another character that keys do not have", "copy it again"),
 	"page token":      setting.Like(`.{16}`, "is shorter than 16 characters", "make one with: openssl rand -hex 32"), // shorter ones can be guessed
 	"postgres":        setting.Like(`^postgres(ql)?://`, "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full"),
 	"person":          setting.Like(`^(operator|[a-z0-9_-]+:[^\s]+)$`, "%s is nobody", "write operator, or an identity on a network, like telegram:123456"),

@@ -19,7 +19,7 @@ type Summary struct {
 // SummaryModel is the model that writes summaries, if not the configured one.
 type SummaryModel struct {
 	BaseURL string `yaml:"base_url" is:"server" empty:"ok" doc:"The server of the model for summaries. Empty: the same as model."`
-	APIKey  Secret `yaml:"api_key,omitempty" empty:"ok" doc:"The key for that server."`
+	APIKey  Secret `yaml:"api_key,omitempty" is:"key" empty:"ok" doc:"The key for that server."`
 	Name    string `yaml:"name" doc:"The model for summaries. Empty: the configured one (model.name), even if a conversation has its own model."`
 
 	ContextWindow int `yaml:"context_window" range:"0,2048..10000000" doc:"Its context window in tokens, answer included. 0: as in model.others, or the same as model.context_window."`

@@ -292,6 +292,9 @@ func (m *Models) newHosted(base, key, name string, window int) (*hosted, error) 
 		o.Files = h
 	}
 	p, err := provider.New(o)
+	if errors.Is(err, wire.ErrKey) { // one from the environment: the configuration's is checked before
+		return nil, config.Problems{{What: "the model's key in the environment contains a space or another character that keys do not have", Want: "copy it again"}}
+	}
 	if err != nil {
 		return nil, err
 	}
