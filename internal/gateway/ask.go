@@ -11,11 +11,12 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/people"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
 const (
-	// askLook is how often Ask looks for the answer although it was not woken: a
+	// askLook is how often Ask looks for the answer although it heard nothing: a
 	// question may also end without a turn (the operator dropped it, its conversation was
 	// deleted), and the node whose turn ended may have died before it told the others.
 	askLook = 5 * time.Second
@@ -73,17 +74,32 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 		g.live.arrived(k, got.Seq, g.opts.Queue)
 	}
 	for {
-		ended := g.endings.next(k) // before the look, so that no end is missed
-		if text, over, err := g.answerTo(ctx, k, got.Seq, q.Owner); over || err != nil {
+		text, over, err := g.lookOrWait(ctx, k, got.Seq, q.Owner)
+		if over || err != nil {
 			return text, err
 		}
-		select {
-		case <-ended:
-		case <-time.After(askLook):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
 	}
+}
+
+// lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
+// there.
+func (g *Gateway) lookOrWait(ctx context.Context, k channels.Key, question int64, owner bool) (text string, over bool, err error) {
+	// It listens before the look, so that it misses no end.
+	l, err := g.opts.Events.Listen(ctx, stream.Filter{
+		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == k },
+	}, "")
+	if err != nil {
+		return "", false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", k, err)
+	}
+	defer l.Close()
+	text, over, err = g.answerTo(ctx, k, question, owner)
+	if over || err != nil {
+		return text, over, err
+	}
+	limited, cancel := context.WithTimeout(ctx, askLook)
+	defer cancel()
+	_, _ = l.Next(limited) // whatever it says, there may be something to see
+	return "", false, ctx.Err()
 }
 
 // answerTo looks for the answer to the question with that number. over: there is one, or

@@ -11,6 +11,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/stream"
 )
 
 // An operator's question is answered to the caller and in the chat, once,
@@ -61,16 +62,25 @@ func TestAskDuringATurn(t *testing.T) {
 // No caller waits for ever: a stop, a deadline, a failing model.
 func TestAskWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(time.Hour) })
+		hub := stream.New(stream.Options{})
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			w.agent.run = slowEcho(time.Hour)
+			o.Events = hub
+		})
 		k := channels.MustKey("net:1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := w.gw.Ask(ctx, gateway.Question{Key: k, ID: "q1", Text: "hello"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Ask with a deadline: %v", err)
 		}
-		go func() { time.Sleep(10 * time.Second); w.say("1", "/stop") }()
+		began := time.Now()
+		const pause = 12 * time.Second
+		go func() { time.Sleep(pause); w.say("1", "/stop") }()
 		if _, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q1", Text: "hello"}); !errors.Is(err, gateway.ErrUnanswered) {
 			t.Errorf("Ask of what is stopped: %v", err)
+		}
+		if took := time.Since(began); took != pause {
+			t.Errorf("Ask took %s, want that it returns with the /stop, after %s", took, pause)
 		}
 		w.agent.mu.Lock()
 		w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", errors.New("broken") }
@@ -83,6 +93,9 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 			if _, err := w.gw.Ask(t.Context(), gateway.Question{Key: channels.MustKey(q.key), ID: "q3", Text: q.text}); !errors.As(err, &refused) {
 				t.Errorf("Ask(%s, %d bytes): %v", q.key, len(q.text), err)
 			}
+		}
+		if n := hub.Listeners(); n != 0 {
+			t.Errorf("%d listeners are left, want that each Ask ends its own", n)
 		}
 	})
 }

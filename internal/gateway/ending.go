@@ -2,44 +2,16 @@ package gateway
 
 import (
 	"context"
-	"sync"
 
 	"dragoman/channels"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
-// endings wakes those who wait for the end of a turn. It is memory only, and may wake
-// them for another turn of the chat: they look into the store.
-type endings struct {
-	mu    sync.Mutex
-	chats map[channels.Key]chan struct{}
-}
-
-// next returns a channel that is closed when the next turn of k ends.
-func (e *endings) next(k channels.Key) <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c := e.chats[k]
-	if c == nil {
-		c = make(chan struct{})
-		e.chats[k] = c
-	}
-	return c
-}
-
-func (e *endings) ended(k channels.Key) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if c := e.chats[k]; c != nil {
-		close(c)
-		delete(e.chats, k)
-	}
-}
-
-// turnEnded wakes those who wait for the end of a turn of k, here and, if asked, on the
-// other nodes.
-func (g *Gateway) turnEnded(ctx context.Context, k channels.Key, asked bool) {
-	g.endings.ended(k)
+// settled publishes that messages of k wait no longer: here and, if asked, on the other
+// nodes.
+func (g *Gateway) settled(ctx context.Context, k channels.Key, asked bool) {
+	g.emit(stream.Event{Event: stream.Settled, Key: k})
 	if !asked || g.opts.Peers == nil {
 		return
 	}
@@ -50,11 +22,11 @@ func (g *Gateway) turnEnded(ctx context.Context, k channels.Key, asked bool) {
 	}
 }
 
-// endedElsewhere is called when a turn of a chat has ended on another node.
-func (g *Gateway) endedElsewhere(_ context.Context, key []byte) ([]byte, error) {
+// settledElsewhere is called when a turn of a chat has ended on another node.
+func (g *Gateway) settledElsewhere(_ context.Context, key []byte) ([]byte, error) {
 	k, err := channels.ParseKey(string(key))
 	if err == nil {
-		g.endings.ended(k)
+		g.emit(stream.Event{Event: stream.Settled, Key: k})
 	}
 	return nil, err
 }

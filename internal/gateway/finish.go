@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -227,7 +226,7 @@ func (r *run) historyAfter(t sessions.Turn) sessions.History {
 }
 
 func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
-	r.g.turnEnded(ctx, r.claim.Key, r.answersAsk())
+	r.g.settled(ctx, r.claim.Key, r.answersAsk())
 	if r.job == nil {
 		r.loadGeneration(ctx)
 		r.emitSaved(t)
@@ -240,9 +239,6 @@ func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
 }
 
 func (g *Gateway) emit(e stream.Event) {
-	if g.opts.Events == nil {
-		return
-	}
 	e.At = g.opts.Now()
 	g.opts.Events.Publish(e)
 }
@@ -260,7 +256,7 @@ func (r *run) emitTurnDone(res agent.Result, outcome string, took time.Duration)
 // empty conversation had none before. If the store fails, events and log go
 // without it.
 func (r *run) loadGeneration(ctx context.Context) {
-	if r.history.Generation != "" || r.g.opts.Events == nil && !r.g.opts.Logger.Enabled(ctx, slog.LevelInfo) {
+	if r.history.Generation != "" {
 		return
 	}
 	c, err := r.g.store.Conversation(ctx, r.claim.Key)

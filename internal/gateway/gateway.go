@@ -70,7 +70,6 @@ type Gateway struct {
 	outages      outages
 	inFlight     inFlight
 	cures        cures
-	endings      endings
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
 	busy         busy
@@ -94,7 +93,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
-		endings:      endings{chats: map[channels.Key]chan struct{}{}},
 		refusals:     recentNotices{last: map[channels.Key]notice{}},
 		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),

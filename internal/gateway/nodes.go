@@ -47,7 +47,7 @@ func (g *Gateway) peerMethods() map[string]Method {
 		callRetract:            method(g.retractFor),
 		callRevive:             func(context.Context, []byte) ([]byte, error) { g.reviveOwn(); return nil, nil },
 		callStates:             method(g.receiveStates),
-		callEnded:              g.endedElsewhere,
+		callEnded:              g.settledElsewhere,
 		callWrote:              func(_ context.Context, who []byte) ([]byte, error) { g.rates.allow(string(who)); return nil, nil },
 		callCommand:            method(g.command),
 		callPress:              method(g.press),

@@ -40,9 +40,12 @@ type Heartbeats interface {
 	Failing(ctx context.Context, job string) (bool, error)
 }
 
-// Events takes what happens, for whoever listens. Its methods must not block.
+// Events takes what happens, for whoever listens: a [stream.Hub]. Its methods must not
+// block.
 type Events interface {
 	Publish(e stream.Event)
+	// Listen is how [Gateway.Ask] learns that its question waits no longer.
+	Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error)
 	// Watched reports whether somebody listens to text and tool calls of k.
 	Watched(k channels.Key) bool
 }
@@ -68,7 +71,7 @@ type Options struct {
 	Heartbeats Heartbeats
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
-	// Events receives each event. Nil: events are dropped.
+	// Events receives each event. Nil: only the gateway itself listens.
 	Events Events
 	// Audit calls do, which a person asked for, and logs its begin and its
 	// outcome. Nil: do is called without a log.
@@ -130,6 +133,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.People == nil {
 		o.People = people.NewDirectory(nil, people.DirectoryOptions{})
+	}
+	if o.Events == nil {
+		o.Events = stream.New(stream.Options{Now: o.Now})
 	}
 	if o.Observer == nil {
 		o.Observer = metrics.New("", "") // not exported anywhere

@@ -96,7 +96,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.underway.cancelRest(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
 		g.underway.expedite(m.Key, got.Seq, len(e.Replies))
 	}
-	g.turnEnded(ctx, m.Key, false)
+	g.settled(ctx, m.Key, false)
 	g.refusals.clear(m.Key)
 	g.outages.ended(m.Key)
 	g.countCommand(m.Key, got.Outcome)

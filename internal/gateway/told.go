@@ -24,7 +24,7 @@ func (r *run) about(name stream.Name) stream.Event {
 
 // watched reports whether somebody listens to the turn of r.
 func (r *run) watched() bool {
-	return r.g.opts.Events != nil && r.g.opts.Events.Watched(r.claim.Key)
+	return r.g.opts.Events.Watched(r.claim.Key)
 }
 
 // tellProgress publishes what p adds to the answer. An answer that does not begin with

@@ -1,6 +1,12 @@
 // Package stream tells whoever listens what happens: a message was accepted, a turn began,
-// text came, an answer was sent. The page, the API's events, the hooks, the alerts and
-// dragoman ask listen; the gateway and the daemon publish.
+// text came, an answer was sent. The rooms of page and terminal, the hooks and dragoman ask
+// listen; the store's watcher, the gateway and the alerts publish.
+//
+// The alerts are a source and no listener: what they report is not an event but a state
+// that lasts (a channel has not worked for five minutes), and most of it is only known to
+// those who look (is the disk writable). A listener would need a watcher beside it that
+// looks just as often, and the two would have to agree on what is still failing, to tell
+// it in one message and to try again. So the watcher tells, and publishes what it found.
 //
 // The promise. What is durable is never skipped: each event about a row of the store
 // (see [Name.Durable]) has a cursor. A listener that comes back with the cursor of the last

@@ -26,6 +26,9 @@ const (
 	TurnBegun Name = "turn_begun" // the model is asked; Turn
 	Text      Name = "text"       // more of an answer: Turn, and in Text what was added
 	Thought   Name = "thought"    // more of what the model thinks: Turn, and in Text what was added
+	// Settled: messages of Key wait no longer. A turn answered them, or a command ended
+	// them. It has no id: whoever waits looks into the store.
+	Settled   Name = "settled"
 	ToolBegun Name = "tool_begun" // a tool runs: Turn, Tool, Call
 	ToolEnded Name = "tool_ended" // it has ended: Turn, Tool, Call
 
