@@ -16,6 +16,9 @@ const (
 	StateFailed     State = "failed" // needs a person
 )
 
+// ReasonPairing is the reason of a [Linker] that is linked to no phone.
+const ReasonPairing = "needs_pairing"
+
 // Status is what a channel says about itself.
 type Status struct {
 	State State `json:"state"`

@@ -49,7 +49,7 @@ func dropped(detail string) ending {
 
 // These are the reasons in Status.
 const (
-	reasonPairing  = "needs_pairing"
+	reasonPairing  = channels.ReasonPairing
 	reasonBanned   = "banned"
 	reasonOutdated = "outdated"
 	reasonReplaced = "replaced"

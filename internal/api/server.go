@@ -26,6 +26,8 @@ type Options struct {
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
+	// Channels lists the channels by name. Nil: no daemon runs, and there are none.
+	Channels func() []Channel
 	// Nodes lists the nodes that share the store. Nil: it is not shared.
 	Nodes func(ctx context.Context) ([]sessions.Node, error)
 	// Approve lets a person in and tells them. Nil: Store does it, and the

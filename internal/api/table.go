@@ -179,6 +179,10 @@ var (
 		Doc: "A link that opens the page once, within a minute, for whoever runs Dragoman.",
 	}, (*server).consoleLink}
 
+	ListChannels = Verb[None, Page[Channel]]{Spec{
+		Method: get, Path: "/channels", Scope: people.Read, Within: callWithin,
+		Doc: "The channels with their state, and whether each is linked to a phone.",
+	}, (*server).channels}
 	Unlink = Verb[ChannelName, Unlinked]{Spec{
 		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient, Act: "unlink",
 		Doc: "Forgets the phone that a channel is linked to.",
@@ -219,7 +223,7 @@ var table = []Route{
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
-	Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
+	ListChannels.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }
 

@@ -187,6 +187,7 @@ func (d *Daemon) verbs() http.Handler {
 	}
 	if d.gateway != nil {
 		o.PageURL = d.pageURL
+		o.Channels = d.listChannels
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
 	}
 	return api.New(o)
@@ -267,6 +268,23 @@ func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (stri
 	return answer, err
 }
 
+// listChannels lists the channels by name.
+func (d *Daemon) listChannels() []api.Channel {
+	states := d.gateway.Channels()
+	holders := d.holders()
+	list := make([]api.Channel, 0, len(states))
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		status := states[name]
+		linkable := d.channels.linked[name] != nil
+		list = append(list, api.Channel{
+			Name: name, Type: d.cfg.Channels[name].Type, Node: holders[name],
+			Linkable: linkable, Linked: linkable && status.Reason != channels.ReasonPairing,
+			ChannelStatus: api.ChannelStatusOf(status),
+		})
+	}
+	return list
+}
+
 // accounts answers the console's questions about channels that link an account.
 type accounts struct {
 	*Daemon
@@ -277,12 +295,9 @@ var _ console.Accounts = accounts{}
 
 // Channels lists the channels by name.
 func (a accounts) Channels() []console.Channel {
-	states, holders := a.gateway.Channels(), a.Daemon.holders()
-	list := make([]console.Channel, 0, len(states))
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		list = append(list, console.Channel{
-			Name: name, Type: a.Daemon.cfg.Channels[name].Type, Linkable: a.Daemon.channels.linked[name] != nil, Status: states[name], Node: holders[name],
-		})
+	var list []console.Channel
+	for _, c := range a.listChannels() {
+		list = append(list, console.Channel{Name: c.Name, Type: c.Type, Linkable: c.Linkable, Status: channels.Status(c.ChannelStatus), Node: c.Node})
 	}
 	return list
 }
