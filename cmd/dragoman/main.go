@@ -49,7 +49,8 @@ func realMain() int {
 		program:     shellWord(os.Args[0]),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
-	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
+	e.terminal = term.IsTerminal(int(os.Stdout.Fd()))
+	e.plain = !e.terminal || os.Getenv("NO_COLOR") != ""
 	e.size = func() (columns, rows int) {
 		columns, rows, _ = term.GetSize(int(os.Stdout.Fd()))
 		return columns, rows
@@ -76,6 +77,8 @@ type env struct {
 	size func() (columns, rows int)
 	// interactive: a person can answer questions.
 	interactive bool
+	// terminal: the output is one.
+	terminal bool
 	// plain: the output is no terminal, or should be treated as none.
 	plain bool
 	// parser is for the commands that describe other commands.

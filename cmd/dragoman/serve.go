@@ -39,7 +39,7 @@ func (runCmd) Run(e *env, c *cli) error {
 	log := newLogWriter(e.err)
 	defer log.close()
 	return e.daemon.serve(ctx, cfg, app.Options{
-		Caller: e.caller(), Command: e.command, Out: e.screen, Logger: newLogger(log, cfg, level), Level: level,
+		Caller: e.caller(), Command: e.command, Out: e.screen, Terminal: e.terminal, Logger: newLogger(log, cfg, level), Level: level,
 		Hangup: hangup, Reload: func() (*config.Config, error) { return e.load(c.Config) }, Getenv: os.Getenv,
 	})
 }

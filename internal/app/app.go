@@ -51,6 +51,9 @@ type Options struct {
 	Command func(verb string, words ...string) string
 	// Out gets the start-up report, for people. Nil: no report.
 	Out io.Writer
+	// Terminal says that Out is a terminal, which a person reads. A first start then ends
+	// the report with a link that opens the page.
+	Terminal bool
 	// Logger is used by all parts. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Level, if not nil, is set from the configuration, also on reload.

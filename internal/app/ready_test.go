@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"dragoman/internal/api"
 	"dragoman/internal/app"
 	"dragoman/internal/storage"
 	"dragoman/internal/testkit"
@@ -103,4 +105,63 @@ func TestReady(t *testing.T) {
 		t.Errorf("Close = %v", err)
 	}
 	testkit.Eventually(t, "the end to be told", func() bool { return strings.HasSuffix(heard.String(), "STOPPING=1\n") })
+}
+
+// TestFirstStartOpensThePage: whoever starts Dragoman for the first time in a terminal gets
+// a link to the page, and none once something was said. No log and no file gets one.
+func TestFirstStartOpensThePage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	link := regexp.MustCompile(`http://127\.0\.0\.1:\d+/login#\S+`)
+	report := func(terminal bool) (*running, string) {
+		var said testkit.Output
+		r := p.run(func(o *app.Options) { o.Out, o.Terminal = &said, terminal })
+		testkit.Eventually(t, "the report", func() bool { return strings.Contains(said.String(), "Dragoman v-test") })
+		if found := link.FindString(r.log.String()); found != "" {
+			t.Errorf("the log has %s", found)
+		}
+		return r, link.FindString(said.String())
+	}
+	r, got := report(false)
+	r.stop()
+	if got != "" {
+		t.Errorf("a report into a file has %s", got)
+	}
+	r, got = report(true)
+	_, secret, _ := strings.Cut(got, "#link=")
+	if secret == "" {
+		t.Fatalf("the first report has the link %q", got)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.daemon.PublicAddr()+"/login/link", strings.NewReader(`{"secret": "`+secret+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", "http://"+r.daemon.PublicAddr())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.Body.Close() != nil || resp.StatusCode >= 300 || len(resp.Cookies()) == 0 {
+		t.Errorf("the link opens nothing: %+v, %v", resp, err)
+	}
+	r.ask(r.page("default"), "hello")
+	r.stop()
+	r, got = report(true)
+	r.stop()
+	if got != "" {
+		t.Errorf("a later report has %s", got)
+	}
+}
+
+// TestChannelsAreListed with their types, by the API.
+func TestChannelsAreListed(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "").run()
+	got, err := api.ListChannels.Call(t.Context(), r.admin, api.None{})
+	if err != nil || len(got.Data) == 0 {
+		t.Fatalf("ListChannels = %+v, %v", got, err)
+	}
+	for _, c := range got.Data {
+		if c.Type == "" || c.State == "" || c.Linked && !c.Linkable {
+			t.Errorf("a channel is listed as %+v", c)
+		}
+	}
 }

@@ -1,15 +1,23 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"dragoman/channels/live"
+	"dragoman/internal/people"
+	"dragoman/internal/web"
+	"dragoman/sessions"
 )
+
+// linkWithin bounds making a link to the page, so that a slow store delays no start.
+const linkWithin = 2 * time.Second
 
 // report prints in a few lines what runs and where its files are.
 func (d *Daemon) report() {
@@ -48,8 +56,32 @@ func (d *Daemon) report() {
 	for _, warning := range d.models.Warnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
+	if url := d.firstLink(); url != "" {
+		fmt.Fprintf(&b, "\nOpen your page with this link, within a minute; it works once. Another one: %s\n\n  %s\n", d.opts.Command("console"), url)
+	}
 	_, _ = fmt.Fprintln(d.opts.Out, strings.TrimRight(b.String(), "\n"))
 	d.log.Info("conversations that are answered at the same time", "max_turns", d.turns)
+}
+
+// firstLink returns a link that opens the page once, if somebody sees the report and
+// nothing was ever said here; else "". It is a secret, so that no log gets it.
+func (d *Daemon) firstLink() string {
+	page := d.pageURL()
+	if !d.opts.Terminal || page == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), linkWithin)
+	defer cancel()
+	said, err := d.store.Find(ctx, sessions.Query{Limit: 1})
+	if err != nil || len(said) > 0 {
+		return ""
+	}
+	secret, _, err := people.NewLinks(d.tokens).Create(ctx)
+	if err != nil {
+		d.log.Warn("could not make a link to the page", "err", err)
+		return ""
+	}
+	return web.LinkURL(page, secret)
 }
 
 // shortPath writes the home directory as "~", unless it is the state directory, as
