@@ -22,12 +22,16 @@ var (
 	tokenLast  = lazily.Compile(`(?:^|[\s\pP\pS])` + dress + token + dress + `\s*` + dress + `\s*$`)
 )
 
+// silent is the token of other assistants, which prompts and models bring along. Only an
+// answer that is nothing else is silence: elsewhere the word can belong to an address.
+var silent = lazily.Compile(`^[\s\x{FEFF}]*(?:` + dress + `\s*(?i:no\\?[_\-\x{2013}]reply)` + dress + `\s*)+$`)
+
 // allClear are signs that say no more than the token does.
 const allClear = "\U0001F44D✅✔☑\U0001F44C\U0001F197\U0001F7E2\U0001F634\U0001F4A4\uFE0F"
 
 // News is what a job's answer tells the person; "" if there is nothing to tell. That is
 // so if the answer has only white space and punctuation, or only HEARTBEAT_OK, in any case
-// and dress ("**HEARTBEAT_OK**.", "Heartbeat ok"). Whatever else is beside the token is
+// and dress ("**HEARTBEAT_OK**.", "Heartbeat ok"), or only NO_REPLY. Whatever else is beside the token is
 // delivered without it: a needless alarm is better than a missed one.
 func News(answer string) string {
 	rest := answer
@@ -45,7 +49,7 @@ func News(answer string) string {
 		}
 		rest = rest[:at[0]]
 	}
-	if !strings.ContainsFunc(rest, isVisible) {
+	if !strings.ContainsFunc(rest, isVisible) || silent.Matches(rest) {
 		return ""
 	}
 	if rest == answer {

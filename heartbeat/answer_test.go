@@ -13,6 +13,7 @@ func TestNewsOfSilence(t *testing.T) {
 		"", " \n\t", "...", "—", "**", "HEARTBEAT_OK", "heartbeat_ok", "Heartbeat OK", "HEARTBEAT-OK.", "**HEARTBEAT_OK**", "`HEARTBEAT_OK`", "HEARTBEAT\\_OK", "```\nHEARTBEAT_OK\n```",
 		"<b>HEARTBEAT_OK", "<b>HEARTBEAT_OK</b>", "<final>HEARTBEAT_OK</final>", "\"HEARTBEAT_OK\"", "heartbeatok", "HEARTBEAT_OK 👍", "HEARTBEAT_OK HEARTBEAT_OK", "\ufeffHEARTBEAT_OK",
 		"> HEARTBEAT_OK", "- HEARTBEAT_OK\n", "HEARTBEAT_OK\n\n---\n", "👍", "✅ HEARTBEAT_OK",
+		"NO_REPLY", "**NO_REPLY**.", "<final>no_reply</final>", "<b>NO\\_REPLY</b>", "HEARTBEAT_OK\nNO_REPLY", "`NO_REPLY`", "no-reply", "\ufeffNO_REPLY\nNO_REPLY\n",
 	} {
 		if got := heartbeat.News(answer); got != "" {
 			t.Errorf("News(%q) = %q, want nothing", answer, got)
@@ -39,10 +40,15 @@ func TestNewsBesideTheToken(t *testing.T) {
 		"Your flight leaves at nine.":                "Your flight leaves at nine.",
 		"HEARTBEAT_OKAY":                             "HEARTBEAT_OKAY",
 		"NO_HEARTBEAT_OK_TODAY is what I would say":  "NO_HEARTBEAT_OK_TODAY is what I would say",
-		"ok":        "ok",
-		"heartbeat": "heartbeat",
-		"7":         "7",
-		"🚨":         "🚨",
+		"NO_REPLY\n\nBackup failed.":                 "NO_REPLY\n\nBackup failed.",
+		"no_reply@shop.example wrote three times":    "no_reply@shop.example wrote three times",
+		"The sender was NO_REPLY":                    "The sender was NO_REPLY",
+		"No reply from Bob yet.":                     "No reply from Bob yet.",
+		"No reply":                                   "No reply",
+		"ok":                                         "ok",
+		"heartbeat":                                  "heartbeat",
+		"7":                                          "7",
+		"🚨":                                          "🚨",
 		"I checked: HEARTBEAT_OK was before, now the door is open": "I checked: HEARTBEAT_OK was before, now the door is open",
 		strings.Repeat("news ", 3000) + "HEARTBEAT_OK":             strings.TrimSpace(strings.Repeat("news ", 3000)),
 		"ｈｅａｒｔｂｅａｔ":                                                "ｈｅａｒｔｂｅａｔ",
