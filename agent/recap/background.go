@@ -32,6 +32,38 @@ type pause struct {
 	failures int
 	failed   time.Time // when the last one failed
 	until    time.Time // no automatic summary before
+	why      error     // the last one, unless it passes by itself
+}
+
+// Failed is a summary that failed for a reason that stays until somebody mends it.
+type Failed struct {
+	Key channels.Key
+	At  time.Time
+	Why error
+	// Others are as many other conversations whose last summary failed so.
+	Others int
+}
+
+// shownFor is how long a failure is told: nobody may write there any more.
+const shownFor = 24 * time.Hour
+
+// Failed returns the newest failure of the last day, unless a later summary of that
+// conversation succeeded.
+func (s *Summaries) Failed() (newest Failed, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := 0
+	for k, p := range s.pauses {
+		if p.why == nil || s.opts.Now().Sub(p.failed) > shownFor {
+			continue
+		}
+		found++
+		if found == 1 || p.failed.After(newest.At) {
+			newest = Failed{Key: k, At: p.failed, Why: p.why}
+		}
+	}
+	newest.Others = found - 1
+	return newest, found > 0
 }
 
 // remaining returns how long no summary is started. A person who asks for one waits
@@ -126,17 +158,32 @@ func (s *Summaries) endJob(k channels.Key, err error, failed bool) (asker *chann
 		return asker
 	}
 	now, failures := s.opts.Now(), s.pauses[k].failures+1
-	s.pauses[k] = pause{failures, now, now.Add(pauseAfter(err, failures))}
+	p := pause{failures: failures, failed: now, until: now.Add(pauseAfter(err, failures))}
+	if !passes(err) {
+		p.why = err
+	}
+	s.pauses[k] = p
 	return asker
 }
 
-// pauseAfter returns how long a conversation's summaries pause after this many failures
-// in a row, of which err is the last. An error that may pass by itself has a method
-// Temporary.
-func pauseAfter(err error, failures int) time.Duration {
-	var may interface {
-		Temporary() (after time.Duration, passes bool)
+// passing is an error that may pass by itself.
+type passing interface {
+	Temporary() (after time.Duration, passes bool)
+}
+
+func passes(err error) bool {
+	var may passing
+	if !errors.As(err, &may) {
+		return false
 	}
+	_, passes := may.Temporary()
+	return passes
+}
+
+// pauseAfter returns how long a conversation's summaries pause after this many failures
+// in a row, of which err is the last.
+func pauseAfter(err error, failures int) time.Duration {
+	var may passing
 	if errors.As(err, &may) {
 		if after, passes := may.Temporary(); passes {
 			return max(min(briefPause<<min(failures-1, 6), summaryPause), after)

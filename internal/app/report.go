@@ -10,8 +10,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"dragoman/agent/recap"
 	"dragoman/channels/live"
 	"dragoman/internal/people"
+	"dragoman/internal/plain"
 	"dragoman/internal/web"
 	"dragoman/sessions"
 )
@@ -101,6 +103,18 @@ func (d *Daemon) sayReady() {
 	d.report()
 	notify("READY=1")
 	debug.FreeOSMemory() // the start has used 0.8 MB that an idle daemon does not need
+}
+
+// failedSummary says why a conversation has no new summary.
+func failedSummary(f recap.Failed) string {
+	others := ""
+	switch {
+	case f.Others == 1:
+		others = ", and so did that of another conversation"
+	case f.Others > 1:
+		others = fmt.Sprintf(", and so did those of %d other conversations", f.Others)
+	}
+	return fmt.Sprintf("the summary of %s failed on %s%s: %s (nothing is lost, and a later turn tries again)", f.Key, f.At.Format("2006-01-02 15:04"), others, plain.Text(f.Why))
 }
 
 // ready returns why people get no answers now, or nil.

@@ -244,6 +244,9 @@ func (d *Daemon) infoRunning(i *api.Info) {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
+	if f, failed := d.gateway.FailedSummary(); failed {
+		i.Warnings = append(i.Warnings, failedSummary(f))
+	}
 	if n := d.unowned.Load(); n > 0 {
 		i.Warnings = append(i.Warnings, fmt.Sprintf("who wrote in %d older conversations is still being found out; until then only the command line reads them", n))
 	}

@@ -17,6 +17,9 @@ func (g *Gateway) newSummaries() *recap.Summaries {
 	})
 }
 
+// FailedSummary returns the newest summary that failed for a reason that stays.
+func (g *Gateway) FailedSummary() (recap.Failed, bool) { return g.summaries.Failed() }
+
 // alone runs f while no other node summarises k.
 func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Context) error) error {
 	if g.opts.Peers == nil {
