@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dragoman/agent/window"
 	"dragoman/sessions"
@@ -66,7 +67,7 @@ func argumentsMeant(text string) string {
 			return window.WholeCharacters(meant)
 		}
 		if fenced, found := strings.CutPrefix(meant, "```"); found {
-			_, fenced, _ = strings.Cut(fenced, "\n")
+			fenced = strings.TrimLeftFunc(fenced, unicode.IsLetter) // the language, also on the same line
 			meant = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(fenced), "```"))
 			continue
 		}

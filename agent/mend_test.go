@@ -33,6 +33,8 @@ func TestCallsThatMeanATool(t *testing.T) {
 		"half a character":        {"time", `{"zone":"\ud99c"}`, "time", `{"zone":"\ufffd"}`},
 		"a string of no object":   {"time", `"UTC"`, "", ""},
 		"two objects":             {"time", `{"zone":"a"}{"zone":"b"}`, "", ""},
+		"a fence on one line":     {"time", "```json " + zone + " ```", "time", zone},
+		"without a space":         {"time", "```" + zone + "```", "time", zone},
 		"an open fence of text":   {"time", "```json\nUTC", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func (r *run) sentence(why agent.Cause) sentence {
 	if why != agent.CauseModel || model == r.g.opts.Model {
 		return said
 	}
-	said.cure = fmt.Sprintf("This conversation is set to the model %s. Set another one, or: dragoman sessions unset %q model", model, r.claim.Key)
+	said.cure = fmt.Sprintf("This conversation is set to the model %s. Set another one, or run: `dragoman sessions unset %q model`.", model, r.claim.Key)
 	if r.b.modelFor(r.claim.Key) == model {
 		said.cure = fmt.Sprintf("The channel %s names the model %s for this chat: correct models there.", r.claim.Key.Channel(), model)
 	}
