@@ -75,7 +75,7 @@ var (
 	}, (*server).rename}
 	PutQuestion = Verb[Question, Asked]{Spec{
 		Method: post, Path: "/ask", Scope: people.Chat, Within: patient, maxBody: maxQuestion,
-		Doc: "Asks a question in a conversation and waits for the answer. A repeat with the same `id` only waits.",
+		Doc: "Asks a question in a conversation and waits for the answer; other people than the operator in their rooms. A repeat with the same `id` only waits.",
 	}, (*server).ask}
 	Delete = Order[About]{Spec{
 		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin, Act: "delete",

@@ -117,10 +117,10 @@ func visitor(r *http.Request) live.Visitor {
 	return live.Visitor{ID: people.RoomAuthor(p), Chat: func(room string) string { return people.Room(p, room) }}
 }
 
-// errNotOperator refuses a question of somebody else. Its turn would have the rights of
-// whoever runs Dragoman.
-var errNotOperator = &respond.Refusal{
-	Status: http.StatusForbidden, Sentence: "Only whoever runs Dragoman asks here. Write in your room instead: POST /api/chat/messages.",
+// errNoRoom refuses a question of somebody outside of their rooms. On a network, only the
+// network says who writes.
+var errNoRoom = &respond.Refusal{
+	Status: http.StatusForbidden, Param: "key", Sentence: "Ask in a room of your own: its key is like web:telegram:123456/default.",
 }
 
 // formerAsk serves the verb that asks a question under its path of before the API.
@@ -255,12 +255,22 @@ func (d *Daemon) infoRunning(i *api.Info) {
 // ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
 // would mend a failure.
 func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
+	q := gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)}
 	if p, _ := people.From(ctx); !p.IsOperator() {
-		return "", errNotOperator
+		own, err := d.reads.IsOwn(ctx, p, k)
+		if err != nil {
+			return "", err
+		}
+		if !own || !slices.Contains(d.people.Rooms(), k.Channel()) || !channels.IsName(people.RoomName(k)) {
+			return "", errNoRoom
+		}
+		q.Sender = channels.Person{IDs: []string{people.RoomAuthor(p)}}
 	}
-	answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)})
+	answer, err := d.gateway.Ask(ctx, q)
 	var refused *gateway.RefusedError
 	switch {
+	case errors.As(err, &refused) && refused.Later:
+		err = &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: refused.Why}
 	case errors.As(err, &refused):
 		err = &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
 	case errors.Is(err, gateway.ErrUnanswered):

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/respond"
 )
@@ -78,7 +79,8 @@ func TestRoomsOfOthers(t *testing.T) {
 		token, key string
 		status     int
 	}{
-		"her room, whose turns would be the operator's": {anns, "web:telegram:42/default", 403},
+		"her room":                                      {anns, "web:telegram:42/default", 0},
+		"her room of no name":                           {anns, "web:telegram:42/No Room", 403},
 		"the operator's room":                           {anns, "web:default", 404},
 		"the operator's terminal":                       {anns, "cli:direct", 404},
 		"another person's talk":                         {anns, "telegram:7", 404},
@@ -94,6 +96,21 @@ func TestRoomsOfOthers(t *testing.T) {
 			t.Errorf("%s: %q, %v, want an answer", name, answer.Answer, refused)
 		case c.status != 0 && (refused == nil || refused.Status != c.status):
 			t.Errorf("%s: %q, %v, want %d", name, answer.Answer, refused, c.status)
+		}
+	}
+	// The same id is another question of another person, and each asks as themselves.
+	bobs := r.token("bob", "telegram:7", "chat")
+	for who, secret := range map[string]string{"telegram:42": anns, "telegram:7": bobs} {
+		var answer struct{ Answer string }
+		key := "web:" + who + "/same"
+		for range 2 { // the second one waits for the first
+			if refused := r.request("POST", "/api/ask", secret, `{"key":"`+key+`","id":"one","text":"of `+who+`"}`, &answer); refused != nil || !strings.Contains(answer.Answer, "of "+who) {
+				t.Errorf("%s is answered %q, %v", who, answer.Answer, refused)
+			}
+		}
+		said, err := api.ReadMessages.Call(t.Context(), r.admin, api.Part{Key: channels.MustKey(key)})
+		if err != nil || len(said.Data) != 2 || said.Data[0].Sender != who {
+			t.Errorf("in %s was said %+v, %v, want one question of theirs", key, said.Data, err)
 		}
 	}
 	if refused := r.request("POST", "/api/ask", operators, `{"key":"web:default","text":"one more","loud":true}`, new(any)); refused == nil || refused.Status != 400 || !strings.Contains(refused.Param+refused.Sentence, "loud") {

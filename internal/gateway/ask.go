@@ -30,14 +30,21 @@ var ErrUnanswered = errors.New("the question was stopped before it was answered"
 
 // RefusedError says in a sentence why a question was not accepted, or what the
 // chat was told instead of an answer.
-type RefusedError struct{ Why string }
+type RefusedError struct {
+	Why string
+	// Later says that the same question may be accepted in a while.
+	Later bool
+}
 
 func (e *RefusedError) Error() string { return e.Why }
 
-// Question is a question of the operator in a conversation.
+// Question is a question of somebody in a conversation.
 type Question struct {
 	Key      channels.Key
 	ID, Text string
+	// Sender is who asks; zero: whoever runs Dragoman. Others ask as if they wrote in the
+	// conversation: only where they may talk, and within their rate.
+	Sender channels.Person
 	// Owner: only whoever runs Dragoman reads the answer. Without an answer they are
 	// also told how to fix it.
 	Owner bool
@@ -53,19 +60,27 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
 	switch {
 	case g.bindings[k.Channel()] == nil:
-		return "", &RefusedError{"there is no channel " + k.Channel()}
+		return "", &RefusedError{Why: "there is no channel " + k.Channel()}
 	case text == "":
-		return "", &RefusedError{"the question is empty"}
+		return "", &RefusedError{Why: "the question is empty"}
 	case len(text) > g.opts.MaxMessageBytes:
-		return "", &RefusedError{fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)), size(g.opts.MaxMessageBytes))}
+		return "", &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)), size(g.opts.MaxMessageBytes))}
 	case g.busy.closed():
-		return "", &RefusedError{"Dragoman is stopping"}
+		return "", &RefusedError{Why: "Dragoman is stopping"}
 	}
-	m := channels.Inbound{
-		Key: k, ID: onceID("ask", q.ID), Text: text, At: g.opts.Now(),
-		Sender: channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}, Private: true,
+	m := channels.Inbound{Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: true}
+	former := ""
+	if q.Sender.ID() == "" {
+		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}
+		m.ID = onceID("ask", q.ID)
+		former = formerAsk + q.ID
+	} else {
+		m.ID = onceID("ask", q.ID+"@"+q.Sender.ID()) // two people may choose one id
+		if err := g.mayAsk(ctx, m); err != nil {
+			return "", err
+		}
 	}
-	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: formerAsk + q.ID, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
+	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
 	if err != nil {
 		return "", fmt.Errorf("gateway: ask in %s: %w", k, err)
 	}
@@ -74,7 +89,7 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 		g.live.arrived(k, got.Seq, g.opts.Queue)
 	}
 	for {
-		text, over, err := g.lookOrWait(ctx, k, got.Seq, q.Owner)
+		text, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)
 		if over || err != nil {
 			return text, err
 		}
@@ -83,16 +98,16 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 
 // lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
 // there.
-func (g *Gateway) lookOrWait(ctx context.Context, k channels.Key, question int64, owner bool) (text string, over bool, err error) {
+func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (text string, over bool, err error) {
 	// It listens before the look, so that it misses no end.
 	l, err := g.opts.Events.Listen(ctx, stream.Filter{
-		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == k },
+		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == m.Key },
 	}, "")
 	if err != nil {
-		return "", false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", k, err)
+		return "", false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", m.Key, err)
 	}
 	defer l.Close()
-	text, over, err = g.answerTo(ctx, k, question, owner)
+	text, over, err = g.answerTo(ctx, m, question, owner)
 	if over || err != nil {
 		return text, over, err
 	}
@@ -102,9 +117,24 @@ func (g *Gateway) lookOrWait(ctx context.Context, k channels.Key, question int64
 	return "", false, ctx.Err()
 }
 
-// answerTo looks for the answer to the question with that number. over: there is one, or
-// none will come.
-func (g *Gateway) answerTo(ctx context.Context, k channels.Key, question int64, owner bool) (text string, over bool, err error) {
+// mayAsk refuses a question of somebody who may not write it as a message.
+func (g *Gateway) mayAsk(ctx context.Context, m channels.Inbound) error {
+	verdict, err := g.opts.Gate.MayTalk(ctx, m)
+	switch {
+	case err != nil:
+		return err
+	case verdict != people.Welcome:
+		return &RefusedError{Why: "you may not talk on " + m.Key.Channel()}
+	case !g.withinRate(ctx, m):
+		return &RefusedError{Why: fmt.Sprintf("that is more than %d messages in a minute; wait a little", g.opts.RatePerMinute), Later: true}
+	}
+	return nil
+}
+
+// answerTo looks for the answer to m, which has that number. over: there is one, or none
+// will come.
+func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int64, owner bool) (text string, over bool, err error) {
+	k := m.Key
 	items, err := g.store.Feed(ctx, k, 0, askFeed)
 	if err != nil {
 		return "", false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
@@ -118,11 +148,11 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, question int64, 
 		return "", false, fmt.Errorf("gateway: look for an answer in %s: %w", k, err)
 	}
 	// A turn appends the messages that it answers, and then its answer.
-	asked := slices.IndexFunc(h.Messages, func(m sessions.Message) bool {
-		return i >= 0 && m.Role == sessions.RoleUser && m.Sender == people.OperatorID && m.At.Equal(items[i].At)
+	asked := slices.IndexFunc(h.Messages, func(one sessions.Message) bool {
+		return i >= 0 && one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
 	})
 	if asked < 0 {
-		return "", true, &RefusedError{"it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
+		return "", true, &RefusedError{Why: "it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
 	}
 	turn := h.Messages[asked].Turn
 	var said []string
@@ -148,7 +178,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, question int64, 
 	if cure := g.cures.of(turn); owner && cure != "" {
 		text += "\n\n" + cure
 	}
-	return "", true, &RefusedError{text}
+	return "", true, &RefusedError{Why: text}
 }
 
 // answersAsk reports whether the operator asked by [Gateway.Ask], which can return
