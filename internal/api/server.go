@@ -99,8 +99,9 @@ func New(o Options) http.Handler {
 	})
 }
 
-// guarded answers the requests of one verb. This is the only place that compares
-// scopes.
+// guarded answers the requests of one verb, of those who may use it. It alone compares the
+// scope of a verb. Verbs that show or do more with a greater scope (a list of all, a talk
+// of others, the name of a paired person) ask caller(ctx).May by themselves.
 func (s *server) guarded(route Route) http.Handler {
 	answer := route.serve(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

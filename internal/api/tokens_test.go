@@ -159,8 +159,8 @@ func TestTokenScopes(t *testing.T) {
 			r := httptest.NewRequest(call[0], api.Root+call[1], strings.NewReader("{}"))
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r.WithContext(people.With(r.Context(), people.Principal{ID: people.OperatorID, Scope: scope})))
-			if w.Code != http.StatusForbidden {
-				t.Errorf("%s %s with the scope %s: %d, want 403", call[0], call[1], scope, w.Code)
+			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"code":"insufficient_scope"`) {
+				t.Errorf("%s %s with the scope %s: %d, want 403 for the scope", call[0], call[1], scope, w.Code)
 			}
 		}
 	}

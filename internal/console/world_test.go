@@ -2,14 +2,12 @@ package console_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"dragoman/internal/console"
 	"dragoman/internal/people"
+	"dragoman/internal/testkit"
 	"dragoman/internal/web"
 	"dragoman/sessions/sqlite/sqlitetest"
 
@@ -19,6 +17,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "correct horse battery staple"
+
+// ask makes a request as it would come from a program on this machine.
+var ask = testkit.Local
 
 // chat stands in for the web channel's API.
 var chat = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,19 +71,4 @@ func (e *entrance) token(name, person string, scope people.Scope) string {
 		e.t.Fatal(err)
 	}
 	return secret
-}
-
-// ask makes a request as it would come from a program on this machine.
-// Headers are "Name: value".
-func ask(h http.Handler, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, body)
-	r.Host = "127.0.0.1:8787"
-	r.RemoteAddr = "127.0.0.1:50000"
-	for _, one := range headers {
-		name, value, _ := strings.Cut(one, ": ")
-		r.Header.Add(name, value)
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/internal/people"
+	"dragoman/internal/testkit"
 	"dragoman/internal/web"
 	"dragoman/sessions"
 
@@ -24,6 +24,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "correct horse battery staple"
+
+// ask makes a request as it would come from a program on this machine.
+var ask = testkit.Local
 
 // notes are those of a store, in memory.
 type notes struct {
@@ -140,28 +143,6 @@ func (h *house) link() string {
 		h.t.Fatal(err)
 	}
 	return secret
-}
-
-// ask makes a request as it would come from a program on this machine.
-// Headers are "Name: value".
-func ask(h http.Handler, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, body)
-	r.Host = "127.0.0.1:8787"
-	r.RemoteAddr = "127.0.0.1:50000"
-	for _, one := range headers {
-		name, value, _ := strings.Cut(one, ": ")
-		switch name {
-		case "Host":
-			r.Host = value
-		case "Remote":
-			r.RemoteAddr = value
-		default:
-			r.Header.Add(name, value)
-		}
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
 }
 
 // ours is the Origin of our page.
