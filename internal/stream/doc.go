@@ -1,6 +1,6 @@
 // Package stream tells whoever listens what happens: a message was accepted, a turn began,
-// text came, an answer was sent. The rooms of page and terminal, the hooks and dragoman ask
-// listen; the store's watcher, the gateway and the alerts publish.
+// text came, an answer was sent. The rooms of page and terminal, the hooks, dragoman ask
+// and the API's streams listen; the store's watcher, the gateway and the alerts publish.
 //
 // The alerts are a source and no listener: what they report is not an event but a state
 // that lasts (a channel has not worked for five minutes), and most of it is only known to
@@ -32,6 +32,9 @@
 //	it missed more than MaxMissed      It gets one event, Reset: it must read the conversations
 //	                                   again. Nothing older follows.
 //	a cursor cannot be read            ErrCursor. The listener forgets its cursor.
+//	it leaves while it gets what it    It comes back with the cursor that it had, and gets all
+//	missed                             of that again.
+//	what it may see changes            Filter.May is asked for each event, when it is taken.
 //	the store fails during a look-up   Listen returns the store's error. The listener tries again.
 //	a row changes at another node      A listener here learns of it when it comes back, from the
 //	                                   store. docs/not-handled.md says so.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -91,6 +92,10 @@ type Filter struct {
 	// Publish waits for it, and it is called for each event anew, because rights
 	// change. Nil: it may see all.
 	See func(*Event) bool
+	// May is See for what takes longer, such as to ask the store. It is asked for each
+	// event when the listener takes it, in the listener's goroutine. Its error is that of
+	// Listen or Next. Nil: the listener may see what See allows.
+	May func(context.Context, *Event) (bool, error)
 }
 
 func (f *Filter) wants(e *Event) bool {
@@ -98,6 +103,14 @@ func (f *Filter) wants(e *Event) bool {
 		return false
 	}
 	return f.See == nil || f.See(e)
+}
+
+// may is May, or true without one.
+func (f *Filter) may(ctx context.Context, e *Event) (bool, error) {
+	if f.May == nil {
+		return true, nil
+	}
+	return f.May(ctx, e)
 }
 
 // Listen begins to listen. after is the cursor of the last event that the listener has
@@ -117,11 +130,7 @@ func (h *Hub) Listen(ctx context.Context, f Filter, after string) (*Listener, er
 		l.open[r] = true
 	}
 	l.lost = c.Lost
-	if h.resume(l, c) {
-		return l, nil
-	}
-	h.add(l) // what happens while we read the store waits in its queue
-	missed, whole, err := h.missed(ctx, &f, c)
+	missed, whole, err := h.look(ctx, l, c)
 	if err != nil {
 		l.Close()
 		return nil, fmt.Errorf("stream: look for missed events: %w", err)
@@ -130,41 +139,65 @@ func (h *Hub) Listen(ctx context.Context, f Filter, after string) (*Listener, er
 	return l, nil
 }
 
+// look attaches l and returns what it missed since c. What happens meanwhile waits in its
+// queue. whole is false if it missed too much.
+func (h *Hub) look(ctx context.Context, l *Listener, c *cursor) (missed []queued, whole bool, err error) {
+	kept, remembered := h.resume(l, c)
+	if !remembered {
+		h.add(l)
+		events, whole, err := h.missed(ctx, &l.filter, c)
+		return replayed(events, l.last.Number), whole, err
+	}
+	for _, k := range kept {
+		may, err := l.filter.may(ctx, &k.event)
+		if err != nil {
+			return nil, false, err
+		}
+		if may {
+			missed = append(missed, k)
+		}
+	}
+	return missed, len(missed) <= MaxMissed, nil
+}
+
+// replayed are events from the store, which have no numbers, on their way to a listener
+// that attached at number. Only the last has a cursor: it stands for all of them, and a
+// listener that leaves before it comes back with the cursor that it had.
+func replayed(events []Event, number int64) []queued {
+	list := make([]queued, len(events))
+	for i, e := range events {
+		list[i] = queued{number: number, event: e, inside: i < len(events)-1}
+	}
+	return list
+}
+
 func (h *Hub) add(l *Listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.last = cursor{Process: h.process, Number: h.number, At: h.opts.Now().UnixMilli()}
+	l.attached = h.number
 	h.listeners[l] = true
 }
 
-// resume attaches l where c ended, if this process remembers all that came since.
-func (h *Hub) resume(l *Listener, c *cursor) bool {
+// resume attaches l where c ended and returns what it missed, if this process remembers
+// all that came since.
+func (h *Hub) resume(l *Listener, c *cursor) (missed []queued, remembered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	remembered := c.Process == h.process && c.Number <= h.number && !c.Lost &&
+	remembered = c.Process == h.process && c.Number <= h.number && !c.Lost &&
 		(c.Number == h.number || len(h.kept) > 0 && h.kept[0].number <= c.Number+1)
 	if !remembered {
-		return false
+		return nil, false
 	}
 	l.last = *c
-	wanted := 0
 	for i := range h.kept {
 		if h.kept[i].number > c.Number && l.filter.wants(&h.kept[i].event) {
-			wanted++
+			missed = append(missed, queued{number: h.kept[i].number, event: h.kept[i].event})
 		}
 	}
-	if wanted > MaxMissed {
-		l.last = cursor{Process: h.process, Number: h.number, At: h.opts.Now().UnixMilli()}
-		l.missed(nil, false)
-	} else {
-		for _, k := range h.kept {
-			if k.number > c.Number {
-				l.put(k.number, k.event)
-			}
-		}
-	}
+	l.attached = h.number
 	h.listeners[l] = true
-	return true
+	return missed, true
 }
 
 // missed reads from the store what happened since c. whole is false if that is too much.
@@ -172,8 +205,17 @@ func (h *Hub) missed(ctx context.Context, f *Filter, c *cursor) (events []Event,
 	if h.opts.Source == nil || c.Lost {
 		return nil, false, nil
 	}
-	events, whole, err = h.opts.Source.Since(ctx, c.time().Add(-Slack), MaxMissed+1, f.wants)
-	if err != nil || !whole {
+	var failed error
+	see := func(e *Event) bool {
+		if failed != nil || !f.wants(e) {
+			return false
+		}
+		var may bool
+		may, failed = f.may(ctx, e)
+		return may
+	}
+	events, whole, err = h.opts.Source.Since(ctx, c.time().Add(-Slack), MaxMissed+1, see)
+	if err := cmp.Or(err, failed); err != nil || !whole {
 		return nil, false, err
 	}
 	states, err := h.opts.Source.States(ctx, c.Open)
@@ -181,11 +223,11 @@ func (h *Hub) missed(ctx context.Context, f *Filter, c *cursor) (events []Event,
 		return nil, false, err
 	}
 	for i := range states {
-		if f.wants(&states[i]) && !containsRow(events, &states[i]) {
+		if !containsRow(events, &states[i]) && see(&states[i]) {
 			events = append(events, states[i])
 		}
 	}
-	return events, len(events) <= MaxMissed, nil
+	return events, len(events) <= MaxMissed, failed
 }
 
 func containsRow(events []Event, e *Event) bool {

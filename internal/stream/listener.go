@@ -23,7 +23,7 @@ var ErrSlow = errors.New("stream: read too slowly")
 // ErrClosed: the listener was closed.
 var ErrClosed = errors.New("stream: closed")
 
-// Listener is one who listens. Next has one caller at a time; Close any.
+// Listener is one who listens. Next and Cursor have one caller at a time; Close any.
 type Listener struct {
 	hub    *Hub
 	filter Filter
@@ -37,19 +37,23 @@ type Listener struct {
 	last cursor
 	open map[Ref]bool
 	lost bool
+	// attached is the hub's number when the listener came: a Reset stands for all before.
+	attached int64
 }
 
 // queued is an event on its way to a listener. number is that of the hub when it came.
 type queued struct {
 	number int64
 	event  Event
+	inside bool // its cursor is that of a later event: see replayed
 }
 
 // Delivered is an event as a listener gets it.
 type Delivered struct {
 	Event
 	// Cursor is for Listen, after the listener has handled the event. It is "" for
-	// events that are not durable.
+	// events that are not durable, and for all but the last of those that were missed and
+	// come from the store.
 	Cursor string
 }
 
@@ -70,39 +74,47 @@ func (l *Listener) put(number int64, e Event) {
 		l.queue = nil
 		l.queued = 0
 	} else {
-		l.queue = append(l.queue, queued{number, e})
+		l.queue = append(l.queue, queued{number: number, event: e})
 		l.queued += e.bytes()
 	}
 	l.ring()
 }
 
-// missed puts what the store knows before everything in the queue. If that is not
-// whole, a Reset takes its place.
-func (l *Listener) missed(events []Event, whole bool) {
+// missed puts events before everything in the queue. If they are not whole, a Reset
+// takes their place.
+func (l *Listener) missed(events []queued, whole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !whole {
 		clear(l.open)
 		l.lost = false
-		events = []Event{{Event: Reset, At: l.last.time()}}
+		now := l.hub.opts.Now()
+		l.last = cursor{At: now.UnixMilli()}
+		events = []queued{{number: l.attached, event: Event{Event: Reset, At: now}}}
 	}
-	first := make([]queued, 0, len(events)+len(l.queue))
-	for _, e := range events {
-		first = append(first, queued{l.last.Number, e})
-		l.queued += e.bytes()
+	for i := range events {
+		l.queued += events[i].event.bytes()
 	}
-	l.queue = append(first, l.queue...)
+	l.queue = append(events, l.queue...)
 	if len(l.queue) > 0 {
 		l.ring()
 	}
 }
 
 // Next waits for events and returns all that are there, oldest first. Errors:
-// [ErrSlow], [ErrClosed], and that of ctx.
+// [ErrSlow], [ErrClosed], that of ctx, and those of Filter.May.
 func (l *Listener) Next(ctx context.Context) ([]Delivered, error) {
 	for {
-		if got, err := l.take(); len(got) > 0 || err != nil {
+		taken, over := l.take()
+		got, err := l.choose(ctx, taken)
+		if len(got) > 0 || err != nil {
 			return got, err
+		}
+		if over != nil {
+			return nil, over
+		}
+		if len(taken) > 0 {
+			continue
 		}
 		select {
 		case <-l.wake:
@@ -112,27 +124,66 @@ func (l *Listener) Next(ctx context.Context) ([]Delivered, error) {
 	}
 }
 
-func (l *Listener) take() ([]Delivered, error) {
+// take empties the queue. If it was empty, over is why nothing more comes.
+func (l *Listener) take() (taken []queued, over error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {
 		return nil, l.over
 	}
-	got := make([]Delivered, 0, len(l.queue))
-	for _, q := range l.queue {
-		d := Delivered{Event: q.event}
-		if q.event.Event.Durable() || q.event.Event == Reset {
-			d.Cursor = l.pass(q.number, &q.event)
-		}
-		got = append(got, d)
-	}
+	taken = l.queue
 	l.queue = nil
 	l.queued = 0
+	return taken, nil
+}
+
+// choose are those of taken that the listener may see, with their cursors.
+func (l *Listener) choose(ctx context.Context, taken []queued) ([]Delivered, error) {
+	var got []Delivered
+	for i := range taken {
+		q := &taken[i]
+		may := q.event.Event == Reset
+		if !may {
+			var err error
+			may, err = l.filter.may(ctx, &q.event)
+			if err != nil {
+				return nil, err
+			}
+		}
+		d := Delivered{Event: q.event}
+		if durable := q.event.Event.Durable() || q.event.Event == Reset; durable && may {
+			d.Cursor = l.pass(q.number, &q.event)
+		}
+		if q.inside {
+			d.Cursor = ""
+		}
+		if may {
+			got = append(got, d)
+		}
+	}
 	return got, nil
+}
+
+// Cursor is one for everything until now, for a listener that has handled all that Next
+// returned: with it, one that gets few events need not look for a long time when it comes
+// back. "" if there is more to take first.
+func (l *Listener) Cursor() string {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) > 0 || l.over != nil || l.lost {
+		return ""
+	}
+	l.last.At = max(l.last.At, l.hub.opts.Now().UnixMilli())
+	l.last.Number = l.hub.number
+	return l.text()
 }
 
 // pass moves the cursor behind e.
 func (l *Listener) pass(number int64, e *Event) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if e.Event == DeliveryChanged {
 		ref := Ref{e.Key, e.Seq}
 		delete(l.open, ref)
@@ -144,11 +195,17 @@ func (l *Listener) pass(number int64, e *Event) string {
 			l.lost = true
 		}
 	}
-	c := cursor{Process: l.hub.process, Number: number, At: max(l.last.At, e.At.UnixMilli()), Lost: l.lost}
+	l.last.At = max(l.last.At, e.At.UnixMilli())
+	l.last.Number = number
+	return l.text()
+}
+
+// text is the cursor of what l has passed. The caller holds l.mu.
+func (l *Listener) text() string {
+	c := cursor{Process: l.hub.process, Number: l.last.Number, At: l.last.At, Lost: l.lost}
 	for ref := range l.open {
 		c.Open = append(c.Open, ref)
 	}
-	l.last = c
 	return c.String()
 }
 
