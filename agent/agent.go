@@ -225,6 +225,6 @@ func (a *Agent) modelFor(t Turn) Model {
 
 func (r *run) setFrame() {
 	h := &r.t.History
-	r.frame, r.offer = r.a.frameFor(r.model.Name(), h, r.t.System, h.Summary)
+	r.frame, r.offer = r.a.frameFor(r.model.Name(), h, r.t.System, h.Summary, r.t.Given)
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 }

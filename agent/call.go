@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,9 @@ const (
 	sayBarred = "error: not run: the person who asked may not use this any more"
 )
 
-// runCalls answers the open calls. Neighbouring Parallel calls run at the same time,
-// the others one after the other. Results are in the order of the calls.
+// runCalls answers the open calls, but not those that the caller runs. Neighbouring
+// Parallel calls run at the same time, the others one after the other. Results are in the
+// order of the calls.
 func (r *run) runCalls(ctx context.Context) error {
 	calls := r.openCalls()
 	same, _ := r.streaks()
@@ -50,6 +52,9 @@ func (r *run) runCalls(ctx context.Context) error {
 		g.SetLimit(toolsAtOnce)
 		for ; i < end; i++ {
 			n := i
+			if r.t.Given.isTheirs(calls[n]) {
+				continue
+			}
 			g.Go(func() error {
 				m, err := r.answerCall(gctx, calls[n], same[n].times, n)
 				results[n] = m
@@ -60,7 +65,7 @@ func (r *run) runCalls(ctx context.Context) error {
 			return err
 		}
 	}
-	r.all = append(r.all, results...)
+	r.all = append(r.all, slices.DeleteFunc(results, func(m sessions.Message) bool { return m.Role == "" })...)
 	return stopped(ctx)
 }
 
@@ -102,6 +107,7 @@ func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, times, n int)
 // refusal reports whether to run c, and if not, why.
 func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
 	spec, known := r.a.specs[c.Name]
+	known = known && (r.t.Given == nil || !spec.Chat)
 	switch {
 	case r.started[c.ID] && !spec.Repeatable:
 		return sayInterrupted, false

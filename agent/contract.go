@@ -32,6 +32,13 @@ type Request struct {
 	// Format is a JSON schema that the answer should follow, on servers that enforce
 	// one. Nil: free text.
 	Format json.RawMessage
+	// TopP, PresencePenalty, FrequencyPenalty, Stop and Seed are those of [Wishes]. An
+	// API that has none of a kind is not sent it.
+	TopP, PresencePenalty, FrequencyPenalty *float32
+	Stop                                    []string
+	Seed                                    *int
+	// MustCall: the answer has to call one of Tools. OneCall: at most one.
+	MustCall, OneCall bool
 	// Pin, if not nil, is shared by all tries of one answer.
 	Pin *Pin
 	// Until, if not zero, is when the caller gives up. Signs of life of a server that
@@ -207,6 +214,9 @@ type Spec struct {
 	// with the lowest Keep are left out first. 0 is for tools of which nothing is
 	// known. A tool that answers often need has more, one that they seldom need less.
 	Keep int
+	// Chat says that the tool works on the conversation that it is called in. Turns
+	// without one ([Turn.Given]) are not offered it.
+	Chat bool
 }
 
 // Call is one invocation of a tool.

@@ -24,21 +24,25 @@ func (o *offer) has(name string) bool {
 }
 
 // offerTo returns the tools for a model with this system prompt. It depends on
-// nothing else, so that it stays the same from turn to turn.
-func (a *Agent) offerTo(name, prompt string) offer {
+// nothing else, so that it stays the same from turn to turn. g may be nil.
+func (a *Agent) offerTo(name, prompt string, g *Given) offer {
 	if a.abilities(name).NoTools {
 		return offer{}
 	}
-	all := offer{a.sorted, a.toolTokens}
+	specs, tokens := a.specsFor(g)
+	all := offer{specs, tokens}
 	most := a.nominalWindow(name) / fixedShare
 	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
 		return all // no text has more tokens than bytes
 	}
 	most -= a.opts.Count(prompt)
-	out := offer{slices.Clone(a.sorted), all.tokens}
+	out := offer{slices.Clone(all.specs), all.tokens}
 	for _, name := range a.dropOrder {
 		if out.tokens <= most {
 			break
+		}
+		if !out.has(name) {
+			continue
 		}
 		out.specs = slices.DeleteFunc(out.specs, func(s Spec) bool { return s.Name == name })
 		out.tokens -= a.specTokens(a.specs[name])
@@ -49,7 +53,7 @@ func (a *Agent) offerTo(name, prompt string) offer {
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.model.Name(), a.promptWithStamps(a.opts.System))
+	o := a.offerTo(a.model.Name(), a.promptWithStamps(a.opts.System), nil)
 	for _, s := range a.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -99,15 +103,15 @@ func (a *Agent) nominalWindow(name string) int {
 }
 
 // frameFor returns what comes before the messages of h in a request to this model, and
-// the tools for it. channel is the channel's part of the prompt.
-func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary) (window.Frame, offer) {
+// the tools for it. channel is the channel's part of the prompt. g may be nil.
+func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
 	prompt := a.opts.System
 	own := strings.TrimSpace(h.Settings.System) != ""
 	if own {
 		prompt = h.Settings.System
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(name, stamped)
+	o := a.offerTo(name, stamped, g)
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
 		if !own && a.opts.Toolless != "" {
 			prompt = a.opts.Toolless

@@ -60,6 +60,7 @@ func (r *run) request(final bool) (req Request, lacks lack) {
 	if final {
 		req.Tools = nil
 	}
+	r.t.Given.ask(&req)
 	whole, users, failed := r.view(final)
 	view, listed := window.Fit(r.newestMessages(whole, users), users, r.budget(), r.a.opts.Count)
 	// Nothing should be missing before the fitting.

@@ -119,6 +119,9 @@ func (a *Agent) newRun(t Turn) (*run, error) {
 	for i := range r.all[r.inputAt:] {
 		m := &r.all[r.inputAt+i]
 		hasUser = hasUser || m.Role == sessions.RoleUser
+		for _, c := range m.ToolCalls {
+			r.ids[c.ID] = true
+		}
 		m.Turn = cmp.Or(m.Turn, t.ID)
 	}
 	if !hasUser {
@@ -138,8 +141,12 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		if len(r.openCalls()) > 0 {
+			theirs := r.theirCalls()
 			if err := r.runCalls(ctx); err != nil {
 				return Result{}, err
+			}
+			if len(theirs) > 0 {
+				return r.handOver(theirs), nil
 			}
 			continue
 		}
@@ -224,6 +231,16 @@ func (r *run) stamp(m *sessions.Message) {
 
 func (r *run) acceptCalls(ctx context.Context, resp *Response) error {
 	m := resp.Message
+	if r.t.Given != nil {
+		// The caller sends them back in another turn, which must not confuse them with
+		// calls of its own. Some servers number the calls of each request from 0.
+		m.ToolCalls = slices.Clone(m.ToolCalls)
+		for i := range m.ToolCalls {
+			if r.t.Given.isTheirs(m.ToolCalls[i]) {
+				m.ToolCalls[i].ID = ""
+			}
+		}
+	}
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
 	return r.appendStep(ctx, sessions.StepModel, m)
 }

@@ -59,6 +59,8 @@ type Turn struct {
 	// to [recap.Summarizer.Summarize] and may be nil. If it fails, the turn continues
 	// with the history it has, and leaves older messages out of its requests.
 	Compact func(ctx context.Context, keep *window.Keep) (sessions.History, error)
+	// Given, if not nil, says that the messages come from a caller who keeps them.
+	Given *Given
 }
 
 // Progress is what people see of a running turn.
@@ -70,8 +72,11 @@ type Progress struct {
 // Result is the outcome of a turn.
 type Result struct {
 	// Messages are for the transcript: the input, then what the model and the tools
-	// added. Every tool call is answered.
+	// added. Every tool call is answered, except for Calls.
 	Messages []sessions.Message
+	// Calls are for the caller to run: calls of [Given.Tools], in the order of the last
+	// answer. Their ids are unique among all turns.
+	Calls []sessions.ToolCall
 	// Text is the answer for the person, in Markdown. It is empty only if the model's
 	// answer is; the caller decides what to do then.
 	Text  string

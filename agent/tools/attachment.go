@@ -47,6 +47,7 @@ func ReadAttachment(files Attachments) agent.Tool {
 		Name:        sessions.AttachmentTool,
 		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
 		Keep:        30,
+		Chat:        true,
 	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
 		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	})

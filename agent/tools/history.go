@@ -237,6 +237,7 @@ func SearchHistory(s Searcher) agent.Tool {
 		Name:        sessions.HistoryTool,
 		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
 		Keep:        40,
+		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
 		query := strings.TrimSpace(args.Query)
 		switch {

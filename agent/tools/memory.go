@@ -79,6 +79,7 @@ func Remember(f Facts) agent.Tool {
 		// A repeat would store the fact twice.
 		Repeatable: false,
 		Keep:       20,
+		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
 		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
@@ -116,6 +117,7 @@ func Recall(f Facts) agent.Tool {
 		Name:        "recall",
 		Description: "Look up remembered facts by words; without a query the newest ones.",
 		Keep:        10,
+		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
 		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
@@ -156,6 +158,7 @@ func Forget(f Facts) agent.Tool {
 		// A store may give a deleted fact's number to a new one.
 		Repeatable: false,
 		Keep:       -10,
+		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
 		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
 		if err != nil {
