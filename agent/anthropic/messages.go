@@ -121,6 +121,12 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	if len(output) > 0 {
 		put("output_config", output)
 	}
+	if r.MustCall && len(e.tools) > 0 && !e.pastTools && (thinking == nil || thinking.Type == "disabled") {
+		put("tool_choice", map[string]any{"type": "any", "disable_parallel_tool_use": r.OneCall})
+	}
+	if len(r.Stop) > 0 {
+		put("stop_sequences", r.Stop)
+	}
 	if r.Temperature != nil && !in.Traits.NoTemperature && !model.since47 && (thinking == nil || thinking.Type == "disabled") {
 		put("temperature", min(max(*r.Temperature, 0), 1))
 	}

@@ -71,6 +71,7 @@ func newRequest(in *wire.Input) *requestBody {
 	if r.Temperature != nil && !t.NoTemperature {
 		out.Temperature = max(*r.Temperature, nearlyZero)
 	}
+	setWishes(out, in)
 	if !t.NoUsage {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
@@ -81,6 +82,31 @@ func newRequest(in *wire.Input) *requestBody {
 		}
 	}
 	return out
+}
+
+// setWishes adds what the caller wants of the answer.
+func setWishes(out *requestBody, in *wire.Input) {
+	r, t := in.Request, &in.Traits
+	if r.TopP != nil && !t.NoTemperature {
+		out.TopP = max(*r.TopP, nearlyZero)
+	}
+	if r.PresencePenalty != nil {
+		out.PresencePenalty = *r.PresencePenalty
+	}
+	if r.FrequencyPenalty != nil {
+		out.FrequencyPenalty = *r.FrequencyPenalty
+	}
+	out.Stop = r.Stop
+	out.Seed = r.Seed
+	if t.NoTools || len(r.Tools) == 0 {
+		return
+	}
+	if r.MustCall {
+		out.ToolChoice = "required"
+	}
+	if r.OneCall {
+		out.ParallelToolCalls = false
+	}
 }
 
 // effort returns the reasoning effort to send; "" leaves it to the server.

@@ -51,6 +51,7 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	}
 	if !t.NoTemperature {
 		out.Temperature = r.Temperature
+		out.TopP = r.TopP
 	}
 	if effort := t.Effort(r.Effort); effort != "" {
 		out.Reasoning = &openai.ResponseReasoning{Effort: effort}
@@ -60,6 +61,12 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	}
 	if !t.NoTools {
 		out.Tools = responseTools(r.Tools)
+	}
+	if r.MustCall && len(out.Tools) > 0 {
+		out.ToolChoice = "required"
+	}
+	if r.OneCall && len(out.Tools) > 0 {
+		out.ParallelToolCalls = new(bool)
 	}
 	head, err := json.Marshal(out)
 	if err != nil {
