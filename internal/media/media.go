@@ -54,6 +54,7 @@ type Store struct {
 	files backend
 	o     Options
 	quota quota
+	lent  lent
 }
 
 // Open opens a store in the directory dir, which it creates if it is missing. It removes
@@ -84,6 +85,9 @@ func (s *Store) Close() error {
 // Open opens a file by its name, a [channels.Attachment.File]. It returns
 // [fs.ErrNotExist] if there is no such file.
 func (s *Store) Open(file string) (io.ReadCloser, error) {
+	if f, found := s.lent.open(file); found {
+		return f, nil
+	}
 	if !validName(file) {
 		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
 	}

@@ -41,6 +41,9 @@ type Refusal struct {
 	// RetryAfter is when the same request may succeed, for 429 and the 5xx. It is sent
 	// in whole seconds. 0: the usual time of the status, if it has one.
 	RetryAfter time.Duration
+	// NoRepeat says that the client must not send the same request again by itself, as
+	// OpenAI's does after some statuses.
+	NoRepeat bool
 	// Allow lists the methods that a path has, for 405.
 	Allow string
 	// Cause is what [errors.Is] sees behind the refusal. It is never sent.
@@ -128,20 +131,30 @@ func Refuse(w http.ResponseWriter, err error) {
 	if !errors.As(err, &no) {
 		no = &Refusal{Sentence: unexpected}
 	}
+	Head(w, no)
+	JSON(w, cmp.Or(no.Status, http.StatusInternalServerError), Body(no))
+}
+
+// Body is what JSON makes the body of a refusal of, for those who send it in a stream.
+func Body(no *Refusal) any {
 	status := cmp.Or(no.Status, http.StatusInternalServerError)
 	p := problem{Message: no.Sentence, Type: kindOf(status), Code: cmp.Or(no.Code, usually[status].code)}
 	if no.Param != "" {
 		p.Param = &no.Param
 	}
-	Head(w, no)
-	JSON(w, status, body{p})
+	return body{p}
 }
 
 // Head sets the headers that say more about a refusal, for those who write its body
 // themselves.
 func Head(w http.ResponseWriter, no *Refusal) {
 	h := w.Header()
-	if after := cmp.Or(no.RetryAfter, usually[no.Status].retryAfter); after > 0 {
+	after := cmp.Or(no.RetryAfter, usually[no.Status].retryAfter)
+	if no.NoRepeat {
+		h.Set("X-Should-Retry", "false")
+		after = 0
+	}
+	if after > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(after.Seconds()))))
 	}
 	if no.Allow != "" {
