@@ -12,7 +12,7 @@
 //
 //   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
 //     stop, ask
-//   - run a turn: work, turn, attachments, jobs, live_turns, attendant, finish,
+//   - run a turn: work, turn, given, attachments, jobs, live_turns, attendant, finish,
 //     failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, underway, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel

@@ -46,6 +46,8 @@ var lives = map[string]life{
 	"reminder": {due: 90 * day, most: 200},
 	// Who wrote in which conversation: see owners.go. It ends with either of them.
 	talkKind: {},
+	// What a program's repeat of a request needs ends at its Due, at most a day later.
+	"repeat": {},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+)
+
+// ErrStopping: the gateway drains and begins nothing new.
+var ErrStopping = errDraining
+
+// Given runs a turn over messages that its caller keeps, when one of Options.MaxTurns
+// slots is free. It stores nothing, and belongs to no conversation. Errors are those of
+// [agent.Agent.Run], and ErrStopping. When ctx ends, so does the turn.
+func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
+	if !g.busy.begin() {
+		return agent.Result{}, ErrStopping
+	}
+	defer g.busy.end()
+	if err := g.turns.Acquire(ctx, 1); err != nil {
+		return agent.Result{}, err
+	}
+	defer g.turns.Release(1)
+	began := time.Now()
+	res, err = g.runGiven(ctx, t)
+	outcome := "answered"
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		outcome = "cancelled"
+	case errors.Is(err, window.ErrShape), errors.Is(err, agent.ErrNoInput):
+		outcome = "refused"
+	default:
+		outcome = "failed"
+	}
+	g.opts.Observer.TurnEnded(outcome, time.Since(began))
+	g.opts.Logger.Debug("turn ended", "key", t.Key.String(), "turn", t.ID, "outcome", outcome, "took", time.Since(began), "steps", res.Steps)
+	return res, err
+}
+
+func (g *Gateway) runGiven(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
+	defer recoverTo(&err, "turn "+t.ID)
+	return g.agent.Run(ctx, t)
+}
