@@ -118,6 +118,8 @@ var Table = []Rule{
 	{Package: "internal/admission", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
+	// OpenAI's API over the agent, and what it keeps for repeats.
+	{Package: "internal/openai", Imports: join(domain, "agent/window", "internal/people", "internal/stream")},
 	// The front door knows who comes in, and nothing of what is behind it.
 	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},
 	// The page's files, and pictures of codes. The channel behind it is in its tests.

@@ -1,0 +1,123 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+	"dragoman/sessions"
+)
+
+// Root is where the API begins.
+const Root = "/v1"
+
+// Turns runs turns over messages that a caller keeps.
+type Turns interface {
+	// Given runs t, which has a Given. Errors are those of [agent.Agent.Run], and
+	// [ErrStopping].
+	Given(ctx context.Context, t agent.Turn) (agent.Result, error)
+	// Has reports whether a tool of ours has that name.
+	Has(tool string) bool
+}
+
+// ErrStopping is the error of [Turns] when the daemon stops.
+var ErrStopping = errors.New("openai: Dragoman is stopping")
+
+// Store keeps what repeats need, and counts. The comments at engine.Store are the
+// contract.
+type Store interface {
+	Notes(ctx context.Context, f sessions.NoteFilter) ([]sessions.Note, error)
+	ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error
+	Count(ctx context.Context, add ...sessions.Count) error
+}
+
+// Options are what the API works with. All fields but Logger and Now must be set.
+type Options struct {
+	Turns Turns
+	Store Store
+	// Lend lets models read a picture while a turn runs, under the name of a file: see
+	// media.Store.
+	Lend func(data []byte) (file string, giveBack func())
+	// MaxPicture is the size limit of a picture, in bytes.
+	MaxPicture int64
+	// Models returns the names that a request may give besides [Model].
+	Models func() []string
+	Logger *slog.Logger     // nil: discard
+	Now    func() time.Time // nil: time.Now
+}
+
+// server answers the requests.
+type server struct {
+	Options
+	started time.Time
+	flights flights
+	running chan struct{} // requests that hold a body
+	// said are the unknown fields that the log has named.
+	said sync.Map
+}
+
+// New serves the API below [Root]. Each request must carry who asks ([people.With]).
+func New(o Options) http.Handler {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &server{Options: o, started: o.Now(), running: make(chan struct{}, maxRunning)}
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /v1/models":            s.listModels,
+		"GET /v1/models/{model...}": s.showModel,
+		"POST /v1/chat/completions": s.chat,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := answer(w, r); err != nil {
+				s.refuse(w, r, err)
+			}
+		})
+	}
+	routes := respond.Routes(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, known := people.From(r.Context()); !known {
+			respond.Refuse(w, &respond.Refusal{Status: http.StatusUnauthorized, Sentence: "Send a token as Authorization: Bearer."})
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
+}
+
+// enter admits a request that holds its body in memory, until free is called.
+func (s *server) enter() (free func(), err error) {
+	select {
+	case s.running <- struct{}{}:
+		return func() { <-s.running }, nil
+	default:
+		return nil, &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Sentence: "Too many requests are being answered. Try again in a moment."}
+	}
+}
+
+// newID is what follows the prefix of an id.
+func newID() string { return strings.ToLower(rand.Text()[:24]) }
+
+// refuse answers with err, which is logged unless the caller may read it.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var no *respond.Refusal
+	if !errors.As(err, &no) && r.Context().Err() == nil {
+		s.Logger.Error("a request of OpenAI's API failed", "path", r.Pattern, "err", err)
+	}
+	respond.Refuse(w, err)
+}
+
+// caller is who asks.
+func caller(r *http.Request) people.Principal {
+	who, _ := people.From(r.Context())
+	return who
+}
