@@ -95,6 +95,9 @@ func (e *env) status(s api.Status) {
 	if s.Listen != "" {
 		line("page", "http://"+s.Listen)
 	}
+	if s.OpenAI {
+		line("openai", "http://"+s.Listen+"/v1, for programs with a token")
+	}
 	if s.Running {
 		turns := "none running now"
 		if s.Turns > 0 {

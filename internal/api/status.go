@@ -27,6 +27,8 @@ type Info struct {
 	// conversations name.
 	OtherTroubles []OtherTrouble `json:"other_troubles,omitempty"`
 	Listen        string         `json:"listen,omitempty"`
+	// OpenAI says that OpenAI's API is served at Listen, below /v1.
+	OpenAI bool `json:"openai,omitempty"`
 	// Running is false if no daemon runs and the command opened the store itself.
 	Running     bool                     `json:"running"`
 	Turns       int                      `json:"turns"`

@@ -23,6 +23,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/linking"
 	"dragoman/internal/media"
+	"dragoman/internal/openai"
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
 	"dragoman/internal/storage"
@@ -94,6 +95,9 @@ func (d *Daemon) openServers(context.Context) error {
 		console.Serve(d.door, console.Options{Chat: d.channels.web.Handler(), Accounts: accounts{d, d.links}})
 	}
 	d.door.Protect(api.Root+"/", people.Chat, verbs)
+	if d.cfg.HTTP.OpenAI {
+		d.door.Protect(openai.Root+"/", people.Chat, d.openAI())
+	}
 	d.door.Protect("POST /api/ask", people.Chat, formerAsk(verbs))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
@@ -239,6 +243,7 @@ func (d *Daemon) infoRunning(i *api.Info) {
 	}
 	if d.public != nil {
 		i.Listen = d.public.addr()
+		i.OpenAI = d.cfg.HTTP.OpenAI
 	}
 	for _, w := range d.current.Load().Warnings() {
 		i.Warnings = append(i.Warnings, w.String())

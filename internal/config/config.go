@@ -94,6 +94,7 @@ type HTTP struct {
 	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
 	IdentityHeader string   `yaml:"identity_header,omitempty" is:"identity header" empty:"ok" doc:"The header in which the trusted proxies say who is logged in there, like Remote-User. From everybody else it is removed. A proxy on this machine is believed only with identity_secret."`
 	IdentitySecret Secret   `yaml:"identity_secret,omitempty" is:"page token" doc:"What the proxies must also send, as X-Dragoman-Identity-Secret, to be believed."`
+	OpenAI         bool     `yaml:"openai" default:"true" doc:"Serve OpenAI's API below /v1, for programs that speak it, with the scope chat of their token. false: not."`
 	// Identities are who the names in IdentityHeader are.
 	Identities []Identity `yaml:"identities" doc:"Who the names in identity_header are. Any other name is refused."`
 }

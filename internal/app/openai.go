@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"dragoman/agent"
+	"dragoman/internal/gateway"
+	"dragoman/internal/openai"
+)
+
+// openAI serves OpenAI's API. It starts nothing.
+func (d *Daemon) openAI() http.Handler {
+	return openai.New(openai.Options{
+		Turns: givenTurns{d}, Store: d.store, Models: d.offeredModels,
+		Lend: d.files.Lend, MaxPicture: int64(d.cfg.Media.MaxImageBytes), Logger: d.log,
+	})
+}
+
+// offeredModels are the names of the models that the configuration names and that answer
+// people: not the one that only writes summaries.
+func (d *Daemon) offeredModels() []string {
+	names := append([]string{d.models.Main.Name()}, d.cfg.Model.Fallback...)
+	if d.models.Other == nil {
+		return names[:1] // the built-in demo has no others
+	}
+	for _, o := range d.cfg.Model.Others {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// givenTurns implements [openai.Turns].
+type givenTurns struct{ *Daemon }
+
+// Given implements [openai.Turns].
+func (g givenTurns) Given(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	res, err := g.gateway.Given(ctx, t)
+	if errors.Is(err, gateway.ErrStopping) {
+		err = openai.ErrStopping
+	}
+	return res, err
+}
+
+// Has implements [openai.Turns].
+func (g givenTurns) Has(tool string) bool { return g.agent.Has(tool) }
