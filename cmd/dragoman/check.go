@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -37,6 +39,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		warnings = cfg.Warnings()
 		if !k.NoSecrets {
 			unusable = storage.Check(e.ctx, cfg)
+			if unusable == nil {
+				unusable = e.checkTokens(cfg)
+			}
 		}
 	}
 	if k.Online && k.JSON {
@@ -91,6 +96,25 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		}
 	}
 	return unusable
+}
+
+// checkTokens says that other machines can reach the page and nobody has a token for it.
+// Tokens are in the store, so that the configuration alone does not tell.
+func (e *env) checkTokens(cfg *config.Config) error {
+	if !cfg.HTTP.NeedsNamedToken() {
+		return nil
+	}
+	client, release, err := e.daemon.admin(e.ctx, cfg, e.caller())
+	if err != nil {
+		return err
+	}
+	defer release()
+	made, err := api.ListTokens.Call(e.ctx, client, api.None{})
+	if err != nil || slices.ContainsFunc(made.Data, func(t api.Token) bool { return !t.Page }) {
+		return err
+	}
+	return &usageError{fmt.Sprintf("http.listen: other machines can reach %s, and there is no token: make one with %s, set http.token, or listen on 127.0.0.1",
+		cfg.HTTP.Listen, e.command("token create NAME --scope chat"))}
 }
 
 // sayDamage warns of damaged files that the store has set aside.

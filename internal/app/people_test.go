@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/app"
+	"dragoman/internal/storage"
 	"dragoman/sessions"
 	"dragoman/sessions/sqlite"
 )
@@ -129,5 +132,40 @@ func TestErasingSomebodyErasesTheirRooms(t *testing.T) {
 	slices.Sort(left)
 	if err != nil || !slices.Equal(left, []string{"web:default", "web:telegram:43/x"}) {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestReachableWithNamedTokens: an address that other machines can reach needs a token, and
+// a named one is enough.
+func TestReachableWithNamedTokens(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "http: {listen: '0.0.0.0:0'}")
+	if got := p.refused(); !strings.Contains(got, "there is no token: make one with dragoman token create NAME --scope chat, set http.token, or listen on 127.0.0.1") {
+		t.Errorf("without a token: %s", got)
+	}
+	stopped, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Verb: "token create"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := api.CreateToken.Call(t.Context(), stopped, api.NewToken{Name: "laptop", Scope: "chat", ExpiresIn: 3600})
+	release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.run()
+	port := r.status().Listen[strings.LastIndexByte(r.status().Listen, ':'):]
+	for secret, want := range map[string]int{"": http.StatusUnauthorized, made.Secret: http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+port+"/api/session", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Close = true
+		if secret != "" {
+			req.Header.Set("Authorization", "Bearer "+secret)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil || resp.Body.Close() != nil || resp.StatusCode != want {
+			t.Errorf("with %d characters of a token: %+v, %v, want %d", len(secret), resp, err, want)
+		}
 	}
 }

@@ -59,13 +59,16 @@ func maxConnections() int {
 func (s *server) addr() string { return s.ln.Addr().String() }
 
 // openServers opens the public port and the operator's socket.
-func (d *Daemon) openServers(context.Context) error {
+func (d *Daemon) openServers(ctx context.Context) error {
 	verbs := d.verbs()
 	if err := d.openAdmin(verbs); err != nil {
 		return err
 	}
 	if d.partial() || d.cfg.HTTP.Listen == "off" {
 		return nil
+	}
+	if err := d.checkTokens(ctx); err != nil {
+		return err
 	}
 	ln, err := net.Listen("tcp", d.cfg.HTTP.Listen)
 	if err != nil {
@@ -102,6 +105,29 @@ func (d *Daemon) openServers(context.Context) error {
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
 	d.public.handler = d.door
+	return nil
+}
+
+// checkTokens refuses an address that other machines can reach, if no token was ever made:
+// nobody could come in. If those that were made have all ended, the log says so, because the
+// channels go on.
+func (d *Daemon) checkTokens(ctx context.Context) error {
+	if !d.cfg.HTTP.NeedsNamedToken() {
+		return nil
+	}
+	good, err := d.tokens.Any(ctx)
+	if err != nil || good {
+		return err
+	}
+	made, err := d.tokens.List(ctx)
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	if !slices.ContainsFunc(made, func(t people.Token) bool { return !t.Linked }) {
+		return fmt.Errorf("app: other machines can reach http.listen (%s), and there is no token: make one with %s, set http.token, or listen on 127.0.0.1",
+			d.cfg.HTTP.Listen, d.opts.Command("token create NAME --scope chat"))
+	}
+	d.log.Warn("all tokens have ended, so nobody can open the page: make a new one with dragoman token create", "listen", d.cfg.HTTP.Listen)
 	return nil
 }
 

@@ -88,7 +88,7 @@ type Store struct {
 // HTTP is the chat page, health and metrics.
 type HTTP struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:8787" is:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
-	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The operator's secret for the page and for programs, at least 16 characters, with the scope operate. Named tokens (dragoman token create) can do more, and less. Empty: on loopback, everybody on this machine may chat until there is a token; on other addresses it is needed."`
+	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The operator's secret for the page and for programs, at least 16 characters, with the scope operate. Named tokens (dragoman token create) can do more, and less. Empty: on loopback, everybody on this machine may chat until there is a token; on other addresses this or a named token is needed."`
 	// TrustedProxies are addresses or networks, as Load has checked.
 	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
 	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
@@ -113,6 +113,18 @@ func (h HTTP) Proxies() (list []netip.Prefix) {
 		list = append(list, p)
 	}
 	return list
+}
+
+// Reachable reports whether other machines can reach the port.
+func (h HTTP) Reachable() bool {
+	host, _, ok := setting.HostPort(h.Listen)
+	return ok && !setting.Loopback(host)
+}
+
+// NeedsNamedToken reports whether other machines can reach the port and nothing here says
+// who may come in. Then only named tokens do, which are in the store.
+func (h HTTP) NeedsNamedToken() bool {
+	return h.Reachable() && !h.Token.IsSet() && h.IdentityHeader == ""
 }
 
 // Private reports whether only people on this machine can open the page: it

@@ -40,7 +40,6 @@ func TestCommandsNeedNoSecrets(t *testing.T) {
 	}
 	for _, text := range []string{
 		"state_dir: \"${NO_SUCH_VARIABLE}\"\n",
-		"http: {listen: \"0.0.0.0:8787\"}\n",
 		"channels: {telegram: {allow: [1]}}\n",
 		"channels: {telegram: {allow: [1], token: \"${file:}\"}}\n",
 		"channels: {telegram: {allow: [1], token: \"${NO_SUCH_VARIABLE}\", preview: perhaps}}\n",

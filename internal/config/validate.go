@@ -15,7 +15,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
-	"dragoman/internal/setting"
 )
 
 // validator checks how settings fit together, which the tags of single settings
@@ -159,13 +158,8 @@ func (v *validator) tokenAlone(token Secret) {
 func (v *validator) http(h HTTP) {
 	v.tokenAlone(h.Token)
 	v.namedByProxy(h)
-	host, _, ok := setting.HostPort(h.Listen)
 	wrong, _ := listenFlaw(h.Listen)
-	switch {
-	case !ok || wrong != "" || setting.Loopback(host):
-	case !h.Token.IsSet() && h.IdentityHeader == "":
-		v.bad("http.listen", "this address can be reached from other machines, and there is no http.token", "listen on 127.0.0.1, or set a token made with: openssl rand -hex 32")
-	default:
+	if wrong == "" && h.Reachable() {
 		v.warn("http.listen", "the page and its token cross the network unencrypted", "put a TLS proxy in front and listen on 127.0.0.1")
 	}
 }

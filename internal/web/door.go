@@ -73,15 +73,17 @@ type Options struct {
 
 // Door serves the port. Add routes with Public, Protect and Probes, then serve it.
 type Door struct {
-	opts     Options
-	port     string
-	proxies  proxies
-	identity identity
-	sessions *sessions
-	guesses  guesses
-	visits   visits
-	mux      *http.ServeMux
-	routes   []Route
+	opts Options
+	port string
+	// reachable: other machines can reach the port.
+	reachable bool
+	proxies   proxies
+	identity  identity
+	sessions  *sessions
+	guesses   guesses
+	visits    visits
+	mux       *http.ServeMux
+	routes    []Route
 }
 
 // Route is what a path at the port needs. An empty Scope: strangers may see it, too.
@@ -93,7 +95,8 @@ type Route struct {
 // Routes are all routes, in the order in which they were added.
 func (d *Door) Routes() []Route { return slices.Clone(d.routes) }
 
-// New makes a door. It refuses options that would let everybody in.
+// New makes a door. On an address that other machines can reach it lets nobody in who shows
+// nothing, whether there are tokens or not.
 func New(o Options) (*Door, error) {
 	host, port, err := net.SplitHostPort(o.Addr)
 	switch {
@@ -101,8 +104,6 @@ func New(o Options) (*Door, error) {
 		return nil, fmt.Errorf("web: %q is not an address like 127.0.0.1:8787", o.Addr)
 	case o.Token != "" && len(o.Token) < minToken:
 		return nil, fmt.Errorf("web: the token is too short: use at least %d characters", minToken)
-	case o.Token == "" && o.Identity.Header == "" && !isLoopback(host):
-		return nil, fmt.Errorf("web: %s can be reached from other machines, so it needs a token; or listen on 127.0.0.1", o.Addr)
 	case o.Tokens == nil:
 		return nil, errors.New("web: new: Options.Tokens is missing")
 	}
@@ -111,7 +112,7 @@ func New(o Options) (*Door, error) {
 		o.Failed = func(bool) {}
 	}
 	d := &Door{
-		opts: o, port: port, proxies: proxies{o.Proxies, o.PublicURL}, sessions: newSessions(o),
+		opts: o, port: port, reachable: !isLoopback(host), proxies: proxies{o.Proxies, o.PublicURL}, sessions: newSessions(o),
 		visits: visits{open: map[*visit]struct{}{}}, guesses: guesses{of: map[netip.Addr]*limit{}}, mux: http.NewServeMux(),
 	}
 	d.identity = newIdentity(o.Identity, &d.proxies)

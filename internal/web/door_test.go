@@ -47,12 +47,12 @@ func TestNewValidates(t *testing.T) {
 		{"[::1]:8787", "", true},
 		{"localhost:8787", "", true},
 		{"[::ffff:127.0.0.1]:8787", "", true},
-		{"0.0.0.0:8787", "", false},
-		{":8787", "", false},
-		{"[::]:8787", "", false},
-		{"192.168.1.5:8787", "", false},
-		{"127.0.0.1.example.org:8787", "", false},
-		{"localhost.example.org:8787", "", false},
+		{"0.0.0.0:8787", "", true},
+		{":8787", "", true},
+		{"[::]:8787", "", true},
+		{"192.168.1.5:8787", "", true},
+		{"127.0.0.1.example.org:8787", "", true},
+		{"localhost.example.org:8787", "", true},
 		{"0.0.0.0:8787", token, true},
 		{":8787", token, true},
 		{"0.0.0.0:8787", "hunter2", false},
@@ -66,6 +66,24 @@ func TestNewValidates(t *testing.T) {
 		}
 		if err != nil && c.token != "" && strings.Contains(err.Error(), c.token) {
 			t.Errorf("%v shows the token", err)
+		}
+	}
+}
+
+// TestReachableWithoutToken: where other machines can reach the port, nobody comes in who
+// shows nothing, not even from this machine and before there is a token.
+func TestReachableWithoutToken(t *testing.T) {
+	for addr, want := range map[string]int{
+		"127.0.0.1:8787": 200, "0.0.0.0:8787": 401, ":8787": 401, "[::]:8787": 401, "192.168.1.5:8787": 401,
+		"127.0.0.1.example.org:8787": 401,
+	} {
+		h := open(t, "", func(o *web.Options) { o.Addr = addr })
+		if got := ask(h, "GET", "/api/chat/feed", nil); got.Code != want {
+			t.Errorf("at %s a request without anything gets %d, want %d", addr, got.Code, want)
+		}
+		secret := h.token("laptop", "", people.Chat)
+		if got := ask(h, "GET", "/api/chat/feed", nil, bearer(secret), "Remote: 192.0.2.7:50000"); got.Code != 200 {
+			t.Errorf("at %s a named token gets %d, want 200", addr, got.Code)
 		}
 	}
 }
