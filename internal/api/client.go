@@ -92,8 +92,12 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // same with and without a daemon; it asks as the operator ([AsOperator]). The client reads an answer while the handler
 // writes it. The handler's goroutine has ended when the answer's body is closed.
 func InProcess(h http.Handler) *Client {
-	h = AsOperator(h)
-	return &Client{roundTrip(func(r *http.Request) (*http.Response, error) {
+	return &Client{inProcess(AsOperator(h))}
+}
+
+// inProcess sends requests to h.
+func inProcess(h http.Handler) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.Body == nil {
 			r.Body = http.NoBody
 		}
@@ -109,7 +113,7 @@ func InProcess(h http.Handler) *Client {
 		return &http.Response{
 			StatusCode: w.code, Status: http.StatusText(w.code), Header: w.sent, Body: &answer{from, &handler}, Request: r,
 		}, nil
-	})}
+	})
 }
 
 // recorder passes an answer on. Status and header are fixed at the first write.

@@ -26,7 +26,9 @@
 //	a verb that takes longer than its time        504
 //	a command line of another version             a sentence that says so, see form.go
 //	the daemon ends during a call                 EndedError, with what to do
+//	a stream of events is read too slowly         an event says so, if it can, and the stream ends
 //
-// The package starts no goroutines but those of [Client.Restore], which end before it
-// returns, and of [InProcess], which end when the answer's body is closed.
+// The package starts no goroutines but those of [Client.Restore] and of streams of events,
+// which end before these return, and of [InProcess], which end when the answer's body is
+// closed.
 package api

@@ -12,7 +12,36 @@ import (
 
 // docs/api.md lists the verbs of the table. UPDATE=1 writes it.
 func TestDocumentation(t *testing.T) {
-	const begin, end = "-run TestDocumentation -->\n", "<!-- end -->"
+	var want strings.Builder
+	want.WriteString("| verb | scope | what it does |\n|---|---|---|\n")
+	for _, r := range api.Table() {
+		scope := string(r.Scope)
+		if r.Socket {
+			scope = "socket"
+		}
+		fmt.Fprintf(&want, "| `%s %s` | %s | %s |\n", r.Method, r.Path, scope, r.Doc)
+	}
+	checkTable(t, "TestDocumentation", want.String())
+}
+
+// docs/api.md lists the events.
+func TestEventDocumentation(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| event | id | what has happened |\n|---|---|---|\n")
+	for _, e := range api.EventTypes() {
+		id := ""
+		if e.Durable {
+			id = "yes"
+		}
+		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", e.Name, id, e.Doc)
+	}
+	checkTable(t, "TestEventDocumentation", want.String())
+}
+
+// checkTable compares a table of docs/api.md, which a test of that name makes.
+func checkTable(t *testing.T, test, want string) {
+	t.Helper()
+	begin, end := "-run "+test+" -->\n", "<!-- end -->"
 	path := filepath.Join("..", "..", "docs", "api.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -23,22 +52,13 @@ func TestDocumentation(t *testing.T) {
 	if !found || !closed {
 		t.Fatalf("%s has no place for the table", path)
 	}
-	var want strings.Builder
-	want.WriteString("| verb | scope | what it does |\n|---|---|---|\n")
-	for _, r := range api.Table() {
-		scope := string(r.Scope)
-		if r.Socket {
-			scope = "socket"
-		}
-		fmt.Fprintf(&want, "| `%s %s` | %s | %s |\n", r.Method, r.Path, scope, r.Doc)
-	}
-	if is == want.String() {
+	if is == want {
 		return
 	}
 	if os.Getenv("UPDATE") == "" {
-		t.Fatalf("the table in %s is old: UPDATE=1 go test ./internal/api -run TestDocumentation", path)
+		t.Fatalf("the table in %s is old: UPDATE=1 go test ./internal/api -run %s", path, test)
 	}
-	if err := os.WriteFile(path, []byte(head+begin+want.String()+end+tail), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

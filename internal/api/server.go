@@ -40,6 +40,10 @@ type Options struct {
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and
 	// nothing is anybody's own.
 	Reads Reads
+	// Listening is where streams of events come from. Nil: no daemon runs.
+	Listening Listening
+	// Stopping is closed when the daemon stops: streams end then. Nil: they do not.
+	Stopping <-chan struct{}
 	// Events receives what the operator ended, and must not block. Nil: events
 	// are dropped.
 	Events func(stream.Event)
@@ -63,7 +67,10 @@ const (
 )
 
 // server answers the verbs.
-type server struct{ Options }
+type server struct {
+	Options
+	streams streamCount
+}
 
 // New serves the verbs of the table below [Root]. Each request must carry who asks
 // ([people.With]): whoever serves the handler sees to that. See the package comment.
@@ -83,7 +90,7 @@ func New(o Options) http.Handler {
 	if o.Reads == nil {
 		o.Reads = onlyTheSocket{}
 	}
-	s := &server{o}
+	s := &server{Options: o}
 	mux := http.NewServeMux()
 	for _, route := range table {
 		mux.Handle(route.Method+" "+Root+route.Path, s.guarded(route))

@@ -21,8 +21,8 @@ const (
 )
 
 // The verbs. A conversation that the caller may not read is not found, and a list leaves
-// it out or shows only its numbers. [Client.Dump], [Client.Restore] and [Client.Link]
-// call the streams.
+// it out or shows only its numbers. [Client.Dump], [Client.Restore], [Client.Link]
+// and [Client.Events] call the streams.
 var (
 	ReadStatus = Verb[None, Status]{Spec{
 		Method: get, Path: "/status", Scope: people.Read, Within: callWithin, anyForm: true,
@@ -191,6 +191,10 @@ var (
 		Method: post, Path: "/channels/{name}/link", Scope: people.Admin, Act: "link",
 		Doc: "Links a channel to a phone, and shows codes to scan or to type, one JSON object a line.",
 	}, (*server).link}
+	streamEvents = Stream[EventQuery]{Spec{
+		Method: get, Path: "/events", Scope: people.Chat,
+		Doc: "What happens, as server-sent events: all that you may read, or of some conversations and types.",
+	}, (*server).events}
 	PlanErase = Verb[Target, ErasePlan]{Spec{
 		Method: get, Path: "/erasures", Scope: people.Admin, Within: patient,
 		Doc: "What erasing a conversation or a person would remove.",
@@ -223,6 +227,7 @@ var table = []Route{
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
+	streamEvents.route(),
 	ListChannels.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }

@@ -105,6 +105,7 @@ type Daemon struct {
 	public    *server
 	admin     *server
 	closers   []closer
+	stopping  chan struct{} // closed when streams are to end
 
 	reloadAsked chan struct{} // capacity 1: another node was asked to read its configuration
 }
@@ -133,7 +134,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1)}
+	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -341,6 +342,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	fail(err)
 	<-announced // or it would say READY after STOPPING
 	notify("STOPPING=1")
+	close(d.stopping)
 	d.links.Close() // while the servers can still tell their pages
 	stopFeed()
 	end()

@@ -217,6 +217,8 @@ func (d *Daemon) verbs() http.Handler {
 	}
 	if d.gateway != nil {
 		o.PageURL = d.pageURL
+		o.Listening = d.events
+		o.Stopping = d.stopping
 		o.Channels = d.listChannels
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
 	}

@@ -13,8 +13,9 @@ import (
 // [Tokens] know is at most two seconds old, so a stream ends within five.
 const lookEvery = 2 * time.Second
 
-// errAccessEnded is the cause of the end of a request whose caller lost access.
-var errAccessEnded = errors.New("web: the token or the session has ended")
+// ErrAccessEnded is the cause of the end of a request whose caller lost access: see
+// context.Cause.
+var ErrAccessEnded = errors.New("web: the token or the session has ended")
 
 // visit is a request under way.
 type visit struct {
@@ -77,7 +78,7 @@ func (d *Door) endVisits(ctx context.Context) {
 			may[v.caller] = still
 		}
 		if !still {
-			v.cancel(errAccessEnded)
+			v.cancel(ErrAccessEnded)
 		}
 	}
 }
