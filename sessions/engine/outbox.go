@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -41,6 +42,19 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 		}
 	})
 	return ds, err
+}
+
+// Sending returns the delivery with that id while a node sends it. Errors: ErrNotFound.
+func (s *Store) Sending(ctx context.Context, id string) (d sessions.Delivery, err error) {
+	v := s.view(ctx)
+	var o *rows.Out
+	if id != "" {
+		o = first(v.outbox(channels.Key{}, rows.QueueFilter{ID: id}))
+	}
+	if o == nil || o.State != sessions.DeliverySending {
+		return d, s.wrap("read a delivery", cmp.Or(v.err, sessions.ErrNotFound))
+	}
+	return o.Delivery, nil
 }
 
 // changeDelivery changes the unsent delivery id of the claim's key.
