@@ -40,6 +40,26 @@ type Peer struct {
 	All   bool         // all other nodes; they do not answer, and Call returns at once
 }
 
+// FormerMethods are the methods that nodes of versions before seals may call, and be called
+// with, while such a node is listed. Everybody who may connect to the database can hear and
+// make such calls, so none of these does what the store does not confirm: see [Sealed].
+var FormerMethods = []string{MethodChanged, MethodSend, "turn.ended", "channel.revive", "channel.states"}
+
+// MethodSend is the method by which a node asks another one to send a delivery.
+const MethodSend = "channel.send"
+
+// unsealed is the key of WithoutSeal.
+type unsealed struct{}
+
+// WithoutSeal marks the context of a call that came from a node of a version that does not
+// seal its calls. Anybody who may connect to the database could have made it.
+func WithoutSeal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unsealed{}, true)
+}
+
+// Sealed reports whether the call that f of [Peers.Serve] answers surely came from a node.
+func Sealed(ctx context.Context) bool { return ctx.Value(unsealed{}) == nil }
+
 // ErrNoPeer: the addressed node is this one, or does not exist. No node was called.
 var ErrNoPeer = errors.New("no other node has it")
 

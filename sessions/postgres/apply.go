@@ -58,7 +58,10 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 func (t *tx) notifyHolder(r *keyRow, n note) {
 	n.From = t.b.id
 	if r.live != 0 && r.node != n.From {
-		t.queue(notifyQuery, nodeChannel(r.node), n.parts(n.Data))
+		data := n.Data
+		n.Data = nil
+		l := t.b.lettersTo(r.node, n, data)
+		t.queue(notifyQuery, l.channels, l.payloads)
 	}
 }
 

@@ -27,6 +27,9 @@ func KeptQueries() []string {
 // AllNodes is the notification channel of all nodes.
 func AllNodes(s *engine.Store) string { return backendOf(s).allNodes() }
 
+// AllFormer is that of the nodes of versions before seals.
+func AllFormer(s *engine.Store) string { return backendOf(s).allFormer() }
+
 // RefreshPeers makes s read the load of its peers now.
 func RefreshPeers(ctx context.Context, s *engine.Store) error { return backendOf(s).refreshPeers(ctx) }
 

@@ -13,8 +13,11 @@ import (
 // is in a column of its own, which they do not touch. While one of them is listed, the
 // texts that this node writes have the marks that tell them the same.
 
-// lookForFormer looks whether such a node is listed.
+// lookForFormer looks whether such a node is listed, and which nodes seal nothing.
 func (b *backend) lookForFormer(ctx context.Context) error {
+	if err := b.readFormers(ctx); err != nil {
+		return err
+	}
 	former, err := value[bool](ctx, b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE NOT labels AND expires > clock_timestamp())`)
 	if err == nil {
 		b.former.Store(former)

@@ -32,8 +32,8 @@ var (
 // migrations lead from each version of the tables to the next.
 var migrations = []string{tables, aboutNodes, aboutLeases, aboutLabels}
 
-// laterNames are the tables and indexes that later makes.
-var laterNames = []string{"inbox_accepted", "outbox_created", "notes", "notes_due", "notes_owner", "counts", "counts_owner", "additions"}
+// laterNames are the tables and indexes that later makes. The last one is enough for columns.
+var laterNames = []string{"inbox_accepted", "outbox_created", "notes", "notes_due", "notes_owner", "counts", "counts_owner", "additions", "note_key"}
 
 // migrate brings our tables and River's up to date. Nodes that start at the same time
 // wait for each other: a separate transaction holds a lock meanwhile, because River

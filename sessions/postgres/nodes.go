@@ -43,7 +43,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 			_ = conn.Close(ctx)
 		}
 	}()
-	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, labels, expires) VALUES ($1, $2, $3, $4, true, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
+	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, labels, sealed, expires) VALUES ($1, $2, $3, $4, true, true, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
 		return err
 	}
 	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.Host, b.id); err != nil {
@@ -150,8 +150,16 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 			b.wire.do(func() { b.startCall(changeOf(k)) })
 		}
 	}
-	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.TTL)
-	return err == nil && tag.RowsAffected() > 0, err
+	b.seal.forget()
+	b.wire.do(func() { b.wire.part = unfinished{} }) // its rest does not come any more
+	now, err := value[time.Time](ctx, *conn, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp() RETURNING clock_timestamp()`, b.id, b.TTL)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil {
+		b.seal.tellTime(now)
+	}
+	return err == nil, err
 }
 
 // stale reports whether this process last renewed its node so long ago that others
@@ -283,7 +291,7 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 		defer done()
 		// If this fails the lease lasts until the node is dead.
 		if _, failed := b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id); failed == nil {
-			_ = b.notify(b.allNodes(), b.note(isLeaseFree), nil) // if this fails the waiting nodes look again later
+			_ = b.notify(b.lettersToAll(b.note(isLeaseFree), nil)) // if this fails the waiting nodes look again later
 		}
 		return err
 	})

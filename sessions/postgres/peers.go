@@ -17,8 +17,9 @@ import (
 
 var _ sessions.Peers = (*backend)(nil)
 
-// callQuery returns a query that sends a call to the node that to names, and the
-// argument $2 by which it finds that node. It does not wait for the disk.
+// callQuery returns a query that finds the node that to names by its argument $2. If it is
+// $3, and former as $4 says, the query sends it the payloads $6. It does not wait for the
+// disk.
 func callQuery(to sessions.Peer) (query, name string) {
 	id := `$2`
 	switch {
@@ -29,8 +30,67 @@ func callQuery(to sessions.Peer) (query, name string) {
 	default:
 		name = to.Node
 	}
-	return `SELECT id, pg_notify($3 || id, p) FROM nodes, unnest($4::text[]) p, set_config('synchronous_commit', 'off', true)
-		WHERE expires > clock_timestamp() AND id <> $1 AND id = ` + id, name
+	return `SELECT id, NOT sealed, (SELECT count(pg_notify($5, p)) FROM unnest($6::text[]) p WHERE id = $3 AND sealed <> $4)
+		FROM nodes, set_config('synchronous_commit', 'off', true) WHERE expires > clock_timestamp() AND id <> $1 AND id = ` + id, name
+}
+
+// callee is the node that a call found. sent: it was sent the call.
+type callee struct {
+	id           string
+	former, sent bool
+}
+
+// sendCall sends a call to the node that to names. It guesses which one that is, because
+// notes are sealed for one node: the last one that it found, and then the one that it finds.
+func (b *backend) sendCall(ctx context.Context, to sessions.Peer, n note, args []byte) (found callee, err error) {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return found, &channels.NotSent{Err: err}
+	}
+	defer conn.Release()
+	query, name := callQuery(to)
+	guess := callee{id: to.Node}
+	if to.Lease != "" {
+		guess = b.lastHolder(to.Lease)
+	}
+	for range 4 { // it moved meanwhile, or was replaced
+		l := letters{}
+		if guess.id != "" && (!guess.former || formerMay(&n)) {
+			l.add(nodeChannel(guess.id), b.payloadsFor(guess, n, args))
+		}
+		list, err := all(ctx, conn, func(row pgx.CollectableRow) (c callee, err error) {
+			var sent int
+			err = row.Scan(&c.id, &c.former, &sent)
+			c.sent = sent > 0
+			return c, err
+		}, query, b.id, name, guess.id, guess.former, nodeChannel(guess.id), l.payloads)
+		if err != nil {
+			return found, err
+		}
+		if len(list) == 0 {
+			return found, sessions.ErrNoPeer
+		}
+		found = list[0]
+		if to.Lease != "" {
+			b.noteHolder(to.Lease, found)
+		}
+		if found.sent {
+			return found, nil
+		}
+		if found.former && !formerMay(&n) {
+			return found, sessions.ErrNoPeer
+		}
+		guess = found
+	}
+	return found, sessions.ErrNoPeer
+}
+
+// payloadsFor are those of a call for a node.
+func (b *backend) payloadsFor(to callee, n note, args []byte) []string {
+	if to.former {
+		return n.plain(args)
+	}
+	return b.seal.parts(nodeChannel(to.id), n, args)
 }
 
 // Call calls other nodes: see sessions.Peers. The first call makes this process a node.
@@ -42,7 +102,8 @@ func (b *backend) Call(ctx context.Context, to sessions.Peer, method string, arg
 	n.ID, n.Method = rand.Text(), method
 	if to.All {
 		n.Quiet = true
-		_, err := b.pool.Exec(ctx, notifyNowQuery, b.allNodes(), n.parts(args))
+		l := b.lettersToAll(n, args)
+		_, err := b.pool.Exec(ctx, notifyNowQuery, l.channels, l.payloads)
 		return nil, err
 	}
 	data, err := b.call(ctx, to, n, args)
@@ -68,25 +129,19 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 	case <-ctx.Done():
 		return nil, &channels.NotSent{Err: ctx.Err()}
 	}
-	conn, err := b.pool.Acquire(ctx)
-	if err != nil {
-		return nil, &channels.NotSent{Err: err}
-	}
-	query, name := callQuery(to)
-	called, err := all(ctx, conn, func(row pgx.CollectableRow) (id string, err error) {
-		return id, row.Scan(&id, nil)
-	}, query, b.id, name, nodeChannel(""), n.parts(args))
-	conn.Release()
+	called, err := b.sendCall(ctx, to, n, args)
 	switch {
+	case errors.Is(err, sessions.ErrNoPeer):
+		return nil, sessions.ErrNoPeer
+	case errors.As(err, new(*channels.NotSent)):
+		return nil, err
 	case errors.As(err, new(*pgconn.PgError)) || pgconn.SafeToRetry(err):
 		return nil, &channels.NotSent{Err: err} // nothing was sent
 	case err != nil:
-		b.giveUp(n.ID, b.allNodes()) // a node may have received it
+		_ = b.notify(b.lettersToAll(b.giveUp(n.ID), nil)) // a node may have received it
 		return nil, err
-	case len(called) == 0:
-		return nil, sessions.ErrNoPeer
 	}
-	w.do(func() { a.node = called[0] })
+	w.do(func() { a.node = called.id })
 	return b.await(ctx, n.ID, a)
 }
 
@@ -99,7 +154,7 @@ func (b *backend) await(ctx context.Context, id string, a *pendingCall) ([]byte,
 		case r := <-a.answer:
 			return r.data, r.err
 		case <-ctx.Done():
-			b.giveUp(id, nodeChannel(a.node))
+			_ = b.notify(b.lettersTo(a.node, b.giveUp(id), nil))
 			return nil, context.Cause(ctx)
 		case <-b.node.lost.Done():
 			return nil, errLost
@@ -112,11 +167,11 @@ func (b *backend) await(ctx context.Context, id string, a *pendingCall) ([]byte,
 	}
 }
 
-// giveUp tells a node, or all of them, to stop working on a call.
-func (b *backend) giveUp(id, channel string) {
+// giveUp is the note that tells nodes to stop working on a call.
+func (b *backend) giveUp(id string) note {
 	n := b.note(isGiveUp)
 	n.ID = id
-	_ = b.notify(channel, n, nil)
+	return n
 }
 
 // Serve answers the calls of other nodes: see sessions.Peers. It makes this process a
@@ -156,8 +211,17 @@ func (b *backend) Serve(ctx context.Context, f func(ctx context.Context, method 
 // it may be old. The caller holds wire.mu.
 func (b *backend) startCall(n note) {
 	w := &b.wire
-	if w.serve == nil || b.stale() {
-		b.node.renewal.Go(func() { b.reply(n, nil, sessions.ErrNoPeer) })
+	if n.former && w.formers >= formerCallsMost {
+		return
+	}
+	if n.former {
+		w.formers++
+	}
+	if w.serve == nil || b.stale() || n.former && !formerMay(&n) {
+		b.node.renewal.Go(func() {
+			defer b.formerEnds(n)
+			b.reply(n, nil, sessions.ErrNoPeer)
+		})
 		return
 	}
 	w.calls[[2]string{n.From, n.ID}] = w.serve(n)
@@ -165,6 +229,10 @@ func (b *backend) startCall(n note) {
 
 // answer serves one call.
 func (b *backend) answer(ctx context.Context, n note, f func(context.Context, string, []byte) ([]byte, error)) {
+	defer b.formerEnds(n)
+	if n.former {
+		ctx = sessions.WithoutSeal(ctx)
+	}
 	if n.Left > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, n.Left)
@@ -176,6 +244,13 @@ func (b *backend) answer(ctx context.Context, n note, f func(context.Context, st
 		b.Logger.Warn("a call of another node failed", "method", n.Method, "err", err)
 	}
 	b.reply(n, data, err)
+}
+
+// formerEnds ends a call of startCall, if it came without a seal.
+func (b *backend) formerEnds(n note) {
+	if n.former {
+		b.wire.do(func() { b.wire.formers-- })
+	}
 }
 
 // reply sends a caller the result of its call, if it waits for one.
@@ -191,7 +266,7 @@ func (b *backend) reply(to note, data []byte, err error) {
 	if err != nil {
 		n.Kind, data = isFailure, encodeError(err)
 	}
-	if err := b.notify(nodeChannel(to.From), n, data); err != nil {
+	if err := b.notify(b.lettersTo(to.From, n, data)); err != nil {
 		b.Logger.Warn("cannot answer another node", "method", to.Method, "err", err)
 	}
 }

@@ -299,7 +299,7 @@ func TestLostNotifications(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { _, err := peers(a).Call(t.Context(), to, "wait", nil); ended <- err }()
 	await(t, began)
-	must(t, pgtest.Do(t.Context(), url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "dragoman_`+to.Node+`"' OR query LIKE 'LISTEN "dragoman_all_%' AND pid <> pg_backend_pid() AND datname = current_database()`))
+	must(t, pgtest.Do(t.Context(), url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN "dragoman_%"dragoman_`+to.Node+`"%' AND pid <> pg_backend_pid() AND datname = current_database()`))
 	if err := <-ended; err == nil {
 		t.Error("a lost call has an answer")
 	}

@@ -99,6 +99,15 @@ type backend struct {
 	leases dispatch.Leases
 	node   node
 	wire   wire
+	seal   *sealer
+	// formers are the listed nodes of versions that seal nothing: see former.go.
+	formers atomic.Pointer[map[string]bool]
+	// holders are the nodes that had a lease when this process last called them.
+	holders sync.Map // of callee, by the lease's name
+	// refused counts refused notes since refusedAt. Both belong to the goroutine that
+	// receives.
+	refused   int
+	refusedAt time.Time
 	// nudges makes River fetch jobs.
 	nudges chan struct{}
 	// added: this process may have added to counts since it last folded them.
@@ -135,6 +144,9 @@ func open(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	if err = b.migrate(ctx); err == nil {
 		err = b.lookForFormer(ctx)
+	}
+	if err == nil {
+		err = b.openSealer(ctx)
 	}
 	if err == nil {
 		b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`)
@@ -185,7 +197,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	b := &backend{
 		Options: o, id: rand.Text(), claims: map[channels.Key]*claim{}, working: map[int64]bool{},
-		wire:   wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, parts: map[[2]string][]byte{}, calls: map[[2]string]func(){}},
+		wire:   wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, calls: map[[2]string]func(){}},
 		nudges: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	b.Host = cmp.Or(b.Host, b.id)

@@ -33,7 +33,7 @@ const (
 type spread struct {
 	answers bool                 // this node is one of them
 	others  []*load              // the other ones that live
-	nudged  map[string]time.Time // when each was last nudged, by notification channel
+	nudged  map[string]time.Time // when each was last nudged, by its id; "": all of them
 }
 
 // load is how many keys another node works on: those that it had at the last
@@ -100,17 +100,22 @@ func (b *backend) reserve() *running {
 // nudge makes the idlest other node fetch jobs, or all nodes if no other is known.
 func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 	b.mu.Lock()
-	to, now := b.allNodes(), time.Now()
+	to, now := "", time.Now()
 	if other := b.spread.idlest(); other != nil {
 		other.Keys++
-		to = nodeChannel(other.ID)
+		to = other.ID
 	}
 	tooSoon := now.Sub(b.spread.nudged[to]) < nudgeEvery
 	if !tooSoon {
 		b.spread.nudged[to] = now
 	}
 	b.mu.Unlock()
-	if !tooSoon {
-		_, _ = conn.Exec(ctx, notifyNowQuery, to, b.note(isJobs).parts(nil))
+	if tooSoon {
+		return
 	}
+	l := b.lettersToAll(b.note(isJobs), nil)
+	if to != "" {
+		l = b.lettersTo(to, b.note(isJobs), nil)
+	}
+	_, _ = conn.Exec(ctx, notifyNowQuery, l.channels, l.payloads)
 }

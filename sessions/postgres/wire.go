@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,12 +16,12 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// note is a message from one node to another, or a part of one, as the JSON of a
-// notification. All parts are sent in one transaction, so they arrive in order with
-// nothing in between.
+// note is a message from one node to another, or a part of one: see sealer. All parts are
+// sent in one transaction, so they arrive in order with nothing in between.
 type note struct {
 	Kind kind   `json:"k"`
 	From string `json:"f"`           // the node that sends it
+	At   int64  `json:"t,omitempty"` // when, by the clock of the database, in milliseconds
 	ID   string `json:"i,omitempty"` // of the call
 	// More is how many parts follow. It also makes parts differ: PostgreSQL drops a
 	// notification that equals another in its transaction.
@@ -32,7 +33,10 @@ type note struct {
 	// Key and Epoch name the claim of a fence.
 	Key   channels.Key `json:"key,omitzero"`
 	Epoch int64        `json:"e,omitempty"`
-	Data  []byte       `json:"d,omitempty"`
+	// Data is in the JSON of former nodes only. In a sealed note it comes after it.
+	Data []byte `json:"d,omitempty"`
+	// former: it came without a seal.
+	former bool
 }
 
 // kind is the kind of a note.
@@ -51,27 +55,15 @@ const (
 
 // maxPart is how many bytes of data fit into a notification with the rest of a note.
 // PostgreSQL allows 7,999 bytes.
-const maxPart = 5400
-
-// parts returns the payloads of a note with data.
-func (n note) parts(data []byte) (list []string) {
-	for {
-		part := data[:min(len(data), maxPart)]
-		data = data[len(part):]
-		n.Data, n.More = part, (len(data)+maxPart-1)/maxPart
-		list = append(list, encode(n))
-		if n.More == 0 {
-			return list
-		}
-	}
-}
+const maxPart = 5200
 
 // nodeChannel is the notification channel of a node.
 func nodeChannel(id string) string { return "dragoman_" + id }
 
 // allNodes is the notification channel of all nodes on this schema, by a hash: the
-// schema's name may be too long for a channel.
-func (b *backend) allNodes() string { return nodeChannel("all_" + rules.Hash(b.schema)[:32]) }
+// schema's name may be too long for a channel. allFormer is the one of former nodes.
+func (b *backend) allNodes() string  { return nodeChannel("sealed_" + rules.Hash(b.schema)[:32]) }
+func (b *backend) allFormer() string { return nodeChannel("all_" + rules.Hash(b.schema)[:32]) }
 
 func (b *backend) note(k kind) note { return note{Kind: k, From: b.id} }
 
@@ -83,15 +75,45 @@ func changeOf(k channels.Key) note {
 // notifyQuery notifies as part of a transaction. notifyNowQuery is a transaction by
 // itself and does not wait for the disk: notifications do not survive a crash anyway.
 const (
-	notifyQuery    = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p`
-	notifyNowQuery = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p, set_config('synchronous_commit', 'off', true)`
+	notifyQuery    = `SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) l (c, p)`
+	notifyNowQuery = notifyQuery + `, set_config('synchronous_commit', 'off', true)`
 )
 
-// notify sends a note that may be lost.
-func (b *backend) notify(channel string, n note, data []byte) error {
+// letters are notifications: a payload for each channel.
+type letters struct{ channels, payloads []string }
+
+func (l *letters) add(channel string, payloads []string) {
+	for _, p := range payloads {
+		l.channels = append(l.channels, channel)
+		l.payloads = append(l.payloads, p)
+	}
+}
+
+// lettersTo are a note to a node, and lettersToAll one to all of them. Former nodes get
+// only what they may get: see formerMay.
+func (b *backend) lettersTo(node string, n note, data []byte) (l letters) {
+	channel := nodeChannel(node)
+	if !b.isFormer(node) {
+		l.add(channel, b.seal.parts(channel, n, data))
+	} else if formerMay(&n) {
+		l.add(channel, n.plain(data))
+	}
+	return l
+}
+
+func (b *backend) lettersToAll(n note, data []byte) (l letters) {
+	l.add(b.allNodes(), b.seal.parts(b.allNodes(), n, data))
+	if b.someFormer() && formerMay(&n) {
+		l.add(b.allFormer(), n.plain(data))
+	}
+	return l
+}
+
+// notify sends notes that may be lost.
+func (b *backend) notify(l letters) error {
 	ctx, cancel := context.WithTimeout(context.Background(), b.TTL)
 	defer cancel()
-	_, err := b.pool.Exec(ctx, notifyNowQuery, channel, n.parts(data))
+	_, err := b.pool.Exec(ctx, notifyNowQuery, l.channels, l.payloads)
 	return err
 }
 
@@ -100,9 +122,18 @@ type wire struct {
 	mu      sync.Mutex
 	ready   chan struct{}           // closed while this node listens
 	pending map[string]*pendingCall // calls of this node, by id
-	parts   map[[2]string][]byte    // data of incomplete messages, by sender and id
+	part    unfinished              // the message of which more parts follow
 	calls   map[[2]string]func()    // calls of others, by sender and id: cancel functions
+	formers int                     // how many calls without a seal this node answers now
 	serve   func(note) (end func()) // starts a call; nil: this node serves none
+}
+
+// unfinished is a message whose last part has not come. There is at most one, because the
+// parts of one come together: the next part of another, or the next renewal of this node's
+// row, ends its life.
+type unfinished struct {
+	of   [2]string // sender and id
+	data []byte
 }
 
 // pendingCall is a call of this node that waits for its answer.
@@ -135,9 +166,14 @@ func (b *backend) listen(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = conn.PgConn().Exec(ctx, fmt.Sprintf(`LISTEN %s; LISTEN %s; SELECT pg_notify('%s', '%s'), set_config('synchronous_commit', 'off', true)`,
-		quoted(b.allNodes()), quoted(nodeChannel(b.id)), b.allNodes(), encode(b.note(isReset)))).Close()
-	if err != nil {
+	b.seal.begin(b.allNodes())
+	reset := b.lettersToAll(b.note(isReset), nil)
+	query := fmt.Sprintf(`LISTEN %s; LISTEN %s; LISTEN %s; SELECT set_config('synchronous_commit', 'off', true)`,
+		quoted(b.allNodes()), quoted(b.allFormer()), quoted(nodeChannel(b.id)))
+	for i, payload := range reset.payloads { // neither has a quote
+		query += fmt.Sprintf(`, pg_notify('%s', '%s')`, reset.channels[i], payload)
+	}
+	if err = conn.PgConn().Exec(ctx, query).Close(); err != nil {
 		_ = conn.Close(ctx)
 		return nil, err
 	}
@@ -153,13 +189,34 @@ func (b *backend) receive(ctx context.Context, conn *pgx.Conn, limit time.Durati
 		if err != nil {
 			return
 		}
-		var n note
-		if err := json.Unmarshal([]byte(got.Payload), &n); err != nil {
-			b.Logger.Warn("cannot read a note of another node", "err", err)
-		} else if n.From != b.id {
+		n, err := b.read(got.Channel, got.Payload)
+		switch {
+		case err != nil:
+			b.noteRefused()
+		case n.From != b.id:
 			b.handle(n)
 		}
 	}
+}
+
+// read reads the note of a notification.
+func (b *backend) read(channel, payload string) (note, error) {
+	if strings.HasPrefix(payload, "{") {
+		return b.readFormer(payload)
+	}
+	return b.seal.open(channel, payload)
+}
+
+// noteRefused counts a note that was refused, and says so once a minute: somebody else may
+// be trying something.
+func (b *backend) noteRefused() {
+	b.refused++
+	if time.Since(b.refusedAt) < time.Minute {
+		return
+	}
+	b.Logger.Warn("refused notes that no node of this store has just made: somebody who may connect to the database sends them; see docs/scale.md", "notes", b.refused)
+	b.refused = 0
+	b.refusedAt = time.Now()
 }
 
 // do runs f under the lock.
@@ -181,7 +238,7 @@ func (w *wire) down() {
 		w.ready = make(chan struct{})
 	default:
 	}
-	clear(w.parts)
+	w.part = unfinished{}
 	for _, a := range w.pending {
 		a.finish(nil, errCallLost)
 	}
@@ -190,14 +247,14 @@ func (w *wire) down() {
 // assemble puts the earlier parts of n before its data, and reports whether n is the
 // last part. It drops messages that are too large. The caller holds mu.
 func (w *wire) assemble(n *note) bool {
-	at := [2]string{n.From, n.ID}
-	before, begun := w.parts[at]
-	delete(w.parts, at)
-	if begun {
-		n.Data = append(before, n.Data...)
+	of := [2]string{n.From, n.ID}
+	before := w.part
+	w.part = unfinished{}
+	if before.of == of {
+		n.Data = append(before.data, n.Data...)
 	}
 	if n.More > 0 && len(n.Data) <= sessions.MaxAnswer {
-		w.parts[at] = n.Data
+		w.part = unfinished{of, n.Data}
 	}
 	return n.More == 0
 }
@@ -206,6 +263,9 @@ func (b *backend) handle(n note) {
 	w := &b.wire
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if n.former && n.Kind != isCall && !formerMay(&n) {
+		return
+	}
 	if !w.assemble(&n) {
 		return
 	}
@@ -217,11 +277,11 @@ func (b *backend) handle(n note) {
 			end()
 		}
 	case isAnswer:
-		if a := w.pending[n.ID]; a != nil {
+		if a := w.pending[n.ID]; a != nil && (!n.former || a.node == n.From) {
 			a.finish(n.Data, nil)
 		}
 	case isFailure:
-		if a := w.pending[n.ID]; a != nil {
+		if a := w.pending[n.ID]; a != nil && (!n.former || a.node == n.From) {
 			a.finish(nil, decodeError(n.Data))
 		}
 	case isReset:

@@ -35,3 +35,9 @@ CREATE TABLE IF NOT EXISTS additions (
 	day   text   COLLATE "C" NOT NULL,
 	n     bigint NOT NULL
 );
+
+-- With this key nodes seal what they notify each other of: who cannot read it can neither
+-- read nor send that. sealed: a node does so; those of earlier versions do not.
+CREATE TABLE IF NOT EXISTS note_key (one integer PRIMARY KEY CHECK (one = 1), key bytea NOT NULL);
+INSERT INTO note_key (one, key) SELECT 1, sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) ON CONFLICT DO NOTHING;
+ALTER TABLE nodes ADD COLUMN IF NOT EXISTS sealed boolean NOT NULL DEFAULT false;
