@@ -1,9 +1,14 @@
 package gateway
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
 // Versions before labels told with prefixes what an id is for. A store may have such ids.
@@ -47,4 +52,47 @@ func (c sendCall) message() channels.Outbound {
 		o.Text = text
 	}
 	return o
+}
+
+// formerSends are the attempts that nodes without seals have asked this one to make.
+type formerSends struct {
+	mu sync.Mutex
+	m  map[string]bool // by the delivery's id and the number of the attempt
+}
+
+// formerSendsMost is how many are remembered.
+const formerSendsMost = 4096
+
+// isFirst notes an attempt, and reports whether it is asked for the first time.
+func (f *formerSends) isFirst(id string, attempt int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.m) >= formerSendsMost {
+		clear(f.m)
+	}
+	name := fmt.Sprint(id, " ", attempt)
+	again := f.m[name]
+	f.m[name] = true
+	return !again
+}
+
+// confirmed is o with the words and the place that the store has for it. A call without a
+// seal may come from anybody, so it is heeded once, and only while the store says that a
+// node sends this delivery now.
+func (g *Gateway) confirmed(ctx context.Context, o channels.Outbound) (channels.Outbound, error) {
+	d, err := g.store.Sending(ctx, o.ID)
+	if err != nil {
+		return o, &channels.NotSent{Err: fmt.Errorf("gateway: send for an earlier version: %w", err)}
+	}
+	if d.Key != o.Key || d.Attempts != o.Attempt || !g.formerSends.isFirst(d.ID, d.Attempts) {
+		return o, errors.New("gateway: send for an earlier version: the store has no such attempt, or it was made")
+	}
+	d.State = sessions.DeliveryQueued // as it was, as far as outbound looks
+	d.Attempts--
+	stored := g.outbound(g.bindings[d.Key.Channel()], d)
+	stored.Repeats = o.Repeats
+	stored.Uncertain = o.Uncertain
+	stored.GoesOn = o.GoesOn
+	stored.Finishes = o.Finishes
+	return stored, nil
 }

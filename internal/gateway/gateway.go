@@ -69,6 +69,7 @@ type Gateway struct {
 	turnAwayRate limiter
 	outages      outages
 	inFlight     inFlight
+	formerSends  formerSends
 	cures        cures
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
@@ -91,6 +92,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 		outages:      outages{restUntil: map[string]time.Time{}, postponed: map[channels.Key]*postponedTurn{}},
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
+		formerSends:  formerSends{m: map[string]bool{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
 		refusals:     recentNotices{last: map[channels.Key]notice{}},

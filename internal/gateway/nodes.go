@@ -17,7 +17,7 @@ type Method = func(ctx context.Context, args []byte) ([]byte, error)
 
 // The calls between gateways.
 const (
-	callSend    = "channel.send"
+	callSend    = sessions.MethodSend
 	callTyping  = "channel.typing"
 	callPreview = "channel.preview"
 	callRetract = "channel.retract"
@@ -146,8 +146,11 @@ type channelState struct {
 }
 
 // receiveStates keeps what another node reports about its channels.
-func (g *Gateway) receiveStates(_ context.Context, list map[string]channelState) (none struct{}, _ error) {
+func (g *Gateway) receiveStates(ctx context.Context, list map[string]channelState) (none struct{}, _ error) {
 	for name, s := range list {
+		if !sessions.Sealed(ctx) {
+			s.Status.Detail = "" // operators read it
+		}
 		if b := g.bindings[name]; b != nil && b.remote != nil {
 			b.remote.setState(s, g.opts.Now())
 		}
@@ -173,6 +176,11 @@ func (g *Gateway) sendFor(ctx context.Context, call sendCall) (r channels.Receip
 	o := call.message()
 	if _, err := heldHere[channels.Channel](g, o.Key.Channel()); err != nil {
 		return r, err
+	}
+	if !sessions.Sealed(ctx) {
+		if o, err = g.confirmed(ctx, o); err != nil {
+			return r, err
+		}
 	}
 	b := g.bindings[o.Key.Channel()]
 	if r, err = g.send(ctx, b, o); err == nil {

@@ -47,6 +47,7 @@ type Outbox interface {
 	Reschedule(ctx context.Context, c sessions.Claim, id string, until time.Time, uncertain bool, why string) error
 	MarkDead(ctx context.Context, c sessions.Claim, id, why string) error
 	Drop(ctx context.Context, c sessions.Claim, id, why string) error
+	Sending(ctx context.Context, id string) (sessions.Delivery, error)
 }
 
 // Conversations reads, names, joins and expires conversations.
