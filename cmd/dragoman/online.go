@@ -7,6 +7,8 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/llm"
+	"dragoman/internal/storage"
+	"dragoman/sessions"
 )
 
 // modelsCmd is "dragoman models": what the configured model's server offers, and
@@ -83,6 +85,10 @@ func (e *env) sayLook(m llm.Report) {
 }
 
 func (e *env) checkOnline(cfg *config.Config) error {
+	// If that fails, the check of the store has said why.
+	if warning, _ := storage.Exposed(e.ctx, cfg); warning != "" {
+		e.say("warning: %s", sessions.Printable(warning))
+	}
 	m, err := e.daemon.lookAtModel(e.ctx, cfg, os.Getenv, false)
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ func openPostgres(context.Context, Location, *slog.Logger) (*engine.Store, error
 
 func checkPostgres(context.Context, Location) error { return errWithout }
 
+func exposed(context.Context, *config.Config) (string, error) { return "", errWithout }
+
 func restoreDatabase(context.Context, *engine.Store, bool) (*restoring, error) {
 	return nil, errWithout
 }

@@ -29,6 +29,17 @@ func checkPostgres(ctx context.Context, p Location) error {
 	return nil
 }
 
+// exposed warns if everybody may connect to the database.
+func exposed(ctx context.Context, cfg *config.Config) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	warning, err := postgres.Exposed(ctx, cfg.Store.URL.Reveal())
+	if err != nil {
+		return "", fmt.Errorf("storage: %w", err)
+	}
+	return warning, nil
+}
+
 // openPostgres opens the store in the database that the configuration names.
 func openPostgres(ctx context.Context, p Location, log *slog.Logger) (*engine.Store, error) {
 	if p.cfg.Store.URL.IsZero() {

@@ -178,6 +178,14 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
+// Exposed warns if more people than needed can reach the configured database; "": no.
+func Exposed(ctx context.Context, cfg *config.Config) (warning string, err error) {
+	if cfg.Store.Type != postgresType {
+		return "", nil
+	}
+	return exposed(ctx, cfg)
+}
+
 // StoreName is the configured store's file or folder in the state directory; "" if it
 // has none.
 func StoreName(cfg *config.Config) string { return storeTypes[cfg.Store.Type].name }

@@ -31,6 +31,30 @@ func Check(ctx context.Context, url string) error {
 	return nil
 }
 
+// exposedQuery finds out whether everybody on the server may connect to the database, as is
+// the default.
+const exposedQuery = `SELECT EXISTS (SELECT 1 FROM pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
+	WHERE datname = current_database() AND grantee = 0 AND privilege_type = 'CONNECT')`
+
+// Exposed returns a warning if every user of the server may connect to the database at url:
+// NOTIFY and LISTEN ask for no other right. Otherwise it is "".
+func Exposed(ctx context.Context, url string) (warning string, err error) {
+	b, err := connect(ctx, url, Options{})
+	if err != nil {
+		return "", fmt.Errorf("postgres: %w", err)
+	}
+	defer b.pool.Close()
+	exposed, err := value[bool](ctx, b.pool, exposedQuery)
+	if err != nil {
+		return "", fmt.Errorf("postgres: %w", b.explain(err))
+	}
+	if !exposed {
+		return "", nil
+	}
+	database, user := quoted(b.pool.Config().ConnConfig.Database), quoted(b.pool.Config().ConnConfig.User)
+	return fmt.Sprintf("every user of the PostgreSQL server may connect to the database %s, and can then disturb the nodes with notifications: run REVOKE CONNECT ON DATABASE %s FROM PUBLIC, after GRANT CONNECT ON DATABASE %s TO %s", database, database, database, user), nil
+}
+
 var errPooler = errors.New("a pooler in front of PostgreSQL hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
 
 // checkServer refuses servers that this package cannot work with. To find a pooler

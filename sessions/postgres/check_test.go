@@ -238,3 +238,22 @@ func TestMaxConns(t *testing.T) {
 		t.Errorf("%d connections, want %d", highest, most)
 	}
 }
+
+// TestExposed: check warns of a database to which everybody may connect, until the right
+// is revoked.
+func TestExposed(t *testing.T) {
+	url := pgtest.Database(t, "", "")
+	warning, err := postgres.Exposed(t.Context(), url)
+	if err != nil || !strings.Contains(warning, "REVOKE CONNECT ON DATABASE") {
+		t.Errorf("Exposed = %q, %v", warning, err)
+	}
+	revoke := warning[strings.Index(warning, "REVOKE"):strings.Index(warning, ", after")]
+	must(t, pgtest.Do(t.Context(), url, revoke))
+	if warning, err = postgres.Exposed(t.Context(), url); err != nil || warning != "" {
+		t.Errorf("Exposed = %q, %v after %s", warning, err, revoke)
+	}
+	must(t, pgtest.Do(t.Context(), url, `DO $$ BEGIN CREATE ROLE stranger LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`))
+	if _, err := postgres.Exposed(t.Context(), strings.Replace(url, "//dragoman:", "//stranger:", 1)); err == nil {
+		t.Error("a stranger may still connect")
+	}
+}
