@@ -102,6 +102,8 @@ func (d *documentReader) object(t *conversation) (err error) {
 		}
 	case isStoreFile(f):
 		err = errOwnStore
+	case !listed && unreadExport(f) != nil:
+		err = unreadExport(f)
 	case !listed:
 		err = fmt.Errorf("%w: the object has no messages", ErrFormat)
 	default:

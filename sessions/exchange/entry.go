@@ -49,6 +49,9 @@ func parse(raw []byte) (f fieldSet, err error) {
 
 func entryOf(f fieldSet) (e entry, err error) {
 	if !take(f, "role", &e.inputRole) || e.inputRole == "" {
+		if err := unreadExport(f); err != nil {
+			return e, err
+		}
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
 	e.Role = sessions.Role(e.inputRole)

@@ -124,6 +124,8 @@ func detect(in *bufio.Reader) (Format, io.Reader, error) {
 	switch {
 	case len(line) == 0:
 		return "", nil, fmt.Errorf("exchange: read: %w: the file is empty", ErrFormat)
+	case bytes.HasPrefix(line, []byte("PK\x03\x04")):
+		return "", nil, fmt.Errorf("exchange: read: %w: this is a ZIP archive; unpack it, and import the folder", ErrFormat)
 	case line[0] != '{' && line[0] != '[':
 		return "", nil, fmt.Errorf("exchange: read: %w: neither JSON, JSON lines nor a SQLite database", ErrFormat)
 	}

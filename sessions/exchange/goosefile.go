@@ -98,7 +98,11 @@ func (g *gooseFile) open(ctx context.Context, name string) error {
 		return fmt.Errorf("exchange: open: %w: %w", ErrDatabase, err)
 	case program == ownApplicationID:
 		return fmt.Errorf("exchange: read: %w", errOwnStore)
-	case tables != 2:
+	}
+	if err := g.unreadDatabase(ctx); err != nil {
+		return err
+	}
+	if tables != 2 {
 		return fmt.Errorf("exchange: open: %w: it has no tables of sessions and messages", ErrDatabase)
 	}
 	_, _ = g.db.ExecContext(ctx, "CREATE INDEX dragoman_of_session ON messages (CAST(session_id AS TEXT))")

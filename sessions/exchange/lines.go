@@ -185,6 +185,8 @@ func (s *recordReader) record(line []byte) (rec sessions.Record, err error) {
 	}
 	k := keyOf(rec)
 	switch {
+	case rec.Fact != nil && !isScope(rec.Fact.Scope):
+		return rec, fmt.Errorf("%w: the fact's scope %q is neither chat:KEY nor person:CHANNEL:ID, so nobody would see it", ErrFormat, sessions.OneLine(rec.Fact.Scope, 60))
 	case k == nil:
 		return rec, nil
 	case k.IsZero():
@@ -196,6 +198,22 @@ func (s *recordReader) record(line []byte) (rec sessions.Record, err error) {
 	}
 	s.seen, *k = *k, s.key
 	return rec, nil
+}
+
+// isScope reports whether a fact of that scope can be asked for: see
+// [sessions.ChatScope] and [sessions.PersonScope].
+func isScope(scope string) bool {
+	if chat, ok := strings.CutPrefix(scope, "chat:"); ok {
+		_, err := channels.ParseKey(chat)
+		return err == nil
+	}
+	person, ok := strings.CutPrefix(scope, "person:")
+	channel, id, both := strings.Cut(person, ":")
+	if !ok || !both || id == "" {
+		return false
+	}
+	_, err := channels.NewKey(channel, "1")
+	return err == nil
 }
 
 // explain turns an error of encoding/json into one that says why a line of ours is

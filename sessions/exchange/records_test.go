@@ -62,7 +62,7 @@ const everyRecord = `{"store":{"name":"cafe","days":{"20261121":2},"erased":["00
 {"inbox":{"seq":3,"inbound":{"key":"a:b","id":"1","text":"hi","sender":{"ids":["7"]}},"origin":"chat","state":"waiting","turn":"t","accepted":"2026-11-21T09:00:00Z","steps":[{"kind":"note"}],"job":"j","job_due":"2026-11-21T08:00:00Z"}}
 {"outbox":{"id":"out-1","key":"a:b","seq":4,"text":"yes","state":"queued","created":"2026-11-21T09:00:00Z"}}
 {"aside":{"channel":"a","id":"9","raw":"AP8=","why":"odd","at":"2026-11-21T09:00:00Z"}}
-{"fact":{"scope":"s","id":1,"text":"f","at":"2026-11-21T09:00:00Z"}}
+{"fact":{"scope":"chat:x:s","id":1,"text":"f","at":"2026-11-21T09:00:00Z"}}
 {"pairing":{"channel":"a","person_id":"7","name":"Ann","code":"ABCD","expires":"2026-11-21T10:00:00Z"}}
 {"job":{"job":"j","due":"2026-11-21T09:00:00Z"}}
 {"occurrence":{"job":"j","due":"2026-11-21T08:00:00Z","outcome":"ran","at":"2026-11-21T08:00:00Z"}}

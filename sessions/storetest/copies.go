@@ -104,10 +104,10 @@ func fill(t *testing.T, r *rig) {
 	_, err = r.ApprovePairing(ctx, "1111", noon)
 	must(t, err)
 	for _, f := range []string{"f1", "f2"} {
-		_, err = r.Remember(ctx, "s", f)
+		_, err = r.Remember(ctx, "chat:x:s", f)
 		must(t, err)
 	}
-	must(t, r.Forget(ctx, "s", 1))
+	must(t, r.Forget(ctx, "chat:x:s", 1))
 	fillStickers(t, r)
 	queues(t, r)
 }
@@ -183,7 +183,7 @@ func thereAndBack(t *testing.T, a, b *rig) {
 	if strings.Contains(strings.Join(first, ""), g[0].ID) {
 		t.Errorf("generation %s was given before", g[0].ID)
 	}
-	f, err := b.Remember(t.Context(), "s", "f3")
+	f, err := b.Remember(t.Context(), "chat:x:s", "f3")
 	if err != nil || f.ID != 3 {
 		t.Errorf("Remember = %+v, %v", f, err)
 	}
@@ -263,7 +263,7 @@ func onlyOne(t *testing.T, a, b *rig) {
 	r := a
 	r.say(t, "x:1", "1", user("one"))
 	r.say(t, "x:2", "2", user("two"))
-	_, err := r.Remember(t.Context(), "s", "f")
+	_, err := r.Remember(t.Context(), "chat:x:s", "f")
 	must(t, err)
 	lines := dump(t, a.Store, key("x:2"), key("x:9"), key("x:2"))
 	if len(lines) != 3 || strings.Contains(strings.Join(lines, ""), "x:1") {
@@ -369,7 +369,7 @@ func copiedTimes(t *testing.T, a, b *rig) {
 			}},
 			{Outbox: &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: n, Key: k, Seq: 2, State: sessions.DeliverySent, Created: at, NotBefore: at}}},
 			{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: n}, At: at}},
-			{Fact: &sessions.FactRecord{Scope: "s", Fact: sessions.Fact{ID: int64(i) + 1, Text: n, At: at}}},
+			{Fact: &sessions.FactRecord{Scope: "chat:x:s", Fact: sessions.Fact{ID: int64(i) + 1, Text: n, At: at}}},
 			{Pairing: &sessions.Pairing{Channel: "x", PersonID: n, Code: n, Expires: at, Approved: at}},
 			{Job: &sessions.JobRecord{Job: n, Due: at}},
 			{Occurrence: &sessions.Occurrence{Job: n, Due: at, Outcome: "missed", At: at}},
