@@ -18,8 +18,9 @@ import (
 // finish emits its records.
 type conversation struct {
 	note func(string, ...any)
-	key  string // as the input writes it, or ""
-	name string // replaces Options.Name
+	key  string         // as the input writes it, or ""
+	name string         // replaces Options.Name
+	zone *time.Location // of times without one; nil: UTC
 	head sessions.ConversationRecord
 	// chunks are the messages in order, but for the last chunk, open.
 	chunks *spool.Spool[[]sessions.Message]

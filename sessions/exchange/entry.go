@@ -223,15 +223,18 @@ func (e *entry) toNote(kind string) {
 	e.Name, e.ToolCalls = "", nil
 }
 
-// parseTime reads a time as text, in the forms of Go, Python, JavaScript and SQLite, or
-// as a number since 1970. A text without a zone is UTC. A number is in seconds, or in
+// parseTime is parseTimeIn for times that are UTC unless they say otherwise.
+func parseTime(raw json.RawMessage) time.Time { return parseTimeIn(raw, nil) }
+
+// parseTimeIn reads a time as text, in the forms of Go, Python, JavaScript and SQLite, or
+// as a number since 1970. A text without a zone is of the given one, UTC if nil. A number is in seconds, or in
 // the first unit of milliseconds, microseconds and nanoseconds with which it is before
 // the year 5138. The zero time means that raw is no time.
-func parseTime(raw json.RawMessage) time.Time {
+func parseTimeIn(raw json.RawMessage, zone *time.Location) time.Time {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateTime} {
-			if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+			if t, err := time.ParseInLocation(layout, strings.TrimSpace(text), cmp.Or(zone, time.UTC)); err == nil {
 				return t.UTC()
 			}
 		}

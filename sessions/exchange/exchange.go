@@ -46,6 +46,7 @@ const (
 	Molf          Format = "molf"           // a document of Molf's
 	Terrarium     Format = "terrarium"      // a document of Terrarium's
 	Sentinel      Format = "sentinel"       // a message a line, and a summary.json
+	Nanobot       Format = "nanobot"        // a message a line, after one of metadata
 )
 
 const (
@@ -61,6 +62,8 @@ var (
 	ErrFormat = errors.New("unexpected content")
 	// ErrNoKey: the conversation has no key that Dragoman can use.
 	ErrNoKey = errors.New("no usable key")
+	// ErrNobody: nobody took part in the conversation, so there is nothing to import.
+	ErrNobody = errors.New("no person's conversation")
 )
 
 // Options adjust a [Reader].
@@ -75,6 +78,9 @@ type Options struct {
 	// Meta is the content of the file that PicoClaw and Sentinel keep next to a log, or
 	// nil.
 	Meta []byte
+	// Zone is the zone of nanobot's times. Default: that of its config.json above the
+	// file, else the local one.
+	Zone *time.Location
 	// Now is the time of conversations without times. Default: time.Now.
 	Now func() time.Time
 }
@@ -117,8 +123,8 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
 		rd.read = (&documentReader{Reader: rd, dec: json.NewDecoder(rest), as: rd.format}).read
-	case PicoClawLines, Sentinel:
-		rd.read = (&logReader{Reader: rd, lines: newLines(rest)}).read
+	case PicoClawLines, Sentinel, Nanobot:
+		rd.read = (&logReader{Reader: rd, lines: newLines(rest), left: map[string]int{}}).read
 	case JSONL:
 		rd.read = (&recordReader{lines: newLines(rest), key: o.Key}).read
 	default:

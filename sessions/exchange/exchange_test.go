@@ -49,7 +49,10 @@ func open(t *testing.T, path string, o exchange.Options) *exchange.Reader {
 	if o.Now == nil {
 		o.Now = func() time.Time { return now }
 	}
-	r, err := exchange.Open(t.Context(), filepath.Join("testdata", path), o)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join("testdata", path)
+	}
+	r, err := exchange.Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}

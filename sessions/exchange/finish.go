@@ -59,6 +59,9 @@ func (t *conversation) chooseKey(o Options, number int) (k channels.Key, err err
 		return k, err
 	}
 	name := cmp.Or(t.name, o.Name, "conversation")
+	if strings.HasPrefix(name, opaqueKey) {
+		return k, errOpaque
+	}
 	if t.name == "" && number > 1 {
 		name += "-" + strconv.Itoa(number)
 	}

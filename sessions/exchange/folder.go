@@ -49,6 +49,9 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	r.close = f.Close
+	if r.format == Nanobot && o.Zone == nil {
+		r.opts.Zone = nanobotZone(path)
+	}
 	return r, nil
 }
 
@@ -137,6 +140,8 @@ func classify(line []byte) Format {
 	var f fieldSet
 	switch {
 	case json.Unmarshal(line, &f) != nil: // a list, or an object of several lines
+	case isText(f["_type"]):
+		return Nanobot
 	case isRecord(f) || isArchive(f): // the reader says why it refuses an archive
 		return JSONL
 	case f["role"] == nil && isList(f["messages"]):
@@ -156,6 +161,8 @@ func isRecord(f fieldSet) bool {
 	}
 	return false
 }
+
+func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
 func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"dragoman/channels"
@@ -76,11 +77,16 @@ type logReader struct {
 	hasMeta  bool
 	skip     int // the first lines with messages, which were summarised
 	messages int // lines with messages so far
+	// left counts the lines that are no messages, by kind.
+	left map[string]int
 }
 
 func (g *logReader) read(emit Emit) error {
 	return g.conversation(emit, func(t *conversation) error {
 		t.joins = g.format == Sentinel
+		if g.format == Nanobot {
+			t.zone = cmp.Or(g.opts.Zone, time.Local)
+		}
 		if meta := g.opts.Meta; meta != nil {
 			var err error
 			if g.skip, err = t.takeMeta(meta); err != nil {
@@ -92,11 +98,17 @@ func (g *logReader) read(emit Emit) error {
 		if err == nil && t.raw == 0 && g.messages > 0 {
 			err = fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, g.messages)
 		}
+		g.sayLeft(t)
 		return err
 	})
 }
 
 func (g *logReader) line(t *conversation, line []byte) error {
+	if g.format == Nanobot {
+		if done, err := g.nanobotLine(t, line); done || err != nil {
+			return err
+		}
+	}
 	if g.messages == 0 && !g.hasMeta {
 		var f fieldSet
 		if json.Unmarshal(line, &f) == nil && f["role"] == nil && isMeta(f) {
@@ -113,6 +125,9 @@ func (g *logReader) line(t *conversation, line []byte) error {
 		decode = t.decodeSentinel
 	}
 	e, err := decode(line)
+	if err == nil && g.format == Nanobot {
+		t.nanobotEntry(&e)
+	}
 	switch {
 	case err == nil:
 		err = t.add(e)
@@ -139,6 +154,9 @@ func (t *conversation) takeMeta(data []byte) (skip int, err error) {
 	}
 	take(f, "skip", &skip)
 	delete(f, "count")
+	if err := t.clarifyKey(f); err != nil {
+		return 0, err
+	}
 	if t.joins {
 		take(f, "sessionId", &t.name)
 		take(f, "lastSummarizedMessageId", &t.until)
