@@ -15,7 +15,7 @@ import (
 // Dragoman and of other programs.
 type sessionsImportCmd struct {
 	Path   string `arg:"" name:"file" help:"A file, or a folder, whose subfolders are read too."`
-	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose,molf,terrarium,sentinel" help:"The format of the files: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose, molf, terrarium, sentinel."`
+	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,nanobot,openai,goose,molf,terrarium,sentinel" help:"The format of the files: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, nanobot, openai, goose, molf, terrarium, sentinel."`
 	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
 	DryRun bool   `help:"Only print what would be imported."`
 	jsonFlag
@@ -32,14 +32,14 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 		}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) { return taken(ctx, a, key) })
+		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, it exchange.Item) (exchange.Presence, error) { return presence(ctx, a, it) })
 		if errors.Is(err, exchange.ErrNoKey) && k.Key == "" {
 			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", notImported(k.Path, err))
 		}
 		if err != nil {
 			return notImported(k.Path, err)
 		}
-		imported, left := plan.Count()
+		imported, left, _ := plan.Count()
 		done := imports{Plan: plan, DryRun: k.DryRun}
 		if !k.DryRun && (imported > 0 || plan.Others > 0) {
 			if done.Taken, err = restore(ctx, a, plan); err != nil {
@@ -67,17 +67,27 @@ func notImported(path string, err error) error {
 	return plainErrorf(err, "%s was not imported", path)
 }
 
-// taken reports whether the store has a conversation under key, or the queues of a
-// deleted one. An import merges with neither.
-func taken(ctx context.Context, a *api.Client, key channels.Key) (found bool, err error) {
-	_, err = api.ReadConversation.Call(ctx, a, api.About{Key: key})
-	if !errors.Is(err, sessions.ErrNotFound) {
-		return err == nil, err
-	}
-	err = a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
-		found = found || r.Inbox != nil || r.Outbox != nil
+// presence says what the store has under the key of it: also the queues of a deleted
+// conversation count. An import merges with nothing.
+func presence(ctx context.Context, a *api.Client, it exchange.Item) (exchange.Presence, error) {
+	has := exchange.NewHolder(it)
+	found := exchange.Absent
+	err := a.Dump(ctx, []channels.Key{it.Key}, func(r sessions.Record) error {
+		switch {
+		case r.Messages != nil:
+			has.Add(r.Messages.Messages)
+			found = exchange.Taken
+		case r.Conversation != nil, r.Inbox != nil, r.Outbox != nil:
+			found = exchange.Taken
+		}
 		return nil
 	})
+	if errors.Is(err, sessions.ErrNotFound) {
+		return exchange.Absent, nil
+	}
+	if found == exchange.Taken && has.Holds() {
+		found = exchange.Same
+	}
 	return found, err
 }
 
@@ -104,7 +114,7 @@ func (e *env) sayImports(p imports) {
 	if p.DryRun {
 		verb = "would import"
 	}
-	imported, left := p.Count()
+	imported, left, already := p.Count()
 	messages := 0
 	calls := 0
 	var out []string
@@ -134,11 +144,15 @@ func (e *env) sayImports(p imports) {
 	}
 	switch there := p.Others - fresh; {
 	case p.DryRun || there == 0:
-	case imported+left+fresh == 0:
+	case imported+left+fresh+already == 0:
 		e.say("nothing new (%s there already)", count(there, "record was", "records were"))
 		return
 	default:
 		e.say("%s there already", count(there, "record was", "records were"))
+	}
+	if imported+left+fresh == 0 && already > 0 && !p.DryRun {
+		e.say("nothing new")
+		return
 	}
 	e.say("%s %s with %s and %s of tools, from %s.", verb, count(imported, "conversation", "conversations"),
 		count(messages, "message", "messages"), count(calls, "call", "calls"), count(p.Files, "file", "files"))

@@ -18,7 +18,7 @@ import (
 // it, and says what does.
 func TestImportRefusesFilesOfAStore(t *testing.T) {
 	t.Parallel()
-	nothing := func(context.Context, channels.Key) (bool, error) { return false, nil }
+	nothing := func(context.Context, exchange.Item) (exchange.Presence, error) { return exchange.Absent, nil }
 	for _, kind := range config.FileStores {
 		p := newPlace(t, "")
 		s := at(t, p.parse(kind)) // open, so that its log holds something

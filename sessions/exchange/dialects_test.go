@@ -37,10 +37,13 @@ func TestMolf(t *testing.T) {
 	}
 }
 
+// absent is a store that has nothing.
+func absent(context.Context, exchange.Item) (exchange.Presence, error) { return exchange.Absent, nil }
+
 // survey plans the import of a folder.
 func survey(t *testing.T, folder string) *exchange.Plan {
 	t.Helper()
-	p, err := exchange.Survey(t.Context(), "testdata/"+folder, exchange.Options{}, func(context.Context, channels.Key) (bool, error) { return false, nil })
+	p, err := exchange.Survey(t.Context(), "testdata/"+folder, exchange.Options{}, absent)
 	if err != nil {
 		t.Fatal(err)
 	}

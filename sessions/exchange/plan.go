@@ -21,6 +21,11 @@ type Item struct {
 	Summary  bool         `json:"summary,omitempty"`
 	// LeftOut is the reason why it is not imported, or "".
 	LeftOut string `json:"left_out,omitempty"`
+	// Fine: it is left out, and nothing is missing by that. It is there already, or
+	// nobody's conversation.
+	Fine bool `json:"fine,omitempty"`
+
+	print fingerprint // of its messages
 }
 
 // Plan is an import that has been checked and not begun.
@@ -40,9 +45,9 @@ type Plan struct {
 }
 
 // Survey reads the file at path, or the files of the folder there, and returns the plan
-// of an import. It leaves out conversations for which exists returns true, and files of
-// a folder that it cannot read. If path is such a file, it returns an error.
-func Survey(ctx context.Context, path string, o Options, exists func(context.Context, channels.Key) (bool, error)) (*Plan, error) {
+// of an import. It leaves out conversations that exists reports, and files of a folder
+// that it cannot read. If path is such a file, it returns an error.
+func Survey(ctx context.Context, path string, o Options, exists func(context.Context, Item) (Presence, error)) (*Plan, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("exchange: open: %w", err)
@@ -63,19 +68,22 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			return nil, err
 		}
 		if err != nil {
-			p.Items = append(p.Items, Item{File: file, LeftOut: strings.TrimPrefix(err.Error(), "exchange: ")})
+			p.Items = append(p.Items, Item{File: file, LeftOut: strings.TrimPrefix(err.Error(), "exchange: "), Fine: errors.Is(err, ErrNobody)})
 			continue
 		}
 		wanted := others > 0
 		for _, it := range items {
-			there, err := exists(ctx, it.Key)
+			there, err := exists(ctx, it)
 			if err != nil {
 				return nil, err
 			}
 			switch {
 			case p.from[it.Key] != "":
 				it.LeftOut = "the same key as in " + p.from[it.Key]
-			case there:
+			case there == Same:
+				it.LeftOut = "it is there already"
+				it.Fine = true
+			case there == Taken:
 				it.LeftOut = "there is already a conversation with this key, or the rest of one (dragoman sessions erase removes it)"
 			default:
 				p.from[it.Key], wanted = file, true
@@ -123,6 +131,7 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 			it.Messages += len(rec.Messages.Messages)
 			for _, m := range rec.Messages.Messages {
 				it.Calls += len(m.ToolCalls)
+				it.print.add(m)
 			}
 		}
 		return ctx.Err()
@@ -133,9 +142,19 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 	return items, others, err
 }
 
-// Count returns how many conversations will be imported, and how many items are left
-// out.
-func (p *Plan) Count() (imported, leftOut int) { return len(p.from), len(p.Items) - len(p.from) }
+// Count returns how many conversations will be imported, how many items are left out
+// for a reason that somebody should know, and how many because that is right.
+func (p *Plan) Count() (imported, leftOut, fine int) {
+	for _, it := range p.Items {
+		switch {
+		case it.Fine:
+			fine++
+		case it.LeftOut != "":
+			leftOut++
+		}
+	}
+	return len(p.from), leftOut, fine
+}
 
 // Import passes the records of the plan to restore, in batches. Records of no
 // conversation come first, because a message may name the job that it came from. Then

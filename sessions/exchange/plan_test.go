@@ -31,9 +31,11 @@ func written(t *testing.T, name, text string) string {
 // take imports path into s.
 func take(t *testing.T, s *sqlitetest.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (sessions.Restored, error) {
 	t.Helper()
-	plan, err := exchange.Survey(t.Context(), path, exchange.Options{}, func(ctx context.Context, k channels.Key) (bool, error) {
-		_, err := s.Conversation(ctx, k)
-		return err == nil, nil
+	plan, err := exchange.Survey(t.Context(), path, exchange.Options{}, func(ctx context.Context, it exchange.Item) (exchange.Presence, error) {
+		if _, err := s.Conversation(ctx, it.Key); err != nil {
+			return exchange.Absent, nil
+		}
+		return exchange.Taken, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +104,7 @@ func TestImportEverything(t *testing.T) {
 		}
 	}
 	scattered := written(t, "all.jsonl", strings.Join(heads, "")+strings.Join(rest, ""))
-	_, err = exchange.Survey(t.Context(), scattered, exchange.Options{}, func(context.Context, channels.Key) (bool, error) { return false, nil })
+	_, err = exchange.Survey(t.Context(), scattered, exchange.Options{}, absent)
 	if !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "do not follow one another") {
 		t.Errorf("scattered records: %v", err)
 	}
