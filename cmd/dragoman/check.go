@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"dragoman/internal/api"
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -35,12 +39,13 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	}
 	var warnings []config.Problem
 	var unusable error
+	hint := "" // about tokens
 	if cfg != nil {
 		warnings = cfg.Warnings()
 		if !k.NoSecrets {
 			unusable = storage.Check(e.ctx, cfg)
 			if unusable == nil {
-				unusable = e.checkTokens(cfg)
+				hint, unusable = e.checkTokens(cfg)
 			}
 		}
 	}
@@ -76,6 +81,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	for _, w := range warnings {
 		e.say("warning: %s", sessions.Printable(w.String()))
 	}
+	if hint != "" {
+		e.say("warning: %s", hint)
+	}
 	e.sayDamage(cfg)
 	if !cfg.HTTP.Token.IsZero() {
 		e.say("http.token goes on working, with the scope operate. A token for each program and person is better, because it can expire and be revoked alone: %s", e.command("token create NAME --scope chat"))
@@ -99,20 +107,31 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 }
 
 // checkTokens says that other machines can reach the page and nobody has a token for it.
-// Tokens are in the store, so that the configuration alone does not tell.
-func (e *env) checkTokens(cfg *config.Config) error {
+// Tokens are in the store. Opening one can change it, so only a daemon that runs is asked;
+// if none runs, and there is a store, hint says how to find out.
+func (e *env) checkTokens(cfg *config.Config) (hint string, err error) {
 	if !cfg.HTTP.NeedsNamedToken() {
-		return nil
+		return "", nil
 	}
-	client, release, err := e.daemon.admin(e.ctx, cfg, e.caller())
-	if err != nil {
-		return err
+	client, release, runs := app.Running(e.ctx, cfg.Source())
+	if !runs {
+		name := storage.StoreName(cfg)
+		_, err := os.Stat(filepath.Join(cfg.StateDir, name))
+		if name == "" || !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("other machines can reach http.listen (%s), so somebody needs a token; this shows whether there is one: %s", cfg.HTTP.Listen, e.command("token list")), nil
+		}
+		return "", e.noToken(cfg)
 	}
 	defer release()
 	made, err := api.ListTokens.Call(e.ctx, client, api.None{})
 	if err != nil || slices.ContainsFunc(made.Data, func(t api.Token) bool { return !t.Page }) {
-		return err
+		return "", err
 	}
+	return "", e.noToken(cfg)
+}
+
+// noToken refuses an address at which nobody could come in.
+func (e *env) noToken(cfg *config.Config) error {
 	return &usageError{fmt.Sprintf("http.listen: other machines can reach %s, and there is no token: make one with %s, set http.token, or listen on 127.0.0.1",
 		cfg.HTTP.Listen, e.command("token create NAME --scope chat"))}
 }
