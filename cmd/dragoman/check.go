@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"dragoman/internal/api"
-	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -113,8 +112,7 @@ func (e *env) checkTokens(cfg *config.Config) (hint string, err error) {
 	if !cfg.HTTP.NeedsNamedToken() {
 		return "", nil
 	}
-	client, release, runs := app.Running(e.ctx, cfg.Source())
-	if !runs {
+	if !storage.Served(e.ctx, cfg.StateDir) {
 		name := storage.StoreName(cfg)
 		_, err := os.Stat(filepath.Join(cfg.StateDir, name))
 		if name == "" || !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +120,8 @@ func (e *env) checkTokens(cfg *config.Config) (hint string, err error) {
 		}
 		return "", e.noToken(cfg)
 	}
-	defer release()
+	client := api.Dial(storage.Socket(cfg.StateDir))
+	defer client.Close()
 	made, err := api.ListTokens.Call(e.ctx, client, api.None{})
 	if err != nil || slices.ContainsFunc(made.Data, func(t api.Token) bool { return !t.Page }) {
 		return "", err
