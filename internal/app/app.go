@@ -211,6 +211,9 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 		return err
 	}
 	d.onClose("the store", store.Close)
+	if d.metrics != nil { // nil: a command without a daemon
+		store.Measure(d.metrics.StoreCall)
+	}
 	d.openEvents(store)
 	d.peers, _ = store.Backend().(sessions.Peers)
 	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
@@ -268,7 +271,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	messages, bytes := gateway.HistoryFor(window)
 	d.turns = maxTurns(d.cfg, d.models.IsLocal(), memoryLimit())
 	d.gateway, err = gateway.New(gateway.Store{
-		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: d.store,
+		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics},
 	}, d.agent, d.channels.bindings, gateway.Options{
 		Limits: gateway.Limits{
 			HistoryMessages: messages, HistoryBytes: bytes, MaxTurns: d.turns, MaxWaiting: d.cfg.Queue.MaxWaiting,

@@ -14,7 +14,7 @@ import (
 
 // openEvents makes the stream of events, and has the store tell it what it stores.
 func (d *Daemon) openEvents(store *engine.Store) {
-	d.events = stream.New(stream.Options{Source: storedEvents{store}})
+	d.events = stream.New(stream.Options{Source: storedEvents{store}, Cut: d.countCut})
 	row := func(r sessions.Recent) { d.events.Publish(eventOf(&r)) }
 	outcome := func(o sessions.Occurrence) { d.events.Publish(jobEvent(o)) }
 	store.Watch(row, outcome)

@@ -70,7 +70,7 @@ func (d *Daemon) findOwners(ctx context.Context) {
 	if d.partial() {
 		return
 	}
-	_ = d.store.Hold(ctx, "owners", func(ctx context.Context) error { // it only ends with its context
+	_ = countedLeases{d.store, d.metrics}.Hold(ctx, "owners", func(ctx context.Context) error { // it only ends with its context
 		for {
 			if err := d.findAllOwners(ctx); err != nil && ctx.Err() == nil {
 				d.log.Warn("could not find out who wrote in all older conversations; trying again in a day", "left", d.unowned.Load(), "err", err)

@@ -1,17 +1,70 @@
 package app
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/internal/metrics"
 	"dragoman/internal/storage"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
 )
+
+// countCut counts a listener that was cut off. It is a method because a command without a
+// daemon has a stream and no metrics.
+func (d *Daemon) countCut() {
+	if d.metrics != nil {
+		d.metrics.ListenerCut()
+	}
+}
+
+// countedLeases counts the leases that this node holds. The leases of conversations, which
+// name one after a colon, count as one.
+type countedLeases struct {
+	gateway.Leases
+	count *metrics.Set
+}
+
+// Hold implements [gateway.Leases].
+func (l countedLeases) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+	return l.Leases.Hold(ctx, name, func(ctx context.Context) error {
+		label := name
+		kind, _, named := strings.Cut(name, ":")
+		if named && kind != "channel" {
+			label = kind
+		}
+		release := l.count.LeaseHeld(label)
+		defer release()
+		return run(ctx)
+	})
+}
+
+// openDeliveries counts the deliveries that are not over, by channel and state.
+func (d *Daemon) openDeliveries(ctx context.Context) (map[metrics.Deliveries]int, error) {
+	counts := map[metrics.Deliveries]int{}
+	for o, err := range d.store.Backend().Outbox(ctx, channels.Key{}, rows.QueueFilter{Open: true}) {
+		if err != nil {
+			return nil, err
+		}
+		counts[metrics.Deliveries{Channel: o.Key.Channel(), State: string(o.State)}]++
+	}
+	return counts, nil
+}
 
 // watchAll lets the metrics read what is only measured when they are scraped.
 func (d *Daemon) watchAll() {
 	d.metrics.WatchQueues(d.store.Stats)
+	d.metrics.WatchDeliveries(d.openDeliveries)
+	if p, able := d.store.Backend().(sessions.Pooled); able {
+		d.metrics.WatchPool(p.Pool)
+	}
+	d.metrics.WatchListeners(d.events.Listeners)
 	d.metrics.WatchChannels(d.gateway.ChannelsHere)
 	if d.peers != nil {
 		d.metrics.WatchNodes(d.peers.Nodes)

@@ -79,7 +79,7 @@ func (d *Daemon) openServers(ctx context.Context) error {
 	o := web.Options{
 		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Tokens: d.tokens, Links: people.NewLinks(d.tokens),
 		Proxies: d.cfg.HTTP.Proxies(), Identity: identityOf(d.cfg.HTTP), SessionsFile: d.state.File(storage.PageSessionsName),
-		Broadcast: d.tellLogins(), Failed: d.metrics.LoginFailed, Logger: d.log,
+		Broadcast: d.tellLogins(), Failed: d.metrics.LoginFailed, Served: d.metrics.Request, Logger: d.log,
 	}
 	if text := d.cfg.HTTP.PublicURL; text != "" {
 		if o.PublicURL, err = url.Parse(text); err != nil {
@@ -211,6 +211,9 @@ func (d *Daemon) verbs() http.Handler {
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
 		Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+	}
+	if d.metrics != nil { // nil: a command without a daemon
+		o.Served = d.metrics.APIRequest
 	}
 	if d.peers != nil {
 		o.Nodes = d.peers.Nodes

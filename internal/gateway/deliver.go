@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/metrics"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -114,6 +115,7 @@ func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt
 	default:
 		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
 			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
+			g.opts.Observer.Phase(metrics.PhaseDelivery, g.opts.Now().Sub(a.d.Created))
 			if b := g.bindings[a.d.Key.Channel()]; b != nil { // nil: only another node has the channel
 				b.reviveIfFailed()
 			}

@@ -188,4 +188,6 @@ type Observer interface {
 	// summary of; said: it named their number. n is never 0.
 	Unaccounted(n int, said bool)
 	Heartbeat(job, outcome string)
+	// Phase times a part of a turn: metrics.PhaseWait or metrics.PhaseDelivery.
+	Phase(phase string, took time.Duration)
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/window"
 	"dragoman/channels"
+	"dragoman/internal/metrics"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
@@ -89,6 +90,9 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.live.remove(r.live)
+	if len(steps) == 0 && r.rows[0].Attempts == 0 {
+		g.opts.Observer.Phase(metrics.PhaseWait, r.age())
+	}
 	g.emit(r.about(stream.TurnBegun))
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {

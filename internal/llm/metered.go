@@ -40,10 +40,29 @@ func (m *metered) cost(u sessions.Usage) float64 {
 
 func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
-	res, err = m.Model.Complete(ctx, r, onDelta)
+	first := firstPiece{m: m, began: began, onDelta: onDelta}
+	res, err = m.Model.Complete(ctx, r, first.add)
 	m.health.record(err)
 	m.meter(&res, err, time.Since(began))
 	return res, err
+}
+
+// firstPiece times how long a model takes until it says something.
+type firstPiece struct {
+	m       *metered
+	began   time.Time
+	came    bool
+	onDelta func(agent.Delta) // nil: nobody reads along
+}
+
+func (f *firstPiece) add(d agent.Delta) {
+	if !f.came {
+		f.came = true
+		f.m.metrics.FirstToken(f.m.label, time.Since(f.began))
+	}
+	if f.onDelta != nil {
+		f.onDelta(d)
+	}
 }
 
 func (m *metered) meter(res *agent.Response, err error, took time.Duration) {

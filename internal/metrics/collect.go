@@ -59,6 +59,41 @@ func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
 	})
 }
 
+// WatchDeliveries adds how many deliveries of each channel are in each state, of those that
+// are not over.
+func (s *Set) WatchDeliveries(count func(context.Context) (map[Deliveries]int, error)) {
+	s.fromStore(func(ctx context.Context, ch chan<- prometheus.Metric) error {
+		counts, err := count(ctx)
+		if err != nil {
+			return err
+		}
+		for d, n := range counts {
+			gauge(ch, deliveriesDesc, float64(n), clean(d.Channel), clean(d.State))
+		}
+		return nil
+	})
+}
+
+// Deliveries are those of a channel in a state.
+type Deliveries struct{ Channel, State string }
+
+// WatchPool adds the connections to a database.
+func (s *Set) WatchPool(read func() sessions.Pool) {
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
+		p := read()
+		gauge(ch, poolDesc, float64(p.Used), "used")
+		gauge(ch, poolDesc, float64(p.Idle), "idle")
+		gauge(ch, poolMaxDesc, float64(p.Max))
+		ch <- prometheus.MustNewConstMetric(poolWaitsDesc, prometheus.CounterValue, float64(p.Waits))
+		ch <- prometheus.MustNewConstMetric(poolWaitDesc, prometheus.CounterValue, p.Waited.Seconds())
+	}))
+}
+
+// WatchListeners adds how many listen to the stream of events.
+func (s *Set) WatchListeners(listeners func() int) {
+	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) { gauge(ch, listenersDesc, float64(listeners())) }))
+}
+
 // WatchChannels adds the state of each channel.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 	s.own.MustRegister(collector(func(ch chan<- prometheus.Metric) {
@@ -143,6 +178,12 @@ var (
 	storeBytesDesc  = desc("store_bytes", "Size of the conversations on disk, including copies of the store beside it.")
 	mediaBytesDesc  = desc("media_bytes", "Size of the files of messages on disk.")
 	hookWaitingDesc = desc("hook_waiting", "Events that wait for a hook.", "hook")
+	deliveriesDesc  = desc("outbox_deliveries", "Answers of each channel that are not over, by state: queued, sending, unknown, dead.", "channel", "state")
+	poolDesc        = desc("pool_connections", "Connections to the database, by state: used, idle.", "state")
+	poolMaxDesc     = desc("pool_max_connections", "How many connections to the database there may be.")
+	poolWaitsDesc   = desc("pool_waits_total", "Times that a connection to the database had to be waited for.")
+	poolWaitDesc    = desc("pool_wait_seconds_total", "How long was waited for connections to the database.")
+	listenersDesc   = desc("stream_listeners", "Who listens to the stream of events: rooms, hooks and programs.")
 	channelForDesc  = desc("channel_state_seconds", "How long a channel has been in the state that channel_state shows.", "channel", "state")
 )
 

@@ -51,6 +51,8 @@ type Set struct {
 	toolTime    prometheus.Histogram
 
 	collectErrors prometheus.Counter
+
+	parts
 }
 
 // Buckets: a turn takes from milliseconds (demo, commands) to many minutes.
@@ -99,6 +101,7 @@ func New(version, node string) *Set {
 		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
 	}, []string{"version"})
 	build.WithLabelValues(clean(version)).Set(1)
+	s.addParts()
 	s.own.MustRegister(s.modelTime, s.collectErrors, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
@@ -190,6 +193,7 @@ func (s *Set) Hook(event, outcome string) {
 func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output, cached int) {
 	model = s.modelCalls.add(1, model, outcome)[0]
 	s.modelTime.WithLabelValues(model).Observe(took.Seconds())
+	s.Phase(PhaseModel, took)
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
 		s.modelTokens.add(float64(n), model, kind)
 	}
@@ -206,6 +210,7 @@ func (s *Set) Cost(model string, cost float64) {
 func (s *Set) ToolCall(tool, outcome string, took time.Duration) {
 	s.toolCalls.add(1, tool, outcome)
 	s.toolTime.Observe(took.Seconds())
+	s.Phase(PhaseTools, took)
 }
 
 func (s *Set) histogram(name, help string, buckets []float64) prometheus.Histogram {

@@ -64,6 +64,23 @@ func TestEverythingIsCounted(t *testing.T) {
 	s.WatchHooks(func() map[string]int { return map[string]int{"hooks[0] /bin/true": 4} })
 	s.WatchSizes(func() (int64, int64) { return 1000, -1 })
 	s.WatchDisk(func() float64 { return 1 })
+	s.Phase(metrics.PhaseWait, 20*time.Millisecond)
+	s.FirstToken("large", time.Second)
+	s.StoreCall("accept", 2*time.Millisecond, fmt.Errorf("sqlite: accept: %w", sessions.ErrFull))
+	s.StoreCall("accept", 2*time.Millisecond, errors.New("disk I/O error"))
+	s.LeaseHeld("channel:irc")
+	s.LeaseHeld("owners")()
+	s.APIRequest("GET /api/v1/jobs", http.StatusOK, time.Millisecond)
+	s.APIRequest("GET /api/v1/records", http.StatusForbidden, 0)
+	s.Request("", http.StatusNotFound)
+	s.ListenerCut()
+	s.WatchListeners(func() int { return 7 })
+	s.WatchPool(func() sessions.Pool {
+		return sessions.Pool{Used: 3, Idle: 1, Max: 8, Waits: 5, Waited: 2 * time.Second}
+	})
+	s.WatchDeliveries(func(context.Context) (map[metrics.Deliveries]int, error) {
+		return map[metrics.Deliveries]int{{Channel: "irc", State: "dead"}: 2}, nil
+	})
 	got := scrape(t, s)
 	if strings.Contains(got, "dragoman_media_bytes") {
 		t.Error("a size that is not known is shown")
@@ -102,6 +119,25 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_channel_state_seconds{channel="wa",state="needs_pairing"} `,
 		`dragoman_turns_running 2`,
 		`dragoman_turn_oldest_seconds 5`,
+		`dragoman_turn_phase_seconds_count{phase="wait"} 1`,
+		`dragoman_turn_phase_seconds_count{phase="model"} 2`,
+		`dragoman_turn_phase_seconds_count{phase="tools"} 1`,
+		`dragoman_model_first_token_seconds_count{model="large"} 1`,
+		`dragoman_store_seconds_count{operation="accept"} 2`,
+		`dragoman_store_errors_total{operation="accept"} 1`,
+		`dragoman_leases_held{lease="channel:irc"} 1`,
+		`dragoman_leases_held{lease="owners"} 0`,
+		`dragoman_leases_taken_total{lease="owners"} 1`,
+		`dragoman_api_requests_total{code="200",route="GET /api/v1/jobs"} 1`,
+		`dragoman_api_requests_total{code="403",route="GET /api/v1/records"} 1`,
+		`dragoman_http_requests_total{code="404",route="none"} 1`,
+		`dragoman_stream_cut_total 1`,
+		`dragoman_stream_listeners 7`,
+		`dragoman_pool_connections{state="used"} 3`,
+		`dragoman_pool_max_connections 8`,
+		`dragoman_pool_waits_total 5`,
+		`dragoman_pool_wait_seconds_total 2`,
+		`dragoman_outbox_deliveries{channel="irc",state="dead"} 2`,
 		`dragoman_build_info{version="v1"} 1`,
 		`dragoman_collect_errors_total 0`,
 		`go_goroutines`,
@@ -109,6 +145,9 @@ func TestEverythingIsCounted(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
 		}
+	}
+	if strings.Contains(got, `dragoman_api_request_seconds_count{route="GET /api/v1/records"}`) {
+		t.Error("a stream is timed")
 	}
 	documented(t, got)
 }

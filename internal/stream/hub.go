@@ -37,6 +37,9 @@ type Options struct {
 	// Source finds missed events after a restart. Nil: such a listener gets a Reset.
 	Source Source
 	Now    func() time.Time // nil: time.Now
+	// Cut is called for each listener that is cut off because it reads too slowly. It
+	// must not block. Nil: not called.
+	Cut func()
 }
 
 // Hub takes events and gives them to its listeners. It is safe for concurrent use.
@@ -60,6 +63,9 @@ type kept struct {
 func New(o Options) *Hub {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Cut == nil {
+		o.Cut = func() {}
 	}
 	return &Hub{opts: o, process: rand.Text()[:8], listeners: map[*Listener]bool{}}
 }

@@ -71,6 +71,7 @@ func (l *Listener) put(number int64, e Event) {
 	full := len(l.queue) >= maxQueued || l.queued+e.bytes() > maxQueuedBytes
 	if full && len(l.queue) > 0 {
 		l.over = ErrSlow
+		l.hub.opts.Cut()
 		l.queue = nil
 		l.queued = 0
 	} else {

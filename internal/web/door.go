@@ -68,6 +68,9 @@ type Options struct {
 	// Failed is called for each wrong token; tooMany: those of that address are being
 	// refused for a while. It must not block. nil: not called.
 	Failed func(tooMany bool)
+	// Served hears of each request: its route, "" for a path that has none, and the
+	// status code. It must not block. Nil: not called.
+	Served func(route string, code int)
 	Logger *slog.Logger // nil: discard
 }
 
@@ -110,6 +113,9 @@ func New(o Options) (*Door, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Failed == nil {
 		o.Failed = func(bool) {}
+	}
+	if o.Served == nil {
+		o.Served = func(string, int) {}
 	}
 	d := &Door{
 		opts: o, port: port, reachable: !isLoopback(host), proxies: proxies{o.Proxies, o.PublicURL}, sessions: newSessions(o),
@@ -171,7 +177,9 @@ func (d *Door) Probes(o ProbeOptions) {
 }
 
 // ServeHTTP serves the port.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	w := respond.Watch(to)
+	defer func() { d.opts.Served(r.Pattern, w.Code()) }()
 	harden(w.Header())
 	missing := respond.Missing(d.mux, r)
 	if missing == nil {

@@ -29,6 +29,8 @@ type Store struct {
 	name    string
 	now     func() time.Time
 	watcher *watcher // nil: nobody watches
+	// measure hears of each operation: see Measure. Nil: nobody measures.
+	measure func(operation string, took time.Duration, err error)
 }
 
 // New returns a store over b. Its errors begin with name, the backend's package. A
@@ -60,6 +62,13 @@ func (s *Store) viewOf(ctx context.Context, k channels.Key) *view {
 // update runs the step f and commits its changes. keys are those that f is about, if
 // they are known before; an empty one is refused.
 func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
+	began := time.Now()
+	err := s.commit(ctx, f, keys)
+	s.timed(what, began, err)
+	return s.wrap(what, err)
+}
+
+func (s *Store) commit(ctx context.Context, f func(*step) error, keys []channels.Key) error {
 	err := cmp.Or(hasKey(keys...), ctx.Err())
 	var changes rows.Changes
 	if err == nil {
@@ -79,7 +88,19 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 	if err == nil && s.watcher != nil {
 		s.watcher.tell(&changes)
 	}
-	return s.wrap(what, err)
+	return err
+}
+
+// Measure calls f after each step and each of the reads that turns and deliveries begin
+// with: how long it took, and its error. operation is one of some thirty constant names. f
+// runs in the goroutine of the operation and must not block. Call Measure once, before
+// the store is used.
+func (s *Store) Measure(f func(operation string, took time.Duration, err error)) { s.measure = f }
+
+func (s *Store) timed(operation string, began time.Time, err error) {
+	if s.measure != nil {
+		s.measure(operation, time.Since(began), err)
+	}
 }
 
 // claimed runs a step under a live claim.
@@ -99,12 +120,14 @@ func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f fu
 // live reads rows under a claim. A fence in between may have closed some of them, so
 // it checks the claim before and after.
 func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read func(*view)) error {
+	began := time.Now()
 	v := s.view(ctx)
 	v.err = s.back.Live(c)
 	read(v)
 	if v.err == nil {
 		v.err = s.back.Live(c)
 	}
+	s.timed(what, began, v.err)
 	return s.wrap(what, v.err)
 }
 

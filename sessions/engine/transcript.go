@@ -98,10 +98,12 @@ func (st *step) begun(day string) int64 {
 // empty one. The cost depends on what it returns, not on what is stored. It reads up
 // to the last message at its start; later ones do not count.
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
+	began := time.Now()
 	v := s.viewOf(ctx, k)
 	if head, _ := v.head(k); head.Conversation != nil {
 		h = v.history(head, limit)
 	}
+	s.timed("history", began, v.err)
 	return h, s.wrap("history", v.err)
 }
 

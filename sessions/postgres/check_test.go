@@ -257,3 +257,19 @@ func TestExposed(t *testing.T) {
 		t.Error("a stranger may still connect")
 	}
 }
+
+// What metrics say of the connections is what the pool does.
+func TestPool(t *testing.T) {
+	store := openAt(t, database(t), postgres.Options{})
+	if _, err := store.Stats(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pooled, able := store.Backend().(sessions.Pooled)
+	if !able {
+		t.Fatal("the backend says nothing of its connections")
+	}
+	p := pooled.Pool()
+	if p.Used+p.Idle < 1 || p.Max < 2 || p.Used+p.Idle > p.Max {
+		t.Errorf("Pool = %+v, want some connections and more allowed", p)
+	}
+}

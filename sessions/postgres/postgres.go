@@ -134,6 +134,15 @@ func Open(ctx context.Context, url string, o Options) (*engine.Store, error) {
 	return engine.New(b, "postgres", b.Now), nil
 }
 
+// Pool implements [sessions.Pooled].
+func (b *backend) Pool() sessions.Pool {
+	st := b.pool.Stat()
+	return sessions.Pool{
+		Used: int(st.AcquiredConns()), Idle: int(st.IdleConns()), Max: int(st.MaxConns()),
+		Waits: st.EmptyAcquireCount(), Waited: st.EmptyAcquireWaitTime(),
+	}
+}
+
 // defaultSchema has the tables, unless the url has a search_path.
 const defaultSchema = "dragoman"
 

@@ -1,0 +1,134 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"dragoman/sessions"
+)
+
+// The parts of a turn that [Set.Phase] times.
+const (
+	// PhaseWait is from the acceptance of a turn's oldest message to its first attempt.
+	PhaseWait = "wait"
+	// PhaseModel is one call of a model.
+	PhaseModel = "model"
+	// PhaseTools is one call of a tool.
+	PhaseTools = "tools"
+	// PhaseDelivery is from the commit of an answer until its network has it.
+	PhaseDelivery = "delivery"
+)
+
+// Buckets of what is quick: commits and requests. A histogram for each operation and each
+// route is many series, so there are few.
+var quickBuckets = []float64{.001, .0025, .005, .01, .025, .1, .5, 2.5, 10}
+
+// parts are the metrics of what a turn, the store and the port consist of.
+type parts struct {
+	phases     vector
+	firstToken vector
+	storeTime  vector
+	storeFails counter
+	leasesHeld *prometheus.GaugeVec
+	leaseNames *values
+	leaseTaken counter
+	apiCalls   counter
+	apiTime    vector
+	requests   counter
+	listenCuts prometheus.Counter
+}
+
+func (s *Set) addParts() {
+	s.phases = s.vector("turn_phase_seconds", "How long the parts of turns take: wait (accepted until the first attempt), model (a call), tools (a call), delivery (stored until its network has it).", turnBuckets, "phase")
+	s.firstToken = s.vector("model_first_token_seconds", "How long a call to a model took until its first piece came.", turnBuckets, "model")
+	s.storeTime = s.vector("store_seconds", "How long an operation of the store took.", quickBuckets, "operation")
+	s.storeFails = s.counter("store_errors_total", "Operations of the store that failed.", "operation")
+	s.leasesHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "leases_held", Help: "Leases that this node holds.",
+	}, []string{"lease"})
+	s.leaseNames = &values{m: make([]map[string]bool, 1)}
+	s.leaseTaken = s.counter("leases_taken_total", "Leases that this node took.", "lease")
+	s.apiCalls = s.counter("api_requests_total", "Requests to the API, at the port and at the socket, by route and status code.", "route", "code")
+	s.apiTime = s.vector("api_request_seconds", "How long the API took for a request; not for streams.", quickBuckets, "route")
+	s.requests = s.counter("http_requests_total", "Requests to the port, by route and status code. What the API serves has one route here.", "route", "code")
+	s.listenCuts = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "stream_cut_total", Help: "Listeners that were cut off because they read too slowly.",
+	})
+	s.own.MustRegister(s.leasesHeld, s.listenCuts)
+}
+
+// Phase times a part of a turn: see the constants.
+func (s *Set) Phase(phase string, took time.Duration) { s.phases.observe(took, phase) }
+
+// FirstToken times how long a model took until its first piece.
+func (s *Set) FirstToken(model string, took time.Duration) { s.firstToken.observe(took, model) }
+
+// StoreCall times an operation of the store. What the store refuses because of its state,
+// or because the caller gave up, is no failure.
+func (s *Set) StoreCall(operation string, took time.Duration, err error) {
+	s.storeTime.observe(took, operation)
+	n := 0.0
+	if err != nil && !refused(err) {
+		n = 1
+	}
+	s.storeFails.add(n, operation)
+}
+
+// refused reports whether the store works and said no.
+func refused(err error) bool {
+	for _, no := range []error{
+		sessions.ErrNotFound, sessions.ErrConflict, sessions.ErrFenced, sessions.ErrFull, sessions.ErrTooMany,
+		context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// LeaseHeld notes that this node took a lease; call release when it is lost.
+func (s *Set) LeaseHeld(lease string) (release func()) {
+	lease = s.leaseTaken.add(1, lease)[0]
+	held := s.leasesHeld.WithLabelValues(lease)
+	held.Inc()
+	return held.Dec
+}
+
+// APIRequest counts a request to a route of the API. took is 0 for streams, which last as
+// long as somebody listens.
+func (s *Set) APIRequest(route string, code int, took time.Duration) {
+	route = s.apiCalls.add(1, route, strconv.Itoa(code))[0]
+	if took > 0 {
+		s.apiTime.observe(took, route)
+	}
+}
+
+// Request counts a request to the port; route "": no route has its path.
+func (s *Set) Request(route string, code int) {
+	s.requests.add(1, cmp.Or(route, "none"), strconv.Itoa(code))
+}
+
+// ListenerCut counts a listener that was cut off.
+func (s *Set) ListenerCut() { s.listenCuts.Inc() }
+
+// vector is a histogram with one label that accepts any value.
+type vector struct {
+	vec  *prometheus.HistogramVec
+	seen *values
+}
+
+func (s *Set) vector(name, help string, buckets []float64, label string) vector {
+	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, []string{label})
+	s.own.MustRegister(vec)
+	return vector{vec: vec, seen: &values{m: make([]map[string]bool, 1)}}
+}
+
+func (v vector) observe(took time.Duration, label string) {
+	v.vec.WithLabelValues(v.seen.bound([]string{label})...).Observe(max(took, 0).Seconds())
+}
