@@ -18,10 +18,17 @@ const MaxChatIDBytes = 256
 // ErrKey marks every error of [NewKey] and [ParseKey].
 var ErrKey = errors.New("not a conversation key")
 
-// IsName reports whether s can name a channel instance (see [NewKey]) or a room.
-// It runs for every key, so it uses no regular expression.
+// IsName reports whether s can name a channel instance: see [NewKey]. It runs for every
+// key, so it uses no regular expression.
 func IsName(s string) bool {
-	const most, letters = 32, "abcdefghijklmnopqrstuvwxyz0123456789"
+	const most = 32
+	return len(s) <= most && IsRoom(s)
+}
+
+// IsRoom reports whether s can name a room. Other programs name rooms after their own
+// chats, whose ids are up to 64 characters long.
+func IsRoom(s string) bool {
+	const most, letters = 64, "abcdefghijklmnopqrstuvwxyz0123456789"
 	return s != "" && len(s) <= most && strings.Trim(s, letters+"_-") == "" && strings.IndexAny(s, "_-") != 0
 }
 

@@ -141,6 +141,9 @@ type Inbound struct {
 	// Again says that the text is an earlier question of the chat, and that the person
 	// wants another answer to it. Adapters do not set it.
 	Again bool `json:"again,omitempty"`
+	// Instructions are what the program through which the person writes adds to the system
+	// prompt of this message's turn. Adapters do not set it.
+	Instructions string `json:"instructions,omitempty"`
 	// Quote is the message that this one replies to, if any.
 	Quote *Quote `json:"quote,omitempty"`
 	// Forwarded, if not nil, says that the message was passed on. The model is

@@ -41,7 +41,7 @@ func tooLarge(sentence string) error {
 
 var errNoSuchRoom = &respond.Refusal{
 	Status: http.StatusNotFound, Param: "room",
-	Sentence: "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -.",
+	Sentence: "There is no such room. A room's name has 1 to 64 of a-z, 0-9, _ and -.",
 }
 
 // unavailable refuses what may succeed later.

@@ -169,8 +169,8 @@ func New(o Options) (*Hub, error) {
 	if o.Feed == nil || o.Visitor == nil {
 		return nil, errors.New("live: new: Options.Feed or Options.Visitor is missing")
 	}
-	if !channels.IsName(o.Room) {
-		return nil, fmt.Errorf("live: new: %q is no room name (a-z, 0-9, _ and -, at most 32)", o.Room)
+	if !channels.IsRoom(o.Room) {
+		return nil, fmt.Errorf("live: new: %q is no room name (a-z, 0-9, _ and -, at most 64)", o.Room)
 	}
 	if _, err := channels.NewKey(o.Name, o.Room); err != nil {
 		return nil, fmt.Errorf("live: new: %w", err)
@@ -303,7 +303,7 @@ func clean(s string) string {
 // key returns the key of the visitor's room called name, which they may have typed.
 func (h *Hub) key(v Visitor, name string) (channels.Key, error) {
 	name = cmp.Or(name, h.opts.Room)
-	if !channels.IsName(name) {
+	if !channels.IsRoom(name) {
 		return channels.Key{}, errNoRoom
 	}
 	if v.Chat != nil {
@@ -315,7 +315,7 @@ func (h *Hub) key(v Visitor, name string) (channels.Key, error) {
 // isRoom reports whether k is a room of this hub, whoever it belongs to: the name of a
 // room follows the last "/" of its chat, if there is one.
 func (h *Hub) isRoom(k channels.Key) bool {
-	return k.Channel() == h.opts.Name && channels.IsName(roomName(k))
+	return k.Channel() == h.opts.Name && channels.IsRoom(roomName(k))
 }
 
 // roomName is what a room's visitors call it.

@@ -8,7 +8,7 @@ import (
 
 // Rooms of the page and the terminal belong to one person each. The name says
 // to whom: "web:holiday" is the operator's, "web:telegram:42/holiday" is
-// telegram:42's. A name that people choose has no "/" (see channels.IsName), so
+// telegram:42's. A name that people choose has no "/" (see channels.IsRoom), so
 // that nobody can name another person's room.
 
 // Room returns the chat of p's room of that name, the second part of a key.

@@ -57,6 +57,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	}
 	m.Sender.Name = Text(m.Sender.Name)
 	m.Text, m.Prefix = Text(m.Text), Text(m.Prefix)
+	m.Instructions = Text(m.Instructions)
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
 	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
 	if m.Quote != nil {
