@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
@@ -34,6 +35,8 @@ type RefusedError struct {
 	Why string
 	// Later says that the same question may be accepted in a while.
 	Later bool
+	// Told says that the turn failed, and that the chat was told so.
+	Told bool
 }
 
 func (e *RefusedError) Error() string { return e.Why }
@@ -45,30 +48,54 @@ type Question struct {
 	// Sender is who asks; zero: whoever runs Dragoman. Others ask as if they wrote in the
 	// conversation: only where they may talk, and within their rate.
 	Sender channels.Person
+	// Attachments are files that came with it, and Instructions is that of
+	// [channels.Inbound].
+	Attachments  []channels.Attachment
+	Instructions string
+	// Show, if not nil, gets the progress of the turn that answers, if it runs on this
+	// node. It must not block.
+	Show func(agent.Progress)
 	// Owner: only whoever runs Dragoman reads the answer. Without an answer they are
 	// also told how to fix it.
 	Owner bool
 }
 
-// Ask puts q into its conversation and waits for the answer, which is also delivered
-// there. It returns what the chat receives, one line after another if that is several
-// messages. A question with the id of an earlier one is not asked again: Ask waits for
+// Answered is the answer to a [Question].
+type Answered struct {
+	// Text is what the chat receives, one line after another if that is several messages.
+	Text string
+	// Turn is the id of the turn that answered, and Usage what it used.
+	Turn  string
+	Usage sessions.Usage
+}
+
+// Ask is [Gateway.Converse] for those who want the text alone.
+func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
+	answer, err := g.Converse(ctx, q)
+	return answer.Text, err
+}
+
+// Converse puts q into its conversation and waits for the answer, which is also delivered
+// there. A question with the id of an earlier one is not asked again: Converse waits for
 // the earlier one's answer, also after a restart. When ctx ends first, the question is
 // answered all the same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull,
 // ctx's.
-func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
+func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
 	switch {
 	case g.bindings[k.Channel()] == nil:
-		return "", &RefusedError{Why: "there is no channel " + k.Channel()}
-	case text == "":
-		return "", &RefusedError{Why: "the question is empty"}
-	case len(text) > g.opts.MaxMessageBytes:
-		return "", &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)), size(g.opts.MaxMessageBytes))}
+		return Answered{}, &RefusedError{Why: "there is no channel " + k.Channel()}
+	case text == "" && len(q.Attachments) == 0:
+		return Answered{}, &RefusedError{Why: "the question is empty"}
+	case len(text)+len(q.Instructions) > g.opts.MaxMessageBytes:
+		return Answered{}, &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)+len(q.Instructions)), size(g.opts.MaxMessageBytes))}
 	case g.busy.closed():
-		return "", &RefusedError{Why: "Dragoman is stopping"}
+		return Answered{}, &RefusedError{Why: "Dragoman is stopping", Later: true}
 	}
-	m := channels.Inbound{Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: true}
+	m := channels.Inbound{
+		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: true,
+		Attachments: cleanAttachments(q.Attachments), Instructions: q.Instructions,
+	}
 	former := ""
 	if q.Sender.ID() == "" {
 		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}
@@ -77,44 +104,47 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 	} else {
 		m.ID = onceID("ask", q.ID+"@"+q.Sender.ID()) // two people may choose one id
 		if err := g.mayAsk(ctx, m); err != nil {
-			return "", err
+			return Answered{}, err
 		}
 	}
 	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
 	if err != nil {
-		return "", fmt.Errorf("gateway: ask in %s: %w", k, err)
+		return Answered{}, fmt.Errorf("gateway: ask in %s: %w", k, err)
 	}
 	g.opts.Observer.Accepted(k.Channel(), string(got.Outcome))
 	if got.Outcome == sessions.Queued {
 		g.live.arrived(k, got.Seq, g.opts.Queue)
 	}
+	if q.Show != nil {
+		defer g.watchers.add(k, got.Seq, q.Show)()
+	}
 	for {
-		text, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)
+		answer, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)
 		if over || err != nil {
-			return text, err
+			return answer, err
 		}
 	}
 }
 
 // lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
 // there.
-func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (text string, over bool, err error) {
+func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
 	// It listens before the look, so that it misses no end.
 	l, err := g.opts.Events.Listen(ctx, stream.Filter{
 		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == m.Key },
 	}, "")
 	if err != nil {
-		return "", false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", m.Key, err)
+		return answer, false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", m.Key, err)
 	}
 	defer l.Close()
-	text, over, err = g.answerTo(ctx, m, question, owner)
+	answer, over, err = g.answerTo(ctx, m, question, owner)
 	if over || err != nil {
-		return text, over, err
+		return answer, over, err
 	}
 	limited, cancel := context.WithTimeout(ctx, askLook)
 	defer cancel()
 	_, _ = l.Next(limited) // whatever it says, there may be something to see
-	return "", false, ctx.Err()
+	return answer, false, ctx.Err()
 }
 
 // mayAsk refuses a question of somebody who may not write it as a message.
@@ -133,52 +163,60 @@ func (g *Gateway) mayAsk(ctx context.Context, m channels.Inbound) error {
 
 // answerTo looks for the answer to m, which has that number. over: there is one, or none
 // will come.
-func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int64, owner bool) (text string, over bool, err error) {
+func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
 	k := m.Key
 	items, err := g.store.Feed(ctx, k, 0, askFeed)
 	if err != nil {
-		return "", false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
+		return answer, false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
 	}
 	i := slices.IndexFunc(items, func(it sessions.FeedItem) bool { return it.From == "person" && it.Seq == question })
 	if i >= 0 && items[i].Waiting {
-		return "", false, nil
+		return answer, false, nil
 	}
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
 	if err != nil {
-		return "", false, fmt.Errorf("gateway: look for an answer in %s: %w", k, err)
+		return answer, false, fmt.Errorf("gateway: look for an answer in %s: %w", k, err)
 	}
 	// A turn appends the messages that it answers, and then its answer.
 	asked := slices.IndexFunc(h.Messages, func(one sessions.Message) bool {
 		return i >= 0 && one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
 	})
 	if asked < 0 {
-		return "", true, &RefusedError{Why: "it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
+		return answer, true, &RefusedError{Why: "it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
 	}
-	turn := h.Messages[asked].Turn
-	var said []string
-	var last sessions.Message
-	for _, m := range h.Messages[asked:] {
-		if turn != "" && m.Turn == turn && m.Role == sessions.RoleAssistant {
-			last = m
-			if m.Content != "" {
-				said = append(said, m.Content)
-			}
-		}
-	}
+	answer.Turn = h.Messages[asked].Turn
+	said, last := answer.read(h.Messages[asked:])
 	if last.Role == "" || len(last.ToolCalls) > 0 {
-		return "", true, ErrUnanswered
+		return answer, true, ErrUnanswered
 	}
-	text = g.sentAnswer(k, turn, items[i:])
-	if text == "" {
-		text = strings.Join(said, "\n\n")
+	answer.Text = g.sentAnswer(k, answer.Turn, items[i:])
+	if answer.Text == "" {
+		answer.Text = strings.Join(said, "\n\n")
 	}
 	if !last.Synthetic {
-		return text, true, nil
+		return answer, true, nil
 	}
-	if cure := g.cures.of(turn); owner && cure != "" {
-		text += "\n\n" + cure
+	if cure := g.cures.of(answer.Turn); owner && cure != "" {
+		answer.Text += "\n\n" + cure
 	}
-	return "", true, &RefusedError{Why: text}
+	return Answered{}, true, &RefusedError{Why: answer.Text, Told: true}
+}
+
+// read returns what the turn said, and its last message, and sums up what it used.
+func (a *Answered) read(msgs []sessions.Message) (said []string, last sessions.Message) {
+	for _, m := range msgs {
+		if a.Turn == "" || m.Turn != a.Turn || m.Role != sessions.RoleAssistant {
+			continue
+		}
+		last = m
+		if m.Content != "" {
+			said = append(said, m.Content)
+		}
+		if m.Usage != nil {
+			a.Usage.Add(*m.Usage)
+		}
+	}
+	return said, last
 }
 
 // answersAsk reports whether the operator asked by [Gateway.Ask], which can return

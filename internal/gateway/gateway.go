@@ -11,7 +11,7 @@
 // The files, in the order of a message's life:
 //
 //   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
-//     stop, ask
+//     stop, ask, watchers
 //   - run a turn: work, turn, given, attachments, jobs, live_turns, attendant, finish,
 //     failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, underway, in_flight, reconnect
@@ -71,6 +71,7 @@ type Gateway struct {
 	inFlight     inFlight
 	formerSends  formerSends
 	cures        cures
+	watchers     watchers
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
 	busy         busy
@@ -95,6 +96,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		formerSends:  formerSends{m: map[string]bool{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
+		watchers:     watchers{m: map[channels.Key][]*watcher{}},
 		refusals:     recentNotices{last: map[channels.Key]notice{}},
 		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),

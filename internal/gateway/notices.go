@@ -62,6 +62,7 @@ func (r *run) show(p agent.Progress) {
 	}
 	r.live.show(p)
 	r.tellProgress(p)
+	r.showWatchers(p)
 }
 
 // noteAlive notes a sign of life that is not shown.

@@ -211,6 +211,9 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 // person.
 func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (string, error) {
 	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
+	if newest.Instructions != "" {
+		text = strings.TrimSpace(text + "\n\n" + newest.Instructions)
+	}
 	if !newest.Private || r.g.opts.Known == nil {
 		return text, nil
 	}
