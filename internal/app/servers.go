@@ -297,24 +297,29 @@ func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (stri
 		if err != nil {
 			return "", err
 		}
-		if !own || !slices.Contains(d.people.Rooms(), k.Channel()) || !channels.IsName(people.RoomName(k)) {
+		if !own || !slices.Contains(d.people.Rooms(), k.Channel()) || !channels.IsRoom(people.RoomName(k)) {
 			return "", errNoRoom
 		}
 		q.Sender = channels.Person{IDs: []string{people.RoomAuthor(p)}}
 	}
 	answer, err := d.gateway.Ask(ctx, q)
+	return answer, refusalOfQuestion(k, err)
+}
+
+// refusalOfQuestion is what whoever asked in k learns of an error of the gateway.
+func refusalOfQuestion(k channels.Key, err error) error {
 	var refused *gateway.RefusedError
 	switch {
 	case errors.As(err, &refused) && refused.Later:
-		err = &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: refused.Why}
+		return &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: refused.Why}
 	case errors.As(err, &refused):
-		err = &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
+		return &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
 	case errors.Is(err, gateway.ErrUnanswered):
-		err = &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "unanswered", Sentence: err.Error()}
+		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "unanswered", Sentence: err.Error()}
 	case errors.Is(err, sessions.ErrFull):
-		err = &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
+		return &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
 	}
-	return answer, err
+	return err
 }
 
 // listChannels lists the channels by name.

@@ -40,8 +40,12 @@ type asked struct {
 	given  agent.Given
 	effort string
 	stream bool
-	// lent are pictures; each is given back when the turn has ended.
-	lent []func()
+	// lent are pictures; each is given back when the turn has ended. pictures are their
+	// contents by file.
+	lent     []func()
+	pictures map[string][]byte
+	// lastText is what the last user message says, without lines about pictures.
+	lastText string
 }
 
 // release gives back the pictures.
@@ -208,6 +212,7 @@ func (a *asked) add(place string, m sessions.Message) {
 // addUser appends what a user says, with pictures.
 func (a *asked) addUser(place, text string, pictures []channels.Attachment) {
 	m := sessions.UserMessage(channels.Inbound{Text: text, Attachments: pictures})
+	a.lastText = text
 	a.add(place, m)
 }
 
@@ -289,5 +294,9 @@ func (a *asked) picture(o *object, field string) (p channels.Attachment, ok bool
 	}
 	file, giveBack := a.s.Lend(data)
 	a.lent = append(a.lent, giveBack)
+	if a.pictures == nil {
+		a.pictures = map[string][]byte{}
+	}
+	a.pictures[file] = data
 	return channels.Attachment{Kind: channels.AttachmentImage, Type: kind, Bytes: int64(len(data)), File: file}, true
 }

@@ -107,17 +107,21 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.readChat(o)
+	a, err := s.readChat(r, o)
 	if err != nil {
 		return err
 	}
 	defer a.release()
 	s.logUnknown(o)
 	made := completion{ID: a.id, Model: a.model}
+	var to sink = &chatWhole{w: w, made: made}
 	if a.stream {
-		return s.answer(w, r, body, &a.asked, &chatStream{stream: stream{w: w}, chunk: made, usage: a.usage, doing: r.Header.Get("X-Dragoman-Progress") == "1", at: s.Now()})
+		to = &chatStream{stream: stream{w: w}, chunk: made, usage: a.usage, doing: r.Header.Get("X-Dragoman-Progress") == "1", at: s.Now()}
 	}
-	return s.answer(w, r, body, &a.asked, &chatWhole{w: w, made: made})
+	if a.room != "" {
+		return s.converse(w, r, body, &a.asked, a.room, to)
+	}
+	return s.answer(w, r, body, &a.asked, to)
 }
 
 // chatWhole writes a completion at once.

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"dragoman/channels"
@@ -12,7 +13,8 @@ import (
 // chatRequest is a request for a chat completion.
 type chatRequest struct {
 	asked
-	usage bool // stream_options.include_usage
+	usage bool   // stream_options.include_usage
+	room  string // the conversation that it belongs to; "": none
 }
 
 // refusedFields are fields of chat completions whose wish would be ignored in silence, and
@@ -20,7 +22,7 @@ type chatRequest struct {
 var refusedFields = []string{"functions", "function_call", "audio", "web_search_options", "prediction"}
 
 // readChat reads the body of a request.
-func (s *server) readChat(o *object) (*chatRequest, error) {
+func (s *server) readChat(r *http.Request, o *object) (*chatRequest, error) {
 	a := &chatRequest{asked: asked{s: s, id: newID()}}
 	a.takeModel(o)
 	a.takeWishes(o)
@@ -51,7 +53,11 @@ func (s *server) readChat(o *object) (*chatRequest, error) {
 		}
 		return f.text("name")
 	})
+	a.room = roomOf(r, o)
 	a.checkMessages(o, "messages")
+	if a.room != "" && o.first.no == nil {
+		a.fitsRoom(o)
+	}
 	if err := o.problem(); err != nil {
 		a.release()
 		return nil, err

@@ -98,7 +98,7 @@ func (s *server) attemptOf(r *http.Request, who people.Principal, body []byte) (
 	}
 	token := who.Token + "/" + who.TokenID
 	a := &attempt{s: s, owner: who.ID}
-	a.kept.Body = sum(r.URL.Path, r.Header.Get(sessionHeader), string(body))
+	a.kept.Body = sum(r.URL.Path, r.Header.Get(sessionHeader), r.Header.Get(taskHeader), string(body))
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {
 		a.name = bodyPrefix + sum(token, a.kept.Body)

@@ -43,6 +43,7 @@ type Store interface {
 // Options are what the API works with. All fields but Logger and Now must be set.
 type Options struct {
 	Turns Turns
+	Rooms Rooms
 	Store Store
 	// Lend lets models read a picture while a turn runs, under the name of a file: see
 	// media.Store.
@@ -74,9 +75,11 @@ func New(o Options) http.Handler {
 	s := &server{Options: o, started: o.Now(), running: make(chan struct{}, maxRunning)}
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /v1/models":            s.listModels,
-		"GET /v1/models/{model...}": s.showModel,
-		"POST /v1/chat/completions": s.chat,
+		"GET /v1/models":             s.listModels,
+		"GET /v1/models/{model...}":  s.showModel,
+		"POST /v1/chat/completions":  s.chat,
+		"POST /v1/conversations":     s.makeConversation,
+		"GET /v1/conversations/{id}": s.showConversation,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {

@@ -33,6 +33,9 @@ func (v *view) show(p agent.Progress) {
 	v.signal()
 }
 
+// set shows what another turn says of its progress.
+func (v *view) set(text, note string) { v.show(agent.Progress{Text: text, Note: note}) }
+
 // think is agent.Turn.Thoughts.
 func (v *view) think(piece string) {
 	v.mu.Lock()

@@ -1,0 +1,143 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/agent/agenttest"
+	"dragoman/channels/live"
+)
+
+// speaker sends chat completions to a daemon.
+type speaker struct {
+	r     *running
+	token string
+}
+
+// say sends a body and returns the status, the header and the body of the answer.
+func (s speaker) say(ctx context.Context, body string, headers ...string) (int, http.Header, string, error) {
+	s.r.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.r.status().Listen+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		s.r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, string(data), err
+}
+
+// expect sends a body and expects a status, and a text in the answer.
+func (s speaker) expect(status int, text, body string, headers ...string) http.Header {
+	s.r.t.Helper()
+	got, header, answer, err := s.say(s.r.t.Context(), body, headers...)
+	if err != nil || got != status || !strings.Contains(answer, text) {
+		s.r.t.Errorf("%s with %q = %d %s, %v, want %d with %q", body, headers, got, answer, err, status, text)
+	}
+	return header
+}
+
+func messages(texts ...string) string {
+	roles := []string{"user", "assistant"}
+	var list []string
+	for i, text := range texts {
+		list = append(list, `{"role":"`+roles[i%2]+`","content":"`+text+`"}`)
+	}
+	return `{"model":"dragoman","messages":[` + strings.Join(list, ",") + `]}`
+}
+
+// A request that names a conversation is a message of it.
+func TestOpenAIInAConversation(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}, Reply: func(q *agenttest.Request) agenttest.Reply {
+		if strings.Contains(q.LastUser(), "wait") {
+			return func(x *agenttest.Exchange) { <-hold; agenttest.EchoReply(x) }
+		}
+		return nil
+	}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0}`).run()
+	s := speaker{r, r.token("program", "", "chat")}
+	const uuid = "web:0b9dd3a4-6d1a-4d2c-9f53-0d3b6a1c9e7f"
+	in := []string{"X-Session-Key", uuid}
+
+	s.expect(200, "echo: one", messages("one"), in...)
+	s.expect(200, "echo: two", messages("one", "echo: one", "two"), in...)
+	s.expect(200, "echo: three", `{"model":"main","conversation":{"id":"`+uuid+`"},"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"three"}]}`)
+	if got := server.Requests(); !strings.Contains(string(got[len(got)-1].Body), "Be brief.") {
+		t.Error("the model did not read the client's instructions")
+	}
+	page := r.page(strings.TrimPrefix(uuid, "web:"))
+	page.Header.Set("Authorization", "Bearer "+s.token)
+	if items := r.feed(page); len(items) != 6 || items[5].Text != "echo: three" {
+		t.Errorf("the page shows %d items, the last %+v", len(items), items[len(items)-1])
+	}
+	s.expect(422, "history_differs", messages("one", "echo: another", "four"), in...)
+	s.expect(422, "history_differs", messages("one", "echo: one", "two", "echo: two", "three", "echo: three", "four", "echo: four", "five"), in...)
+	s.expect(404, "model_not_found", `{"model":"other","messages":[{"role":"user","content":"six"}]}`, in...)
+	s.expect(400, "tools", `{"model":"main","tools":[{"type":"function","function":{"name":"pay"}}],"messages":[{"role":"user","content":"six"}]}`, in...)
+	s.expect(200, "echo: make a title", messages("make a title"), "X-Session-Key", uuid, "X-Session-Task", "title_generation")
+
+	header := s.expect(200, "echo: seven", messages("seven"), "X-Session-Key", uuid, "Idempotency-Key", "k7")
+	again := s.expect(200, "echo: seven", messages("seven"), "X-Session-Key", uuid, "Idempotency-Key", "k7")
+	if header.Get("Idempotency-Replayed") != "" || again.Get("Idempotency-Replayed") != "true" {
+		t.Error("the repeat is not marked")
+	}
+	s.expect(200, "data: [DONE]", `{"model":"dragoman","stream":true,"messages":[{"role":"user","content":"eight"}]}`, in...)
+
+	var made struct{ ID string }
+	if no := r.request("POST", "/v1/conversations", s.token, "{}", &made); no != nil || !strings.HasPrefix(made.ID, "conv_") {
+		t.Fatalf("POST /v1/conversations = %v, %v", made, no)
+	}
+	s.expect(200, "echo: in it", `{"model":"dragoman","conversation":"`+made.ID+`","messages":[{"role":"user","content":"in it"}]}`)
+	if no := r.request("GET", "/v1/conversations/"+made.ID, s.token, "", &made); no != nil {
+		t.Errorf("GET /v1/conversations/%s = %v", made.ID, no)
+	}
+	other := speaker{r, r.token("ann", "telegram:42", "chat")}
+	other.expect(200, "echo: mine", messages("mine"), in...) // a room of hers by that name
+	for _, name := range []string{"web:telegram:43/x", "telegram:7", "nothing", "web:", "web:UPPER", "web:" + strings.Repeat("x", 65), "irc:#go"} {
+		other.expect(404, "not_found", messages("theirs"), "X-Session-Key", name)
+	}
+
+	ctx, hangUp := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, _, err := s.say(ctx, messages("wait for it"), in...)
+		ended <- err
+	}()
+	r.until("the turn to run", func() bool { return r.status().Turns == 1 })
+	hangUp()
+	if err := <-ended; err == nil {
+		t.Error("the request that was hung up has an answer")
+	}
+	time.Sleep(50 * time.Millisecond)
+	close(hold)
+	r.until("the answer to come to the conversation", func() bool {
+		items := r.feed(page)
+		return items[len(items)-1].Text == "echo: wait for it"
+	})
+	if n := strings.Count(strings.Join(textsOf(r, page), "\n"), "seven"); n != 2 {
+		t.Errorf("seven stands there %d times, want its message and its answer", n)
+	}
+}
+
+func textsOf(r *running, page *live.Client) (texts []string) {
+	for _, it := range r.feed(page) {
+		texts = append(texts, it.Text)
+	}
+	return texts
+}

@@ -1,0 +1,213 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+	"dragoman/sessions"
+)
+
+const (
+	// taskHeader, if not empty, says that a front end asks for itself: a title, tags. Such
+	// a request belongs to no conversation.
+	taskHeader = "X-Session-Task"
+	// convPrefix begins the ids of conversations that POST /v1/conversations made.
+	convPrefix = "conv_"
+)
+
+// Rooms are the conversations that a request can belong to.
+type Rooms interface {
+	// Room returns the key of who's conversation: name is a key as people write it. The
+	// error is a [respond.Refusal] if it is not theirs.
+	Room(ctx context.Context, who people.Principal, name string) (channels.Key, error)
+	// Say puts m into its conversation, waits for the answer, and returns it. A message
+	// with the ID of an earlier one is not said again. When ctx ends, the turn goes on.
+	Say(ctx context.Context, who people.Principal, m Message) (Reply, error)
+	// Transcript is what was said in k since it last began anew, oldest first, and how it
+	// is set.
+	Transcript(ctx context.Context, k channels.Key) ([]sessions.Message, sessions.Settings, error)
+	// Keep stores a picture for a message, and returns its channels.Attachment.Ref.
+	Keep(ctx context.Context, data []byte) (ref string, err error)
+}
+
+// Message is what somebody says in a conversation.
+type Message struct {
+	Key      channels.Key
+	ID, Text string
+	// Instructions are those of the client, for this message's turn.
+	Instructions string
+	Pictures     []channels.Attachment
+	// Show gets the answer as it grows. It must not block.
+	Show func(text, note string)
+}
+
+// Reply is the answer to a Message.
+type Reply struct {
+	Text  string
+	Usage sessions.Usage
+}
+
+// roomOf reads which conversation a request belongs to; "" is none.
+func roomOf(r *http.Request, o *object) string {
+	header := r.Header.Get(sessionHeader)
+	named := ""
+	switch {
+	case !o.has("conversation"):
+	case o.isText("conversation"):
+		named = o.text("conversation")
+	default:
+		if c := o.object("conversation"); c != nil {
+			named = c.text("id")
+		}
+	}
+	if header != "" && named != "" && header != named {
+		o.refuse("conversation", "conversation and "+sessionHeader+" name two conversations.")
+	}
+	name := cmp.Or(header, named)
+	if r.Header.Get(taskHeader) != "" {
+		return ""
+	}
+	if strings.HasPrefix(name, convPrefix) {
+		name = roomChannel + ":" + name
+	}
+	return name
+}
+
+// roomChannel is the channel whose rooms POST /v1/conversations makes.
+const roomChannel = "web"
+
+// fitsRoom refuses what a conversation cannot have.
+func (a *asked) fitsRoom(o *object) {
+	place := func(field string) *respond.Refusal {
+		return bad(field, field+" needs a request whose messages the client keeps: leave "+sessionHeader+" and conversation out.")
+	}
+	switch last := a.messages[len(a.messages)-1]; {
+	case len(a.given.Tools) > 0:
+		o.refuseWith(place("tools"))
+	case a.given.Format != nil:
+		o.refuseWith(place("response_format"))
+	case last.Role != sessions.RoleUser:
+		o.refuseWith(bad(a.places[len(a.places)-1], "In a conversation, the last message must be the user's."))
+	}
+}
+
+// converse says the last message of a request in a conversation, and writes the answer.
+func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a *asked, name string, to sink) error {
+	who := caller(r)
+	key, err := s.Rooms.Room(r.Context(), who, name)
+	if err != nil {
+		return err
+	}
+	try, err := s.attemptOf(r, who, body)
+	if err != nil {
+		return err
+	}
+	if _, err := try.load(r.Context()); err != nil {
+		return err
+	}
+	replayed := try.kept.Message != ""
+	if !replayed {
+		if err := s.fits(r.Context(), a, key); err != nil {
+			return err
+		}
+		// A repeat can say nothing but that it is one, so the message's id is kept first.
+		try.kept.Message = "v1-" + rand.Text()
+		if err := try.note(r.Context()); err != nil {
+			return err
+		}
+	}
+	m, err := s.message(r.Context(), a, key, try.kept.Message)
+	if err != nil {
+		return err
+	}
+	v := newView()
+	m.Show = func(text, note string) { v.set(text, note) }
+	var reply Reply
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		reply, err = s.Rooms.Say(r.Context(), who, m)
+	}()
+	v.follow(ended, to)
+	if err != nil {
+		to.failed(s.refusalFor(err))
+		return nil
+	}
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	to.done(&outcome{ID: a.id, At: s.Now(), Text: reply.Text, Finish: finishStop, Usage: reply.Usage})
+	if !replayed {
+		s.count(r.Context(), who.ID, reply.Usage)
+	}
+	return nil
+}
+
+// message is the last message of a request, as it is said.
+func (s *server) message(ctx context.Context, a *asked, key channels.Key, id string) (Message, error) {
+	last := a.messages[len(a.messages)-1]
+	m := Message{Key: key, ID: id, Text: a.lastText, Instructions: a.instructions()}
+	for _, p := range last.Attachments {
+		ref, err := s.Rooms.Keep(ctx, a.pictures[p.File])
+		if err != nil {
+			return m, err
+		}
+		p.File = ""
+		p.Ref = ref
+		m.Pictures = append(m.Pictures, p)
+	}
+	return m, nil
+}
+
+// fits checks that the model and the messages of a request are those of a conversation.
+func (s *server) fits(ctx context.Context, a *asked, key channels.Key) error {
+	have, settings, err := s.Rooms.Transcript(ctx, key)
+	if err != nil {
+		return s.unavailable(err)
+	}
+	answers := cmp.Or(settings.Model, append(s.names(), "")[1])
+	if a.model != Model && a.model != answers {
+		return &respond.Refusal{
+			Status: http.StatusUnprocessableEntity, Code: "model_differs", Param: "model", NoRepeat: true,
+			Sentence: fmt.Sprintf("This conversation is answered by %s. Ask for %s, or set its model.", answers, Model),
+		}
+	}
+	given := spoken(a.messages[:len(a.messages)-1])
+	if len(given) == 0 || slices.Equal(given, spoken(have)) {
+		return nil
+	}
+	return &respond.Refusal{
+		Status: http.StatusUnprocessableEntity, Code: "history_differs", Param: "messages", NoRepeat: true,
+		Sentence: "The messages before the last one are not those of this conversation. Leave " + sessionHeader + " out, or send only the new message.",
+	}
+}
+
+// spoken is what people and models said, in a form that both sides write alike.
+func spoken(msgs []sessions.Message) (list []string) {
+	turn := ""
+	for i, m := range msgs {
+		text, _, _ := strings.Cut(m.Content, "\n[image, ") // a picture is named in another way on each side
+		text = strings.TrimSpace(text)
+		switch {
+		case m.Synthetic || text == "" || m.Role == sessions.RoleTool:
+			continue
+		case m.Role == sessions.RoleAssistant && i > 0 && turn != "" && m.Turn == turn && strings.HasPrefix(list[len(list)-1], "assistant: "):
+			list[len(list)-1] += "\n\n" + text // what it said between two tools
+		default:
+			list = append(list, string(m.Role)+": "+text)
+		}
+		turn = m.Turn
+		if turn == givenTurn {
+			turn = ""
+		}
+	}
+	return list
+}
