@@ -169,3 +169,20 @@ func TestReachableWithNamedTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkingOnThePageIsAudited, with the name of whoever does it.
+func TestLinkingOnThePageIsAudited(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "").run()
+	desk := r.token("desk", "", "admin")
+	for _, what := range []string{"link", "unlink"} {
+		_ = r.request("POST", "/api/channels/nothing/"+what, desk, "{}", new(any)) // it fails
+		log, err := os.ReadFile(r.state("audit.log"))
+		for _, state := range []string{"begun", "failed"} {
+			want := `"action":"` + what + `","state":"` + state + `","name":"nothing","by":"desk"`
+			if err != nil || !strings.Contains(string(log), want) {
+				t.Errorf("the audit log lacks %s: %v\n%s", want, err, log)
+			}
+		}
+	}
+}
