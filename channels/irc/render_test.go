@@ -54,6 +54,7 @@ func TestRender(t *testing.T) {
 		"turned around":    {"a\u202eb\u2066c \u200fd", []string{"abc \u200fd"}},
 		"not UTF-8":        {"a\xffb", []string{"a\uFFFDb"}},
 		"nothing":          {" \n\t\n\x00\n```\n\n```", nil},
+		"formulas":         {"*so* \\[\n# a\\,b\n- c\\]", []string{it + "so" + it + " \\[", "# a\\,b", "- c\\]"}},
 		"struck":           {"~~no~~ or **~~x~~** ~5 ~~~ ~~", []string{"\x1eno\x1e or " + b + "\x1ex\x1e" + b + " ~5 ~~~ ~~"}},
 		"reference":        {"see [the docs][1]\n\n[1]: https://a.b", []string{"see the docs (https://a.b)"}},
 		"address":          {"https://a.b/__init__.py (https://a.b/_c_)", []string{"https://a.b/__init__.py (https://a.b/_c_)"}},

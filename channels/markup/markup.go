@@ -3,7 +3,8 @@
 //
 // [Walk] goes through a text once and in order. The Pen gets words, styles, code and
 // tables, and never sees the parser. [Split] cuts a text that is too long for one
-// message, measured as the network measures. [Tidy] makes any text fit for a chat.
+// message, measured as the network measures. [Tidy] makes any text fit for a chat. What
+// stands in a formula (\( \), \[ \], $$ $$, $ $) is not read as Markdown.
 //
 // Every text has a result, be it invalid UTF-8, empty or megabytes of brackets, and
 // Split loses nothing visible. Parsers sometimes panic on unusual text. Walk does not

@@ -14,6 +14,7 @@ func prepare(md string) string {
 	if !strings.ContainsAny(md, "|[<") {
 		return md
 	}
+	md, formulas, _ := shielded(md)
 	lines := strings.Split(md, "\n")
 	code := inFences(lines)
 	to := addresses(lines, code)
@@ -42,7 +43,7 @@ func prepare(md string) string {
 		lines[i] = line
 	}
 	dropUsed(lines, code, to)
-	return strings.Join(lines, "\n")
+	return formulas.restore(strings.Join(lines, "\n"))
 }
 
 // underline matches a rule, or what makes the line before it a heading.

@@ -73,7 +73,7 @@ type cutter struct {
 	lines  []string
 	size   int // units of lines, with line ends
 	// breakAt is how many of lines come before the best place to cut, which is after a
-	// blank line or before a code block.
+	// blank line or before a code block or a formula of several lines.
 	breakAt int
 	fence   *fence // open after lines
 	// repeated: the first of lines reopens a code block.
@@ -87,7 +87,11 @@ func (r Ruler) splitLines(text string, limit int) []string {
 		return []string{text}
 	}
 	c := &cutter{Ruler: r, limit: limit}
-	for _, line := range strings.Split(text, "\n") {
+	begins := formulaLines(text)
+	for i, line := range strings.Split(text, "\n") {
+		if begins[i] {
+			c.breakAt = len(c.lines) // a half of a formula is none
+		}
 		c.add(line)
 	}
 	c.flush(len(c.lines))
@@ -285,11 +289,16 @@ func (r Ruler) runesWithin(s string, most int) int {
 	return len(s)
 }
 
-// inMarkup reports whether text ends inside [words](address) or `code`, where a cut would
-// break the markup.
+// inMarkup reports whether text ends inside [words](address), `code` or a formula, where a
+// cut would break the markup.
 func inMarkup(text string) bool {
 	if strings.Count(text, "`")%2 == 1 {
 		return true
+	}
+	for _, open := range []string{`\(`, `\[`} {
+		if strings.LastIndex(text, open) > strings.LastIndex(text, closers[open]) {
+			return true
+		}
 	}
 	open := strings.LastIndexByte(text, '[')
 	if open < 0 || len(text)-open > 400 {

@@ -13,6 +13,7 @@ import (
 
 func TestSplit(t *testing.T) {
 	a, b := strings.Repeat("a", 90), strings.Repeat("b", 90)
+	c, d := strings.Repeat("c", 130), strings.Repeat("d", 60)
 	utf16 := func(r rune) int { return utf8.RuneLen(r)/4 + 1 }
 	tests := []struct {
 		name, text string
@@ -26,6 +27,9 @@ func TestSplit(t *testing.T) {
 		{"at a paragraph", a + "\n\n" + b + b, markup.Ruler{Most: 200}, []string{a, b + b}},
 		{"at a space", strings.Repeat("a", 150) + " " + b, markup.Ruler{Most: 200}, []string{strings.Repeat("a", 150), b}},
 		{"not in a link", a + " [two words](https://example.org/" + strings.Repeat("x", 99) + ") b", markup.Ruler{Most: 200}, []string{a, "[two words](https://example.org/" + strings.Repeat("x", 99) + ") b"}},
+		{"not in a formula", c + "\n\\[\n" + d + "\n" + d + "\n\\]\nend", markup.Ruler{Most: 200}, []string{c, "\\[\n" + d + "\n" + d + "\n\\]\nend"}},
+		{"not at a space in a formula", c + ` \(` + d + " = " + d + `\)`, markup.Ruler{Most: 240}, []string{c, `\(` + d + " = " + d + `\)`}},
+		{"a bar in a formula", "|a|b|\n|-|-|\n|\\(|x|\\)|c|d|", markup.Ruler{Most: 200}, []string{"|a|b|\n|-|-|\n|\\(|x|\\)|c\\|d|"}},
 		{
 			"in a code block", "```go\n" + strings.Repeat("x\n", 120) + "```\nend",
 			markup.Ruler{Most: 200},

@@ -31,6 +31,10 @@ var markdown = sync.OnceValue(func() parser.Parser {
 
 // Walk writes tidy Markdown with p.
 func Walk(md string, p Pen) {
+	md, _, formulas := shielded(md)
+	if len(formulas) > 0 {
+		p = shieldedPen{p, formulas}
+	}
 	w := walk{source: []byte(md)}
 	w.blocks(markdown().Parse(text.NewReader(w.source)), p)
 }

@@ -17,6 +17,7 @@ var seeds = []string{
 	"```\nnever closed", "~~~go x\n```\n~~~", "[x]: http://y\n\n[x]", "![](tg://user?id=1) ![alt](javascript:x)", "<https://e.org> <a@b.c>",
 	"- [ ] todo\n- [x] done", "\x00\xff\u202e\u2028", "👨‍👩‍👧‍👦🇮🇹", "* * *\n***a***", "[a[b](https://c)](https://d)", "`` ` ``", "<script>\n\nx",
 	"    indented\n\n\tcode", "a\\\nb  \nc", "> ```\n> x\n", "|`a|b`|c|\n|-|-|", "\"quotes\" <a href=\"x\">", "- a\n\n- b\n  > c", "```\n````\n`x",
+	`\(a^2\) $$x$$ \[ y`, "$$\na\n- b\n$$ $c_1$", "> \\[\n> x \\\\\n> \\]", "\\begin{a}\nx\\end{a} \ufdd0\ufdd1", "\ufdd00\ufdd1 \\(x\\)",
 }
 
 // pen records its calls.
@@ -103,6 +104,17 @@ func TestWalk(t *testing.T) {
 		{"a break alone", "a\n\n<br>\n\nb\n\n<br>\nc", "a\n\n\n\nb\n\nc"},
 		{"breaks in cells", "|a<br>b|c|\n|-|-|\n|1<br />2|3|", "a b|c;1 2|3;"},
 		{"a break in code", "`a<br>b`\n\n    <br>", "{ false:a<br>b}\n`\n{ true:<br>\n}"},
+		{"formulas", `\(a^2\), \[ E \] and \(x*y*z\): **\(b_1\)**`, `\(a^2\), \[ E \] and \(x*y*z\): <b>\(b_1\)</>`},
+		{"a formula in lines", "so\n$$\na \\, b \\\\\n- c\n# d\n$$\n*x*", "so\n$$\na \\, b \\\\\n- c\n# d\n$$\n<i>x</>"},
+		{"a formula in a list", "- one\n  \\[\n  a = b \\, c\n  \\]\n- two", "<li>one\n\\[\na = b \\, c\n\\]</>\n-<li>two</>"},
+		{"a formula in a quote", "> \\[\n> a = b\n> \\]\n> *c*", "<q>\\[\na = b\n\\]\n<i>c</></>"},
+		{"an environment", "\\begin{align}\na &= b \\\\\n\\end{align}", "\\begin{align}\na &= b \\\\\n\\end{align}"},
+		{"a dollar", `$\{a_1\}$ costs $5 *and* $6`, `$\{a_1\}$ costs $5 <i before  >and</> $6`},
+		{"a formula in a cell", "|a|b|\n|-|-|\n|\\(|x|\\)|c|", "a      |b;\\(|x|\\)|c;"},
+		{"a formula in a link", `[\(a\)](https://b.c)`, `<a to https://b.c>\(a\)</>`},
+		{"no formulas", `\[sic\] \[x\](y) 5\$ \*a\* \(open \\(b\\)`, `[sic] [x](y) 5$ *a* (open \(b\)`},
+		{"delimiters in code", "`\\(` is closed by `\\)`, *so*\n```\n\\[\n```\n*x* \\]", "{ false:\\(} is closed by { false:\\)}, <i>so</>\n`\n{ true:\\[\n}\n\n<i before  >x</> ]"},
+		{"an empty line ends no formula", "\\[ a\n\n*b* \\]", "[ a\n\n<i before  >b</> ]"},
 		{"empty", "", ""},
 	}
 	for _, tt := range tests {

@@ -15,6 +15,7 @@ import (
 func TestRender(t *testing.T) {
 	tests := map[string]struct{ md, html string }{
 		"plain":           {"a < b & c", "a &lt; b &amp; c"},
+		"formulas":        {`*so* \(a_1 \, *b* < c\)`, `<i>so</i> \(a_1 \, *b* &lt; c\)`},
 		"emphasis":        {"**b** *i* _i_ ~~s~~ `c<d`", "<b>b</b> <i>i</i> <i>i</i> <s>s</s> <code>c&lt;d</code>"},
 		"bold italic":     {"***x***", "<i><b>x</b></i>"},
 		"heading":         {"# Title\n\ntext", "<b>Title</b>\n\ntext"},

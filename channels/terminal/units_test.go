@@ -113,6 +113,11 @@ func TestWriter(t *testing.T) {
 		{"table", "| a | b | c | d |\n|---|---|---|---|", "| a | b | c | d |\n|---|---|---|---|\n"},
 		{"no spaces", "漢字漢字漢字漢字", "漢字漢字漢字\n漢字\n"},
 		{"steering", "a\x1b[2J\x07b\x1b]0;title\x07\u009bc\r\nd", "a[2Jb]0;titl\nec\nd\n"},
+		{"a formula", "\\(**a**\\) **b**", "\\(**a**\\) <b>b</>\n"},
+		{"a formula in lines", "$$\n# a **b\n- `c\n$$ `d`", "$$\n# a **b\n- `c\n$$ <c>d</>\n"},
+		{"a formula in words", "\\[ ~~x\n= y \\],~~z~~", "\\[ ~~x\n= y \\],~~z~~\n"},
+		{"a formula without an end", "\\[ **a**\n\n**b**", "\\[ **a**\n\n<b>b</>\n"},
+		{"an escape", "\\\\( **a**", "\\\\( <b>a</>\n"},
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,6 +43,7 @@ type writer struct {
 	bold    bool
 	code    bool
 	struck  bool
+	formula string // what ends the open formula; "" outside
 	style   string // in force
 }
 
@@ -87,6 +88,9 @@ func (w *writer) end() {
 }
 
 func (w *writer) endLine() {
+	if !w.begun && w.word.Len() == 0 {
+		w.formula = "" // a formula has no empty line
+	}
 	if w.raw || w.fence != "" {
 		w.rawLine(w.word.String())
 		w.word.Reset()
@@ -133,6 +137,7 @@ func (w *writer) endWord() {
 		w.spaces = min(w.spaces, w.columns/2) // leave room for the text
 		w.begun, w.hang = true, w.spaces
 		switch {
+		case w.formula != "":
 		case strings.Trim(word, "#") == "" && len(word) <= 6:
 			w.heading = true
 		case word == "-" || word == "*" || word == "+" || word == ">" || orderedItem.Regexp().MatchString(word):
@@ -147,7 +152,7 @@ func (w *writer) endWord() {
 // inline writes a word and applies the marks in it. Without styles the marks stay
 // visible, so that emphasis is not lost.
 func (w *writer) inline(word string) {
-	if !w.styled || strings.Trim(word, "*~") == "" {
+	if !w.styled || w.formula == "" && strings.Trim(word, "*~") == "" {
 		w.putPlain(word)
 		return
 	}
@@ -155,7 +160,12 @@ func (w *writer) inline(word string) {
 	w.makeRoom(uniseg.StringWidth(plain))
 	rest, written := word, false
 	for rest != "" {
-		mark := strings.IndexAny(rest, "*~`")
+		if n := w.formulaLength(rest); n > 0 {
+			w.put(rest[:n])
+			rest, written = rest[n:], true
+			continue
+		}
+		mark := strings.IndexAny(rest, "*~`\\$")
 		switch {
 		case mark < 0:
 			w.put(rest)
@@ -181,6 +191,29 @@ func (w *writer) inline(word string) {
 			rest = rest[n:]
 		}
 	}
+}
+
+// formulaEnds has what ends a formula, by what begins it.
+var formulaEnds = map[string]string{`\(`: `\)`, `\[`: `\]`, "$$": "$$"}
+
+// formulaLength returns how much of text, a part of a word, is in a formula. It opens and
+// closes formulas.
+func (w *writer) formulaLength(text string) int {
+	from := 0
+	if w.formula == "" && !w.code && len(text) >= 2 {
+		w.formula = formulaEnds[text[:2]]
+		from = 2
+	}
+	if w.formula == "" {
+		return 0
+	}
+	n := strings.Index(text[from:], w.formula)
+	if n < 0 {
+		return len(text)
+	}
+	n += from + len(w.formula)
+	w.formula = ""
+	return n
 }
 
 func (w *writer) putPlain(word string) {

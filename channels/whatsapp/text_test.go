@@ -20,6 +20,7 @@ import (
 
 func TestRender(t *testing.T) {
 	tests := []struct{ name, md, want string }{
+		{"formulas", `**so** $$a**b**c$$ and \(x\)`, `*so* $$a**b**c$$ and \(x\)`},
 		{"styles", "**bold** *italic* ~~gone~~ `code`", "*bold* _italic_ ~gone~ `code`"},
 		{"both", "***very***", "_*very*_"},
 		{"heading", "# The **Title**\n\ntext", "*The Title*\n\ntext"},
