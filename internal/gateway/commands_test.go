@@ -316,13 +316,23 @@ func (w *world) groupSay(name, text string) {
 	w.accept(m)
 }
 
-// The word that an answer was stopped is outside of the code in which it broke off.
-func TestStoppedInsideCode(t *testing.T) {
+// The word that an answer was stopped is outside of the code or the style in which it broke off.
+func TestStoppedInsideMarkup(t *testing.T) {
 	for answer, want := range map[string]string{
 		"```go x":             "```go x \n```\n\n*(stopped)*",
 		"a\n~~~~\nx\n~~~ y":   "a\n~~~~\nx\n~~~ y \n~~~~\n\n*(stopped)*",
 		"```\nx\n```\nafter ": "```\nx\n```\nafter  \n\n*(stopped)*",
 		"no code":             "no code \n\n*(stopped)*",
+		"- a\n  ```\n  x":     "- a\n  ```\n  x \n  ```\n\n*(stopped)*",
+		"1. ```go\n   x":      "1. ```go\n   x \n   ```\n\n*(stopped)*",
+		"> ~~~\n> x":          "> ~~~\n> x \n> ~~~\n\n*(stopped)*",
+		"a **bold":            "a **bold**\n\n*(stopped)*",
+		"a `co **":            "a `co **`\n\n*(stopped)*",
+		"``a ` b":             "``a ` b``\n\n*(stopped)*",
+		"**a** *it ~~gone":    "**a** *it ~~gone~~*\n\n*(stopped)*",
+		"**a\n\n2 * 3 _b":     "**a\n\n2 * 3 _b_\n\n*(stopped)*",
+		"***both":             "***both***\n\n*(stopped)*",
+		"2*3 a_b \\*c `d` **": "2*3 a_b \\*c `d` ** \n\n*(stopped)*",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := start(t)

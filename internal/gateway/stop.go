@@ -66,7 +66,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		e.Ends = seqs
 	}
 	if strings.TrimSpace(partial) != "" {
-		partial += fenceEnd(partial)
+		partial = closeMarkup(partial)
 		e.Append = []sessions.Message{{
 			Role: sessions.RoleAssistant, Content: partial + "\n\n[stopped by the person]",
 			At: g.opts.Now(), Synthetic: true,
@@ -179,23 +179,4 @@ func (g *Gateway) unanswered(ctx context.Context, m channels.Inbound, shown []in
 		named = append(named[:maxDroppedNamed:maxDroppedNamed], fmt.Sprintf("and %d more", n-maxDroppedNamed))
 	}
 	return "I have not answered " + strings.Join(named, ", ") + ".", own, nil
-}
-
-// fenceEnd is the line that ends the code block in which text breaks off; "" if it breaks
-// off elsewhere. Without it, what follows would be code too.
-func fenceEnd(text string) string {
-	open := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		switch {
-		case open != "" && strings.HasPrefix(line, open) && strings.Trim(line, open[:1]) == "":
-			open = ""
-		case open == "" && (strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")):
-			open = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
-		}
-	}
-	if open == "" {
-		return ""
-	}
-	return "\n" + open
 }
