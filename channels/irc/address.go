@@ -8,16 +8,22 @@ import (
 	"dragoman/internal/lazily"
 )
 
-// command turns "!help" into "/help" if the word is a known command.
-func command(text string, known map[string]bool) string {
+// command turns "!help" into "/help" if the word is a known command. If the line was said
+// to us alone (forUs), any word is a command: it cannot be for another bot.
+func command(text string, known map[string]bool, forUs bool) string {
 	if !strings.HasPrefix(text, "!") {
 		return text
 	}
 	word, _, _ := strings.Cut(text[1:], " ")
-	if !known[strings.ToLower(word)] {
+	if !known[strings.ToLower(word)] && !(forUs && isName(word)) {
 		return text
 	}
 	return "/" + strings.ToLower(word) + text[1+len(word):]
+}
+
+// isName reports whether word can name a command: it has letters alone, and no sign of code.
+func isName(word string) bool {
+	return word != "" && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
 // colours matches the two colour codes with the numbers that follow them.

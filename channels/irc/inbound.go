@@ -100,7 +100,8 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string,
 		text, m.Addressed = channels.SpokenTo(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold.same)
 		m.Prefix = m.Sender.Name + ": "
 	}
-	m.Addressed = r.isForUs(m, text, m.Addressed || s.ch.opts.Everything)
+	named := m.Addressed
+	m.Addressed = r.isForUs(m, text, named || s.ch.opts.Everything)
 	chat := s.net.fold.fold(name)
 	if strings.EqualFold(text, "!more") && s.startMore(chat, m.MessageID) {
 		return
@@ -109,7 +110,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string,
 		m.Addressed = true
 	}
 	if m.Addressed {
-		text = command(text, s.ch.commands)
+		text = command(text, s.ch.commands, named)
 	}
 	m.Text = text
 	s.toIntake(m, chat)
@@ -122,7 +123,7 @@ func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, tex
 	chat := s.net.fold.fold(m.Sender.Name)
 	s.ch.people.wrote(chat, m.Sender.Name, id)
 	m.Private = true
-	m.Text = command(text, s.ch.commands)
+	m.Text = command(text, s.ch.commands, true)
 	s.toIntake(m, chat)
 }
 

@@ -84,6 +84,30 @@ func TestNoAccount(t *testing.T) {
 	}
 }
 
+// Any "!word" that is said to us alone is a command, known or not. In a channel it may be
+// for another bot.
+func TestCommandWords(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	alice := ircd.Join(t, addr, "alice", "#go")
+	for _, c := range []struct{ to, said, want string }{
+		{"dragoman", "!model x", "/model x"},
+		{"dragoman", "!NEW", "/new"},
+		{"dragoman", "!= is what?", "!= is what?"},
+		{"dragoman", "!a.b", "!a.b"},
+		{"#go", "dragoman: !model", "/model"},
+		{"#go", "dragoman, !help", "/help"},
+		{"#go", "!model", "!model"},
+		{"#go", "!help", "!help"},
+	} {
+		before := len(b.inbox.Messages())
+		alice.Say(c.to, c.said)
+		if got := b.inbox.Wait(t, before+1)[before]; got.Text != c.want {
+			t.Errorf("%q to %s is taken as %q, want %q", c.said, c.to, got.Text, c.want)
+		}
+	}
+}
+
 func TestCaseMapping(t *testing.T) {
 	for mapping, want := range map[string][2]string{
 		"":               {"irc:#g{o}~", "irc:a{b}|~"},

@@ -1,15 +1,19 @@
 package telegram
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"dragoman/channels"
 
 	"github.com/go-telegram/bot/models"
 )
 
 // spokenTo reports whether text addresses the bot, and which part of it is then left out:
 // the bot's name at the beginning ("@bot what?" becomes "what?", "/new@bot" becomes
-// "/new"). ok is false for a command to another bot.
+// "/new"). ok is false for a command to another bot. A command that names no bot is for us
+// if we know it, or if Telegram shows the bot only what is for it.
 func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (name cut, addressed, ok bool) {
 	for _, e := range entities {
 		start, end, valid := span(text, e.Offset, e.Length)
@@ -26,7 +30,7 @@ func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (name c
 			if named && !c.isMe(bot) {
 				return cut{}, false, false
 			}
-			return cut{len(command), end}, true, true
+			return cut{len(command), end}, named || c.isCommand(command) || !c.readsAll(), true
 		case models.MessageEntityTypeMention:
 			if !c.isMe(strings.TrimPrefix(marked, "@")) {
 				continue
@@ -46,6 +50,11 @@ func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (name c
 		}
 	}
 	return cut{}, addressed, true
+}
+
+// isCommand reports whether word ("/new") is one of our commands.
+func (c *Channel) isCommand(word string) bool {
+	return slices.ContainsFunc(c.commands, func(known channels.Command) bool { return strings.EqualFold("/"+known.Name, word) })
 }
 
 func (c *Channel) isMe(username string) bool {

@@ -147,6 +147,28 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 	}
 }
 
+// A command of a group that names no bot may be another bot's, if Telegram shows us
+// everything. If it shows us only what is for us, every command is.
+func TestCommandsInAGroup(t *testing.T) {
+	for readsAll, want := range map[bool]map[string]bool{
+		false: {"/new": true, "/model": true, "/model@dragoman_bot": true},
+		true:  {"/new": true, "/model": false, "/NEW x": true, "/model@dragoman_bot x": true},
+	} {
+		n := newNetworkWith(t, botapi.Options{ReadsAll: readsAll})
+		c := n.open(t, telegram.Options{})
+		c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}})
+		inbox := n.run(t, c)
+		group := n.Group(-5, "friends")
+		for text, addressed := range want {
+			before := len(inbox.Messages())
+			group.Say(botapi.Person(7, "Ann"), text)
+			if m := inbox.Wait(t, before+1)[before]; m.Addressed != addressed {
+				t.Errorf("where the bot reads everything (%t), %s is addressed to it: %t", readsAll, text, m.Addressed)
+			}
+		}
+	}
+}
+
 // settled waits until every update so far is confirmed.
 func (n *network) settled(t *testing.T) {
 	t.Helper()

@@ -179,7 +179,16 @@ func (c *Channel) loadUsername(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.botName = me.Username
+	c.seesAll = me.CanReadAllGroupMessages
 	return nil
+}
+
+// readsAll reports whether Telegram shows the bot all messages of its groups, also those
+// for other bots.
+func (c *Channel) readsAll() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seesAll
 }
 
 func (c *Channel) username() string {

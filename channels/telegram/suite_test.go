@@ -26,9 +26,11 @@ type network struct {
 	chat *botapi.Chat
 }
 
-func newNetwork(t *testing.T) *network {
+func newNetwork(t *testing.T) *network { return newNetworkWith(t, botapi.Options{}) }
+
+func newNetworkWith(t *testing.T, o botapi.Options) *network {
 	t.Helper()
-	s, err := botapi.Start("127.0.0.1:0", botapi.Options{})
+	s, err := botapi.Start("127.0.0.1:0", o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,7 @@ type Channel struct {
 
 	mu       sync.Mutex
 	botName  string
+	seesAll  bool            // Telegram shows the bot all messages of its groups
 	migrated map[int64]int64 // new ids of groups that became supergroups
 }
 

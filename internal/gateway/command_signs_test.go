@@ -40,6 +40,67 @@ func TestHelpListsTheOfferedCommands(t *testing.T) {
 	})
 }
 
+// A command that does not exist is answered without the model. What only begins like one
+// is a question.
+func TestUnknownCommands(t *testing.T) {
+	const known = " I know: /help, /new, /stop, /again, /compact, /title, /status, /start"
+	for text, want := range map[string]string{
+		"/foo":                        "There is no /foo." + known,
+		"/model gpt":                  "There is no /model." + known,
+		"  /Usage\nof today ":         "There is no /usage." + known,
+		"/statsu":                     "There is no /statsu. Did you mean /status?" + known,
+		"/comp":                       "There is no /comp. Did you mean /compact?" + known,
+		"/newchat":                    "There is no /newchat. Did you mean /new?" + known,
+		"/hlep":                       "There is no /hlep. Did you mean /help?" + known,
+		"/помощь":                     "There is no /помощь." + known,
+		"/log-in_2":                   "There is no /log-in_2." + known,
+		"/etc/passwd what is this?":   "",
+		"/home/ann":                   "",
+		"/notes.txt is empty":         "",
+		"/ is the root":               "",
+		"// a comment":                "",
+		"/* a comment */":             "",
+		"/3 of them":                  "",
+		"/^a+$/ matches what?":        "",
+		"what does /foo do?":          "",
+		"`/foo`":                      "",
+		"and/or":                      "",
+		"/" + strings.Repeat("a", 40): "",
+		"/foo: what is it?":           "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t)
+			w.say("1", text)
+			if want == "" {
+				want = "echo " + strings.TrimSpace(text)
+			}
+			w.expect("1", want)
+			if strings.HasPrefix(want, "There") && len(w.agent.turns) > 0 {
+				t.Errorf("%q asks the model", text)
+			}
+		})
+	}
+}
+
+// It is spelled as people type it, and is no question that /again repeats.
+func TestUnknownCommandIsSpelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = exclaims{w.net} })
+		w.say("1", "hello")
+		synctest.Wait()
+		w.say("1", "/stpo")
+		synctest.Wait()
+		if got := w.lastText("1"); !strings.HasPrefix(got, "There is no !stpo. Did you mean !stop? I know: !help, !new, ") {
+			t.Errorf("an unknown command is answered with %q", got)
+		}
+		w.say("1", "/again")
+		synctest.Wait()
+		if got := w.lastText("1"); !strings.HasSuffix(got, "] hello") {
+			t.Errorf("/again after it is answered with %q", got)
+		}
+	})
+}
+
 // Our texts name commands as people type them; the model's answers are left
 // alone.
 func TestCommandsAreNamedAsTheyAreTyped(t *testing.T) {

@@ -28,16 +28,15 @@ var commands = []channels.Command{
 	{Name: "start", Help: "say hello"},
 }
 
-// parseCommand reads "/name" at the beginning of text. Other words with a slash
-// are ordinary text for the model.
+// parseCommand reads "/name" at the beginning of text. The name need not be that of a
+// command. Other words with a slash are ordinary text for the model.
 func parseCommand(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	word := strings.TrimSuffix(text, arguments(text))
-	name, found := strings.CutPrefix(strings.ToLower(word), "/")
-	if !found || !slices.ContainsFunc(commands, func(c channels.Command) bool { return c.Name == name }) {
+	m := commandForm.Regexp().FindStringSubmatch(strings.TrimSuffix(text, arguments(text)))
+	if m == nil {
 		return "", false
 	}
-	return name, true
+	return strings.ToLower(m[1]), true
 }
 
 func arguments(text string) string {
@@ -51,13 +50,21 @@ func arguments(text string) string {
 // spellCommands writes the commands in our own text (never the model's) as
 // people type them on the network of k: "!new" on IRC.
 func (g *Gateway) spellCommands(k channels.Key, text string) string {
-	signed, ok := channelAs[channels.CommandSigner](g, k)
-	if !ok {
+	sign := g.commandSign(k)
+	if sign == "/" {
 		return text
 	}
 	return commandWord().ReplaceAllStringFunc(text, func(word string) string {
-		return strings.Replace(word, "/", signed.CommandSign(), 1)
+		return strings.Replace(word, "/", sign, 1)
 	})
+}
+
+// commandSign begins commands on the network of k.
+func (g *Gateway) commandSign(k channels.Key) string {
+	if signed, ok := channelAs[channels.CommandSigner](g, k); ok {
+		return signed.CommandSign()
+	}
+	return "/"
 }
 
 // commandWord matches a command at the beginning of a word.
@@ -100,8 +107,10 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.statusText(ctx, m.Key)
 	case "start":
 		text = "Hello! Write to me as you would to a person. /help shows what else I can do."
-	default:
+	case "help":
 		text = g.helpText()
+	default:
+		text = g.unknownCommand(m.Key, c.Name)
 	}
 	if err != nil {
 		return done, err
@@ -166,10 +175,8 @@ func (g *Gateway) modelOf(h sessions.History) string {
 func (g *Gateway) helpText() string {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
-	for _, c := range commands {
-		if c.Name != "compact" || !g.summaries.Off() {
-			fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
-		}
+	for _, c := range g.commands() {
+		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
 	}
 	return strings.TrimSpace(b.String())
 }

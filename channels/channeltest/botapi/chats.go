@@ -17,6 +17,8 @@ type User struct {
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name,omitempty"`
 	Username  string `json:"username,omitempty"`
+	// ReadsAll says of a bot that it sees all messages of its groups.
+	ReadsAll bool `json:"can_read_all_group_messages,omitempty"`
 }
 
 // ChatInfo is what updates say about a chat.

@@ -32,6 +32,7 @@ import (
 type Options struct {
 	Token    string // "1000:TEST-TOKEN" if empty
 	Username string // of the bot; "dragoman_bot" if empty
+	ReadsAll bool   // the bot sees all messages of its groups
 	// KeepCalls bounds how many calls are remembered; 20,000 if 0.
 	KeepCalls int
 	// ChatBurst and ChatEvery limit messages to one chat: so many at once, then

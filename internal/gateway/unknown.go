@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/internal/lazily"
+)
+
+// commandForm matches a word that looks like a command: a slash and one name. Paths, code
+// and fractions have more than that.
+var commandForm = lazily.Compile(`^/(\p{L}[\p{L}\p{N}_-]{0,31})$`)
+
+// unknownCommand answers a command in the form of one that does not exist, as word. The
+// model is not asked: it would guess.
+func (g *Gateway) unknownCommand(k channels.Key, word string) string {
+	var known []string
+	for _, c := range g.commands() {
+		known = append(known, "/"+c.Name)
+	}
+	meant := ""
+	if c := g.nearestCommand(word); c != "" {
+		meant = fmt.Sprintf(" Did you mean /%s?", c)
+	}
+	return fmt.Sprintf("There is no %s%s.%s I know: %s", g.commandSign(k), word, meant, strings.Join(known, ", "))
+}
+
+// commands are those that work with these settings.
+func (g *Gateway) commands() (all []channels.Command) {
+	for _, c := range commands {
+		if c.Name != "compact" || !g.summaries.Off() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// nearestCommand is the command that word was probably meant to be, or "": it begins
+// alike, or differs in about one letter of three.
+func (g *Gateway) nearestCommand(word string) (best string) {
+	least := utf8.RuneCountInString(word)/3 + 1
+	for _, c := range g.commands() {
+		n := lettersApart(word, c.Name)
+		if len(word) >= 2 && strings.HasPrefix(c.Name, word) || strings.HasPrefix(word, c.Name) {
+			n = 0
+		}
+		if n <= least && n < len(c.Name)-1 {
+			best = c.Name
+			least = n - 1
+		}
+	}
+	return best
+}
+
+// lettersApart is how many letters to insert, remove or change makes b of a. Two letters
+// that changed places count as one.
+func lettersApart(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	table := make([][]int, len(x)+1)
+	for i := range table {
+		table[i] = make([]int, len(y)+1)
+		table[i][0] = i
+	}
+	for j := range table[0] {
+		table[0][j] = j
+	}
+	for i := range x {
+		for j := range y {
+			n := table[i][j]
+			if x[i] != y[j] {
+				n++
+			}
+			n = min(n, table[i][j+1]+1, table[i+1][j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				n = min(n, table[i-1][j-1]+1)
+			}
+			table[i+1][j+1] = n
+		}
+	}
+	return table[len(x)][len(y)]
+}
