@@ -22,8 +22,9 @@ func command(text string, known map[string]bool, forUs bool) string {
 }
 
 // isName reports whether word can name a command: it has letters alone, and no sign of code.
+// A "!more" that shows no more lines is a question: the model knows its answer.
 func isName(word string) bool {
-	return word != "" && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+	return word != "" && !strings.EqualFold(word, "more") && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
 // colours matches the two colour codes with the numbers that follow them.

@@ -97,6 +97,7 @@ func TestCommandWords(t *testing.T) {
 		{"dragoman", "!a.b", "!a.b"},
 		{"#go", "dragoman: !model", "/model"},
 		{"#go", "dragoman, !help", "/help"},
+		{"#go", "dragoman: !more", "!more"},
 		{"#go", "!model", "!model"},
 		{"#go", "!help", "!help"},
 	} {
