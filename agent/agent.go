@@ -23,6 +23,9 @@ type Options struct {
 	System string
 	// Toolless replaces System for a model that is offered no tools. Default: System.
 	Toolless string
+	// Cannot returns what a model cannot do that is offered only these tools, as a sentence
+	// for the end of its system prompt. It must depend on nothing else. Nil: nothing.
+	Cannot func(tools []Spec) string
 	// Zone is the time zone in which the model is told when each message of a person
 	// was written. Nil: it is not told.
 	Zone *time.Location

@@ -53,7 +53,7 @@ func (a *Agent) offerTo(name, prompt string, g *Given) offer {
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.model.Name(), a.promptWithStamps(a.opts.System), nil)
+	o := a.offerTo(a.model.Name(), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil)
 	for _, s := range a.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -111,14 +111,23 @@ func (a *Agent) frameFor(name string, h *sessions.History, channel string, summa
 		prompt = h.Settings.System
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(name, stamped, g)
+	o := a.offerTo(name, a.withLimits(stamped, nil), g) // nobody has more limits
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
 		if !own && a.opts.Toolless != "" {
 			prompt = a.opts.Toolless
 		}
 		stamped = a.promptWithStamps(strings.TrimSpace(prompt + "\n\n" + noteToolless))
 	}
+	stamped = a.withLimits(stamped, o.specs)
 	return window.NewFrame(stamped, channel, summary, a.Compaction().Render), o
+}
+
+// withLimits adds to a prompt what the model cannot do with these tools.
+func (a *Agent) withLimits(prompt string, tools []Spec) string {
+	if a.opts.Cannot == nil {
+		return prompt
+	}
+	return strings.TrimSpace(prompt + "\n\n" + a.opts.Cannot(tools))
 }
 
 // noteToolless is added to the prompt of a model that is offered no tools, because

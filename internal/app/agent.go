@@ -73,7 +73,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		system, toolless = defaultSystem, toollessSystem
 	}
 	o := agent.Options{
-		System: system, Toolless: toolless, Zone: zoneOf(d.cfg.Agent.TimeZone), MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.models.Window(),
+		System: system, Toolless: toolless, Cannot: toolbox.Cannot, Zone: zoneOf(d.cfg.Agent.TimeZone), MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.models.Window(),
 		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, TextTools: d.cfg.Model.TextTools, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
 		Compaction: d.cfg.Summary.Compaction, Prune: d.cfg.Prune.Rules(), Models: d.models.Other, Logger: d.log,
 	}

@@ -14,15 +14,16 @@ import (
 )
 
 // offered returns the names of the tools that a daemon with this configuration offers
-// its model in a request, and what it logged.
-func offered(t *testing.T, agent string) (names []string, log string) {
+// its model in a request, the request's system prompt, and what the daemon logged.
+func offered(t *testing.T, agent string) (names []string, prompt, log string) {
 	t.Helper()
 	server := agenttest.Serve(t, agenttest.Options{Models: []string{"m"}})
 	r := newPlace(t, fmt.Sprintf("model: {type: openai, base_url: '%s', name: m}\nagent: %s", server.URL(), agent)).run()
 	r.ask(r.page(""), "hello")
 	requests := server.Requests()
 	r.stop()
-	return requests[len(requests)-1].Tools, r.log.String()
+	last := requests[len(requests)-1]
+	return last.Tools, last.Messages[0].Content, r.log.String()
 }
 
 // A built-in tool needs no more than its file: the model is offered each of them, in
@@ -35,16 +36,22 @@ func TestOfferedTools(t *testing.T) {
 		agent string
 		want  []string
 		logs  string
+		// cannot is the beginning of what the prompt says that the model cannot do.
+		cannot string
 	}{
-		"unset":                    {"{}", tools.Names(), ""},
-		"some":                     {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, ""},
-		"none":                     {"{tools: []}", nil, ""},
-		"one that no server has":   {"{tools: [files__read, time]}", []string{"time"}, "files__read"},
-		"only such that none have": {"{tools: [files__read]}", nil, "files__read"},
+		"unset":                      {"{}", tools.Names(), "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, run programs or make pictures:"},
+		"some":                       {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, keep files, "},
+		"with a prompt of one's own": {"{tools: [remember], system_prompt: Rhyme.}", []string{"remember"}, "", "You cannot remind anybody of something or act later, "},
+		"none":                       {"{tools: []}", nil, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, open web pages, "},
+		"one that no server has":     {"{tools: [files__read, time]}", []string{"time"}, "files__read", "You cannot remind"},
+		"only such that none have":   {"{tools: [files__read]}", nil, "files__read", "You cannot remind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, log := offered(t, test.agent)
+			got, prompt, log := offered(t, test.agent)
+			if strings.Count(prompt, test.cannot) != 1 {
+				t.Errorf("the prompt should say once %q:\n%s", test.cannot, prompt)
+			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("the model's tools (-want +got):\n%s", diff)
 			}
