@@ -28,13 +28,14 @@ const (
 )
 
 // Event is one event of a stream. Kind says which field is set: Hello ("hello"), Item
-// ("message"), Preview ("preview", "delta", "end"), State ("state"), or none ("beat",
-// and kinds that a newer server may send).
+// ("message"), Preview ("preview", "delta", "end"), Tool ("tool"), State ("state"), or none
+// ("beat", and kinds that a newer server may send).
 type Event struct {
 	Kind    string
 	Hello   *Hello
 	Item    *Item
 	Preview *Preview
+	Tool    *Tool
 	State   *State
 }
 
@@ -179,7 +180,7 @@ func readEvents(r io.Reader, on func(Event)) error {
 }
 
 // fields names the field of Event that holds the data of each kind.
-var fields = map[string]string{"hello": "Hello", "message": "Item", "preview": "Preview", "delta": "Preview", "end": "Preview", "state": "State"}
+var fields = map[string]string{"hello": "Hello", "message": "Item", "preview": "Preview", "delta": "Preview", "end": "Preview", "tool": "Tool", "state": "State"}
 
 func decode(kind string, data []byte) (Event, error) {
 	e := Event{Kind: kind}

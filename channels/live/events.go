@@ -20,7 +20,8 @@ const (
 //
 // Each event has a JSON object: hello (once, first), message (an [Item]), preview (an
 // answer so far: turn, text, note), delta (more text for it), end (a preview that
-// ended without an answer), state (busy, waiting), beat (the connection lives).
+// ended without an answer), tool (a call of a tool has begun: turn, name), state (busy,
+// waiting), beat (the connection lives).
 // preview and delta may carry thoughts, which continue the earlier ones. A viewer
 // resumes with ?after=SEQ or Last-Event-ID, the Seq of the newest message it has.
 func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) error {

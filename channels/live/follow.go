@@ -68,6 +68,20 @@ func (h *Hub) Changed(ctx context.Context, k channels.Key) {
 	h.follow(ctx, r, nil)
 }
 
+// ToolBegun says that the turn of k has begun to run the tool called name: the viewers of
+// its room are told. Like Changed, it may be called at any time. It does not block.
+func (h *Hub) ToolBegun(k channels.Key, turn, name string) {
+	h.mu.Lock()
+	r := h.rooms[k]
+	h.mu.Unlock()
+	if r == nil {
+		return // nobody watches
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.publish(frame("tool", 0, Tool{Turn: turn, Name: clean(name)}))
+}
+
 // publishNew publishes items (the feed's end) and the state that follows from them.
 func (r *room) publishNew(items []Item, sent *Item, now time.Time) {
 	r.mu.Lock()

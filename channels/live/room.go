@@ -53,6 +53,12 @@ type Preview struct {
 	Thoughts string `json:"thoughts,omitempty"`
 }
 
+// Tool is a call of a tool that has begun.
+type Tool struct {
+	Turn string `json:"turn"`
+	Name string `json:"name"`
+}
+
 // State tells viewers what a room is waiting for.
 type State struct {
 	// Busy: an answer is being prepared or written.

@@ -31,8 +31,53 @@ func (s *session) handleEvent(e live.Event) {
 			s.finishAnswer()
 			s.forgetAnswer()
 		}
+	case "tool":
+		s.showTool(e.Tool.Turn, e.Tool.Name)
 	case "state":
 		s.lookDue = true
+	}
+}
+
+// toolLines counts the calls of each tool in one turn: as we hear of them in two ways, and
+// as they are on the screen.
+type toolLines struct {
+	turn          string
+	called, noted map[string]int
+	shown         map[string]int
+}
+
+// showTool shows a line for each call of a tool. A preview's note may have shown the call
+// before.
+func (s *session) showTool(turn, name string) {
+	tools := s.toolsOf(turn)
+	note := name + " …"
+	tools.called[note]++
+	s.showCall(note, tools.called[note])
+}
+
+// showNote shows what a turn is doing. If that is a call of a tool, showTool may have shown
+// it before; calls on another node are only noted.
+func (s *session) showNote(turn, note string) {
+	if note != "" && note != s.note {
+		tools := s.toolsOf(turn)
+		tools.noted[note]++
+		s.showCall(note, tools.noted[note])
+	}
+	s.note = note
+}
+
+func (s *session) toolsOf(turn string) *toolLines {
+	if s.tools.shown == nil || s.tools.turn != turn {
+		s.tools = toolLines{turn: turn, called: map[string]int{}, noted: map[string]int{}, shown: map[string]int{}}
+	}
+	return &s.tools
+}
+
+// showCall shows a line for the call numbered n of those with this note, once.
+func (s *session) showCall(note string, n int) {
+	if n > s.tools.shown[note] {
+		s.tools.shown[note] = n
+		s.notice("· " + oneLine(note, s.screen.textWidth()-2))
 	}
 }
 
@@ -91,16 +136,13 @@ func (s *session) showPreview(turn, text, note string) {
 		s.turn = turn
 	}
 	s.answer = text
-	if text == "" && note != "" && note != s.note {
-		s.notice("· " + oneLine(note, s.screen.textWidth()-2))
-	}
-	s.note = note
 	if !strings.HasPrefix(text, s.printed) {
 		s.finishAnswer() // a different text starts on a new line
 		s.printed = ""
 	}
 	s.print(text[len(s.printed):])
 	s.printed = text
+	s.showNote(turn, note)
 }
 
 func (s *session) print(text string) {

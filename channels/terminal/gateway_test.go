@@ -135,6 +135,10 @@ func (g *gateway) channel() *live.Hub {
 func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	answer := g.script(m.Text)
 	id := ""
+	for range strings.Count(m.Text, "tool") { // calls that no preview notes
+		g.channel().ToolBegun(m.Key, m.ID, "recall")
+	}
+	g.channel().ToolBegun(m.Key, m.ID, "web_fetch") // and one that the first preview notes
 	p := channels.Preview{Key: m.Key, Turn: m.ID, Note: "web_fetch …"}
 	for _, word := range append([]string{""}, strings.SplitAfter(answer, " ")...) {
 		if word != "" {

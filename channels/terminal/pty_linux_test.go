@@ -277,6 +277,23 @@ func TestATalk(t *testing.T) {
 	}
 }
 
+// Each call of a tool has one line, in the order of the calls, however it is heard of.
+func TestToolsOnTheScreen(t *testing.T) {
+	g := newGateway(t, func(q string) string { return "The answer to " + q })
+	p := sit(t, g, 60, 20, terminal.ChatOptions{})
+	p.prompted()
+	p.key("tool and tool\r")
+	p.sees("› tool and tool\n· recall …\n· recall …\n· web_fetch …\nThe answer to tool and tool")
+	p.prompted()
+	p.key("tool again\r")
+	p.sees("› tool again\n· recall …\n· web_fetch …\nThe answer to tool again")
+	p.key("\x04")
+	p.left()
+	if n := strings.Count(p.screen.String(), "\n· "); n != 5 {
+		t.Errorf("%d lines, want 5:\n%s", n, p.screen.String())
+	}
+}
+
 func TestEditingOnTheScreen(t *testing.T) {
 	g := newGateway(t, func(q string) string { return "<" + q + ">" })
 	p := sit(t, g, 20, 10, terminal.ChatOptions{NoColor: true, History: -1})

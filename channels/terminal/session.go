@@ -45,10 +45,11 @@ type session struct {
 	seen         map[string]bool // ids that were shown or need not be
 	retryNotices io.Writer       // see ChatOptions.Waits
 	disconnected bool
-	turn         string  // of the answer being shown
-	answer       string  // as far as we know it
-	printed      string  // the part of it on the screen
-	note         string  // the last note shown for it
+	turn         string // of the answer being shown
+	answer       string // as far as we know it
+	printed      string // the part of it on the screen
+	note         string // the last note shown for it
+	tools        toolLines
 	writer       *writer // formats the answer being shown; nil: none
 }
 

@@ -10,8 +10,9 @@ import (
 	"dragoman/sessions"
 )
 
-// feedRooms tells the page and the terminal which of their conversations have changed,
-// until ctx ends. A room that misses an event shows it with the next one.
+// feedRooms tells the page and the terminal which of their conversations have changed and
+// which tools run there, until ctx ends. A room that misses a change shows it with the next
+// one.
 func (d *Daemon) feedRooms(ctx context.Context) {
 	var hubs []*live.Hub
 	for _, h := range []*live.Hub{d.channels.web, d.channels.terminal} {
@@ -20,7 +21,7 @@ func (d *Daemon) feedRooms(ctx context.Context) {
 		}
 	}
 	ours := stream.Filter{
-		Names: []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone},
+		Names: []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone, stream.ToolBegun},
 		See: func(e *stream.Event) bool {
 			ours := func(h *live.Hub) bool { return h.Name() == e.Key.Channel() }
 			return !shownBySend(e) && slices.ContainsFunc(hubs, ours)
@@ -60,11 +61,16 @@ func passToRooms(ctx context.Context, l *stream.Listener, hubs []*live.Hub) erro
 			return err
 		}
 		for i, e := range events {
-			if i+1 < len(events) && events[i+1].Key == e.Key {
+			tool := e.Event.Event == stream.ToolBegun
+			if !tool && i+1 < len(events) && events[i+1].Key == e.Key && events[i+1].Event.Event != stream.ToolBegun {
 				continue
 			}
 			for _, h := range hubs {
-				h.Changed(ctx, e.Key)
+				if tool {
+					h.ToolBegun(e.Key, e.Turn, e.Tool)
+				} else {
+					h.Changed(ctx, e.Key)
+				}
 			}
 		}
 	}

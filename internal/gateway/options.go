@@ -47,7 +47,7 @@ type Events interface {
 	// Listen is how [Gateway.Ask] learns that its question waits no longer.
 	Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error)
 	// Watched reports whether somebody listens to text and tool calls of k.
-	Watched(k channels.Key) bool
+	Watched(k channels.Key, name stream.Name) bool
 }
 
 // Options tune a gateway. The zero value works.

@@ -339,7 +339,7 @@ func (f heardBy) Publish(e stream.Event) {
 	}
 }
 
-func (heardBy) Watched(channels.Key) bool { return false }
+func (heardBy) Watched(channels.Key, stream.Name) bool { return false }
 
 func (heardBy) Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error) {
 	return stream.New(stream.Options{}).Listen(ctx, f, after)

@@ -22,9 +22,9 @@ func (r *run) about(name stream.Name) stream.Event {
 	return stream.Event{Event: name, Key: r.claim.Key, Turn: r.id}
 }
 
-// watched reports whether somebody listens to the turn of r.
-func (r *run) watched() bool {
-	return r.g.opts.Events.Watched(r.claim.Key)
+// watched reports whether somebody listens to events of that name about the turn of r.
+func (r *run) watched(name stream.Name) bool {
+	return r.g.opts.Events.Watched(r.claim.Key, name)
 }
 
 // tellProgress publishes what p adds to the answer. An answer that does not begin with
@@ -32,7 +32,7 @@ func (r *run) watched() bool {
 func (r *run) tellProgress(p agent.Progress) {
 	r.told.mu.Lock()
 	defer r.told.mu.Unlock()
-	if p.Text == r.told.text || !r.watched() {
+	if p.Text == r.told.text || !r.watched(stream.Text) {
 		return
 	}
 	e := r.about(stream.Text)
@@ -49,7 +49,7 @@ func (r *run) tellProgress(p agent.Progress) {
 
 // tellThought publishes more of what the model thinks.
 func (r *run) tellThought(piece string) {
-	if !r.watched() {
+	if !r.watched(stream.Thought) {
 		return
 	}
 	e := r.about(stream.Thought)
@@ -67,9 +67,9 @@ func (r *run) tellStep(s sessions.Step) {
 		for _, c := range s.Message.ToolCalls {
 			r.told.tools[c.ID] = c.Name
 		}
-	case s.Kind == sessions.StepToolStart && r.watched():
+	case s.Kind == sessions.StepToolStart && r.watched(stream.ToolBegun):
 		r.tellTool(stream.ToolBegun, s.CallID)
-	case s.Kind == sessions.StepToolDone && r.watched():
+	case s.Kind == sessions.StepToolDone && r.watched(stream.ToolEnded):
 		r.tellTool(stream.ToolEnded, s.CallID)
 	}
 }

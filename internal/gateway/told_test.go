@@ -32,7 +32,7 @@ func (a *audience) Publish(e stream.Event) {
 	}
 }
 
-func (a *audience) Watched(channels.Key) bool { return a.watched }
+func (a *audience) Watched(channels.Key, stream.Name) bool { return a.watched }
 
 func (a *audience) Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error) {
 	return stream.New(stream.Options{}).Listen(ctx, f, after)

@@ -249,12 +249,12 @@ func (h *Hub) Listeners() int {
 	return len(h.listeners)
 }
 
-// Watched reports whether somebody listens to events about k that are not durable, so
-// that whoever makes them can save the work.
-func (h *Hub) Watched(k channels.Key) bool {
+// Watched reports whether somebody listens to the events called name about k, so that
+// whoever makes them can save the work. It is meant for those that are not durable.
+func (h *Hub) Watched(k channels.Key, name Name) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := Event{Event: Text, Key: k}
+	e := Event{Event: name, Key: k}
 	for l := range h.listeners {
 		if l.filter.wants(&e) {
 			return true
