@@ -266,6 +266,8 @@ type QueueItem struct {
 	Text      string // filled by ShowQueue only
 	// Delivery is the Delivery.ID in LaneOut. The queue accepts it as an ID.
 	Delivery string
+	// Job is the job that wrote it, in LaneOut.
+	Job string
 }
 
 // Quarantined is a message that an adapter could not read.
@@ -314,6 +316,9 @@ type Occurrence struct {
 	Why     string    `json:"why,omitempty"`
 	At      time.Time `json:"at"` // when the outcome was written
 }
+
+// NotDelivered begins the Why of a failed run that worked, and whose text did not arrive.
+const NotDelivered = "its text was not delivered: "
 
 // Pairing is a person whom the operator approved, or who asks for that.
 type Pairing struct {

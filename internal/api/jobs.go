@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -22,9 +23,11 @@ type Job struct {
 
 // Occurrence is one due time of one job, with its outcome.
 type Occurrence struct {
-	Job     string    `json:"job"`
-	Due     time.Time `json:"due"`
-	Outcome string    `json:"outcome"` // "fired", "ran", "silent", "failed", "skipped", "missed"
+	Job string    `json:"job"`
+	Due time.Time `json:"due"`
+	// Outcome is "fired", "ran", "silent", "failed", "skipped", "missed", or "waiting": it
+	// ran, and its text is not delivered yet.
+	Outcome string    `json:"outcome"`
 	Why     string    `json:"why,omitempty"`
 	At      time.Time `json:"at"` // when the outcome was written
 }
@@ -57,6 +60,15 @@ func (s *server) jobs(ctx context.Context, _ None) (Page[Job], error) {
 		return pageOf[Job](nil, nil)
 	}
 	all, err := s.Jobs.Jobs(ctx)
+	if err == nil {
+		var last []*Occurrence
+		for _, j := range all {
+			if j.Last != nil {
+				last = append(last, j.Last)
+			}
+		}
+		err = s.markWaiting(ctx, last)
+	}
 	if err != nil || caller(ctx).May(people.Operate) {
 		return pageOf(all, err)
 	}
@@ -88,8 +100,17 @@ func (s *server) occurrences(ctx context.Context, q JobLimited) (Page[Occurrence
 	if err != nil {
 		return Page[Occurrence]{}, err
 	}
+	shown := each(all, occurrenceOf)
+	pointers := make([]*Occurrence, len(shown))
+	for i := range shown {
+		pointers[i] = &shown[i]
+	}
+	err = s.markWaiting(ctx, pointers)
+	if err != nil {
+		return Page[Occurrence]{}, err
+	}
 	at := func(o Occurrence) place { return place{At: o.Due, ID: o.Job} }
-	return pageAfter(each(all, occurrenceOf), at, newestFirst, q.After, q.Limit)
+	return pageAfter(shown, at, newestFirst, q.After, q.Limit)
 }
 
 // outcomes are those of a job's due times that the caller sees; "" means all jobs.
@@ -112,6 +133,38 @@ func (s *server) outcomes(ctx context.Context, job string) (all []sessions.Occur
 		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// mostWaiting bounds how many entries of the queue are searched for texts of jobs.
+const mostWaiting = 10_000
+
+// markWaiting changes the outcome of the runs, newest first, whose text is not delivered
+// yet: nobody has read it.
+func (s *server) markWaiting(ctx context.Context, all []*Occurrence) error {
+	if !slices.ContainsFunc(all, func(o *Occurrence) bool { return o.Outcome == "ran" }) {
+		return nil
+	}
+	queue, err := s.Store.ListQueue(ctx, mostWaiting)
+	if err != nil {
+		return err
+	}
+	for _, it := range queue {
+		if it.Lane != sessions.LaneOut || it.Job == "" || it.State == sessions.QueueDead {
+			continue
+		}
+		i := slices.IndexFunc(all, func(o *Occurrence) bool {
+			return o.Job == it.Job && !o.At.After(it.At) && (o.Outcome == "ran" || o.Outcome == "waiting")
+		})
+		if i < 0 {
+			continue
+		}
+		all[i].Outcome = "waiting"
+		all[i].Why = "its text is not delivered yet"
+		if it.Error != "" {
+			all[i].Why += ": " + it.Error
+		}
+	}
+	return nil
 }
 
 func (s *server) runJob(ctx context.Context, j JobName) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -122,7 +123,7 @@ func (b *beats) Failing(ctx context.Context, job string) (bool, error) {
 	for _, o := range list {
 		switch o.Outcome {
 		case "failed":
-			return true, err
+			return !strings.HasPrefix(o.Why, sessions.NotDelivered), err
 		case "ran", "silent":
 			return false, err
 		}

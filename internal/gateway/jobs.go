@@ -38,7 +38,7 @@ func (g *Gateway) jobOf(w sessions.InboxRecord) *job {
 }
 
 // fillCommit adds the job's text, or what became of it, to the commit of its turn. A
-// failure is told to the target, unless the run before has failed too.
+// failure is told to the target, unless the run before has failed too, and so is its end.
 func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res agent.Result, outcome, why string) string {
 	text := ""
 	if lost := causeOfSilence(res); outcome == "ran" && strings.TrimSpace(res.Text) == "" && (lost == whyFiltered || lost == whyCut) {
@@ -53,6 +53,9 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 		}
 		if text == "" {
 			outcome = "silent"
+		}
+		if !j.gone && g.wasFailing(ctx, j.name) {
+			text = strings.TrimSpace(fmt.Sprintf(sayJobWorks, j.name) + "\n\n" + text)
 		}
 	case outcome == "failed" && !j.gone && !g.wasFailing(ctx, j.name):
 		text = fmt.Sprintf(sayJobFailed, j.name, why)
@@ -69,6 +72,9 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 
 // sayJobFailed tells a job's target why it hears nothing.
 const sayJobFailed = "The job %s could not run: %s. I say so once, until it works again."
+
+// sayJobWorks tells a job's target that what sayJobFailed told is over.
+const sayJobWorks = "The job %s works again."
 
 // wasFailing reports whether the target of job knows already that it fails. If the store
 // does not say, it is told once more.

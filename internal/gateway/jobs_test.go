@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -193,6 +195,47 @@ func TestWhatAJobSays(t *testing.T) {
 				w.fire("watch", "look again")
 				if again := len(w.net.texts("1")) - before; strings.HasPrefix(test.record, "failed") && again != 0 {
 					t.Errorf("a second failure is told too: %q", w.net.texts("1"))
+				}
+			})
+		})
+	}
+}
+
+// The target hears once that a job fails, and once that it works again, also where the job
+// has nothing to say. A text that did not arrive is no failure that the target knows of.
+func TestAJobWorksAgain(t *testing.T) {
+	const failed, works = "The job watch could not run: something went wrong on my side and I could not answer this (error ID). I say so once, until it works again.", "The job watch works again."
+	for name, test := range map[string]struct {
+		runs []string // what the model says, or "!" if it fails
+		want []string
+	}{
+		"silent":            {[]string{"!", "!", "HEARTBEAT_OK", "HEARTBEAT_OK"}, []string{failed, works}},
+		"with news":         {[]string{"!", "news", "more"}, []string{failed, works + "\n\nnews", "more"}},
+		"again and again":   {[]string{"!", "HEARTBEAT_OK", "!", "HEARTBEAT_OK"}, []string{failed, works, failed, works}},
+		"it never failed":   {[]string{"HEARTBEAT_OK", "news"}, []string{"news"}},
+		"it failed at last": {[]string{"news", "!", "!"}, []string{"news", failed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+					o.Heartbeats = failingJobs{jobs{"watch": channels.MustKey("net:1")}, w}
+				})
+				for _, says := range test.runs {
+					w.agent.run = func(context.Context, agent.Turn) (string, error) {
+						if says == "!" {
+							return "", errors.New("bug")
+						}
+						return says, nil
+					}
+					w.fire("watch", "look")
+					time.Sleep(time.Minute)
+				}
+				got := w.net.texts("1")
+				for i := range got {
+					got[i] = errorIDs.ReplaceAllString(got[i], "error ID")
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("the target reads (-want +got):\n%s", diff)
 				}
 			})
 		})

@@ -36,7 +36,8 @@ type Heartbeats interface {
 	Targets(k channels.Key) bool
 	// News is what an answer tells the person; "" if it means "nothing to say".
 	News(answer string) string
-	// Failing reports whether the last run of job that ended has failed.
+	// Failing reports whether the last run of job that ended has failed. One that worked,
+	// and whose text did not arrive, has not.
 	Failing(ctx context.Context, job string) (bool, error)
 }
 

@@ -35,7 +35,7 @@ func (st *step) unheard(o *rows.Out, why string) {
 	if run == nil {
 		return
 	}
-	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: "its text was not delivered: " + why, At: run.At})
+	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: sessions.NotDelivered + why, At: run.At})
 }
 
 func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {

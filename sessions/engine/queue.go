@@ -54,7 +54,7 @@ func outItem(o *rows.Out) sessions.QueueItem {
 	return sessions.QueueItem{
 		ID: outID(o), Lane: sessions.LaneOut, Key: o.Key, Channel: o.Key.Channel(), State: sessions.QueueState(o.State),
 		Attempts: o.Attempts, At: rules.Time(o.Created), NotBefore: o.NotBefore, Error: o.Error,
-		Bytes: len(o.Text), Text: o.Text, Delivery: o.ID,
+		Bytes: len(o.Text), Text: o.Text, Delivery: o.ID, Job: o.Job,
 	}
 }
 
