@@ -26,7 +26,7 @@ type Occurrence struct {
 	Job string    `json:"job"`
 	Due time.Time `json:"due"`
 	// Outcome is "fired", "ran", "silent", "failed", "skipped", "missed", or "waiting": it
-	// ran, and its text is not delivered yet.
+	// ran, and its text could not be delivered yet.
 	Outcome string    `json:"outcome"`
 	Why     string    `json:"why,omitempty"`
 	At      time.Time `json:"at"` // when the outcome was written
@@ -138,8 +138,8 @@ func (s *server) outcomes(ctx context.Context, job string) (all []sessions.Occur
 // mostWaiting bounds how many entries of the queue are searched for texts of jobs.
 const mostWaiting = 10_000
 
-// markWaiting changes the outcome of the runs, newest first, whose text is not delivered
-// yet: nobody has read it.
+// markWaiting changes the outcome of the runs, newest first, whose text could not be
+// delivered yet: nobody has read it.
 func (s *server) markWaiting(ctx context.Context, all []*Occurrence) error {
 	if !slices.ContainsFunc(all, func(o *Occurrence) bool { return o.Outcome == "ran" }) {
 		return nil
@@ -149,7 +149,7 @@ func (s *server) markWaiting(ctx context.Context, all []*Occurrence) error {
 		return err
 	}
 	for _, it := range queue {
-		if it.Lane != sessions.LaneOut || it.Job == "" || it.State == sessions.QueueDead {
+		if it.Lane != sessions.LaneOut || it.Job == "" || it.State == sessions.QueueDead || it.Error == "" {
 			continue
 		}
 		i := slices.IndexFunc(all, func(o *Occurrence) bool {
@@ -159,10 +159,7 @@ func (s *server) markWaiting(ctx context.Context, all []*Occurrence) error {
 			continue
 		}
 		all[i].Outcome = "waiting"
-		all[i].Why = "its text is not delivered yet"
-		if it.Error != "" {
-			all[i].Why += ": " + it.Error
-		}
+		all[i].Why = "its text is not delivered yet: " + it.Error
 	}
 	return nil
 }

@@ -65,8 +65,11 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 		},
 		Compaction: compaction, SummarizerWindow: 8000,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Summarizer", "Models", "Logger", "OnSilentCut", "UnmarkedThoughts", "OnUnmarkedThoughts"), cmp.Comparer(func(x, y *time.Location) bool { return x.String() == y.String() })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Cannot", "Summarizer", "Models", "Logger", "OnSilentCut", "UnmarkedThoughts", "OnUnmarkedThoughts"), cmp.Comparer(func(x, y *time.Location) bool { return x.String() == y.String() })); diff != "" {
 		t.Errorf("the agent's options (-want +got):\n%s", diff)
+	}
+	if got.Cannot == nil {
+		t.Error("the model is not told what it cannot do")
 	}
 	if got.Summarizer == nil || got.Summarizer.Name() != "small" {
 		t.Errorf("summaries are written by %v, want small", got.Summarizer)

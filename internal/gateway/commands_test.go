@@ -180,7 +180,8 @@ func TestTitle(t *testing.T) {
 		say("/TITLE", "is called “Holiday plans”")
 		say("/title "+strings.Repeat("long ", 2<<20), "too long for a title")
 		say("/title\nÜbung 2", "is now called “Übung 2”")
-		say("/titles are for books", "echo /titles are for books")
+		say("/titles are for books", "There is no /titles. Did you mean /title?")
+		say("titles are for books", "echo titles are for books")
 		c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1"))
 		if err != nil || c.Title != "Übung 2" || c.Messages != 4 {
 			t.Errorf("Conversation = %+v, %v, want its title, and no command among its messages", c, err)
