@@ -244,6 +244,8 @@ func (k *connection) handle(ctx context.Context, evt any) (stored bool) {
 		k.onUndecryptable(ctx, e)
 	case *events.GroupInfo:
 		k.onGroupInfo(ctx, e)
+	case *events.JoinedGroup:
+		k.reopen(ctx, e.JID.ToNonAD().String())
 	case *events.Connected:
 		k.loginOnce.Do(func() { close(k.loggedIn) })
 	case *events.KeepAliveTimeout:

@@ -98,7 +98,11 @@ func (k *connection) onExpirySetting(ctx context.Context, evt *events.Message, s
 func (k *connection) onGroupInfo(ctx context.Context, evt *events.GroupInfo) {
 	ctx, leave, ok := k.enter(ctx)
 	defer leave()
-	if !ok || evt.Ephemeral == nil {
+	if !ok {
+		return
+	}
+	k.reopen(ctx, evt.JID.ToNonAD().String()) // It may have made room for us.
+	if evt.Ephemeral == nil {
 		return
 	}
 	if err := k.file.setExpiry(ctx, evt.JID.ToNonAD().String(), evt.Ephemeral.DisappearingTimer); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest"
@@ -75,7 +76,6 @@ func TestAskedForAgainAfterRestart(t *testing.T) {
 
 func TestSendErrors(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
-	g := n.Group("left", n.ann)
 	c, _ := connected(t, n, whatsapp.Options{})
 	for name, k := range map[string]string{
 		"no number": "whatsapp:ann", "other channel": "telegram:1", "status": "whatsapp:status@broadcast", "newsletter": "whatsapp:1@newsletter",
@@ -85,14 +85,91 @@ func TestSendErrors(t *testing.T) {
 			t.Errorf("%s: Send = %v, want a permanent error", name, err)
 		}
 	}
-	n.Faults.RefuseSends(463)
-	if _, err := c.Send(within(t), channels.Outbound{ID: "463", Key: n.Key(), Text: "x"}); !errors.Is(err, channels.ErrPermanent) || !strings.Contains(err.Error(), "463") {
-		t.Errorf("refused with 463: Send = %v, want a permanent error that names it", err)
+}
+
+// opener is an inbox that is told when chats take messages again.
+type opener struct {
+	*channeltest.Inbox
+	opened chan channels.Key
+}
+
+func (o opener) Opened(_ context.Context, k channels.Key) error {
+	o.opened <- k
+	return nil
+}
+
+// A chat in which we may not write now is no dead end: its messages wait, and go out as
+// soon as something there is a reason to try.
+func TestChatsThatRefuseUs(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	g := n.Group("friends", n.ann)
+	left := n.Group("others", n.ann) // whose members the library has not cached
+	group, gone := channels.MustKey("whatsapp:"+g.JID().String()), channels.MustKey("whatsapp:"+left.JID().String())
+	in := opener{channeltest.NewInbox(), make(chan channels.Key, 10)}
+	c := connectedTo(t, n, whatsapp.Options{Names: []string{"dragoman"}}, in)
+	for name, test := range map[string]struct {
+		key     channels.Key
+		refuses func()
+		opens   func()
+	}{
+		"a stranger (463), who then writes":          {n.Key(), func() { n.Faults.RefuseNext(463, 1) }, func() { n.ann.Say("hello") }},
+		"muted (403), then asked":                    {group, func() { n.Faults.RefuseNext(403, 1) }, func() { n.ann.SayIn(g, "dragoman, are you there?") }},
+		"removed, then taken back":                   {gone, func() { left.Remove(n.Owner()) }, func() { left.Add(n.Owner()) }},
+		"not in the group (420), which then changes": {group, func() { n.Faults.RefuseNext(420, 1) }, func() { g.SetTimer(time.Hour) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.refuses()
+			var retry *channels.Retry
+			var notSent *channels.NotSent
+			for try := range 2 { // the second one does not even ask
+				_, err := c.Send(within(t), channels.Outbound{ID: name, Key: test.key, Text: "x"})
+				if !errors.As(err, &retry) || !errors.As(err, &notSent) {
+					t.Fatalf("Send number %d = %v, want a Retry that was not sent", try+1, err)
+				}
+			}
+			test.opens()
+			select {
+			case k := <-in.opened:
+				if k != test.key {
+					t.Errorf("Opened(%s), want %s", k, test.key)
+				}
+			case <-within(t).Done():
+				t.Fatal("nobody is told that the chat takes messages again")
+			}
+			send(t, c, channels.Outbound{ID: name, Key: test.key, Text: "x"})
+		})
 	}
-	n.Faults.RefuseSends(0)
-	g.Remove(n.Owner())
-	if _, err := c.Send(within(t), channels.Outbound{ID: "left", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "x"}); !errors.Is(err, channels.ErrPermanent) {
-		t.Errorf("after leaving the group: Send = %v, want a permanent error", err)
+}
+
+// What WhatsApp refuses because of its form is sent in another one: without the quotation,
+// then as a text instead of a file.
+func TestRefusedForms(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, _ := connected(t, n, whatsapp.Options{})
+	file := &channels.File{Name: "answer.md", Content: "all of it", Instead: "the file is not taken"}
+	for name, test := range map[string]struct {
+		refusals int
+		file     *channels.File
+		want     string // "" if it is given up
+	}{
+		"the quotation": {1, nil, "the quotation"},
+		"the file":      {2, file, "the file is not taken"},
+		"everything":    {2, nil, ""},
+		"all of that":   {3, file, ""},
+	} {
+		n.Faults.RefuseNext(479, test.refusals)
+		before := len(n.ann.Texts())
+		_, err := c.Send(within(t), channels.Outbound{ID: name, Key: n.Key(), Text: name, File: test.file})
+		n.Faults.RefuseSends(0)
+		if test.want == "" {
+			if !errors.Is(err, channels.ErrPermanent) {
+				t.Errorf("%s: Send = %v, want a permanent error", name, err)
+			}
+			continue
+		}
+		if err != nil || n.ann.WaitText(within(t), test.want) != nil {
+			t.Errorf("%s: Send = %v, and Ann sees %q, want %q", name, err, n.ann.Texts()[before:], test.want)
+		}
 	}
 }
 

@@ -117,6 +117,9 @@ func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quar
 		}
 	}
 	k.c.albums.delivered(got.in)
+	if got.in.Private || got.in.Addressed {
+		k.reopen(ctx, got.in.Key.Chat())
+	}
 	return nil
 }
 

@@ -8,13 +8,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -28,11 +25,14 @@ import (
 // and the keys. See [stallTimeout].
 const sendTimeout = 10 * time.Second
 
-// Send delivers m and returns when WhatsApp's server has it. Its errors:
+// Send delivers m and returns when WhatsApp's server has it. If WhatsApp refuses a part of m
+// (its quotation, its file), Send sends m without it; see [refusals]. Its errors:
 //
 //   - [channels.ErrPermanent]: WhatsApp will never accept m. The person is not on
-//     WhatsApp, we are not in the group, or we may not write to strangers.
-//   - [*channels.Retry]: we sent too many messages, and WhatsApp asks for a pause.
+//     WhatsApp, or the group is gone.
+//   - [*channels.Retry]: we sent too many messages, and WhatsApp asks for a pause; or we
+//     may not write in the chat now: we are not in the group, or the person does not know
+//     us. Nothing was sent.
 //   - [*channels.NotSent]: there is no connection. Nothing was sent.
 //   - any other: m may have arrived. If it is sent again, phones still show it once.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
@@ -49,24 +49,46 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, c.notConnected()
 	}
 	defer leave()
-	document, err := k.upload(inside, m.File) // before the queue, so that other messages do not wait for it
+	if wait := c.blocked.retryIn(m.Key.Chat()); wait > 0 {
+		return channels.Receipt{}, retryBlocked(wait, errBlocked)
+	}
+	f := form{quotes: true, text: m.Text, file: m.File}
+	for {
+		id, err := k.send(ctx, inside, m, to, f)
+		if err == nil {
+			return channels.Receipt{MessageID: id}, nil
+		}
+		next, able := f.without(err)
+		if !able || inside.Err() != nil {
+			return channels.Receipt{}, c.chatError(m.Key.Chat(), err)
+		}
+		c.log.Warn("WhatsApp refused a message; sending it in another form", "key", m.Key, "msg_id", m.ID, "err", err)
+		f = next
+	}
+}
+
+// send sends m once, in form f, and returns its id on WhatsApp. inside is ctx, and ends with
+// the connection.
+func (k *connection) send(ctx, inside context.Context, m channels.Outbound, to types.JID, f form) (types.MessageID, error) {
+	c := k.c
+	document, err := k.upload(inside, f.file) // before the queue, so that other messages do not wait for it
 	if err != nil {
-		return channels.Receipt{}, &channels.NotSent{Err: fmt.Errorf("whatsapp: send a file: %w", err)}
+		return "", &channels.NotSent{Err: fmt.Errorf("whatsapp: send a file: %w", err)}
 	}
 	if !c.sends.join(inside, to) {
-		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
+		return "", &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
 	}
 	defer c.sends.leave()
 	expires, err := k.file.expires(inside, m.Key.Chat())
 	if err != nil {
-		return channels.Receipt{}, &channels.NotSent{Err: err}
+		return "", &channels.NotSent{Err: err}
 	}
 	k.markAnswered(inside, m)
 	id := messageID(m)
 	limited, cancel := stallTimeout(inside, c.sendTimeout)
 	defer cancel()
 	k.skipped.watch(id, to, identify(k.client.Store.GetJID(), k.client.Store.GetLID()))
-	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendTimeout})
+	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, f, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendTimeout})
 	notEncrypted := k.skipped.end()
 	switch {
 	case err == nil && notEncrypted != nil:
@@ -83,9 +105,9 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		err = errors.New("the connection was lost")
 	}
 	if err != nil {
-		return channels.Receipt{}, classify(fmt.Errorf("whatsapp: send: %w", err))
+		return "", fmt.Errorf("whatsapp: send: %w", err)
 	}
-	return channels.Receipt{MessageID: id}, nil
+	return id, nil
 }
 
 // unacknowledged is the error of a message that WhatsApp did not acknowledge. The first
@@ -112,16 +134,16 @@ func messageID(m channels.Outbound) types.MessageID {
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
 }
 
-// compose builds the message. In groups it quotes the message that it answers, if that is
-// remembered. In chats with disappearing messages it disappears too.
-func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *waE2E.Message {
-	text := render(m.Text)
+// compose builds the message in form f. In groups it quotes the message that it answers, if
+// that is remembered. In chats with disappearing messages it disappears too.
+func (c *Channel) compose(m channels.Outbound, f form, to types.JID, expires uint32) *waE2E.Message {
+	text := render(f.text)
 	about := &waE2E.ContextInfo{}
 	if expires > 0 {
 		about.Expiration = proto.Uint32(expires)
 	}
 	answered, known := c.memory.recall(m.ReplyTo)
-	quoting := known && to.Server == types.GroupServer && answered.chat == to
+	quoting := f.quotes && known && to.Server == types.GroupServer && answered.chat == to
 	if quoting {
 		about.StanzaID = proto.String(m.ReplyTo)
 		about.Participant = proto.String(answered.sender.String())
@@ -131,55 +153,6 @@ func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *wa
 		return &waE2E.Message{Conversation: proto.String(text)}
 	}
 	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: about}}
-}
-
-var serverCode = lazily.Compile(regexp.QuoteMeta(whatsmeow.ErrServerReturnedError.Error()) + ` (\d+)`)
-
-// refusals are the server's answers that would be the same for every attempt, with their
-// known meanings.
-var refusals = map[int]string{
-	400: "it calls the message malformed",
-	401: "we may not write there",
-	403: "we may not write there",
-	404: "there is no such chat",
-	405: "it does not allow that",
-	406: "it does not accept the message",
-	410: "the chat is gone",
-	420: "we are not in that group",
-	463: "it does not let this number write to people who do not know it, for now",
-	479: "it calls the message malformed",
-}
-
-// classify converts an error of the library to the classes that Send documents.
-func classify(err error) error {
-	switch {
-	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
-		return &channels.NotSent{Err: err}
-	case errors.Is(err, whatsmeow.ErrNotInGroup), errors.Is(err, whatsmeow.ErrGroupNotFound), noGroup(err),
-		errors.Is(err, whatsmeow.ErrUnknownServer), errors.Is(err, whatsmeow.ErrBroadcastListUnsupported),
-		strings.Contains(err.Error(), "no LID found for"): // This is how the library says "not on WhatsApp".
-		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
-	}
-	if form := serverCode.Regexp().FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
-		code, _ := strconv.Atoi(form[1]) // digits
-		if meaning, refused := refusals[code]; refused {
-			return fmt.Errorf("%w: %s: %w", err, meaning, channels.ErrPermanent)
-		}
-		if code == 429 {
-			return &channels.Retry{After: time.Minute, Err: &channels.NotSent{Err: err}}
-		}
-	}
-	return err
-}
-
-// noGroup reports whether the server refused to list a group's members. The library
-// recognizes such an answer only by the server's exact text.
-func noGroup(err error) bool {
-	answer := (*whatsmeow.IQError)(nil)
-	if !errors.As(err, &answer) || !strings.Contains(err.Error(), "group members") {
-		return false
-	}
-	return answer.Code == 401 || answer.Code == 403 || answer.Code == 404 || answer.Code == 410
 }
 
 // stallTimeout returns a context that ends when limit has passed since the call, and since

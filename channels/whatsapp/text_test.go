@@ -95,15 +95,21 @@ func TestClassify(t *testing.T) {
 		err                      error
 		permanent, notSent, wait bool
 	}{
-		{"463", refused(463), true, false, false},
-		{"403", refused(403), true, false, false},
+		{"463", refused(463), false, true, true},
+		{"403", refused(403), false, true, true},
+		{"420", refused(420), false, true, true},
+		{"404", refused(404), true, false, false},
+		{"406", refused(406), true, false, false},
 		{"479", refused(479), true, false, false},
 		{"429", refused(429), false, true, true},
 		{"500", refused(500), false, false, false},
 		{"4630", refused(4630), false, false, false},
 		{"no ack", whatsmeow.ErrMessageTimedOut, false, false, false},
 		{"no connection", whatsmeow.ErrNotConnected, false, true, false},
-		{"not in the group", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotInGroup), true, false, false},
+		{"not in the group", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotInGroup), false, true, true},
+		{"no such group", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrGroupNotFound), true, false, false},
+		{"the file is too big", errors.New("upload failed with status code 413"), true, false, false},
+		{"the file server fails", errors.New("upload failed with status code 503"), false, false, false},
 		{"not on WhatsApp", errors.New("no LID found for 1@s.whatsapp.net from server"), true, false, false},
 	}
 	for _, tt := range tests {

@@ -128,6 +128,7 @@ type Channel struct {
 	slot     chan struct{} // capacity 1; whoever has put its token in may use the device file
 	linked   chan struct{} // capacity 1; Link and Unlink tell Run that the device has changed
 	sends    sendQueue
+	blocked  blockedChats
 	live     atomic.Pointer[connection]
 	// These are the constants with the same names. Tests shorten them.
 	steadyAfter, onlineFor, checkEvery, loginTimeout, handInTimeout, sendTimeout time.Duration

@@ -20,6 +20,7 @@ type Faults struct {
 	holdAcksTo       map[*Contact]bool
 	held             []heldAck
 	refuseSends      int
+	refusals         int // how many more sends are refused; 0: all
 	before, after    int
 	loseReceipts     bool
 	ignoreLogins     bool
@@ -113,7 +114,10 @@ func (f *Faults) HoldAcksTo(people ...*Contact) {
 
 // RefuseSends answers messages with an error code such as 463 instead of
 // delivering them; 0 ends that.
-func (f *Faults) RefuseSends(code int) { f.set(func() { f.refuseSends = code }) }
+func (f *Faults) RefuseSends(code int) { f.RefuseNext(code, 0) }
+
+// RefuseNext is RefuseSends for the next n messages; 0: for all.
+func (f *Faults) RefuseNext(code, n int) { f.set(func() { f.refuseSends, f.refusals = code, n }) }
 
 // DropBefore cuts the connection when the n-th message from now on has come,
 // before it is delivered.

@@ -134,6 +134,10 @@ func (s *Server) handleMessage(d *device, n *waBinary.Node) {
 	ack := waBinary.Node{Tag: "ack", Attrs: waBinary.Attrs{"class": "message", "id": id, "from": n.Attrs["to"], "t": s.now()}}
 	if s.Faults.refuseSends != 0 {
 		ack.Attrs["error"] = s.Faults.refuseSends
+		s.Faults.refusals--
+		if s.Faults.refusals == 0 {
+			s.Faults.refuseSends = 0
+		}
 		d.conn.send(ack)
 		return
 	}
