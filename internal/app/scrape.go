@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +50,13 @@ func (l countedLeases) Hold(ctx context.Context, name string, run func(context.C
 // openDeliveries counts the deliveries that are not over, by channel and state.
 func (d *Daemon) openDeliveries(ctx context.Context) (map[metrics.Deliveries]int, error) {
 	counts := map[metrics.Deliveries]int{}
+	for name := range d.gateway.Channels() {
+		for _, state := range []sessions.DeliveryState{
+			sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown, sessions.DeliveryDead,
+		} {
+			counts[metrics.Deliveries{Channel: name, State: string(state)}] = 0
+		}
+	}
 	for o, err := range d.store.Backend().Outbox(ctx, channels.Key{}, rows.QueueFilter{Open: true}) {
 		if err != nil {
 			return nil, err
@@ -59,6 +68,7 @@ func (d *Daemon) openDeliveries(ctx context.Context) (map[metrics.Deliveries]int
 
 // watchAll lets the metrics read what is only measured when they are scraped.
 func (d *Daemon) watchAll() {
+	d.metrics.Begin(slices.Collect(maps.Keys(d.gateway.Channels())), []string{d.models.Main.Name()})
 	d.metrics.WatchQueues(d.store.Stats)
 	d.metrics.WatchDeliveries(d.openDeliveries)
 	if p, able := d.store.Backend().(sessions.Pooled); able {

@@ -62,6 +62,23 @@ func (s *Set) addParts() {
 	s.own.MustRegister(s.leasesHeld, s.listenCuts)
 }
 
+// Begin makes counters of these channels and models appear, so that their first increase is
+// seen as one.
+func (s *Set) Begin(channels, models []string) {
+	for _, channel := range channels {
+		s.repeats.add(0, channel)
+		for _, outcome := range []string{"sent", "deferred", "dead"} {
+			s.delivered.add(0, channel, outcome)
+		}
+	}
+	for _, model := range models {
+		s.modelCost.add(0, model)
+	}
+	for _, outcome := range []string{"done", "failed"} {
+		s.summaries.add(0, outcome)
+	}
+}
+
 // Phase times a part of a turn: see the constants.
 func (s *Set) Phase(phase string, took time.Duration) { s.phases.observe(took, phase) }
 
