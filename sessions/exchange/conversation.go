@@ -82,7 +82,19 @@ func (t *conversation) addDecoded(e entry, err error) error {
 	if err != nil {
 		return fmt.Errorf("message %d: %w", t.raw+1, err)
 	}
-	return t.add(e)
+	list := e.parts()
+	if !isClaudes(list) {
+		return t.add(e)
+	}
+	for i, one := range e.split(list) {
+		if i > 0 {
+			t.raw-- // it is one message of the input
+		}
+		if err := t.add(one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add converts the next message of the input and keeps it.
@@ -101,6 +113,9 @@ func (t *conversation) add(e entry) error {
 	}
 	if err := t.convert(&e); err != nil {
 		return err
+	}
+	for _, change := range e.changes {
+		t.note("message %d: %s", t.raw, change)
 	}
 	if e.Extra["attachments"] != nil {
 		t.note("message %d names files, which are not copied", t.raw)

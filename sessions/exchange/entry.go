@@ -25,6 +25,8 @@ type entry struct {
 	inputRole string
 	// functionCall is a call in the form that came before tool calls.
 	functionCall *sessions.ToolCall
+	// changes say what was left out or became something else.
+	changes []string
 }
 
 // decodeEntry decodes a message of any JSON format. Extra keeps each field unchanged
@@ -85,7 +87,17 @@ func entryOf(f fieldSet) (e entry, err error) {
 	if len(f) > 0 {
 		e.Extra = f
 	}
+	if list := e.parts(); !isClaudes(list) {
+		e.noteMarks(list)
+	}
 	return e, nil
+}
+
+// parts are those of a content that is a list.
+func (e *entry) parts() []json.RawMessage {
+	var list []json.RawMessage
+	_ = json.Unmarshal(e.Extra["content"], &list) // nil if it is a text
+	return list
 }
 
 // fieldSet is a JSON object. Readers take its fields out one by one.
@@ -149,7 +161,6 @@ func partText(item json.RawMessage) string {
 		return s
 	}
 	var part struct {
-		Type    string  `json:"type"`
 		Text    *string `json:"text"`
 		Refusal *string `json:"refusal"`
 	}
@@ -160,7 +171,7 @@ func partText(item json.RawMessage) string {
 	case part.Refusal != nil:
 		return *part.Refusal
 	}
-	return "[" + cmp.Or(sessions.OneLine(part.Type, 40), "part") + "]"
+	return partMark(item)
 }
 
 // wireCall is a call in OpenAI's form, in our own and in Molf's.

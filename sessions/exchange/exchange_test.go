@@ -134,9 +134,10 @@ func TestOpenAI(t *testing.T) {
 		t.Errorf("got %s, updated %v", c.Key, c.Updated)
 	}
 	same(t, "the prompt", c.Settings.System, "You are brief.\n\nAnswer in English.")
-	if len(notes) != 1 || !strings.Contains(notes[0], "message 7, a system message") {
-		t.Errorf("notes = %q", notes)
-	}
+	same(t, "the notes", notes, []string{
+		"message 3: only a mark is left of what is no text: [image_url]",
+		"message 7, a system message, became a note, because only those at the start become the prompt",
+	})
 	parts := `[{"type": "text", "text": "What is in this picture?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]`
 	want := []sessions.Message{
 		{Role: "user", Content: "What is in this picture?\n[image_url]", Extra: map[string]json.RawMessage{"content": raw(parts)}},

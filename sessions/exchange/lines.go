@@ -130,7 +130,7 @@ func (g *logReader) line(t *conversation, line []byte) error {
 	}
 	switch {
 	case err == nil:
-		err = t.add(e)
+		err = t.addDecoded(e, nil)
 	case json.Valid(line): // complete, but not a message
 	case !g.lines.terminated:
 		t.note("line %d, the last, is cut off and was left out", g.lines.number)
