@@ -9,7 +9,7 @@
 // An adapter shows what else it can do by implementing the small interfaces in
 // this package ([Typer], [Previewer], [Fader], [Thinker], [Retractor], [Splitter],
 // [Plainer], [RepeatMarker], [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
-// [Pauser], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
+// [Pauser], [Sharer], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
 //
 // What a network is for the configuration is its [Type], with [Settings] that know their
 // keys, defaults and checks.
@@ -151,6 +151,14 @@ type Interleaver interface {
 	// Continues reports whether piece must follow before at once, as a line of
 	// code does. Both are pieces from Split; before is "" if it is not known.
 	Continues(before, piece string) bool
+}
+
+// Sharer is a channel that knows by its id whether several people share a chat. It is
+// asked about questions that do not come from the network. Without it such a chat counts
+// as private.
+type Sharer interface {
+	// Shared reports whether chat, the second part of a key, is a group or a room.
+	Shared(chat string) bool
 }
 
 // Stopper is a channel that sends text on its own, such as the part of an answer

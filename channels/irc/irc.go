@@ -61,6 +61,7 @@ var (
 	_ channels.Stopper       = (*Channel)(nil)
 	_ channels.Plainer       = (*Channel)(nil)
 	_ channels.RepeatMarker  = (*Channel)(nil)
+	_ channels.Sharer        = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted before the next reconnect
@@ -265,3 +266,6 @@ func isRoom(chat string) bool { return chat != "" && strings.ContainsRune("#&!+"
 // newID makes a message id that no other message of any run has. Its number shows
 // a gap if a message of this run was not stored.
 func (c *Channel) newID() string { return fmt.Sprintf("%s-%d", c.runID, c.lastID.Add(1)) }
+
+// Shared implements [channels.Sharer].
+func (c *Channel) Shared(chat string) bool { return isRoom(chat) }

@@ -92,3 +92,6 @@ func units(s string) int {
 	}
 	return n
 }
+
+// Shared implements [channels.Sharer]: ids of groups are negative, with or without a topic.
+func (c *Channel) Shared(chat string) bool { return strings.HasPrefix(chat, "-") }

@@ -111,6 +111,7 @@ var (
 	_ channels.Typer     = (*Channel)(nil)
 	_ channels.Previewer = (*Channel)(nil)
 	_ channels.Fader     = (*Channel)(nil)
+	_ channels.Sharer    = (*Channel)(nil)
 	_ channels.Retractor = (*Channel)(nil)
 	_ channels.Splitter  = (*Channel)(nil)
 	_ channels.Reporter  = (*Channel)(nil)

@@ -113,3 +113,9 @@ func isDigits(s string) bool {
 func isGroup(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789-") == ""
 }
+
+// Shared implements [channels.Sharer].
+func (c *Channel) Shared(chat string) bool {
+	jid, ok := parseChat(chat)
+	return ok && jid.Server == types.GroupServer
+}

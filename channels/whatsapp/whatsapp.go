@@ -149,6 +149,7 @@ var (
 	_ channels.Deduper   = (*Channel)(nil)
 	_ channels.Fetcher   = (*Channel)(nil)
 	_ channels.Eraser    = (*Channel)(nil)
+	_ channels.Sharer    = (*Channel)(nil)
 	_ channels.Reviver   = (*Channel)(nil)
 )
 

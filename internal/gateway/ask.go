@@ -93,7 +93,7 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 		return Answered{}, &RefusedError{Why: "Dragoman is stopping", Later: true}
 	}
 	m := channels.Inbound{
-		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: true,
+		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
 		Attachments: cleanAttachments(q.Attachments), Instructions: q.Instructions,
 	}
 	former := ""
@@ -124,6 +124,12 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 			return answer, err
 		}
 	}
+}
+
+// isShared reports whether k is a group or a room, as far as its channel can tell.
+func (g *Gateway) isShared(k channels.Key) bool {
+	s, can := channelAs[channels.Sharer](g, k)
+	return can && s.Shared(k.Chat())
 }
 
 // lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
