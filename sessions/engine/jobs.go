@@ -28,11 +28,12 @@ func (st *step) unheard(o *rows.Out, why string) {
 	var run *sessions.Occurrence
 	for r := range st.records(rows.Record{Occurrence: &sessions.Occurrence{Job: o.Job}}) {
 		ran := r.Occurrence
-		if ran.Outcome == "ran" && !ran.At.After(o.Created) && (run == nil || ran.At.After(run.At)) {
+		spoke := ran.Outcome == "ran" || ran.Outcome == "failed"
+		if spoke && !ran.At.After(o.Created) && (run == nil || ran.At.After(run.At)) {
 			run = ran
 		}
 	}
-	if run == nil {
+	if run == nil || run.Outcome == "failed" { // by itself, or by another piece of its text
 		return
 	}
 	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: sessions.NotDelivered + why, At: run.At})

@@ -54,32 +54,38 @@ var jobTests = map[string]func(*testing.T, *rig){
 	"Jobs/UndeliveredTextFailsItsRun": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		must(t, r.Plan(ctx, "j", time.Time{}, noon))
-		run := func(due time.Time, n int) {
+		run := func(due time.Time, n, pieces int) {
 			t.Helper()
+			news := make([]sessions.Reply, pieces)
+			for i := range news {
+				news[i] = sessions.Reply{Label: sessions.Label{Job: "j", Kind: channels.KindJob}, Key: key("y:1"), Text: "news"}
+			}
 			must(t, r.Fire(ctx, "j", due, due, due.Add(time.Hour), in("x:1", number("hb", n), "prompt")))
 			h := r.claim(t)
 			p := r.pending(t, h, 0, "prompt")
 			must(t, r.CommitTurn(ctx, h.Claim, sessions.Turn{
-				ID: number("t", n), Answers: []sessions.Answered{{Seq: p.Messages[0].Seq}},
-				Replies:    []sessions.Reply{{Label: sessions.Label{Job: "j", Kind: channels.KindJob}, Key: key("y:1"), Text: "news"}},
+				ID: number("t", n), Answers: []sessions.Answered{{Seq: p.Messages[0].Seq}}, Replies: news,
 				Occurrence: &sessions.Occurrence{Job: "j", Due: due, Outcome: "ran", At: time.Now()},
 			}))
 			h.release(nil)
 		}
-		run(noon, 0)
-		h := r.claim(t)
+		run(noon, 0, 1)
+		h := r.claim(t) // of y:1, while the job runs again
+		run(noon.Add(time.Hour), 1, 2)
+		run(noon.Add(2*time.Hour), 2, 1)
 		list, err := r.Unsent(ctx, h.Claim, 10)
 		must(t, err)
-		must(t, r.MarkDead(ctx, h.Claim, list[0].ID, "the chat is gone"))
+		for _, piece := range list[1:3] { // those of the second run
+			must(t, r.MarkDead(ctx, h.Claim, piece.ID, "the chat is gone"))
+		}
 		h.release(nil)
-		run(noon.Add(time.Hour), 1)
 		var got []string
 		all, err := r.Occurrences(ctx, "j", 10)
 		must(t, err)
 		for _, o := range all {
 			got = append(got, o.Outcome+" "+o.Why)
 		}
-		same(t, "Occurrences", got, []string{"ran ", "failed its text was not delivered: the chat is gone"})
+		same(t, "Occurrences", got, []string{"ran ", "failed its text was not delivered: the chat is gone", "ran "})
 	},
 	"Jobs/FireBesideThePlan": func(t *testing.T, r *rig) {
 		ctx, planned := t.Context(), noon.Add(time.Hour)
