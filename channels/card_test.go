@@ -18,6 +18,7 @@ func TestCardFields(t *testing.T) {
 		"EMAIL:a@example.org\nORG:A\\, B": {"a@example.org", "A, B"},
 		"ADR;HOME:;;1 Main St;Town;;;":    {"1 Main St Town"},
 		"NOTE:one\n two":                  {"onetwo"},
+		"NOTE:one\r\n\ttwo\n\tthree":      {"onetwothree"},
 		"tel;x:tel:+1\nPHOTO:AAAA":        {"+1"},
 		strings.Repeat("TEL:1\nURL:2\n", 9) + "TEL:3\nTEL:4\nTEL:5\nTEL:6\nTEL:7\nTEL:8\nTEL:9\nTEL:10\nTEL:11\nTEL:12\nTEL:13": {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"},
 	} {

@@ -29,7 +29,7 @@ func markdown(text string, entities []models.MessageEntity, c cut) string {
 	for i, r := range text {
 		p.reach(i)
 		if i < c.from || i >= c.to {
-			p.write(string(r), i+1)
+			p.write(string(r))
 		}
 	}
 	p.reach(len(text))
@@ -48,22 +48,22 @@ func (p *pencil) reach(i int) {
 	for n := len(p.open) - 1; n >= 0 && p.open[n].end <= i; n-- {
 		ended := p.open[n]
 		p.open = p.open[:n]
-		p.write(ended.after, i-1)
+		p.write(ended.after)
 	}
 	for len(p.marks) > 0 && p.marks[0].start <= i {
 		m := p.marks[0]
 		p.marks = p.marks[1:]
 		if m.start == i && fits(p.open, m) {
-			p.write(m.before, i)
+			p.write(m.before)
 			p.open = append(p.open, m)
 		}
 	}
 }
 
-// write adds s, before byte next of the text. Each line of a quotation begins with its sign.
-func (p *pencil) write(s string, next int) {
+// write adds s. Each line of a quotation begins with its sign; none ends with a break.
+func (p *pencil) write(s string) {
 	for _, o := range p.open {
-		if o.quote && next < o.end {
+		if o.quote {
 			s = strings.ReplaceAll(s, "\n", "\n"+o.before)
 		}
 	}

@@ -316,3 +316,51 @@ func TestFilesOfTheQuotedMessage(t *testing.T) {
 		})
 	}
 }
+
+// listening is an inbox that remembers what it was given.
+type listening struct {
+	gateway.Inbox
+	got []sessions.Entry
+}
+
+func (l *listening) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	l.got = append(l.got, e)
+	return l.Inbox.Accept(ctx, e)
+}
+
+// The store gets the files of a quote once, as the message's, and checked like its own. A
+// changed message has none: they would be taken for its own.
+func TestFilesOfAQuoteAreStoredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var inbox *listening
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			inbox = &listening{Inbox: w.mem}
+			w.store.Inbox = inbox
+			w.agent.run = slowEcho(time.Minute)
+		})
+		quote := &channels.Quote{ID: "m0", Name: "Ann", Text: "[photo]", Attachments: []channels.Attachment{
+			{Kind: channels.AttachmentImage, Ref: "good", File: "../../secret", Name: strings.Repeat("n", 300)},
+		}}
+		m := w.message("1", "what is that?")
+		m.Quote = quote
+		w.accept(m)
+		edited := w.message("1", "what is this?")
+		edited.Edits = m.MessageID
+		edited.Quote = quote
+		w.accept(edited)
+		for i, want := range []int{1, 0} {
+			stored := inbox.got[i].Inbound
+			if len(stored.Attachments) != want || stored.Quote == nil || len(stored.Quote.Attachments) != 0 {
+				t.Fatalf("message %d is stored with the files %+v and the quote %+v, want %d files of its own", i, stored.Attachments, stored.Quote, want)
+			}
+			for _, a := range stored.Attachments {
+				if !a.Quoted || a.File != "" || len(a.Name) > 260 {
+					t.Errorf("message %d is stored with %+v, want it marked, without a file's name of ours, and clipped", i, a)
+				}
+			}
+		}
+		if len(quote.Attachments) != 1 || quote.Attachments[0].Quoted {
+			t.Errorf("the adapter's own message was changed: %+v", quote)
+		}
+	})
+}

@@ -267,6 +267,14 @@ func TestClosedMessagesAreNamed(t *testing.T) {
 		"new, one runs": {func(w *world) {
 			w.say("1", "A")
 		}, "/new", began + " I have not answered “A”."},
+		"new, one is being answered and one waits": {func(w *world) {
+			w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+				turn.Progress(agent.Progress{Text: "It is"})
+				return slowEcho(time.Hour)(ctx, turn)
+			}
+			w.say("1", "A")
+			w.say("1", "B")
+		}, "/new", began + " I have not answered “B”."},
 		"new, one runs and one waits": {func(w *world) {
 			w.say("1", "A")
 			w.say("1", "B")
@@ -302,6 +310,37 @@ func TestClosedMessagesAreNamed(t *testing.T) {
 				got := w.net.texts("1")
 				if len(got) == 0 || got[len(got)-1] != test.want {
 					t.Errorf("the chat reads %q, want %q last", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A /stop that closes messages names them, unless it is the one of whoever stops, which
+// they know.
+func TestStopNamesWhatItCloses(t *testing.T) {
+	for name, test := range map[string]struct {
+		waiting [][2]string // by whom, and what
+		named   string
+	}{
+		"their own":            {[][2]string{{"Bob", "A"}}, ""},
+		"another's":            {[][2]string{{"Ann", "A"}}, " I have not answered “A” (Ann)."},
+		"another's and theirs": {[][2]string{{"Ann", "A"}, {"Bob", "B"}}, " I have not answered “A” (Ann), “B” (Bob)."},
+		"two of their own":     {[][2]string{{"Bob", "A"}, {"Bob", "B"}}, " I have not answered “A” (Bob), “B” (Bob)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.run = failsUntil(time.Now().Add(time.Hour), limited(5*time.Minute))
+				for _, m := range test.waiting {
+					w.groupSay(m[0], m[1])
+					time.Sleep(time.Second)
+				}
+				w.groupSay("Bob", "/stop")
+				synctest.Wait()
+				const stopped = "Stopped. Your message was waiting, because the model is not answering yet. I will not answer it now; ask again whenever you like."
+				if got := w.net.texts("1"); len(got) != 1 || got[0] != stopped+test.named {
+					t.Errorf("the chat reads %q, want %q", got, stopped+test.named)
 				}
 			})
 		})
