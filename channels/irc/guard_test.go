@@ -32,10 +32,15 @@ func TestNoLineIsACommand(t *testing.T) {
 			bare := func(line string) string { return strings.TrimLeft(line, " \x02\x1d\x1e\x11") }
 			guarded := func(line string) bool { return strings.HasPrefix(bare(line), guard) }
 			testkit.Eventually(t, "a guarded line", func() bool { return slices.ContainsFunc(alice.Heard("dragoman", "#go"), guarded) })
+			signs := 0
 			for _, line := range alice.Heard("dragoman", "#go") {
+				signs += strings.Count(line, "!")
 				if strings.ContainsAny(bare(line)[:1], "!.?@~") {
 					t.Errorf("a line is %q", line)
 				}
+			}
+			if want := strings.Count(text, "!"); signs != want {
+				t.Errorf("%d exclamation marks arrived, want all %d: a line was too long for the server", signs, want)
 			}
 			for _, l := range srv.Heard("dragoman") {
 				if len(l) > 510 {
@@ -56,5 +61,28 @@ func TestPrivateLinesAreNotGuarded(t *testing.T) {
 	}
 	if got := alice.WaitHeard("dragoman", "alice", 1)[0]; got != ".gitignore" {
 		t.Errorf("heard %q", got)
+	}
+}
+
+// In a multiline message, the lines that others see one by one are guarded too.
+func TestNoLineOfABatchIsACommand(t *testing.T) {
+	srv, b, _, _ := startMultiline(t, "max-bytes=4096,max-lines=24", ircd.Config{Host: strings.Repeat("h", 63)})
+	if err := b.send("irc:#go", strings.Repeat("x", 400)+" "+strings.Repeat("!mallory ", 60)); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, line := range srv.Heard("dragoman") {
+		tags, text, _ := strings.Cut(line, " PRIVMSG #go ")
+		if !strings.HasPrefix(tags, "@batch=") {
+			continue
+		}
+		seen++
+		bare := strings.TrimLeft(strings.TrimPrefix(text, ":"), " \x02\x1d\x1e\x11")
+		if strings.ContainsAny(bare[:1], "!.?@~") {
+			t.Errorf("a line of the batch is %q", line)
+		}
+	}
+	if seen < 2 {
+		t.Errorf("heard %q, want a batch of lines", srv.Heard("dragoman"))
 	}
 }

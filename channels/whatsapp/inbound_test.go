@@ -81,6 +81,9 @@ func TestReadText(t *testing.T) {
 		{"poll", &waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{Name: proto.String("When?"), Options: []*waE2E.PollCreationMessage_Option{{OptionName: proto.String("now")}, {OptionName: proto.String("later")}}}}, "[poll When?: now / later]", ""},
 		{"contact", &waE2E.Message{ContactMessage: &waE2E.ContactMessage{DisplayName: proto.String("Bob"), Vcard: proto.String("TEL;waid=1:+1 555\nEMAIL:b@example.org")}}, "[contact Bob, +1 555, b@example.org]", ""},
 		{"contacts", &waE2E.Message{ContactsArrayMessage: &waE2E.ContactsArrayMessage{Contacts: []*waE2E.ContactMessage{{DisplayName: proto.String("Bob"), Vcard: proto.String("TEL:+1")}, {DisplayName: proto.String("Eve")}}}}, "[2 contacts: Bob, +1 / Eve]", ""},
+		{"cancelled event", &waE2E.Message{EventMessage: &waE2E.EventMessage{
+			Name: proto.String("Party"), StartTime: proto.Int64(86400), EndTime: proto.Int64(90000), JoinLink: proto.String("https://call.example"), IsCanceled: proto.Bool(true),
+		}}, "[event Party, begins 1970-01-02 00:00 UTC, ends 1970-01-02 01:00 UTC, https://call.example, cancelled]", ""},
 		{"event", &waE2E.Message{EventMessage: &waE2E.EventMessage{Name: proto.String("Party"), StartTime: proto.Int64(86400), Location: &waE2E.LocationMessage{Name: proto.String("Bar")}}}, "[event Party, begins 1970-01-02 00:00 UTC, Bar]", ""},
 		{"button", &waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, "Yes", ""},
 		{"ephemeral", &waE2E.Message{EphemeralMessage: envelope(words("gone soon"))}, "gone soon", ""},

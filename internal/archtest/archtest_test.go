@@ -164,7 +164,7 @@ func TestCheck(t *testing.T) {
 			},
 		},
 		"broken":   {files: map[string]string{"a/a.go": "package"}, want: []string{"a/a.go: the file cannot be read as Go: a/a.go:1:8: expected 'IDENT', found 'EOF'"}},
-		"comments": {files: map[string]string{"a/a.go": ok + "// F.\nfunc F() {}\n// Group.\nconst (\nA = 1\nB = 2\n)\nvar (\nC = 1 // beside\n// D.\nD = 1\n)\n// T.\ntype T struct{}\n"}},
+		"comments": {files: map[string]string{"a/a.go": ok + "// F.\nfunc F() {}\n// Group.\nconst (\nA = 1\nB = 2\n)\nvar (\nC = 1 // beside\n// D.\nD = 1\n)\n// T.\ntype T struct{}\ntype (\n// U.\nU int\n)\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := fstest.MapFS{}
