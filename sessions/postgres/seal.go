@@ -184,7 +184,7 @@ func (f *sender) isFirst(number uint64) bool {
 func (s *sealer) begin(shared string) {
 	if s.since.IsZero() {
 		s.shared = shared
-		s.since = s.now()
+		s.since = s.now().Truncate(time.Millisecond)
 	}
 }
 

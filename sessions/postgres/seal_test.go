@@ -109,7 +109,7 @@ func channelsOf(t *testing.T, s *engine.Store) []string {
 func TestStrangerHearsNothing(t *testing.T) {
 	c := &called{}
 	url := database(t)
-	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+	a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 	answers(t, a, c.answer)
 	answers(t, b, c.answer)
 	s := newStranger(t, url)
@@ -146,7 +146,7 @@ func TestStrangerHearsNothing(t *testing.T) {
 func TestStrangerCannotCall(t *testing.T) {
 	c := &called{}
 	url := database(t)
-	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+	a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 	answers(t, a, c.answer)
 	answers(t, b, c.answer)
 	s := newStranger(t, url)
@@ -176,7 +176,7 @@ func TestStrangerCannotCall(t *testing.T) {
 func TestStrangerRepeats(t *testing.T) {
 	c := &called{}
 	url := database(t)
-	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+	a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 	answers(t, a, c.answer)
 	answers(t, b, c.answer)
 	s := newStranger(t, url)
@@ -187,7 +187,7 @@ func TestStrangerRepeats(t *testing.T) {
 	}
 	testkit.Eventually(t, "two calls", func() bool { return len(c.so()) == 2 })
 	heard := s.hears()
-	late := openAt(t, url, postgres.Options{TTL: ttl})
+	late := openAt(t, url, postgres.Options{})
 	answers(t, late, c.answer)
 	for _, note := range heard {
 		for _, node := range []*engine.Store{a, b} {
@@ -221,7 +221,7 @@ func TestStrangerFillsNoMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &called{}
 			url := database(t)
-			a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+			a, b := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 			answers(t, b, c.answer)
 			if listed {
 				former(t, url, a, b)
@@ -256,7 +256,7 @@ func heap() uint64 {
 func TestFormerNode(t *testing.T) {
 	c := &called{}
 	url := database(t)
-	o := postgres.Options{TTL: ttl}
+	o := postgres.Options{}
 	a, b := openAt(t, url, o), openAt(t, url, o)
 	answers(t, b, c.answer)
 	former(t, url, a, b)
