@@ -15,6 +15,9 @@ import (
 
 // apply queues changes.
 func (t *tx) apply(ctx context.Context, c rows.Changes) error {
+	if err := t.checkNumber(&c); err != nil {
+		return err
+	}
 	if err := t.lockAll(ctx, c); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/sessions/engine"
+	"dragoman/sessions/rules"
 )
 
 // Fault makes s call f before each commit.
@@ -62,3 +63,23 @@ func Stale(s *engine.Store) {
 
 // Fold moves additions to counts now.
 func Fold(ctx context.Context, s *engine.Store) error { return backendOf(s).fold(ctx) }
+
+// NumbersPause and LockClass are those of the package.
+const (
+	NumbersPause = numbersPause
+	LockClass    = lockClass
+)
+
+// SetAside lets s set numbers of generations aside, or forbids it.
+func SetAside(s *engine.Store, may bool) {
+	n := &backendOf(s).numbers
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.never = !may
+}
+
+// Reserve sets n numbers of today aside for s.
+func Reserve(ctx context.Context, s *engine.Store, n int64) error {
+	b := backendOf(s)
+	return b.setAside(ctx, rules.Day(b.Now()), n)
+}

@@ -59,6 +59,7 @@ func (b *backend) join(ctx context.Context) (err error) {
 	n.renewal.Go(func() { b.keepAlive(ctx, conn) })
 	n.renewal.Go(func() { b.watchPeers(ctx) })
 	n.renewal.Go(func() { b.foldLoop(ctx) })
+	n.renewal.Go(func() { b.numbersLoop(ctx) })
 	return nil
 }
 

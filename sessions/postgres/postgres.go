@@ -30,8 +30,8 @@
 //     refuses it. A node listens for notifications outside the pool.
 //   - A newer version changed the tables: Open refuses them.
 //
-// Goroutines: the connection pool has its own, and from Run or Hold on three renew
-// this node, watch the others and fold counts; Close ends both kinds. Run owns River's, and
+// Goroutines: the connection pool has its own, and from Run or Hold on four renew
+// this node, watch the others, fold counts and set numbers aside; Close ends both kinds. Run owns River's, and
 // Serve one for each call.
 package postgres
 
@@ -108,6 +108,7 @@ type backend struct {
 	// receives.
 	refused   int
 	refusedAt time.Time
+	numbers   numbers
 	// nudges makes River fetch jobs.
 	nudges chan struct{}
 	// added: this process may have added to counts since it last folded them.
@@ -206,8 +207,8 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	b := &backend{
 		Options: o, id: rand.Text(), claims: map[channels.Key]*claim{}, working: map[int64]bool{},
-		wire:   wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, calls: map[[2]string]func(){}},
-		nudges: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
+		wire:    wire{ready: make(chan struct{}), pending: map[string]*pendingCall{}, calls: map[[2]string]func(){}},
+		numbers: numbers{wanted: make(chan struct{}, 1)}, nudges: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	b.Host = cmp.Or(b.Host, b.id)
 	b.node.lost, b.node.lose = context.WithCancel(context.Background())

@@ -136,6 +136,11 @@ func (r reader) lockKind(ctx context.Context, kind string) error {
 // storeRecord yields the record of the store, with the counters of the given days, or
 // of all if none is given.
 func (r reader) storeRecord(ctx context.Context, some map[string]int64) iter.Seq2[rows.Record, error] {
+	if r.t != nil {
+		if own := r.t.takeNumber(some); own != nil {
+			return yieldAll([]rows.Record{{Store: own}}, nil)
+		}
+	}
 	about := &rows.Store{Days: map[string]int64{}}
 	if err := r.lockKind(ctx, "store"); err != nil {
 		return yieldAll[rows.Record](nil, err)

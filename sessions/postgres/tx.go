@@ -86,6 +86,11 @@ type tx struct {
 	// run, if not nil, lets it claim the keys that it wakes; claims are those.
 	run    *running
 	claims []*claim
+	// number, if not 0, is the one of numbersDay that it took: see numbers. counts: the step
+	// must count itself. Nil: it cannot take one.
+	number     int64
+	numbersDay string
+	counts     *bool
 }
 
 // Update runs a step: see rows.Backend. It locks each key when the step reads it. If
@@ -123,8 +128,9 @@ func (b *backend) change(ctx context.Context, keys []channels.Key, f func(contex
 			want[k] = true
 		}
 	}
+	counts := false
 	for try := 1; ; try++ {
-		err := b.try(ctx, want, f)
+		err := b.try(ctx, want, &counts, f)
 		if !retryable(err) || try == maxTries {
 			return err
 		}
@@ -144,7 +150,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(context.Context, *tx) (func(), error)) error {
+func (b *backend) try(ctx context.Context, want map[channels.Key]bool, counts *bool, f func(context.Context, *tx) (func(), error)) error {
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -153,7 +159,7 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	// The caller can no longer cancel: a canceled commit may have happened.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, owners: map[[2]string]bool{}, versions: map[channels.Key]int64{}}
+	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, owners: map[[2]string]bool{}, versions: map[channels.Key]int64{}, counts: counts}
 	t.queue(`BEGIN`)
 	defer t.finish(ctx, want)
 	for _, k := range slices.SortedFunc(maps.Keys(want), compareKeys) {

@@ -175,8 +175,10 @@ type Record struct {
 
 // Store is about the store as a whole.
 type Store struct {
-	Name string           // a new store has a random one: see sessions.StoreRecord
-	Days map[string]int64 // the number of generations that began, by day
+	Name string // a new store has a random one: see sessions.StoreRecord
+	// Days is the number of generations that began, by day. A store that sets numbers aside
+	// counts those, too, and may show a step that asks for one day its own next number.
+	Days map[string]int64
 	// LastFact is the highest ID that a fact ever had. The backend keeps it.
 	LastFact int64
 }
