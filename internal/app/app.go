@@ -100,6 +100,7 @@ type Daemon struct {
 	turns     int // conversations that are answered at the same time
 	beats     *beats
 	events    *stream.Hub
+	follower  *stream.Follower // nil: no other node shares the store
 	hooks     *hooks.Hooks
 	door      *web.Door // nil without, as public is
 	public    *server
@@ -216,6 +217,9 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 	}
 	d.openEvents(store)
 	d.peers, _ = store.Backend().(sessions.Peers)
+	if version != "" {
+		d.openFollower()
+	}
 	if d.files, err = storage.OpenMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
 	}
@@ -328,6 +332,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	stopFeed := feedHooks(d.events, d.hooks, d.log)
 	wg.Go(func() { d.feedRooms(ctx) })
+	if d.follower != nil {
+		wg.Go(func() { d.follower.Run(ctx) })
+	}
 	wg.Go(func() { d.finishErase(ctx) })
 	wg.Go(func() { d.findOwners(ctx) })
 	announced := make(chan struct{})

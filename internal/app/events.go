@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
 
+	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
@@ -42,7 +44,7 @@ type storedEvents struct{ *engine.Store }
 
 // Since implements [stream.Source].
 func (s storedEvents) Since(ctx context.Context, t time.Time, limit int, see func(*stream.Event) bool) (events []stream.Event, whole bool, err error) {
-	list, whole, err := s.Recent(ctx, t)
+	list, whole, err := s.Rows(ctx, t)
 	if err != nil || !whole {
 		return nil, whole, err
 	}
@@ -52,7 +54,7 @@ func (s storedEvents) Since(ctx context.Context, t time.Time, limit int, see fun
 		}
 	}
 	for i := range list {
-		add(eventOf(&list[i]))
+		add(list[i])
 	}
 	outcomes, err := s.Occurrences(ctx, "", limit)
 	if err != nil {
@@ -66,11 +68,23 @@ func (s storedEvents) Since(ctx context.Context, t time.Time, limit int, see fun
 	return events, true, nil
 }
 
+// Rows implements [stream.Source].
+func (s storedEvents) Rows(ctx context.Context, t time.Time) (events []stream.Event, whole bool, err error) {
+	list, whole, err := s.Recent(ctx, t)
+	if err != nil || !whole {
+		return nil, whole, err
+	}
+	for i := range list {
+		events = append(events, eventOf(&list[i]))
+	}
+	return events, true, nil
+}
+
 // States implements [stream.Source].
-func (s storedEvents) States(ctx context.Context, deliveries []stream.Ref) ([]stream.Event, error) {
+func (s storedEvents) States(ctx context.Context, rows []stream.Ref) ([]stream.Event, error) {
 	var events []stream.Event
-	for _, ref := range deliveries {
-		d, err := s.Delivery(ctx, ref.Key, ref.Seq)
+	for _, ref := range rows {
+		d, err := s.Row(ctx, ref.Key, ref.Seq)
 		if errors.Is(err, sessions.ErrNotFound) {
 			continue // it was erased
 		}
@@ -80,6 +94,62 @@ func (s storedEvents) States(ctx context.Context, deliveries []stream.Ref) ([]st
 		events = append(events, eventOf(&d))
 	}
 	return events, nil
+}
+
+// The calls between nodes about events: to ask for news, and to tell them.
+const (
+	askNewsMethod = "events.ask"
+	newsMethod    = "events.news"
+)
+
+// otherNodes are those that share the store, for the follower of the events.
+type otherNodes struct{ sessions.Peers }
+
+// AskForNews implements [stream.Others].
+func (o otherNodes) AskForNews(ctx context.Context) error { return o.tell(ctx, askNewsMethod, nil) }
+
+// TellNews implements [stream.Others].
+func (o otherNodes) TellNews(ctx context.Context, n stream.News) error {
+	args, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return o.tell(ctx, newsMethod, args)
+}
+
+func (o otherNodes) tell(ctx context.Context, method string, args []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	return everybody(ctx, o.Peers, method, args)
+}
+
+// openFollower makes listeners here learn what other nodes do.
+func (d *Daemon) openFollower() {
+	if d.peers != nil {
+		d.follower = stream.NewFollower(d.events, otherNodes{d.peers}, func(err error) {
+			d.log.Warn("cannot follow what other nodes do; will try again", "err", err)
+		})
+	}
+}
+
+// newsMethods are the calls of other nodes about events.
+func newsMethods(f *stream.Follower) map[string]gateway.Method {
+	if f == nil {
+		return nil
+	}
+	return map[string]gateway.Method{
+		askNewsMethod: func(context.Context, []byte) ([]byte, error) {
+			f.Asked()
+			return nil, nil
+		},
+		newsMethod: func(ctx context.Context, args []byte) ([]byte, error) {
+			var n stream.News
+			if err := json.Unmarshal(args, &n); err != nil {
+				return nil, err
+			}
+			return nil, f.Told(ctx, n)
+		},
+	}
 }
 
 // feedHooks passes the events for hooks on, until stop is called. stop returns when the

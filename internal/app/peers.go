@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -59,6 +60,7 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		}
 		return nil, d.door.ReceiveLogins(logins)
 	}
+	maps.Copy(all, newsMethods(d.follower))
 	for _, hub := range []*live.Hub{d.channels.web, d.channels.terminal} {
 		if hub == nil {
 			continue

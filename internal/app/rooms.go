@@ -21,6 +21,7 @@ func (d *Daemon) feedRooms(ctx context.Context) {
 		}
 	}
 	ours := stream.Filter{
+		Own:   true, // the hubs of several nodes tell each other
 		Names: []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone, stream.ToolBegun},
 		See: func(e *stream.Event) bool {
 			ours := func(h *live.Hub) bool { return h.Name() == e.Key.Channel() }

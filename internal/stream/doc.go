@@ -36,10 +36,14 @@
 //	missed                             of that again.
 //	what it may see changes            Filter.May is asked for each event, when it is taken.
 //	the store fails during a look-up   Listen returns the store's error. The listener tries again.
-//	a row changes at another node      A listener here learns of it when it comes back, from the
-//	                                   store. docs/not-handled.md says so.
+//	a row changes at another node      That node says which row, and a [Follower] here reads it from
+//	                                   the store: after some 50 ms.
+//	that node was killed before it     The follower looks for new rows, and for the end of deliveries
+//	could say so, or nobody heard it   that it knows, every 400 ms; for what an old delivery became, for
+//	                                   jobs, and where clocks differ, every five seconds.
+//	the follower finds too much        Every listener gets a Reset.
 //	the process is killed              Rows are on disk. Events without a row are gone.
 //
-// Goroutines. The package starts none. [Hub.Listen] and [Listener.Next] run in the
-// goroutine of whoever listens.
+// Goroutines. [Follower.Run] has one, and one that tells the others. [Hub.Listen] and
+// [Listener.Next] run in the goroutine of whoever listens.
 package stream

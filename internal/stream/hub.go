@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,8 +29,10 @@ type Source interface {
 	// allows, oldest first, and not more than limit. whole is false if it gave up
 	// because there are too many rows to look at.
 	Since(ctx context.Context, t time.Time, limit int, see func(*Event) bool) (events []Event, whole bool, err error)
-	// States returns an event for each of these deliveries that still exists.
-	States(ctx context.Context, deliveries []Ref) ([]Event, error)
+	// States returns an event for each of these rows that still exists.
+	States(ctx context.Context, rows []Ref) ([]Event, error)
+	// Rows is Since for messages and deliveries alone, all of them. Only a [Follower] asks.
+	Rows(ctx context.Context, t time.Time) (events []Event, whole bool, err error)
 }
 
 // Options tune a Hub.
@@ -47,10 +50,13 @@ type Hub struct {
 	opts    Options
 	process string // the random name of this Hub in cursors
 
-	mu        sync.Mutex
-	number    int64 // of the last durable event
-	kept      []kept
-	listeners map[*Listener]bool
+	mu     sync.Mutex
+	number int64 // of the last durable event
+	// wholeSince is the number from which on the hub has seen what other processes did.
+	wholeSince int64
+	kept       []kept
+	listeners  map[*Listener]bool
+	follower   *Follower // nil: no other process shares the store
 }
 
 // kept is a durable event that the Hub remembers, with its number.
@@ -73,6 +79,20 @@ func New(o Options) *Hub {
 // Publish gives e to all listeners of this process. It never blocks. An event
 // without a time gets the present one. Call it after the row of e is durable.
 func (h *Hub) Publish(e Event) {
+	h.mu.Lock()
+	follower := h.follower
+	h.mu.Unlock()
+	if follower != nil && e.Event.Durable() {
+		follower.own(&e)
+	}
+	h.give(e, true)
+}
+
+// publish gives the listeners an event of another process.
+func (h *Hub) publish(e Event) { h.give(e, false) }
+
+// give gives e to the listeners. own: this process has published it.
+func (h *Hub) give(e Event, own bool) {
 	if e.At.IsZero() {
 		e.At = h.opts.Now()
 	}
@@ -86,8 +106,45 @@ func (h *Hub) Publish(e Event) {
 		h.kept = append(h.kept, kept{h.number, e})
 	}
 	for l := range h.listeners {
-		l.put(h.number, e)
+		if own || !l.filter.Own {
+			l.put(h.number, e)
+		}
 	}
+}
+
+// followed reports whether somebody listens to what other processes do.
+func (h *Hub) followed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.filter.follows() {
+			return true
+		}
+	}
+	return false
+}
+
+// forget forgets what the hub remembers for listeners that come back: it may lack what
+// other processes did.
+func (h *Hub) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = nil
+	h.number++
+	h.wholeSince = h.number
+}
+
+// open are the deliveries without a final state of all listeners.
+func (h *Hub) open() map[Ref]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[Ref]bool{}
+	for l := range h.listeners {
+		l.mu.Lock()
+		maps.Copy(all, l.open)
+		l.mu.Unlock()
+	}
+	return all
 }
 
 // Filter says which events a listener wants.
@@ -102,6 +159,13 @@ type Filter struct {
 	// event when the listener takes it, in the listener's goroutine. Its error is that of
 	// Listen or Next. Nil: the listener may see what See allows.
 	May func(context.Context, *Event) (bool, error)
+	// Own leaves out what other processes of the same store do.
+	Own bool
+}
+
+// follows reports whether the listener wants durable events of other processes.
+func (f *Filter) follows() bool {
+	return !f.Own && (len(f.Names) == 0 || slices.ContainsFunc(f.Names, Name.Durable))
 }
 
 func (f *Filter) wants(e *Event) bool {
@@ -124,6 +188,14 @@ func (f *Filter) may(ctx context.Context, e *Event) (bool, error) {
 // Errors: [ErrCursor], and those of the store.
 func (h *Hub) Listen(ctx context.Context, f Filter, after string) (*Listener, error) {
 	l := &Listener{hub: h, filter: f, wake: make(chan struct{}, 1), open: map[Ref]bool{}}
+	h.mu.Lock()
+	follower := h.follower
+	h.mu.Unlock()
+	if follower != nil && f.follows() {
+		if err := follower.start(ctx); err != nil {
+			return nil, fmt.Errorf("stream: follow other nodes: %w", err)
+		}
+	}
 	if after == "" {
 		h.add(l)
 		return l, nil
@@ -190,7 +262,7 @@ func (h *Hub) add(l *Listener) {
 func (h *Hub) resume(l *Listener, c *cursor) (missed []queued, remembered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	remembered = c.Process == h.process && c.Number <= h.number && !c.Lost &&
+	remembered = c.Process == h.process && c.Number <= h.number && c.Number >= h.wholeSince && !c.Lost &&
 		(c.Number == h.number || len(h.kept) > 0 && h.kept[0].number <= c.Number+1)
 	if !remembered {
 		return nil, false

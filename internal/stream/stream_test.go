@@ -128,6 +128,10 @@ func (s *store) Since(_ context.Context, t time.Time, limit int, see func(*strea
 	return got, !s.busy, s.err
 }
 
+func (s *store) Rows(ctx context.Context, t time.Time) ([]stream.Event, bool, error) {
+	return s.Since(ctx, t, len(s.rows), func(*stream.Event) bool { return true })
+}
+
 func (s *store) States(_ context.Context, deliveries []stream.Ref) (got []stream.Event, err error) {
 	for _, r := range deliveries {
 		got = append(got, sent(r.Seq, s.states[r.Seq]))

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -50,6 +51,20 @@ func (s *Store) Delivery(ctx context.Context, k channels.Key, seq int64) (d sess
 		return d, s.wrap("read a delivery", sessions.ErrNotFound)
 	}
 	return recentDelivery(o), nil
+}
+
+// Row returns the message of a person, or the delivery, numbered seq of k. Errors: ErrNotFound.
+func (s *Store) Row(ctx context.Context, k channels.Key, seq int64) (r sessions.Recent, err error) {
+	r, err = s.Delivery(ctx, k, seq)
+	if seq <= 0 || !errors.Is(err, sessions.ErrNotFound) {
+		return r, err
+	}
+	v := s.viewOf(ctx, k)
+	in := first(v.inbox(k, rows.QueueFilter{Seq: seq}))
+	if v.err != nil || in == nil || !isSaid(in) {
+		return r, s.wrap("read a row", cmp.Or(v.err, sessions.ErrNotFound))
+	}
+	return recentMessage(k, in), nil
 }
 
 func recentMessage(k channels.Key, r *rows.In) sessions.Recent {
