@@ -64,7 +64,7 @@ func (d openRooms) Say(ctx context.Context, who people.Principal, m openai.Messa
 	if errors.As(err, &refused) && refused.Told {
 		err = &respond.Refusal{Status: http.StatusBadGateway, NoRepeat: true, Sentence: refused.Why}
 	}
-	return openai.Reply{Text: answer.Text, Usage: answer.Usage}, refusalOfQuestion(m.Key, err)
+	return openai.Reply{Text: answer.Text, Turn: answer.Turn, Usage: answer.Usage}, refusalOfQuestion(m.Key, err)
 }
 
 // Transcript implements [openai.Rooms].

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,9 @@ type asked struct {
 	// contents by file.
 	lent     []func()
 	pictures map[string][]byte
+	// store, if not nil, keeps the answer for later requests: with what the turn added, or
+	// the turn of a conversation.
+	store func(ctx context.Context, out *outcome, added []sessions.Message, turn string) error
 	// lastText is what the last user message says, without lines about pictures.
 	lastText string
 }

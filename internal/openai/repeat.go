@@ -194,18 +194,18 @@ func (a *attempt) note(ctx context.Context, more ...sessions.Note) error {
 		return err
 	}
 	put := append(more, sessions.Note{Name: a.name, Due: a.s.Now().Add(a.life), Data: data})
-	if err := a.s.put(ctx, a.owner, put...); err != nil {
+	if err := a.s.put(ctx, repeatKind, a.owner, sessions.MaxNotes, put...); err != nil {
 		return err
 	}
 	a.stored = true
 	return nil
 }
 
-// put stores notes of a person, in place of those that are over, and of the oldest if
-// there are too many.
-func (s *server) put(ctx context.Context, owner string, put ...sessions.Note) error {
+// put stores notes of a kind and person, in place of those that are over, and of the
+// oldest if there are more than most.
+func (s *server) put(ctx context.Context, kind, owner string, most int, put ...sessions.Note) error {
 	now := s.Now()
-	err := s.Store.ChangeNotes(ctx, repeatKind, owner, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+	err := s.Store.ChangeNotes(ctx, kind, owner, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		var over []string
 		left := have[:0:0]
 		for _, n := range have {
@@ -219,7 +219,7 @@ func (s *server) put(ctx context.Context, owner string, put ...sessions.Note) er
 			}
 		}
 		slices.SortFunc(left, func(x, y sessions.Note) int { return x.Due.Compare(y.Due) })
-		for len(left)+len(put) > sessions.MaxNotes {
+		for len(left)+len(put) > most {
 			over = append(over, left[0].Name)
 			left = left[1:]
 		}
@@ -271,7 +271,7 @@ func (a *attempt) finish(ctx context.Context, out *outcome, part []sessions.Mess
 		if len(more) == 0 {
 			return nil
 		}
-		return a.s.put(ctx, a.owner, more...)
+		return a.s.put(ctx, repeatKind, a.owner, sessions.MaxNotes, more...)
 	}
 	a.kept.Answer = out
 	a.kept.Steps = nil

@@ -52,6 +52,7 @@ type Message struct {
 // Reply is the answer to a Message.
 type Reply struct {
 	Text  string
+	Turn  string // the id of its turn
 	Usage sessions.Usage
 }
 
@@ -144,7 +145,14 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	if replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	to.done(&outcome{ID: a.id, At: s.Now(), Text: reply.Text, Finish: finishStop, Usage: reply.Usage})
+	out := &outcome{ID: a.id, At: s.Now(), Text: reply.Text, Finish: finishStop, Usage: reply.Usage}
+	if a.store != nil {
+		if err := a.store(context.WithoutCancel(r.Context()), out, nil, reply.Turn); err != nil {
+			to.failed(s.refusalFor(err))
+			return nil
+		}
+	}
+	to.done(out)
 	if !replayed {
 		s.count(r.Context(), who.ID, reply.Usage)
 	}

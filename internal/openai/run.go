@@ -131,6 +131,11 @@ func (s *server) produce(ctx context.Context, who people.Principal, try *attempt
 	// The client must get what is kept for it, even if it hangs up now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWithin)
 	defer cancel()
+	if a.store != nil {
+		if err := a.store(ctx, &got, added, ""); err != nil {
+			return nil, false, err
+		}
+	}
 	return &got, false, try.finish(ctx, &got, added)
 }
 
@@ -144,7 +149,7 @@ func (s *server) turn(ctx context.Context, who people.Principal, try *attempt, a
 	for last > 0 && a.messages[last].Role != sessions.RoleUser {
 		last--
 	}
-	input, err := s.withParts(ctx, who.ID, a.messages[last:])
+	input, err := s.withParts(ctx, who.ID, a.messages[last:], a.places[last:])
 	if err != nil {
 		return nil, 0, err
 	}
@@ -173,9 +178,9 @@ func (a *asked) instructions() string {
 
 // withParts puts what we did in an unfinished turn in the place of what the client knows
 // of it.
-func (s *server) withParts(ctx context.Context, owner string, msgs []sessions.Message) (all []sessions.Message, err error) {
-	for _, m := range msgs {
-		if len(m.ToolCalls) == 0 {
+func (s *server) withParts(ctx context.Context, owner string, msgs []sessions.Message, places []string) (all []sessions.Message, err error) {
+	for i, m := range msgs {
+		if len(m.ToolCalls) == 0 || places[i] == placeBefore {
 			all = append(all, m)
 			continue
 		}

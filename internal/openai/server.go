@@ -78,6 +78,9 @@ func New(o Options) http.Handler {
 		"GET /v1/models":             s.listModels,
 		"GET /v1/models/{model...}":  s.showModel,
 		"POST /v1/chat/completions":  s.chat,
+		"POST /v1/responses":         s.responses,
+		"GET /v1/responses/{id}":     s.showResponse,
+		"DELETE /v1/responses/{id}":  s.deleteResponse,
 		"POST /v1/conversations":     s.makeConversation,
 		"GET /v1/conversations/{id}": s.showConversation,
 	} {

@@ -135,10 +135,15 @@ func Refuse(w http.ResponseWriter, err error) {
 	JSON(w, cmp.Or(no.Status, http.StatusInternalServerError), Body(no))
 }
 
+// CodeOf is the word on which programs branch.
+func CodeOf(no *Refusal) string {
+	return cmp.Or(no.Code, usually[cmp.Or(no.Status, http.StatusInternalServerError)].code)
+}
+
 // Body is what JSON makes the body of a refusal of, for those who send it in a stream.
 func Body(no *Refusal) any {
 	status := cmp.Or(no.Status, http.StatusInternalServerError)
-	p := problem{Message: no.Sentence, Type: kindOf(status), Code: cmp.Or(no.Code, usually[status].code)}
+	p := problem{Message: no.Sentence, Type: kindOf(status), Code: CodeOf(no)}
 	if no.Param != "" {
 		p.Param = &no.Param
 	}

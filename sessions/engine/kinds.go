@@ -48,6 +48,9 @@ var lives = map[string]life{
 	talkKind: {},
 	// What a program's repeat of a request needs ends at its Due, at most a day later.
 	"repeat": {},
+	// A response that a program may go on from ends at its Due, a month later. Nobody goes
+	// back further than two hundred.
+	"response": {most: 200},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
