@@ -85,7 +85,7 @@ func textPart(text string) outputText {
 }
 
 func messageOf(id, status, text string) messageItem {
-	m := messageItem{ID: "msg_" + id, Type: "message", Status: status, Role: "assistant", Content: []outputText{}}
+	m := messageItem{ID: messagePrefix + id, Type: "message", Status: status, Role: "assistant", Content: []outputText{}}
 	if status != "in_progress" {
 		m.Content = append(m.Content, textPart(text))
 	}

@@ -2,11 +2,13 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/internal/respond"
 	"dragoman/sessions"
 )
 
@@ -17,6 +19,8 @@ type responsesRequest struct {
 	previous string // previous_response_id
 	keep     bool   // store it, so that another one can follow
 	echo     echo
+	// find finds an earlier response of the same person.
+	find func(id string) (stored, error)
 	// own is where the request's messages begin, after those of earlier responses.
 	own int
 }
@@ -37,6 +41,7 @@ type echo struct {
 // readResponses reads the body of a request, apart from earlier responses.
 func (s *server) readResponses(r *http.Request, o *object) *responsesRequest {
 	a := &responsesRequest{asked: asked{s: s, id: newID()}, keep: true}
+	a.find = func(id string) (stored, error) { return s.find(r.Context(), caller(r).ID, id) }
 	a.takeModel(o)
 	a.takeWishes(o)
 	a.takeLimit(o, "max_output_tokens")
@@ -130,9 +135,29 @@ func (a *responsesRequest) addItem(item *object) {
 	case "reasoning":
 		// Whatever a client sends back of thoughts, no model of ours made it.
 	case "item_reference":
-		item.refuse("type", item.place("type")+": references are not supported here. Send store: false, so that the client sends the items themselves.")
+		a.refer(item)
 	default:
 		item.refuse("type", fmt.Sprintf("%s: items of this type are not taken here.", item.place("type")))
+	}
+}
+
+// refer reads what a client refers to instead of sending it again: what was said in a
+// response that is stored.
+func (a *responsesRequest) refer(item *object) {
+	id, found := strings.CutPrefix(item.text("id"), messagePrefix)
+	if !found {
+		item.refuse("id", item.place("id")+" is not the id of a message. Send store: false, and the items themselves.")
+		return
+	}
+	one, err := a.find(responsePrefix + id)
+	no, refused := errors.AsType[*respond.Refusal](err)
+	switch {
+	case refused && no.Status == http.StatusNotFound:
+		item.refuse("id", item.place("id")+" names nothing that is stored. Send the item itself.")
+	case err != nil:
+		item.refuseWith(a.s.refusalFor(err))
+	default:
+		a.add(item.at, sessions.Message{Role: sessions.RoleAssistant, Content: one.Answer.Text})
 	}
 }
 

@@ -45,10 +45,10 @@ func (c *responseStream) speak(text string) {
 	if !c.spoke {
 		c.spoke = true
 		c.send("response.output_item.added", map[string]any{"output_index": c.items, "item": messageOf(c.id, "in_progress", "")})
-		c.send("response.content_part.added", map[string]any{"item_id": "msg_" + c.id, "output_index": c.items, "content_index": 0, "part": textPart("")})
+		c.send("response.content_part.added", map[string]any{"item_id": messagePrefix + c.id, "output_index": c.items, "content_index": 0, "part": textPart("")})
 	}
 	if text != "" {
-		c.send("response.output_text.delta", map[string]any{"item_id": "msg_" + c.id, "output_index": c.items, "content_index": 0, "delta": text, "logprobs": []any{}})
+		c.send("response.output_text.delta", map[string]any{"item_id": messagePrefix + c.id, "output_index": c.items, "content_index": 0, "delta": text, "logprobs": []any{}})
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *responseStream) done(out *outcome) {
 	whole.At = c.at
 	if out.Text != "" || len(out.Calls) == 0 {
 		c.speak(c.text.end(out.Text))
-		at := map[string]any{"item_id": "msg_" + c.id, "output_index": c.items, "content_index": 0}
+		at := map[string]any{"item_id": messagePrefix + c.id, "output_index": c.items, "content_index": 0}
 		with := func(field string, v any) map[string]any {
 			fields := maps.Clone(at)
 			fields[field] = v

@@ -191,6 +191,10 @@ func TestResponsesChain(t *testing.T) {
 	if got["id"] != two || got["status"] != "completed" || got["previous_response_id"] != one {
 		t.Errorf("GET = %v", got)
 	}
+	h.respond(`{"model":"dragoman","input":[{"role":"user","content":"one"},{"type":"item_reference","id":"` + strings.Replace(one, "resp_", "msg_", 1) + `"},{"role":"user","content":"more"}]}`)
+	if diff := cmp.Diff([]string{"one", "echo: one", "more"}, read(4)); diff != "" {
+		t.Errorf("the model read (-want +got):\n%s", diff)
+	}
 	me := h.caller
 	h.caller.ID = "telegram:42"
 	for _, request := range []string{"GET /v1/responses/" + two, "DELETE /v1/responses/" + two} {
@@ -234,7 +238,9 @@ func TestResponsesFail(t *testing.T) {
 
 func TestBadResponses(t *testing.T) {
 	h := newChatHouse(t)
-	item := func(text string) string { return `{"model":"dragoman","input":[` + text + `,{"role":"user","content":"hi"}]}` }
+	item := func(text string) string {
+		return `{"model":"dragoman","input":[` + text + `,{"role":"user","content":"hi"}]}`
+	}
 	for _, bad := range []struct{ body, param string }{
 		{`{}`, "model"},
 		{`{"model":"dragoman"}`, "input"},
@@ -256,7 +262,8 @@ func TestBadResponses(t *testing.T) {
 		{item(`{"type":"function_call_output","call_id":"c1","output":"x"}`), "input[0].call_id"},
 		{item(`{"type":"function_call","call_id":"c1","name":"pay","arguments":"{}"}`), "input[0]"},
 		{item(`{"type":"function_call","name":"pay","arguments":"{}"}`), "input[0].call_id"},
-		{item(`{"type":"item_reference","id":"msg_1"}`), "input[0].type"},
+		{item(`{"type":"item_reference","id":"msg_1"}`), "input[0].id"},
+		{item(`{"type":"item_reference","id":"fc_1"}`), "input[0].id"},
 		{item(`{"type":"web_search_call"}`), "input[0].type"},
 		{item(`{"role":"wizard","content":"x"}`), "input[0].role"},
 		{item(`{"role":"user"}`), "input[0].content"},

@@ -18,6 +18,7 @@ import (
 const (
 	responseKind   = "response"
 	responsePrefix = "resp_"
+	messagePrefix  = "msg_" // of the id of a response's text; that of the response follows
 	responseLife   = 30 * 24 * time.Hour
 	// maxResponses is how many of them somebody may have; the oldest go.
 	maxResponses = 200
@@ -90,7 +91,7 @@ func (s *server) find(ctx context.Context, owner, id string) (one stored, err er
 func (a *responsesRequest) follow(ctx context.Context, who people.Principal) error {
 	var parts [][]sessions.Message
 	for id, n := a.previous, 0; id != ""; n++ {
-		one, err := a.s.find(ctx, who.ID, id)
+		one, err := a.find(id)
 		switch {
 		case err != nil:
 			return err
