@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-clients test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -61,6 +61,12 @@ test-postgres-versions:
 	for version in 14 15 16 17 18; do echo "PostgreSQL $$version" && \
 		DRAGOMAN_PG=$$version go test -count=1 -short -timeout 20m ./sessions/postgres || exit 1; done
 	DRAGOMAN_PG=13 go test -count=1 -run TestTooOld ./sessions/postgres
+
+## test-clients: let npm's clients of OpenAI's API, old and new ones, talk to the binary (downloads 100 MB once)
+test-clients:
+	@.ci/need npm
+	@.ci/npm clients
+	DRAGOMAN_CLIENTS=$(CURDIR)/.cache/clients go test -count=1 -timeout 10m -run 'TestClients$$' ./internal/story
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)
 test-models:
