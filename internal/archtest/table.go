@@ -101,6 +101,8 @@ var Table = []Rule{
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/media", Imports: []string{"channels"}, Tests: []string{"internal/testkit/pgtest"}},
 	{Package: "internal/stream", Imports: domain},
+	// What a turn spends its time on, for a collector. It knows no type of ours.
+	{Package: "internal/trace"},
 	{Package: "internal/hooks", Imports: join(domain, "internal/stream")},
 	{Package: "internal/alerts", Imports: []string{"channels"}},
 	{Package: "internal/linking", Imports: []string{"channels"}},
@@ -116,7 +118,7 @@ var Table = []Rule{
 	{Package: "internal/people", Imports: domain},
 	// What a turn must pass before it asks the model.
 	{Package: "internal/admission", Imports: domain},
-	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
+	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// OpenAI's API over the agent, and what it keeps for repeats.
 	{Package: "internal/openai", Imports: join(domain, "agent/window", "internal/people", "internal/stream")},
@@ -134,7 +136,7 @@ var Table = []Rule{
 	{Package: "internal/livetest/**", Imports: []string{"**"}, ForTests: true},
 
 	// The models that a configuration names, with what is known of them.
-	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/media", "internal/metrics"}},
+	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/media", "internal/metrics", "internal/trace"}},
 
 	// What a configuration keeps, and copies of all of it.
 	{Package: "internal/storage", Imports: []string{"channels", "channels/whatsapp", "sessions/**", "internal/backup", "internal/config", "internal/database", "internal/durable", "internal/api", "internal/web", "internal/llm", "internal/plain", "internal/media"}},
