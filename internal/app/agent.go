@@ -19,7 +19,9 @@ import (
 	"dragoman/internal/hooks"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
+	"dragoman/internal/storage"
 	"dragoman/internal/stream"
+	"dragoman/internal/trace"
 	"dragoman/sessions"
 )
 
@@ -31,13 +33,32 @@ type counted struct {
 
 func (t counted) Run(ctx context.Context, c agent.Call) (string, error) {
 	began := time.Now()
+	name := t.Spec().Name
+	span := trace.Begin(ctx, trace.OperationTool+" "+name, trace.Internal, trace.Text(trace.Operation, trace.OperationTool), trace.Text(trace.ToolName, name))
+	defer span.End()
 	result, err := t.Tool.Run(ctx, c)
 	outcome := "ok"
 	if err != nil {
 		outcome = "error"
+		span.Fail(outcome)
 	}
-	t.count.ToolCall(t.Spec().Name, outcome, time.Since(began))
+	t.count.ToolCall(name, outcome, time.Since(began))
 	return result, err
+}
+
+// newTracer makes the tracer that the configuration asks for, or nil.
+func (d *Daemon) newTracer() *trace.Tracer {
+	c := d.cfg.Traces
+	if c.URL == "" {
+		return nil
+	}
+	headers := map[string]string{}
+	for name, value := range c.Headers {
+		headers[name] = value.Reveal()
+	}
+	return trace.New(trace.Options{
+		URL: c.URL, Headers: headers, Version: d.opts.Version, Node: storage.Node(d.cfg), Count: d.metrics.Spans, Logger: d.log,
+	})
 }
 
 // toollessSystem is defaultSystem for a model that cannot call tools.

@@ -7,7 +7,7 @@
 // accepts no more messages, lets running turns finish within a limit, and closes
 // the store last.
 //
-// Goroutines: Run owns one each for the heartbeats, the hooks, the two HTTP
+// Goroutines: Run owns one each for the heartbeats, the hooks, the traces, the two HTTP
 // servers, the watchdog, alerts, reloads, the daily check of files, and an
 // interrupted erasure. It waits for all of them.
 package app
@@ -38,6 +38,7 @@ import (
 	"dragoman/internal/people"
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
+	"dragoman/internal/trace"
 	"dragoman/internal/web"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
@@ -102,7 +103,8 @@ type Daemon struct {
 	events    *stream.Hub
 	follower  *stream.Follower // nil: no other node shares the store
 	hooks     *hooks.Hooks
-	door      *web.Door // nil without, as public is
+	traces    *trace.Tracer // nil: nobody is told
+	door      *web.Door     // nil without, as public is
 	public    *server
 	admin     *server
 	closers   []closer
@@ -267,6 +269,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		return err
 	}
 	d.beats.idle = d.partial()
+	d.traces = d.newTracer()
 	d.hooks = hooks.New(hooksOf(d.cfg), hooks.Options{Count: d.metrics.Hook, Logger: d.log})
 	window := d.models.Window()
 	for _, w := range d.models.Windows() {
@@ -291,7 +294,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
 		Rules: d.rules(d.cfg), People: d.people, Gate: d.gate, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
-		Audit: auditLog(d.state).Record, Observer: d.metrics, Logger: d.log,
+		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 	})
 	return err
 }
@@ -330,6 +333,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		wg.Go(func() { d.alert(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
+	if d.traces != nil {
+		wg.Go(func() { d.traces.Run(late) })
+	}
 	stopFeed := feedHooks(d.events, d.hooks, d.log)
 	wg.Go(func() { d.feedRooms(ctx) })
 	if d.follower != nil {

@@ -55,6 +55,7 @@ type Config struct {
 	Sessions       Sessions           `yaml:"sessions"`
 	Hooks          []Hook             `yaml:"hooks"`
 	Alerts         Alerts             `yaml:"alerts"`
+	Traces         Traces             `yaml:"traces"`
 
 	warnings []Problem
 	absent   Problems
@@ -331,6 +332,12 @@ type Hook struct {
 type Alerts struct {
 	To    string   `yaml:"to,omitempty" doc:"The conversation that is told once when a channel, the model or the disk fails, and once when it works again. Empty: none."`
 	After Duration `yaml:"after" default:"5m" range:"1s..24h" doc:"How long something must fail before the alert is sent and the hooks receive channel_failed, model_down or disk_full."`
+}
+
+// Traces says who is told what turns spend their time on.
+type Traces struct {
+	URL     string            `yaml:"url" is:"url" empty:"ok" doc:"The address of an OpenTelemetry collector that takes OTLP over HTTP, like http://127.0.0.1:4318. It is sent how long the parts of each turn take, with models, tools, channels and tokens, and never a word, a person or a key. Empty: nothing is sent."`
+	Headers map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for the collector, for example Authorization. Their values are treated as secrets."`
 }
 
 // Warnings list what is allowed but probably a mistake.

@@ -41,6 +41,7 @@ func (v *validator) run() {
 	for i := range v.c.Hooks {
 		v.hook(fmt.Sprintf("hooks[%d]", i), &v.c.Hooks[i])
 	}
+	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
 	}

@@ -90,7 +90,12 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}
+	span := g.deliverySpan(ctx, d)
 	receipt, err := g.send(ctx, b, g.outbound(b, d))
+	if err != nil {
+		span.Fail("delivery")
+	}
+	span.End()
 	if err == nil {
 		g.underway.sent(d)
 	}

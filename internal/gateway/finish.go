@@ -13,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/stream"
+	"dragoman/internal/trace"
 	"dragoman/sessions"
 )
 
@@ -210,11 +211,15 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 
 func (r *run) commitOnce(ctx context.Context, t sessions.Turn) error {
 	defer r.live.hold(ctx)()
+	span := trace.Begin(ctx, "commit", trace.Internal)
+	defer span.End()
 	err := r.g.store.CommitTurn(ctx, r.claim, t)
-	if err == nil {
-		r.live.committed()
+	if err != nil {
+		span.Fail("store")
+		return err
 	}
-	return err
+	r.live.committed()
+	return nil
 }
 
 // historyAfter is the conversation with t added. The claim is still held, so

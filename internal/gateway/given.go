@@ -25,6 +25,7 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 	}
 	defer g.turns.Release(1)
 	began := time.Now()
+	ctx, span := g.turnSpan(ctx, t.ID, t.Key)
 	res, err = g.runGiven(ctx, t)
 	outcome := "answered"
 	switch {
@@ -36,6 +37,7 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 	default:
 		outcome = "failed"
 	}
+	endSpan(span, &res, outcome)
 	g.opts.Observer.TurnEnded(outcome, time.Since(began))
 	g.opts.Logger.Debug("turn ended", "key", t.Key.String(), "turn", t.ID, "outcome", outcome, "took", time.Since(began), "steps", res.Steps)
 	return res, err

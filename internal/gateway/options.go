@@ -11,6 +11,7 @@ import (
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
+	"dragoman/internal/trace"
 	"dragoman/sessions"
 )
 
@@ -78,8 +79,10 @@ type Options struct {
 	// outcome. Nil: do is called without a log.
 	Audit    func(action string, do func() error, keys ...channels.Key) error
 	Observer Observer // nil: nothing is counted
-	Logger   *slog.Logger
-	Now      func() time.Time
+	// Traces gets the spans of turns and deliveries. Nil: nobody does.
+	Traces *trace.Tracer
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Limits bound what a gateway does at once, how much, and for how long. Of those that are

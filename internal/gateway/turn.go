@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
+	"dragoman/internal/trace"
 	"dragoman/sessions"
 )
 
@@ -28,6 +29,7 @@ type run struct {
 	b     *binding // of the chat; nil for jobs, which nobody watches
 	job   *job     // not nil: the turn has no history
 	live  *liveTurn
+	span  *trace.Span // nil: nobody traces
 	// history is the conversation at the turn's beginning. With the turn's
 	// messages it is the conversation at its end, which need not be read again.
 	history sessions.History
@@ -80,6 +82,8 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	g := r.g
 	began := time.Now()
+	first := len(steps) == 0 && r.rows[0].Attempts == 0
+	ctx = r.beginSpan(ctx, first)
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	newest := r.newest().MessageID
@@ -90,7 +94,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.live.remove(r.live)
-	if len(steps) == 0 && r.rows[0].Attempts == 0 {
+	if first {
 		g.opts.Observer.Phase(metrics.PhaseWait, r.age())
 	}
 	g.emit(r.about(stream.TurnBegun))
@@ -116,6 +120,7 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 
 	if interrupted {
 		g.opts.Observer.TurnEnded("interrupted", took)
+		endSpan(r.span, result, "interrupted")
 		r.emitTurnDone(*result, "interrupted", took)
 		return nil // pending again, together with what interrupted it
 	}
@@ -125,6 +130,7 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 	if err != nil && outcome != "cancelled" {
 		outcome = "refused" // nothing of it was stored
 	}
+	endSpan(r.span, result, outcome)
 	r.emitTurnDone(*result, outcome, time.Since(began))
 	if outcome == "answered" && err == nil && result.SummaryFailed && r.job == nil {
 		r.sayUnseen(ctx)

@@ -13,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
+	"dragoman/internal/trace"
 	"dragoman/sessions"
 )
 
@@ -40,16 +41,19 @@ func (m *metered) cost(u sessions.Usage) float64 {
 
 func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
-	first := firstPiece{m: m, began: began, onDelta: onDelta}
+	span := trace.Begin(ctx, trace.OperationChat+" "+m.label, trace.Client, trace.Text(trace.Operation, trace.OperationChat), trace.Text(trace.RequestModel, m.label))
+	first := firstPiece{m: m, span: span, began: began, onDelta: onDelta}
 	res, err = m.Model.Complete(ctx, r, first.add)
 	m.health.record(err)
-	m.meter(&res, err, time.Since(began))
+	outcome := m.meter(&res, err, time.Since(began))
+	m.finish(span, &res, outcome)
 	return res, err
 }
 
 // firstPiece times how long a model takes until it says something.
 type firstPiece struct {
 	m       *metered
+	span    *trace.Span
 	began   time.Time
 	came    bool
 	onDelta func(agent.Delta) // nil: nobody reads along
@@ -58,15 +62,35 @@ type firstPiece struct {
 func (f *firstPiece) add(d agent.Delta) {
 	if !f.came {
 		f.came = true
-		f.m.metrics.FirstToken(f.m.label, time.Since(f.began))
+		took := time.Since(f.began)
+		f.m.metrics.FirstToken(f.m.label, took)
+		f.span.Set(trace.Number(trace.FirstToken, int(took.Milliseconds())))
 	}
 	if f.onDelta != nil {
 		f.onDelta(d)
 	}
 }
 
-func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
-	outcome := "ok"
+// finish ends the span of a call. What a model's server says is not in it.
+func (m *metered) finish(span *trace.Span, res *agent.Response, outcome string) {
+	if span == nil {
+		return
+	}
+	if outcome != "ok" {
+		span.Fail(outcome)
+	}
+	if u := res.Usage; u != nil {
+		span.Set(trace.Number(trace.InputTokens, u.Input), trace.Number(trace.OutputTokens, u.Output), trace.Number(trace.CachedTokens, u.Cached))
+	}
+	if slices.Contains([]string{"stop", "tool_calls", "length", "content_filter"}, res.Finish) {
+		span.Set(trace.List(trace.FinishReasons, res.Finish))
+	}
+	span.End()
+}
+
+// meter counts a call, and returns its outcome.
+func (m *metered) meter(res *agent.Response, err error, took time.Duration) (outcome string) {
+	outcome = "ok"
 	if err != nil {
 		outcome = "cancelled"
 		if failed, ok := errors.AsType[*agent.ModelError](err); ok {
@@ -87,6 +111,7 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	}
 	m.metrics.ModelCall(m.label, outcome, took, u.Input, u.Output, u.Cached)
 	m.metrics.Cost(m.label, u.Cost)
+	return outcome
 }
 
 // Trouble is why calls of a model fail, until one succeeds.

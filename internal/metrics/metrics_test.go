@@ -74,6 +74,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	s.APIRequest("GET /api/v1/records", http.StatusForbidden, 0)
 	s.Request("", http.StatusNotFound)
 	s.ListenerCut()
+	s.Spans("dropped", 3)
 	s.WatchListeners(func() int { return 7 })
 	s.WatchPool(func() sessions.Pool {
 		return sessions.Pool{Used: 3, Idle: 1, Max: 8, Waits: 5, Waited: 2 * time.Second}
@@ -132,6 +133,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_api_requests_total{code="403",route="GET /api/v1/records"} 1`,
 		`dragoman_http_requests_total{code="404",route="none"} 1`,
 		`dragoman_stream_cut_total 1`,
+		`dragoman_trace_spans_total{outcome="dropped"} 3`,
 		`dragoman_stream_listeners 7`,
 		`dragoman_pool_connections{state="used"} 3`,
 		`dragoman_pool_max_connections 8`,

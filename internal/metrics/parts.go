@@ -41,6 +41,7 @@ type parts struct {
 	apiTime    vector
 	requests   counter
 	listenCuts prometheus.Counter
+	spans      counter
 }
 
 func (s *Set) addParts() {
@@ -59,6 +60,7 @@ func (s *Set) addParts() {
 	s.listenCuts = prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "stream_cut_total", Help: "Listeners that were cut off because they read too slowly.",
 	})
+	s.spans = s.counter("trace_spans_total", "Spans for the collector of traces, by outcome: sent, failed, dropped.", "outcome")
 	s.own.MustRegister(s.leasesHeld, s.listenCuts)
 }
 
@@ -133,6 +135,9 @@ func (s *Set) Request(route string, code int) {
 
 // ListenerCut counts a listener that was cut off.
 func (s *Set) ListenerCut() { s.listenCuts.Inc() }
+
+// Spans counts spans of traces.
+func (s *Set) Spans(outcome string, n int) { s.spans.add(float64(n), outcome) }
 
 // vector is a histogram with one label that accepts any value.
 type vector struct {
