@@ -106,8 +106,11 @@ func (h *Hub) give(e Event, own bool) {
 		h.kept = append(h.kept, kept{h.number, e})
 	}
 	for l := range h.listeners {
-		if own || !l.filter.Own {
-			l.put(h.number, e)
+		if !own && l.filter.Own {
+			continue
+		}
+		if !l.put(h.number, e) {
+			delete(h.listeners, l) // it may take a while until it notices
 		}
 	}
 }

@@ -57,16 +57,16 @@ type Delivered struct {
 	Cursor string
 }
 
-// put queues e, if the listener wants it, or cuts the listener off. It never blocks
-// for long: the hub holds its lock.
-func (l *Listener) put(number int64, e Event) {
+// put queues e, if the listener wants it, or cuts the listener off: then it reports false.
+// It never blocks for long: the hub holds its lock.
+func (l *Listener) put(number int64, e Event) bool {
 	if !l.filter.wants(&e) {
-		return
+		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over != nil {
-		return
+		return false
 	}
 	full := len(l.queue) >= maxQueued || l.queued+e.bytes() > maxQueuedBytes
 	if full && len(l.queue) > 0 {
@@ -79,6 +79,7 @@ func (l *Listener) put(number int64, e Event) {
 		l.queued += e.bytes()
 	}
 	l.ring()
+	return l.over == nil
 }
 
 // missed puts events before everything in the queue. If they are not whole, a Reset

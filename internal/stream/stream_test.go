@@ -214,6 +214,9 @@ func TestSlowListener(t *testing.T) {
 		h.Publish(stream.Event{Event: stream.Text, Key: ann, Seq: i, Text: "word "})
 	}
 	h.Publish(accepted(ann, 2))
+	if h.Watched(ann, stream.Text) {
+		t.Error("texts are still made for a listener that was cut off")
+	}
 	if _, err := slow.Next(t.Context()); !errors.Is(err, stream.ErrSlow) {
 		t.Errorf("Next = %v, want ErrSlow", err)
 	}
