@@ -49,6 +49,10 @@ var (
 		Method: get, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin,
 		Doc: "Messages, oldest first: the first ones of a part that has an `after`, else the newest.",
 	}, (*server).messages}
+	ReadFeed = Verb[FeedPart, Page[FeedItem]]{Spec{
+		Method: get, Path: "/conversations/{key}/feed", Scope: people.Chat, Within: callWithin,
+		Doc: "What people wrote and were sent, oldest first and the newest page first, with the state of each delivery.",
+	}, (*server).feed}
 	ReadRunning = Verb[About, Running]{Spec{
 		Method: get, Path: "/conversations/{key}/running", Scope: people.Chat, Within: callWithin,
 		Doc: "The messages of the unfinished turn.",
@@ -219,7 +223,7 @@ var (
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
 	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
-	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), PutQuestion.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),

@@ -150,10 +150,16 @@ func messageOf(m sessions.Message) Message {
 	for _, call := range m.ToolCalls {
 		one.ToolCalls = append(one.ToolCalls, ToolCall(call))
 	}
-	for _, a := range m.Attachments {
-		one.Attachments = append(one.Attachments, Attachment{Kind: a.Kind, Name: a.Name, Type: a.Type, Bytes: a.Bytes, File: a.File, Missing: a.Missing})
-	}
+	one.Attachments = attachmentsOf(m.Attachments)
 	return one
+}
+
+// attachmentsOf are list as they go over the wire; nil if there are none.
+func attachmentsOf(list []channels.Attachment) (all []Attachment) {
+	for _, a := range list {
+		all = append(all, Attachment{Kind: a.Kind, Name: a.Name, Type: a.Type, Bytes: a.Bytes, File: a.File, Missing: a.Missing})
+	}
+	return all
 }
 
 // each makes wire types of domain types. The list is never nil.
