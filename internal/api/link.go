@@ -26,9 +26,15 @@ type LinkRequest struct {
 	Phone string `json:"phone,omitempty"`
 }
 
+// invitation is what a person needs: the text of a QR code, or a code to type.
+type invitation struct {
+	QR   string `json:"qr,omitempty"`
+	Code string `json:"code,omitempty"`
+}
+
 // linkLine is one line of the answer: an invitation, or the end.
 type linkLine struct {
-	channels.Invitation
+	invitation
 	Account string   `json:"account,omitempty"`
 	Failure *failure `json:"failure,omitempty"`
 }
@@ -49,7 +55,7 @@ func (s *server) link(w http.ResponseWriter, r *http.Request, req LinkRequest) e
 		_ = json.NewEncoder(w).Encode(l)
 		_ = out.Flush()
 	}
-	account, err := s.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	account, err := s.Phones.Link(r.Context(), req.Name, req.Phone, func(i channels.Invitation) { tell(linkLine{invitation: invitation(i)}) })
 	if err != nil && !begun {
 		return err
 	}
@@ -94,6 +100,6 @@ func (c *Client) Link(ctx context.Context, name, phone string, show func(channel
 		case l.Account != "":
 			return l.Account, nil
 		}
-		show(l.Invitation)
+		show(channels.Invitation(l.invitation))
 	}
 }

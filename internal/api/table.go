@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
+	"reflect"
 	"time"
 
 	"dragoman/internal/people"
@@ -194,11 +196,15 @@ var (
 	link = Stream[LinkRequest]{Spec{
 		Method: post, Path: "/channels/{name}/link", Scope: people.Admin, Act: "link",
 		Doc: "Links a channel to a phone, and shows codes to scan or to type, one JSON object a line.",
-	}, (*server).link}
+	}, (*server).link, reflect.TypeFor[linkLine]()}
+	readDescription = Verb[None, json.RawMessage]{Spec{
+		Method: get, Path: "/openapi.json", Scope: people.Chat, Within: callWithin, anyForm: true,
+		Doc: "This table as an OpenAPI 3.1 document.",
+	}, (*server).description}
 	streamEvents = Stream[EventQuery]{Spec{
-		Method: get, Path: "/events", Scope: people.Chat,
+		Method: get, Path: "/events", Scope: people.Chat, media: "text/event-stream",
 		Doc: "What happens, as server-sent events: all that you may read, or of some conversations and types.",
-	}, (*server).events}
+	}, (*server).events, reflect.TypeFor[Event]()}
 	PlanErase = Verb[Target, ErasePlan]{Spec{
 		Method: get, Path: "/erasures", Scope: people.Admin, Within: patient,
 		Doc: "What erasing a conversation or a person would remove.",
@@ -212,12 +218,12 @@ var (
 	dump = Stream[Keys]{Spec{
 		Method: get, Path: "/records", Scope: people.Admin, anyForm: true,
 		Doc: "The records of some conversations, one JSON object a line. All of the store, which includes what others wrote, only at the socket.",
-	}, (*server).dump}
+	}, (*server).dump, nil}
 	restore = Stream[None]{Spec{
 		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true, Act: "restore",
 		Doc:   "Stores records, all or none.",
 		ended: "everything stored so far is complete; run the same command again for the rest",
-	}, (*server).restore}
+	}, (*server).restore, nil}
 )
 
 // table is the one table of verbs. A verb that is not in it is not served.
@@ -231,7 +237,7 @@ var table = []Route{
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
-	streamEvents.route(),
+	readDescription.route(), streamEvents.route(),
 	ListChannels.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }

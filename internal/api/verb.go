@@ -34,6 +34,7 @@ type Spec struct {
 	maxBody int64  // of a request in bytes; 0: maxBody
 	raw     bool   // the body of a request is read by the verb and holds no arguments
 	anyForm bool   // all versions share its JSON: see wireForm
+	media   string // of a stream that is not JSON lines
 	ended   string // what to do if the daemon ended during a call; "": runAgain
 }
 
@@ -56,6 +57,8 @@ type Order[Q any] struct {
 type Stream[Q any] struct {
 	Spec
 	do func(*server, http.ResponseWriter, *http.Request, Q) error
+	// piece is the type of one line or event of the answer.
+	piece reflect.Type
 }
 
 // None stands for no arguments, or no answer.
@@ -110,8 +113,10 @@ func (o Order[Q]) Call(ctx context.Context, c *Client, args Q) error {
 // Route is a verb as the table has it.
 type Route struct {
 	Spec
-	// Args and Answer are the types. Answer is nil for a stream.
+	// Args and Answer are the types. For a stream, Answer is that of one line or event.
 	Args, Answer reflect.Type
+	// Media is the type of an answer that is a stream; "": it is one JSON value.
+	Media string
 
 	serve func(*server) handler
 }
@@ -166,7 +171,7 @@ func (o Order[Q]) route() Route {
 
 func (v Stream[Q]) route() Route {
 	return Route{
-		Spec: v.Spec, Args: reflect.TypeFor[Q](),
+		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: v.piece, Media: cmp.Or(v.media, "application/x-ndjson"),
 		serve: func(s *server) handler {
 			return func(w http.ResponseWriter, r *http.Request) error {
 				args, err := readArgs[Q](r, v.Spec)
@@ -178,6 +183,20 @@ func (v Stream[Q]) route() Route {
 		},
 	}
 }
+
+// Success is the status of a success.
+func (r Route) Success() int {
+	if r.Answer == reflect.TypeFor[None]() {
+		return r.status(http.StatusNoContent)
+	}
+	return r.status(http.StatusOK)
+}
+
+// InBody reports whether the arguments beside the path are a JSON object in the body.
+func (v Spec) InBody() bool { return !v.inQuery() }
+
+// Raw reports whether the body is no JSON object of arguments.
+func (v Spec) Raw() bool { return v.raw }
 
 // status is that of a success.
 func (v Spec) status(usual int) int {

@@ -119,7 +119,9 @@ var Table = []Rule{
 	// What a turn must pass before it asks the model.
 	{Package: "internal/admission", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
-	{Package: "internal/api", Imports: join(domain, "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
+	// The description of the API, which it serves.
+	{Package: "docs"},
+	{Package: "internal/api", Imports: join(domain, "docs", "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// OpenAI's API over the agent, and what it keeps for repeats.
 	{Package: "internal/openai", Imports: join(domain, "agent/window", "internal/people", "internal/stream")},
 	// The front door knows who comes in, and nothing of what is behind it.
