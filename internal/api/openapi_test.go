@@ -143,7 +143,7 @@ func (s *schemas) success(r api.Route) object {
 	switch {
 	case r.Answer == reflect.TypeFor[api.None]():
 		return object{"description": http.StatusText(r.Success())}
-	case r.Media == "":
+	case r.Media == "" || r.Media == "application/json":
 		return object{"description": http.StatusText(r.Success()), "content": inJSON(s.of(r.Answer))}
 	}
 	return object{

@@ -52,6 +52,13 @@ func (s *server) dump(w http.ResponseWriter, r *http.Request, of Keys) error {
 	return nil
 }
 
+// Restored is how much was stored.
+type Restored struct {
+	Conversations int `json:"conversations"` // each with all that belongs to it
+	// Others counts records that belong to no conversation and were not in the store.
+	Others int `json:"others"`
+}
+
 // restore stores the records of the body, all or none.
 func (s *server) restore(w http.ResponseWriter, r *http.Request, _ None) error {
 	// A large copy takes longer than bodyWithin; the sender decides how long.
@@ -64,7 +71,7 @@ func (s *server) restore(w http.ResponseWriter, r *http.Request, _ None) error {
 	if err != nil {
 		return err
 	}
-	respond.JSON(w, http.StatusOK, restored)
+	respond.JSON(w, http.StatusOK, Restored(restored))
 	return nil
 }
 

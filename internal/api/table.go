@@ -202,7 +202,7 @@ var (
 		Doc: "This table as an OpenAPI 3.1 document.",
 	}, (*server).description}
 	streamEvents = Stream[EventQuery]{Spec{
-		Method: get, Path: "/events", Scope: people.Chat, media: "text/event-stream",
+		Method: get, Path: "/events", Scope: people.Chat, media: inEvents,
 		Doc: "What happens, as server-sent events: all that you may read, or of some conversations and types.",
 	}, (*server).events, reflect.TypeFor[Event]()}
 	PlanErase = Verb[Target, ErasePlan]{Spec{
@@ -220,10 +220,10 @@ var (
 		Doc: "The records of some conversations, one JSON object a line. All of the store, which includes what others wrote, only at the socket.",
 	}, (*server).dump, nil}
 	restore = Stream[None]{Spec{
-		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true, Act: "restore",
+		Method: post, Path: "/records", Scope: people.Admin, Socket: true, anyForm: true, raw: true, media: inJSON, Act: "restore",
 		Doc:   "Stores records, all or none.",
 		ended: "everything stored so far is complete; run the same command again for the rest",
-	}, (*server).restore, nil}
+	}, (*server).restore, reflect.TypeFor[Restored]()}
 )
 
 // table is the one table of verbs. A verb that is not in it is not served.

@@ -34,9 +34,16 @@ type Spec struct {
 	maxBody int64  // of a request in bytes; 0: maxBody
 	raw     bool   // the body of a request is read by the verb and holds no arguments
 	anyForm bool   // all versions share its JSON: see wireForm
-	media   string // of a stream that is not JSON lines
+	media   string // of a stream; "": inLines
 	ended   string // what to do if the daemon ended during a call; "": runAgain
 }
+
+// The media types of answers that a [Stream] writes.
+const (
+	inLines  = "application/x-ndjson"
+	inEvents = "text/event-stream"
+	inJSON   = "application/json"
+)
 
 // Verb is one kind of request. Q is its arguments, a struct: fields that are named in
 // the path are sent there, the others in the query of a GET or DELETE, else as the JSON
@@ -171,7 +178,7 @@ func (o Order[Q]) route() Route {
 
 func (v Stream[Q]) route() Route {
 	return Route{
-		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: v.piece, Media: cmp.Or(v.media, "application/x-ndjson"),
+		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: v.piece, Media: cmp.Or(v.media, inLines),
 		serve: func(s *server) handler {
 			return func(w http.ResponseWriter, r *http.Request) error {
 				args, err := readArgs[Q](r, v.Spec)

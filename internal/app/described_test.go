@@ -1,0 +1,335 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/docs"
+	"dragoman/internal/api"
+	"dragoman/internal/storage"
+	"dragoman/sessions"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// operation is a verb as docs/openapi.json describes it.
+type operation struct {
+	OperationID string
+	Parameters  []struct {
+		Name, In string
+		Required bool
+		Schema   json.RawMessage
+	}
+	RequestBody *struct{ Content map[string]content }
+	Responses   map[string]struct{ Content map[string]content }
+
+	template *regexp.Regexp // of its path
+}
+
+// content is a body of one media type.
+type content struct{ Schema json.RawMessage }
+
+// description is docs/openapi.json, and what of it was tried.
+type description struct {
+	t          *testing.T
+	operations map[string]*operation // by method and path
+	schemas    json.RawMessage
+	resolved   map[string]*jsonschema.Resolved
+	tried      map[string]bool // operations that succeeded
+}
+
+func readDescription(t *testing.T) *description {
+	t.Helper()
+	var doc struct {
+		Paths      map[string]map[string]*operation
+		Components struct{ Schemas json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(docs.OpenAPI), &doc); err != nil {
+		t.Fatal(err)
+	}
+	d := &description{
+		t: t, operations: map[string]*operation{}, schemas: doc.Components.Schemas,
+		resolved: map[string]*jsonschema.Resolved{}, tried: map[string]bool{},
+	}
+	argument := regexp.MustCompile(`\\\{\w+\\\}`)
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			pattern := argument.ReplaceAllString(regexp.QuoteMeta(api.Root+path), "([^/?]+)")
+			op.template = regexp.MustCompile("^" + pattern + "$")
+			d.operations[strings.ToUpper(method)+" "+path] = op
+		}
+	}
+	return d
+}
+
+// check validates a JSON value against a schema of the description.
+func (d *description) check(what string, schema json.RawMessage, value []byte) {
+	d.t.Helper()
+	known := d.resolved[string(schema)]
+	if known == nil {
+		text := fmt.Sprintf(`{"$defs": %s, "allOf": [%s]}`, d.schemas, schema)
+		var root jsonschema.Schema
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "#/components/schemas/", "#/$defs/")), &root); err != nil {
+			d.t.Fatalf("%s: %v", what, err)
+		}
+		var err error
+		known, err = root.Resolve(nil)
+		if err != nil {
+			d.t.Fatalf("%s: %v", what, err)
+		}
+		d.resolved[string(schema)] = known
+	}
+	var decoded any
+	if err := json.Unmarshal(value, &decoded); err != nil {
+		d.t.Errorf("%s is no JSON: %v in %.200s", what, err, value)
+		return
+	}
+	if err := known.Validate(decoded); err != nil {
+		d.t.Errorf("%s is not as described: %v in %.300s", what, err, value)
+	}
+}
+
+// find returns the operation that serves a request.
+func (d *description) find(r *http.Request) (name string, op *operation) {
+	for name, op := range d.operations {
+		method, path, _ := strings.Cut(name, " ")
+		exact := !strings.Contains(path, "{") || !d.hasExact(r)
+		if method == r.Method && exact && op.template.MatchString(r.URL.EscapedPath()) {
+			return name, op
+		}
+	}
+	return "", nil
+}
+
+// hasExact reports whether a path is one without arguments.
+func (d *description) hasExact(r *http.Request) bool {
+	return d.operations[r.Method+" "+strings.TrimPrefix(r.URL.Path, api.Root)] != nil
+}
+
+// checkRequest validates the arguments of a request.
+func (d *description) checkRequest(op *operation, r *http.Request, body []byte) {
+	d.t.Helper()
+	known := map[string]bool{}
+	for _, p := range op.Parameters {
+		known[p.Name] = true
+		if p.In == "query" && p.Required && !r.URL.Query().Has(p.Name) {
+			d.t.Errorf("%s lacks the argument %s", r.URL, p.Name)
+		}
+	}
+	for name := range r.URL.Query() {
+		object, _, _ := strings.Cut(name, ".")
+		if !known[object] {
+			d.t.Errorf("%s has the argument %s, which is not described", r.URL, name)
+		}
+	}
+	if op.RequestBody == nil {
+		return
+	}
+	if described, found := op.RequestBody.Content["application/json"]; found {
+		d.check("the body of "+r.Method+" "+r.URL.Path, described.Schema, body)
+	}
+}
+
+// checkAnswer validates a response.
+func (d *description) checkAnswer(name string, op *operation, resp *http.Response, body []byte) {
+	d.t.Helper()
+	status := fmt.Sprint(resp.StatusCode)
+	what := fmt.Sprintf("the answer to %s (%s)", name, status)
+	described, found := op.Responses[status]
+	if !found {
+		if resp.StatusCode < 400 {
+			d.t.Errorf("%s is not described", what)
+			return
+		}
+		d.check(what, json.RawMessage(`{"$ref": "#/components/schemas/Refusal"}`), body)
+		return
+	}
+	d.tried[name] = true
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	of, found := described.Content[kind]
+	switch {
+	case len(described.Content) == 0 && len(body) == 0:
+	case !found:
+		d.t.Errorf("%s is of the type %q, which is not described", what, kind)
+	case kind == "application/json":
+		d.check(what, of.Schema, body)
+	default: // one JSON object a line, after "data: " in a stream of events
+		for line := range strings.Lines(string(body)) {
+			data, isData := strings.CutPrefix(line, "data: ")
+			if isData || kind == "application/x-ndjson" {
+				d.check(what, of.Schema, []byte(data))
+			}
+		}
+	}
+}
+
+// send sends a request to the socket, validates both ends and returns the answer.
+func (d *description) send(c *http.Client, method, path, body string) string {
+	d.t.Helper()
+	within := most
+	if strings.HasPrefix(path, "/events") {
+		within = 2 * time.Second // it does not end by itself
+	}
+	ctx, cancel := context.WithTimeout(d.t.Context(), within)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+api.Root+path, strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	name, op := d.find(r)
+	if op == nil {
+		d.t.Errorf("%s %s is not described", method, path)
+		return ""
+	}
+	d.checkRequest(op, r, []byte(body))
+	resp, err := c.Do(r)
+	if err != nil {
+		d.t.Errorf("%s %s: %v", method, path, err)
+		return ""
+	}
+	defer resp.Body.Close()
+	var answer bytes.Buffer
+	_, err = io.Copy(&answer, resp.Body)
+	if err != nil && ctx.Err() == nil {
+		d.t.Errorf("%s %s: %v", method, path, err)
+	}
+	d.checkAnswer(name, op, resp, answer.Bytes())
+	return answer.String()
+}
+
+// refusedHere are operations that need a phone: here they are only refused.
+var refusedHere = []string{"POST /channels/{name}/link", "DELETE /channels/{name}/link"}
+
+// described are requests, one for each operation at least, in this order.
+func described(dead, aside, fact string) [][3]string {
+	own := url.PathEscape(ownTalk)
+	dead = url.PathEscape(dead)
+	return [][3]string{
+		{"GET", "/status"},
+		{"GET", "/nodes"},
+		{"GET", "/statistics"},
+		{"GET", "/channels"},
+		{"GET", "/openapi.json"},
+		{"POST", "/ask", `{"key": "web:default", "text": "hello", "id": "one"}`},
+		{"GET", "/conversations"},
+		{"GET", "/conversations?limit=1&meta.color=blue"},
+		{"GET", "/conversations/" + own},
+		{"GET", "/conversations/" + own + "/messages?limit=5"},
+		{"GET", "/conversations/" + own + "/feed"},
+		{"GET", "/conversations/" + own + "/running"},
+		{"GET", "/conversations/" + own + "/summary"},
+		{"GET", "/conversations/" + own + "/generations"},
+		{"GET", "/search?query=hello"},
+		{"PATCH", "/conversations/" + own, `{"tag": ["work"], "meta": {"color": "blue"}}`},
+		{"PUT", "/conversations/" + own + "/title", `{"title": "A title"}`},
+		{"GET", "/facts?target=web:default"},
+		{"DELETE", "/facts/" + fact + "?target=web:default"},
+		{"GET", "/queue"},
+		{"GET", "/queue/" + dead},
+		{"POST", "/queue/" + dead + "/retry", "{}"},
+		{"DELETE", "/queue/" + url.PathEscape(aside)},
+		{"GET", "/jobs"},
+		{"POST", "/jobs/hourly/run", "{}"},
+		{"GET", "/occurrences"},
+		{"GET", "/pairings"},
+		{"POST", "/pairings", `{"code": "AAAA-BBBB-CCCCC"}`},
+		{"DELETE", "/pairings/telegram/7"},
+		{"POST", "/people", `{"one": "telegram:7", "other": "telegram:8"}`},
+		{"GET", "/people"},
+		{"DELETE", "/people/telegram:8"},
+		{"POST", "/tokens", `{"name": "t", "scope": "chat"}`},
+		{"GET", "/tokens"},
+		{"POST", "/tokens/t/rotate", "{}"},
+		{"DELETE", "/tokens/t"},
+		{"POST", "/console/links", "{}"},
+		{"GET", "/events"},
+		{"GET", "/events?type=text&key=web:default"},
+		{"POST", "/channels/none/link", "{}"},
+		{"DELETE", "/channels/none/link"},
+		{"GET", "/records?key=web:default"},
+		{"GET", "/erasures?target=web:default"},
+		{"POST", "/conversations/web:other/join", `{"to": "web:default"}`},
+		{"POST", "/erasures", `{"keys": ["web:default"]}`},
+		{"DELETE", "/conversations/heartbeat:hourly"},
+		{"GET", "/search?query=hello&limit=x"},
+		{"GET", "/conversations/telegram:404"},
+	}
+}
+
+// TestDescribed calls every operation of docs/openapi.json on a real daemon, and validates
+// requests and answers against it.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "heartbeat:\n  jobs: [{name: hourly, every: 1h, target: \"web:default\", prompt: 'say: good hour'}]").run()
+	restoreTalk(t, r.admin, channels.MustKey("web:other"))
+	restoreQueue(t, r.admin)
+	queue, err := api.ListQueue.Call(t.Context(), r.admin, api.Limited{})
+	if err != nil || len(queue.Data) < 2 {
+		t.Fatalf("the queue is %v, %v; want two entries", queue, err)
+	}
+	facts, err := api.ListFacts.Call(t.Context(), r.admin, api.FactsOf{Target: ownTalk})
+	if err != nil || len(facts.Data) != 1 {
+		t.Fatalf("the facts are %v, %v; want one", facts, err)
+	}
+	dead, aside := queue.Data[0].ID, queue.Data[1].ID
+	if strings.HasPrefix(aside, "out/") {
+		dead, aside = aside, dead
+	}
+	socket := storage.Socket(r.state(""))
+	c := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var dialer net.Dialer
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}
+	d := readDescription(t)
+	records := d.send(c, "GET", "/records?key=web:other", "")
+	for _, call := range described(dead, aside, fmt.Sprint(facts.Data[0].ID)) {
+		d.send(c, call[0], call[1], call[2])
+	}
+	d.send(c, "POST", "/records", records) // they were joined into another conversation
+	for name := range d.operations {
+		if !d.tried[name] && !strings.Contains(strings.Join(refusedHere, ","), name) {
+			t.Errorf("%s never succeeded", name)
+		}
+	}
+}
+
+// restoreQueue stores a dead delivery, a quarantined message, a fact, and two people who are or want to be paired.
+func restoreQueue(t *testing.T, c *api.Client) {
+	t.Helper()
+	k := channels.MustKey(othersTalk)
+	records := []sessions.Record{
+		{Conversation: &sessions.ConversationRecord{Key: k, Seq: 1, Created: time.Now(), Updated: time.Now()}},
+		{Outbox: &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: "d1", Key: k, Seq: 1, Text: "hi", State: sessions.DeliveryDead, Created: time.Now()}}},
+		{Quarantined: &sessions.QuarantineRecord{
+			Quarantined: sessions.Quarantined{Channel: "telegram", ID: "1", Raw: []byte("{"), Why: "no JSON"}, At: time.Now(),
+		}},
+		{Fact: &sessions.FactRecord{Scope: "chat:" + ownTalk, Fact: sessions.Fact{ID: 1, Text: "a fact", At: time.Now()}}},
+		{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: "7", Name: "Ann", Approved: time.Now()}},
+		{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: "8", Name: "Bob", Code: "AAAA-BBBB-CCCCC", Expires: time.Now().Add(time.Hour)}},
+	}
+	_, err := c.Restore(t.Context(), func() (sessions.Record, error) {
+		if len(records) == 0 {
+			return sessions.Record{}, io.EOF
+		}
+		next := records[0]
+		records = records[1:]
+		return next, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
