@@ -1,0 +1,1032 @@
+// The types of Dragoman's API, made from openapi.json by a test. Do not edit.
+/** Asked is a question and its answer. */
+export interface Asked {
+  answer: string;
+  id: string;
+  key: Key;
+}
+/** Attachment is a file that came with a message. What a network needs to fetch it, which can hold keys, is not shown. */
+export interface Attachment {
+  bytes?: number;
+  /** the name of our copy */
+  file?: string;
+  kind: string;
+  /** Missing says in a few words why there is no file. */
+  missing?: string;
+  /** the sender's; never a path */
+  name?: string;
+  /** MIME type, as the network says */
+  type?: string;
+}
+/** Channel is a configured channel with its state. */
+export interface Channel {
+  /** Detail is one short sentence: why, and what to do. */
+  detail?: string;
+  /** Linkable: its account lives on a phone. Linked: it has one. */
+  linkable: boolean;
+  linked: boolean;
+  /** as the configuration calls it */
+  name: string;
+  /** Node is the node that runs it; "" if every node does or there is only one. */
+  node?: string;
+  /** Reason is one word, from a short list: "banned". It is empty if State says it all. */
+  reason?: string;
+  since: string;
+  state: string;
+  type: string;
+  /** Unused says that nobody has set the channel up, and that nothing is wrong. */
+  unused?: boolean;
+}
+/** Page is one page of a list. */
+export interface ChannelPage {
+  /** never null */
+  data: (Channel)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** ChannelStatus is how a channel is. */
+export interface ChannelStatus {
+  /** Detail is one short sentence: why, and what to do. */
+  detail?: string;
+  /** Reason is one word, from a short list: "banned". It is empty if State says it all. */
+  reason?: string;
+  since: string;
+  state: string;
+  /** Unused says that nobody has set the channel up, and that nothing is wrong. */
+  unused?: boolean;
+}
+/** ConsoleLink opens the page once. */
+export interface ConsoleLink {
+  expires: string;
+  url: string;
+}
+/** Conversation is the head of a conversation. */
+export interface Conversation {
+  created?: string;
+  /** Cursor is the "after" of the page that begins behind it, in lists. */
+  cursor?: string;
+  /** Derived is the beginning of the first message, in lists, for a conversation without a title. It is not stored. */
+  derived_title?: string;
+  /** the current one; "" before the first message */
+  generation: string;
+  key: Key;
+  /** over all generations */
+  message_count: number;
+  metadata?: { [name: string]: unknown };
+  /** instead of the configured one */
+  model?: string;
+  /** Reasoning is how much the model should think; "": as configured. */
+  reasoning?: string;
+  /** instead of the configured one */
+  system_prompt?: string;
+  /** sorted, each once */
+  tags?: (string)[];
+  title?: string;
+  total_tokens: number;
+  updated?: string;
+  usage: Usage;
+}
+/** Page is one page of a list. */
+export interface ConversationPage {
+  /** never null */
+  data: (Conversation)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Day counts the messages of one day, UTC. */
+export interface Day {
+  conversations: number;
+  /** 2026-11-21 */
+  day: string;
+  messages: number;
+  usage: Usage;
+}
+/** ErasePlan is what an erasure would remove. */
+export interface ErasePlan {
+  /** Conversations are removed as a whole. */
+  conversations: (ErasedConversation)[];
+  counts?: number;
+  /** Elsewhere are other stores, which are not in use and are not erased from. */
+  elsewhere?: (string)[];
+  erasure: Erasure;
+  facts: number;
+  /** Joined are the identities that are erased with the target because they were joined into one person: see ListPeople. */
+  joined?: (string)[];
+  /** Maybe are ids that may belong to the person or to somebody else. Their data is kept. */
+  maybe?: (Namesake)[];
+  /** Names are keys without any data. They are removed, too. */
+  names?: (Key)[];
+  /** Notes are what subjects keep of the person or chat: tokens, reminders and the like. Counts are sums by day. */
+  notes?: number;
+  pairings: number;
+  /** messages and deliveries, done ones included */
+  queued: number;
+  /** Shared are conversations in which only the person's messages are replaced. */
+  shared: (SharedPart)[];
+  /** Unfinished is when an interrupted erasure began. It is finished before this one. */
+  unfinished?: string;
+}
+/** Erased counts what an erasure removed. */
+export interface Erased {
+  conversations: number;
+  /** sums */
+  counts?: number;
+  facts: number;
+  /** Files are the attachments that were deleted. */
+  files?: (string)[];
+  /** Left has a sentence for each file outside the store that may still hold erased data: its name and the remedy. */
+  left?: (string)[];
+  messages: number;
+  /** entries in the channels' own files */
+  noted: number;
+  notes?: number;
+  pairings: number;
+  /** inbox and outbox rows, done ones included */
+  queued: number;
+  summaries: number;
+}
+/** ErasedConversation is a conversation that an erasure removes. */
+export interface ErasedConversation {
+  key: Key;
+  message_count: number;
+  title?: string;
+}
+/** Erasure names what to erase for good; sessions.Erasure says what each part means. */
+export interface Erasure {
+  files?: (string)[];
+  keys?: (Key)[];
+  /** of notes and counts */
+  owners?: (string)[];
+  scopes?: (string)[];
+  senders?: (Sender)[];
+}
+/** Event is one event of a stream. What does not apply is left out. */
+export interface Event {
+  at: string;
+  attempts?: number;
+  cached_tokens?: number;
+  call?: string;
+  /** Channel and Model name what failed or works again. */
+  channel?: string;
+  cost?: number;
+  covered?: number;
+  /** CoversSeq is the last message that a summary covers, Covered how many it covers. */
+  covers_seq?: number;
+  /** Delivery is the id of a delivery, as networks get it. */
+  delivery?: string;
+  due?: string;
+  /** see EventTypes */
+  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "context_compacted" | "delivery_dead" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
+  generation?: string;
+  id?: string;
+  input_tokens?: number;
+  /** Job and Due name a due time. */
+  job?: string;
+  /** Key is the conversation that it is about. */
+  key?: Key;
+  /** Messages counts the stored messages, or those before a summary. */
+  messages?: number;
+  model?: string;
+  new_tokens?: number;
+  /** OldTokens and NewTokens are estimates for the conversation before and with a summary. */
+  old_tokens?: number;
+  /** Outcome is that of a turn: answered, failed, postponed, interrupted, cancelled, refused or skipped; or that of a due time. */
+  outcome?: string;
+  output_tokens?: number;
+  savings_percent?: number;
+  /** Seq is the number of the message or of the delivery among those of Key, and ID its own id. */
+  seq?: number;
+  /** State is the present one of a delivery. */
+  state?: string;
+  /** model calls */
+  steps?: number;
+  /** Text is what came to the answer or the thoughts of Turn. */
+  text?: string;
+  took_ms?: number;
+  /** Tool is the name of a tool, and Call the id of its call. */
+  tool?: string;
+  turn?: string;
+  /** one word */
+  why?: string;
+}
+/** failure is a refusal as a line of a stream, whose status was sent long before. */
+export interface Failure {
+  /** see codes */
+  code?: string;
+  error: string;
+}
+/** FeedItem is a message of a person, or one that was or will be sent, as its network has it. */
+export interface FeedItem {
+  at: string;
+  attachments?: (Attachment)[];
+  /** "person" or "dragoman" */
+  from: string;
+  id: string;
+  /** Kind is why it was sent: answer, command, notice, job, apology or question. */
+  kind?: string;
+  name?: string;
+  part?: number;
+  parts?: number;
+  /** Seq is its number among the rows of this conversation, as events name it. It is another one than that of a Message. */
+  seq: number;
+  /** State is how far a delivery is: queued, sending, sent or unknown. What was given up is in the queue, not here. */
+  state?: string;
+  text: string;
+  /** Turn is the turn that it answers, of which it is part Part of Parts. */
+  turn?: string;
+  /** Waiting: a person's message has no answer yet. */
+  waiting?: boolean;
+}
+/** Page is one page of a list. */
+export interface FeedItemPage {
+  /** never null */
+  data: (FeedItem)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Generation is one stretch of a conversation, from one /new to the next. */
+export interface Generation {
+  began: string;
+  first_seq: number;
+  /** YYYYMMDD_NNN, UTC; NNN has three digits or more */
+  id: string;
+  /** FirstSeq-1 while it is empty */
+  last_seq: number;
+}
+/** Page is one page of a list. */
+export interface GenerationPage {
+  /** never null */
+  data: (Generation)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Hit is a message found by a search. */
+export interface Hit {
+  /** Cursor is the "after" of the next page. */
+  cursor: string;
+  key: Key;
+  message: Message;
+  /** Words counts the different query words in the message. */
+  words: number;
+}
+/** Page is one page of a list. */
+export interface HitPage {
+  /** never null */
+  data: (Hit)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Job is a configured job as lists show it. */
+export interface Job {
+  /** Last is the newest recorded occurrence. */
+  last?: Occurrence;
+  name: string;
+  next?: string;
+  /** "every 30m", "0 8 * * * Europe/Rome" */
+  schedule: string;
+  target: string;
+}
+/** Page is one page of a list. */
+export interface JobPage {
+  /** never null */
+  data: (Job)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** A conversation, like telegram:123456. */
+export type Key = string;
+/** Lease is what one node has at a time, like "channel:telegram". */
+export interface Lease {
+  name: string;
+  since: string;
+}
+/** linkLine is one line of the answer: an invitation, or the end. */
+export interface LinkLine {
+  account?: string;
+  code?: string;
+  failure?: Failure;
+  qr?: string;
+}
+/** MadeToken is a token with its secret, which is shown this once. */
+export interface MadeToken {
+  /** Begins are the first characters of the token. */
+  begins?: string;
+  created: string;
+  /** zero: when it is revoked */
+  expires?: string;
+  /** Grace is until when the secret before a rotation is good. */
+  grace?: string;
+  /** LastUsed is rounded down to the hour. */
+  last_used?: string;
+  name: string;
+  /** Page: it is a page that a one-time link opened, and has no secret. */
+  page?: boolean;
+  person: string;
+  revoked?: string;
+  scope: string;
+  secret: string;
+}
+/** Message is one entry of a transcript. What a provider attached to it for itself is not shown. */
+export interface Message {
+  at: string;
+  attachments?: (Attachment)[];
+  content: string;
+  /** Extra has the fields of an imported message that Dragoman does not know. */
+  extra?: { [name: string]: unknown };
+  /** Failed marks the result of a tool call that failed and had no effect. */
+  failed?: boolean;
+  model?: string;
+  /** Name is the sender's display name (user) or the tool's name (tool). */
+  name?: string;
+  role: string;
+  /** Sender is the immutable id of the person who wrote a user message. */
+  sender?: string;
+  /** Seq orders the messages of one conversation; 0 while its turn runs. */
+  seq: number;
+  /** Summary marks an imported message that replaces older ones. */
+  summary?: boolean;
+  /** Synthetic marks a note that neither a person nor a model wrote. */
+  synthetic?: boolean;
+  tool_call_id?: string;
+  tool_calls?: (ToolCall)[];
+  turn?: string;
+  usage?: Usage;
+}
+/** Page is one page of a list. */
+export interface MessagePage {
+  /** never null */
+  data: (Message)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Namesake is somebody who may be the person. */
+export interface Namesake {
+  /** Chats are the conversations in which the namesake wrote. */
+  chats?: (Key)[];
+  /** Person is "channel:id", a target for an erasure. */
+  person: string;
+}
+/** Node is one process that works on the store. */
+export interface Node {
+  /** Chats is how many conversations it works on now. */
+  chats: number;
+  holds: (Lease)[];
+  /** and its state directory */
+  host?: string;
+  id: string;
+  /** LagS is how long ago it last reported that it lives. */
+  lag_seconds: number;
+  roles: (string)[];
+  /** this node answers */
+  self?: boolean;
+  since: string;
+  version?: string;
+}
+/** Nodes are the nodes that work on the store. */
+export interface Nodes {
+  nodes: (Node)[];
+  /** Shared is false for a store that only one node can open. Then Nodes is empty. */
+  shared: boolean;
+  /** its type */
+  store?: string;
+}
+/** Numbers are statistics of the conversations. */
+export interface Numbers {
+  /** the last seven, without gaps */
+  days: (Day)[];
+  /** by tokens */
+  top: (Conversation)[];
+}
+/** Occurrence is one due time of one job, with its outcome. */
+export interface Occurrence {
+  /** when the outcome was written */
+  at: string;
+  due: string;
+  job: string;
+  /** Outcome is "fired", "ran", "silent", "failed", "skipped", "missed", or "waiting": it ran, and its text could not be delivered yet. */
+  outcome: string;
+  why?: string;
+}
+/** Page is one page of a list. */
+export interface OccurrencePage {
+  /** never null */
+  data: (Occurrence)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** OtherTrouble is trouble with a model other than the configured one. */
+export interface OtherTrouble {
+  at: string;
+  in_a_row: number;
+  model: string;
+  why: string;
+}
+/** Pairing is a person whom the operator approved, or who asks for that. */
+export interface Pairing {
+  approved?: string;
+  channel: string;
+  /** while not approved */
+  code?: string;
+  expires?: string;
+  name?: string;
+  person_id: string;
+}
+/** Page is one page of a list. */
+export interface PairingPage {
+  /** never null */
+  data: (Pairing)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Person is somebody with several identities that were joined. */
+export interface Person {
+  /** ID is "operator", or a name that says nothing. */
+  id: string;
+  identities: (string)[];
+}
+/** Page is one page of a list. */
+export interface PersonPage {
+  /** never null */
+  data: (Person)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** QueueItem is an entry of inbox, outbox or quarantine. */
+export interface QueueItem {
+  at: string;
+  attempts: number;
+  bytes: number;
+  /** Delivery is the id of an "out" that events and hooks have. The queue accepts it, too. */
+  delivery?: string;
+  error?: string;
+  /** "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID" */
+  id: string;
+  /** the channel alone, if the chat is not known */
+  key: string;
+  /** "in", "out", "aside" */
+  kind: string;
+  not_before?: string;
+  state: string;
+  /** of a single entry only */
+  text?: string;
+}
+/** Page is one page of a list. */
+export interface QueueItemPage {
+  /** never null */
+  data: (QueueItem)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+export interface Refusal {
+  error: {
+    /** The word on which programs branch. */
+    code: string;
+    /** A sentence for people. */
+    message: string;
+    /** The argument that is wrong. */
+    param: string | null;
+    type: "invalid_request_error" | "rate_limit_error" | "server_error";
+  };
+}
+/** RefusedReload is a configuration that the daemon was asked to read and did not take. */
+export interface RefusedReload {
+  at: string;
+  /** Why are its problems, one a line of its file, and never empty. */
+  why: (string)[];
+}
+/** Remembered is one fact in the memory of a chat or a person. */
+export interface Remembered {
+  at: string;
+  id: number;
+  /** Scope is "chat:" and a key, or "person:", channel and id. */
+  scope: string;
+  text: string;
+}
+/** Page is one page of a list. */
+export interface RememberedPage {
+  /** never null */
+  data: (Remembered)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** Restored is how much was stored. */
+export interface Restored {
+  /** each with all that belongs to it */
+  conversations: number;
+  /** Others counts records that belong to no conversation and were not in the store. */
+  others: number;
+}
+/** Running is an unfinished turn: it runs now, or will resume after a crash. */
+export interface Running {
+  /** Messages are those that it answers and its own so far, as they will be in the transcript, but without a seq. */
+  messages: (Message)[];
+  /** "": there is none */
+  turn: string;
+}
+/** Sender is a person on a channel. */
+export interface Sender {
+  channel: string;
+  id: string;
+}
+/** Settings are a conversation's own. */
+export interface Settings {
+  metadata?: { [name: string]: unknown };
+  /** instead of the configured one */
+  model?: string;
+  /** Reasoning is how much the model should think; "": as configured. */
+  reasoning?: string;
+  /** instead of the configured one */
+  system_prompt?: string;
+  /** sorted, each once */
+  tags?: (string)[];
+}
+/** SharedPart is a person's part of a conversation with others. */
+export interface SharedPart {
+  /** Facts counts the memory of that chat. It is kept, because it does not say which facts come from the person. */
+  facts?: number;
+  key: Key;
+  messages: number;
+}
+/** Status is Info and the state of the queues. */
+export interface Status {
+  channels?: { [name: string]: ChannelStatus };
+  /** where it came from, for people */
+  config?: string;
+  /** ConfigFile is the path of the configuration, or "" for the built-in defaults. */
+  config_file?: string;
+  dead?: number;
+  /** DiskFull says that one of the warnings is about the disk. */
+  disk_full?: boolean;
+  listen?: string;
+  model?: string;
+  /** ModelTrouble is nil unless the model's last call failed. */
+  model_trouble?: Trouble;
+  /** Nodes are those that share the store, if several can. */
+  nodes?: (Node)[];
+  /** of Waiting; zero if none */
+  oldest?: string;
+  /** of Unsent; zero if none */
+  oldest_send?: string;
+  oldest_turn_seconds?: number;
+  /** OpenAI says that OpenAI's API is served at Listen, below /v1. */
+  openai?: boolean;
+  /** OtherTroubles are those of models for summaries and of models that conversations name. */
+  other_troubles?: (OtherTrouble)[];
+  pid?: number;
+  policy?: (string)[];
+  /** of Waiting, not due yet */
+  postponed?: number;
+  /** Problem is why the store cannot write, or "". */
+  problem?: string;
+  quarantined?: number;
+  /** Refused is the last reload, if it was refused, so that an older configuration counts. */
+  refused_reload?: RefusedReload;
+  /** Running is false if no daemon runs and the command opened the store itself. */
+  running: boolean;
+  started?: string;
+  state_dir?: string;
+  store?: string;
+  turns: number;
+  /** of Unsent, possibly sent already */
+  unknown?: number;
+  /** deliveries that are queued, sending or unknown */
+  unsent?: number;
+  version: string;
+  /** inbox messages without an answer */
+  waiting?: number;
+  warnings?: (string)[];
+}
+/** Summary replaces, for the model, the messages of one generation up to CoversSeq. */
+export interface Summary {
+  at: string;
+  covers_seq: number;
+  /** Fields is the structured form of Text, a JSON object, if the summary format has one. */
+  fields?: unknown;
+  generation: string;
+  model?: string;
+  text: string;
+}
+/** Token is a named token in a list. Nothing in it lets anybody in. */
+export interface Token {
+  /** Begins are the first characters of the token. */
+  begins?: string;
+  created: string;
+  /** zero: when it is revoked */
+  expires?: string;
+  /** Grace is until when the secret before a rotation is good. */
+  grace?: string;
+  /** LastUsed is rounded down to the hour. */
+  last_used?: string;
+  name: string;
+  /** Page: it is a page that a one-time link opened, and has no secret. */
+  page?: boolean;
+  person: string;
+  revoked?: string;
+  scope: string;
+}
+/** Page is one page of a list. */
+export interface TokenPage {
+  /** never null */
+  data: (Token)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** ToolCall is one call that the model asked for. */
+export interface ToolCall {
+  /** Arguments are as the model wrote them: usually, but not always, JSON. */
+  arguments: string;
+  id: string;
+  name: string;
+}
+/** Trouble is why calls of a model fail, until one succeeds. */
+export interface Trouble {
+  at: string;
+  in_a_row: number;
+  why: string;
+}
+/** Unlinked is the answer to Unlink. Told: the network knows. */
+export interface Unlinked {
+  told: boolean;
+}
+/** Usage is the tokens of model calls, as their provider counted them. */
+export interface Usage {
+  /** part of Input that came from its cache */
+  cached?: number;
+  /** Cost is in the currency of the configured prices. Without prices it is the provider's figure, or 0. */
+  cost?: number;
+  input: number;
+  output: number;
+}
+
+/** The verbs, by method and path. */
+export interface Operations {
+  /** Asks a question in a conversation and waits for the answer; other people than the operator in their rooms. A repeat with the same `id` only waits. */
+  "POST /ask": {
+    body: {
+      id?: string;
+      key: Key;
+      text: string;
+      /** Wait is how long to wait for the answer, like "5m". */
+      wait?: string;
+    };
+    answer: Asked;
+  };
+  /** The channels with their state, and whether each is linked to a phone. */
+  "GET /channels": {
+    answer: ChannelPage;
+  };
+  /** Forgets the phone that a channel is linked to. */
+  "DELETE /channels/{name}/link": {
+    path: {
+      name: string;
+    };
+    answer: Unlinked;
+  };
+  /** Links a channel to a phone, and shows codes to scan or to type, one JSON object a line. */
+  "POST /channels/{name}/link": {
+    path: {
+      name: string;
+    };
+    body: {
+      phone?: string;
+    };
+    answer: LinkLine;
+  };
+  /** A link that opens the page once, within a minute, for whoever runs Dragoman. */
+  "POST /console/links": {
+    body: {
+    };
+    answer: ConsoleLink;
+  };
+  /** Conversations that match, the most recently updated first: all with the scope read, else one's own. */
+  "GET /conversations": {
+    query: {
+      after?: string;
+      channel?: string;
+      limit?: number;
+      meta?: { [name: string]: string };
+      mine?: boolean;
+      tag?: string;
+      text?: string;
+    };
+    answer: ConversationPage;
+  };
+  /** Puts the messages of a conversation before those of `to`, as one generation, and removes it. */
+  "POST /conversations/{from}/join": {
+    path: {
+      from: Key;
+    };
+    body: {
+      to: Key;
+    };
+    answer: void;
+  };
+  /** Deletes the transcript of a conversation. */
+  "DELETE /conversations/{key}": {
+    path: {
+      key: Key;
+    };
+    answer: void;
+  };
+  /** One conversation with its settings. */
+  "GET /conversations/{key}": {
+    path: {
+      key: Key;
+    };
+    answer: Conversation;
+  };
+  /** Changes a conversation's settings, and answers with all of them. */
+  "PATCH /conversations/{key}": {
+    path: {
+      key: Key;
+    };
+    body: {
+      meta?: { [name: string]: unknown };
+      model?: string;
+      /** New allows a conversation that does not exist yet. Without it the result is ErrNotFound, because a mistyped key would appear in all lists. */
+      new?: boolean;
+      /** Reasoning is a level that model.reasoning accepts, or "" for that setting. */
+      reasoning?: string;
+      system_prompt?: string;
+      tag?: (string)[];
+      unmeta?: (string)[];
+      untag?: (string)[];
+    };
+    answer: Settings;
+  };
+  /** What people wrote and were sent, oldest first and the newest page first, with the state of each delivery. */
+  "GET /conversations/{key}/feed": {
+    path: {
+      key: Key;
+    };
+    query: {
+      before?: string;
+      limit?: number;
+    };
+    answer: FeedItemPage;
+  };
+  /** The parts into which `/new` divided a conversation, oldest first. */
+  "GET /conversations/{key}/generations": {
+    path: {
+      key: Key;
+    };
+    answer: GenerationPage;
+  };
+  /** Messages, oldest first: the first ones of a part that has an `after`, else the newest. */
+  "GET /conversations/{key}/messages": {
+    path: {
+      key: Key;
+    };
+    query: {
+      after?: string;
+      before?: string;
+      limit?: number;
+    };
+    answer: MessagePage;
+  };
+  /** The messages of the unfinished turn. */
+  "GET /conversations/{key}/running": {
+    path: {
+      key: Key;
+    };
+    answer: Running;
+  };
+  /** The summary that replaces the older messages of the current generation, or null. */
+  "GET /conversations/{key}/summary": {
+    path: {
+      key: Key;
+    };
+    answer: Summary | null;
+  };
+  /** Gives a conversation a title; an empty one removes it. */
+  "PUT /conversations/{key}/title": {
+    path: {
+      key: Key;
+    };
+    body: {
+      title: string;
+    };
+    answer: void;
+  };
+  /** What erasing a conversation or a person would remove. */
+  "GET /erasures": {
+    query: {
+      only_conversation?: boolean;
+      target: string;
+    };
+    answer: ErasePlan;
+  };
+  /** Erases for good what a plan lists as its `erasure`. */
+  "POST /erasures": {
+    body: {
+      files?: (string)[];
+      keys?: (Key)[];
+      /** of notes and counts */
+      owners?: (string)[];
+      scopes?: (string)[];
+      senders?: (Sender)[];
+    };
+    answer: Erased;
+  };
+  /** What happens, as server-sent events: all that you may read, or of some conversations and types. */
+  "GET /events": {
+    query: {
+      after?: string;
+      key?: (Key)[];
+      type?: (string)[];
+    };
+    answer: Event;
+  };
+  /** What is remembered about a chat or a person, the newest first. */
+  "GET /facts": {
+    query: {
+      after?: string;
+      limit?: number;
+      target: string;
+    };
+    answer: RememberedPage;
+  };
+  /** Forgets one fact about a chat or a person. */
+  "DELETE /facts/{fact}": {
+    path: {
+      fact: number;
+    };
+    query: {
+      target: string;
+    };
+    answer: void;
+  };
+  /** The jobs: all with the scope operate, else those that write to one's own conversations. */
+  "GET /jobs": {
+    answer: JobPage;
+  };
+  /** Runs a job now; its schedule does not change. */
+  "POST /jobs/{name}/run": {
+    path: {
+      name: string;
+    };
+    body: {
+    };
+    answer: void;
+  };
+  /** The nodes that work on the store. */
+  "GET /nodes": {
+    answer: Nodes;
+  };
+  /** What became of the due times of these jobs, newest first. */
+  "GET /occurrences": {
+    query: {
+      after?: string;
+      job?: string;
+      limit?: number;
+    };
+    answer: OccurrencePage;
+  };
+  /** This table as an OpenAPI 3.1 document. */
+  "GET /openapi.json": {
+    answer: unknown;
+  };
+  /** Who was let in, and who is asking. */
+  "GET /pairings": {
+    query: {
+      after?: string;
+      limit?: number;
+    };
+    answer: PairingPage;
+  };
+  /** Lets in the person with this code. */
+  "POST /pairings": {
+    body: {
+      code: string;
+    };
+    answer: Pairing;
+  };
+  /** Shuts a person out again. */
+  "DELETE /pairings/{channel}/{person}": {
+    path: {
+      channel: string;
+      person: string;
+    };
+    answer: void;
+  };
+  /** The people whose identities on several networks were joined. */
+  "GET /people": {
+    answer: PersonPage;
+  };
+  /** Makes one person of the identities `one` and `other`, who then read each other's private talks. */
+  "POST /people": {
+    body: {
+      one: string;
+      other: string;
+    };
+    answer: void;
+  };
+  /** Makes an identity a person of its own again. */
+  "DELETE /people/{identity}": {
+    path: {
+      identity: string;
+    };
+    answer: void;
+  };
+  /** What is unanswered, undelivered, given up or set aside. */
+  "GET /queue": {
+    query: {
+      after?: string;
+      limit?: number;
+    };
+    answer: QueueItemPage;
+  };
+  /** Gives an entry up. */
+  "DELETE /queue/{id}": {
+    path: {
+      id: string;
+    };
+    answer: void;
+  };
+  /** One entry of the queue, with its text if the caller may read it. */
+  "GET /queue/{id}": {
+    path: {
+      id: string;
+    };
+    answer: QueueItem;
+  };
+  /** Tries an entry again now. */
+  "POST /queue/{id}/retry": {
+    path: {
+      id: string;
+    };
+    body: {
+    };
+    answer: void;
+  };
+  /** The records of some conversations, one JSON object a line. All of the store, which includes what others wrote, only at the socket. */
+  "GET /records": {
+    query: {
+      key?: (Key)[];
+    };
+    answer: unknown;
+  };
+  /** Stores records, all or none. */
+  "POST /records": {
+    body: unknown;
+    answer: Restored;
+  };
+  /** Messages with these words, the best first. */
+  "GET /search": {
+    query: {
+      after?: string;
+      from?: string;
+      key?: Key;
+      limit?: number;
+      query: string;
+      to?: string;
+    };
+    answer: HitPage;
+  };
+  /** Messages and tokens of the last seven days, and the conversations with the most tokens. */
+  "GET /statistics": {
+    answer: Numbers;
+  };
+  /** The state of the daemon, its channels, its model and its queues. */
+  "GET /status": {
+    answer: Status;
+  };
+  /** The named tokens, also those that ended in the last month, without what lets anybody in. */
+  "GET /tokens": {
+    answer: TokenPage;
+  };
+  /** Makes a token and shows it, this once. Tokens of other people only at the socket. */
+  "POST /tokens": {
+    body: {
+      /** ExpiresIn is how long it is good, in seconds. 0: until it is revoked. */
+      expires_in?: number;
+      name: string;
+      /** Person is "operator" or an identity of a network, like "telegram:123456". "": the caller. */
+      person?: string;
+      scope: string;
+    };
+    answer: MadeToken;
+  };
+  /** Ends a token, and within five seconds whatever it let in. */
+  "DELETE /tokens/{name}": {
+    path: {
+      name: string;
+    };
+    query: {
+      person?: string;
+    };
+    answer: Token;
+  };
+  /** Gives a token a new secret and shows it, this once; the one before is good for a while. Tokens of other people only at the socket. */
+  "POST /tokens/{name}/rotate": {
+    path: {
+      name: string;
+    };
+    body: {
+      /** Grace is how long the secret before is still good, in seconds. */
+      grace?: number;
+      person?: string;
+    };
+    answer: MadeToken;
+  };
+}
