@@ -94,6 +94,10 @@ func (s crashStore) Delete(ctx context.Context, k channels.Key) error {
 	return around("delete", func() error { return s.Store.Delete(ctx, k) })
 }
 
+func (s crashStore) ChangeNotes(ctx context.Context, kind, owner string, change func([]sessions.Note) ([]sessions.Note, []string, error)) error {
+	return around("notes."+kind, func() error { return s.Store.ChangeNotes(ctx, kind, owner, change) })
+}
+
 func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
 	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
 }

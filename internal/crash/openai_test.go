@@ -1,0 +1,202 @@
+package crash_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/agent/agenttest"
+)
+
+// program is a client of OpenAI's API, and the daemon that it talks to.
+type program struct {
+	t    *testing.T
+	dir  string
+	url  string
+	http *http.Client
+	log  *os.File
+}
+
+const programToken = "the-token-of-a-program"
+
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	model := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply { return bookkeeper }})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	p := &program{t: t, dir: t.TempDir(), url: "http://" + addr, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	if p.log, err = os.Create(filepath.Join(p.dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.log.Close() })
+	text := fmt.Sprintf("state_dir: %s/state\nhttp: {listen: %q, token: %s}\nmodel: {type: openai, base_url: %s, name: fake, context_window: 200000}\nworkspace: %s/work\n",
+		p.dir, addr, programToken, model.URL(), p.dir)
+	if err := os.WriteFile(filepath.Join(p.dir, "dragoman.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bookkeeper is the model: it writes one line into a file, and says what came of it.
+func bookkeeper(x *agenttest.Exchange) {
+	last := x.Request.Messages[len(x.Request.Messages)-1]
+	if last.Role == "tool" {
+		x.Text("It is ", "booked.")
+		x.End("stop")
+		return
+	}
+	x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_0", Name: "write_file", Arguments: `{"path":"book.txt","content":"a line\n","append":true}`})
+	x.End("tool_calls")
+}
+
+// start runs the daemon, which dies at a step if that is not "".
+func (p *program) start(at string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.Command(build(p.t), "run", "--config", filepath.Join(p.dir, "dragoman.yaml"))
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	cmd.Env = append(os.Environ(), "DRAGOMAN_CRASH="+at)
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	for range 600 {
+		if resp, err := p.http.Get(p.url + "/healthz"); err == nil {
+			_ = resp.Body.Close()
+			return cmd
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	p.t.Fatal("the daemon does not start")
+	return nil
+}
+
+// ask sends the request of this test, and returns the text of the answer.
+func (p *program) ask(room string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(`{"model":"dragoman","messages":[{"role":"user","content":"book it"}]}`))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+programToken)
+	req.Header.Set("Idempotency-Key", "once")
+	if room != "" {
+		req.Header.Set("X-Session-Key", room)
+	}
+	resp, err := p.http.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s %s, %w", resp.Status, data, err)
+	}
+	var got struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal(data, &got); err != nil || len(got.Choices) != 1 {
+		return "", fmt.Errorf("%s: %w", data, err)
+	}
+	return got.Choices[0].Message.Content, nil
+}
+
+// lines are how often the tool wrote.
+func (p *program) lines() int {
+	data, _ := os.ReadFile(filepath.Join(p.dir, "work", "book.txt"))
+	return strings.Count(string(data), "a line")
+}
+
+// feed is what the room of a conversation shows.
+func (p *program) feed(room string) (list []string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+"/api/chat/feed?room="+strings.TrimPrefix(room, "web:"), nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+programToken)
+	resp, err := p.http.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got struct{ Items []struct{ Text string } }
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, it := range got.Items {
+		list = append(list, it.Text)
+	}
+	return list
+}
+
+// The daemon is killed at each step of a request. The client sends it again, with its
+// key: it is answered, nothing is done twice, and a conversation has it once.
+func TestOpenAIKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no crash campaign")
+	}
+	t.Parallel()
+	for room, steps := range map[string][]string{
+		"": {
+			"notes.repeat.before@1", "notes.repeat.after@1", "notes.repeat.after@2", "notes.repeat.before@3", "notes.repeat.after@3",
+			"notes.repeat.before@4", "notes.repeat.after@4", "notes.repeat.before@5", "notes.repeat.after@5",
+		},
+		"web:books": {
+			"notes.repeat.before@1", "notes.repeat.after@1", "accept.before@1", "accept.after@1", "journal.model.after@1", "journal.tool_start.after@1",
+			"journal.tool_done.before@1", "journal.tool_done.after@1", "commit.before@1", "commit.after@1", "sending.after@1", "sent.before@1",
+		},
+	} {
+		for _, step := range steps {
+			t.Run(room+" "+step, func(t *testing.T) {
+				p := newProgram(t)
+				cmd := p.start(step)
+				died := make(chan error, 1)
+				go func() { died <- cmd.Wait() }()
+				text, err := p.ask(room)
+				for wait := time.After(20 * time.Second); died != nil; {
+					select {
+					case <-died:
+						died = nil
+					case <-wait:
+						_ = cmd.Process.Kill()
+						t.Fatalf("the daemon passed no %s; it answered %q, %v", step, text, err)
+					}
+				}
+				cmd = p.start("")
+				text, err = p.ask(room)
+				if err != nil || !strings.HasSuffix(text, "booked.") {
+					t.Errorf("the repeat is answered %q, %v", text, err)
+				}
+				again, err := p.ask(room)
+				if err != nil || again != text {
+					t.Errorf("one more repeat is answered %q, %v, want %q", again, err, text)
+				}
+				// A tool that was cut off may or may not have run; it is never run again.
+				open := strings.HasPrefix(step, "notes.repeat.after@3") || strings.HasPrefix(step, "journal.tool_start.after")
+				if n := p.lines(); n > 1 || n == 0 && !open {
+					t.Errorf("the tool wrote %d lines, want one", n)
+				}
+				if room != "" {
+					if list := p.feed(room); len(list) != 2 || list[0] != "book it" || list[1] != text {
+						t.Errorf("the room shows %q, want the message and its answer", list)
+					}
+				}
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			})
+		}
+	}
+}
