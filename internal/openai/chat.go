@@ -253,6 +253,7 @@ func (s *stream) raw(text string) {
 	_ = control.SetWriteDeadline(time.Now().Add(writeWithin)) // if unsupported, the server's own limits apply
 	_, _ = s.w.Write([]byte(text))                            // the request's context says that the client is gone
 	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{}) // the next request of this connection may come much later
 }
 
 // event writes an event, without a name if that is "".

@@ -439,3 +439,22 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
+
+// A stream is never silent for long: a comment says that it lives, before the answer
+// begins and after.
+func TestBeat(t *testing.T) {
+	h := newChatHouse(t, func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+		time.Sleep(50 * time.Millisecond)
+		return agenttest.Say("at last")(ctx, r, onDelta)
+	})
+	h.opts.Beat = 10 * time.Millisecond
+	h.restart()
+	text := body(t, h.chat(strings.Replace(hello, "{", `{"stream":true,`, 1)))
+	if n := strings.Count(text, ": still here\n\n"); n < 2 || !strings.HasPrefix(text, ": ") || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+		t.Errorf("%d signs of life in\n%s", n, text)
+	}
+	whole := h.withDefault(agenttest.Say("at last")).chat(hello)
+	if got := body(t, whole); strings.Contains(got, "still here") {
+		t.Errorf("an answer that is no stream is %s", got)
+	}
+}

@@ -129,7 +129,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	if err != nil {
 		return err
 	}
-	v := newView()
+	v := newView(s.Beat)
 	m.Show = func(text, note string) { v.set(text, note) }
 	var reply Reply
 	ended := make(chan struct{})

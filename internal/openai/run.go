@@ -22,9 +22,6 @@ const (
 	// ownChannel begins the key under which turns without a conversation appear in logs
 	// and tools. No conversation has it.
 	ownChannel = "api"
-	// beatEvery is how often a stream shows a sign of life. Clients give up after
-	// minutes, proxies after one.
-	beatEvery = 15 * time.Second
 	// countWithin bounds the counting of what a turn used.
 	countWithin = 5 * time.Second
 	// maxRunning bounds the requests that hold a body in memory at once.
@@ -53,7 +50,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, body []byte, a *
 	if other != nil {
 		return s.attach(w, r, try, other, to)
 	}
-	v := newView()
+	v := newView(s.Beat)
 	ended := make(chan struct{})
 	var out *outcome
 	var replayed bool
@@ -90,7 +87,7 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request, try *attempt, ot
 		case <-r.Context().Done():
 		}
 	}()
-	newView().follow(ended, to)
+	newView(s.Beat).follow(ended, to)
 	if err := r.Context().Err(); err != nil {
 		return err
 	}

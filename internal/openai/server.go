@@ -52,6 +52,9 @@ type Options struct {
 	MaxPicture int64
 	// Models returns the names that a request may give besides [Model].
 	Models func() []string
+	// Beat is how often a stream shows a sign of life. 0: 15 s; clients give up after
+	// minutes, proxies after one.
+	Beat   time.Duration
 	Logger *slog.Logger     // nil: discard
 	Now    func() time.Time // nil: time.Now
 }
@@ -69,6 +72,7 @@ type server struct {
 // New serves the API below [Root]. Each request must carry who asks ([people.With]).
 func New(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Beat = cmp.Or(o.Beat, 15*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

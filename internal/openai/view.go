@@ -18,12 +18,15 @@ type progress struct {
 // view is what a turn shows of its progress to the goroutine that writes. The turn never
 // waits for it.
 type view struct {
+	beat    time.Duration // between two signs of life
 	mu      sync.Mutex
 	now     progress
 	changed chan struct{} // capacity 1: there is more than was read
 }
 
-func newView() *view { return &view{changed: make(chan struct{}, 1)} }
+func newView(beat time.Duration) *view {
+	return &view{beat: beat, changed: make(chan struct{}, 1)}
+}
 
 // show is agent.Turn.Progress.
 func (v *view) show(p agent.Progress) {
@@ -61,7 +64,7 @@ func (v *view) thoughts() string { return v.read().thoughts }
 
 // follow writes progress until the turn has ended.
 func (v *view) follow(ended <-chan struct{}, to sink) {
-	beat := time.NewTicker(beatEvery)
+	beat := time.NewTicker(v.beat)
 	defer beat.Stop()
 	for {
 		select {
