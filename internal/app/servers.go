@@ -102,6 +102,7 @@ func (d *Daemon) openServers(ctx context.Context) error {
 		d.door.Protect(openai.Root+"/", people.Chat, d.openAI())
 	}
 	d.door.Protect("POST /api/ask", people.Chat, formerAsk(verbs))
+	d.door.Protect("GET "+profilePath, people.Admin, http.HandlerFunc(profile))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})
 	d.public.handler = d.door
@@ -170,6 +171,7 @@ func (d *Daemon) openAdmin(verbs http.Handler) error {
 	d.onClose("the socket", closeOnce(ln))
 	mux := http.NewServeMux()
 	mux.Handle("/", verbs)
+	mux.HandleFunc("GET "+profilePath, profile)
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
