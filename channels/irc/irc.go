@@ -190,7 +190,27 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	c.current.Store(s)
 	defer c.current.Store(nil)
 	defer c.multiline.Store(&limits{})
-	return s.run(ctx)
+	err = s.run(ctx)
+	silent := s.lastRead.Equal(s.began)
+	if silent && !c.opts.TLS && ctx.Err() == nil && c.speaksTLS(ctx) {
+		return refused("connect to %s: this port speaks TLS: write tls: true, or use the network's port without TLS (mostly 6667)", c.opts.Server)
+	}
+	return err
+}
+
+// speaksTLS reports whether the server's port speaks TLS. A server that does says nothing
+// that we understand to those who do not, and only closes the connection.
+func (c *Channel) speaksTLS(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, min(c.opts.RegisterTimeout, 10*time.Second))
+	defer cancel()
+	conn, err := c.opts.Dial(ctx, "tcp", c.opts.Server)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	err = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nothing is sent over it
+	var alert tls.AlertError
+	return err == nil || errors.As(err, &alert)
 }
 
 // dial opens the connection within RegisterTimeout, the TLS handshake included.

@@ -272,6 +272,42 @@ func TestTLSToAPlainPort(t *testing.T) {
 	})
 }
 
+// A port that speaks TLS only ends a connection without it; the status says why.
+func TestPlainToATLSPort(t *testing.T) {
+	ca := newAuthority(t)
+	certificate := ca.issue(t)
+	_, any := serve(t, ircd.Config{TLS: &tls.Config{Certificates: []tls.Certificate{certificate}}})
+	_, strict := serve(t, ircd.Config{TLS: &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert}})
+	closes, err := stdnet.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closes.Close()
+	go func() {
+		for {
+			conn, err := closes.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	for name, test := range map[string]struct {
+		addr string
+		want channels.State
+		says string
+	}{
+		"TLS":                      {any, channels.StateFailed, "this port speaks TLS: write tls: true"},
+		"TLS with certificates":    {strict, channels.StateFailed, "this port speaks TLS: write tls: true"},
+		"a server that throws out": {closes.Addr().String(), channels.StateDown, "connection to "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := run(t, quick(test.addr))
+			b.waitStatus(test.says, func(s channels.Status) bool { return s.State == test.want && strings.Contains(s.Detail, test.says) })
+		})
+	}
+}
+
 // All capabilities are requested in one line, and one by one only if that is refused.
 func TestCapabilitiesInOneLine(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
