@@ -342,6 +342,7 @@ type Stats struct {
 	Waiting     int       `json:"waiting"`   // inbox messages without an answer
 	Postponed   int       `json:"postponed"` // of Waiting, not due yet
 	Unsent      int       `json:"unsent"`    // deliveries that are queued, sending or unknown
+	Answers     int       `json:"answers"`   // that Unsent belong to: one on IRC can be a hundred lines
 	Unknown     int       `json:"unknown"`   // of Unsent, possibly sent already
 	Dead        int       `json:"dead"`
 	Quarantined int       `json:"aside"`

@@ -140,7 +140,7 @@ func (e *env) nodesLine(s api.Status, line func(what, value string)) {
 
 func (e *env) depths(s api.QueueCounts, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
-	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
+	line("outbox", e.depth(s.Answers, s.OldestSend, "answer is not delivered", "answers are not delivered"))
 	if s.Dead+s.Quarantined > 0 {
 		line("attention", fmt.Sprintf("%d given up, %d set aside; see: %s", s.Dead, s.Quarantined, e.command("queue list")))
 	}

@@ -37,7 +37,7 @@ func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 			return err
 		}
 		for desc, n := range map[*prometheus.Desc]int{
-			inboxDesc: st.Waiting, postponedDesc: st.Postponed, unsentDesc: st.Unsent, unknownDesc: st.Unknown, deadDesc: st.Dead, quarantinedDesc: st.Quarantined,
+			inboxDesc: st.Waiting, postponedDesc: st.Postponed, unsentDesc: st.Answers, unknownDesc: st.Unknown, deadDesc: st.Dead, quarantinedDesc: st.Quarantined,
 		} {
 			gauge(ch, desc, float64(n))
 		}

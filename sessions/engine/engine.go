@@ -153,7 +153,27 @@ func (s *Store) Hold(ctx context.Context, name string, run func(context.Context)
 // Stats counts the queues. It is cheap enough to be called every few seconds.
 func (s *Store) Stats(ctx context.Context) (sessions.Stats, error) {
 	st, err := s.back.Stats(ctx)
+	st.Answers = st.Unsent
+	if err == nil && st.Unsent > 0 && st.Unsent <= mostCounted {
+		st.Answers, err = s.unsentAnswers(ctx)
+	}
 	return st, s.wrap("stats", err)
+}
+
+// mostCounted is the greatest number of deliveries that are read to count their answers.
+// Beyond it, each counts as one.
+const mostCounted = 2000
+
+// unsentAnswers counts the answers that are not delivered in whole: each by its last part,
+// which is sent last.
+func (s *Store) unsentAnswers(ctx context.Context) (n int, err error) {
+	v := s.view(ctx)
+	for o := range v.outbox(channels.Key{}, rows.QueueFilter{Unsent: true}) {
+		if o.Part == o.Parts {
+			n++
+		}
+	}
+	return n, v.err
 }
 
 // Check proves that the store can write now.

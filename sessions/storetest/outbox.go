@@ -92,6 +92,29 @@ var outboxTests = map[string]func(*testing.T, *rig){
 		}
 		same(t, "the feed's labels", shown, []sessions.Label{{}, command, file})
 	},
+	"Outbox/AnswersAreCounted": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		part := func(n, of int) sessions.Reply {
+			return sessions.Reply{Text: "part", Label: sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Part: n, Parts: of}}
+		}
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "/a"), Answered: true, Replies: []sessions.Reply{part(1, 3), part(2, 3), part(3, 3), part(1, 1)}}, sessions.Done)
+		r.enter(t, sessions.Entry{Inbound: in("y:1", "1", "/a"), Answered: true, Replies: []sessions.Reply{{Text: "of an older version"}}}, sessions.Done)
+		h := r.claim(t)
+		for h.Key != key("x:1") {
+			h = r.claim(t)
+		}
+		ds, err := r.Unsent(ctx, h.Claim, 0)
+		must(t, err)
+		for sent, want := range [][2]int{{5, 3}, {4, 3}, {3, 3}, {2, 2}, {1, 1}} { // deliveries and answers that are left
+			if sent > 0 {
+				must(t, r.MarkSending(ctx, h.Claim, ds[sent-1].ID))
+				must(t, r.MarkSent(ctx, h.Claim, ds[sent-1].ID, channels.Receipt{}))
+			}
+			if st, err := r.Stats(ctx); err != nil || st.Unsent != want[0] || st.Answers != want[1] {
+				t.Errorf("after %d are sent, Stats = %+v, %v, want %d deliveries of %d answers", sent, st, err, want[0], want[1])
+			}
+		}
+	},
 	"Outbox/States": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		h, ds := three(t, r)
