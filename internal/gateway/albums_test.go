@@ -44,7 +44,7 @@ func TestAlbumIsAnsweredOnce(t *testing.T) {
 				}
 				time.Sleep(400*time.Millisecond + time.Millisecond)
 				synctest.Wait()
-				want := []string{"echo part 0 | part 1 | part 2 | part 3"}
+				want := []string{"echo part 0\npart 1\npart 2\npart 3"}
 				if sent := w.net.texts("1"); !slices.Equal(sent, want) {
 					t.Errorf("sent %q, want %q", sent, want)
 				}
@@ -59,6 +59,60 @@ type linewise struct{ *network }
 func (linewise) Pause(channels.Inbound) time.Duration { return time.Second }
 
 // A network says how long to wait for the next part of a question.
+// What a client cut in pieces is one message to the model, with one name and one time. Other
+// messages that are answered together stay apart.
+func TestPiecesAreOneMessage(t *testing.T) {
+	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	line := func(w *world, who, text string, after time.Duration) channels.Inbound {
+		m := w.message("1", text)
+		m.Album = "lines of " + who
+		m.Sender = channels.Person{IDs: []string{"1", who}, Name: who}
+		m.Prefix = who + ": "
+		m.At = began.Add(after)
+		return m
+	}
+	for name, test := range map[string]struct {
+		second func(w *world) channels.Inbound
+		want   []string
+	}{
+		"a second later":      {func(w *world) channels.Inbound { return line(w, "ann", "and two", time.Second) }, []string{"ann: one\nand two"}},
+		"in the same moment":  {func(w *world) channels.Inbound { return line(w, "ann", "and two", 0) }, []string{"ann: one\nand two"}},
+		"a minute later":      {func(w *world) channels.Inbound { return line(w, "ann", "and two", time.Minute) }, []string{"ann: one", "ann: and two"}},
+		"of another question": {func(w *world) channels.Inbound { m := line(w, "ann", "and two", 0); m.Album = "b"; return m }, []string{"ann: one", "ann: and two"}},
+		"with a file": {func(w *world) channels.Inbound {
+			m := line(w, "ann", "and two", 0)
+			m.Attachments = []channels.Attachment{{Kind: channels.AttachmentImage, Missing: "gone"}}
+			return m
+		}, []string{"ann: one", "ann: and two\n[image, not available: gone]"}},
+		"in answer to somebody": {func(w *world) channels.Inbound {
+			m := line(w, "ann", "and two", 0)
+			m.Quote = &channels.Quote{ID: "7", Name: "Bob", Text: "why?"}
+			return m
+		}, []string{"ann: one", "> Bob: why?\n\nann: and two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = linewise{w.net} })
+				w.accept(line(w, "ann", "one", 0))
+				w.accept(test.second(w))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				turns := w.agent.asked()
+				if len(turns) != 1 {
+					t.Fatalf("%d turns, want one", len(turns))
+				}
+				var got []string
+				for _, m := range turns[0].Input {
+					got = append(got, m.Content)
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("the model reads %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestPauseOfTheNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = linewise{w.net} })
@@ -72,7 +126,7 @@ func TestPauseOfTheNetwork(t *testing.T) {
 		}
 		time.Sleep(101 * time.Millisecond)
 		synctest.Wait()
-		if sent := w.net.texts("1"); !slices.Equal(sent, []string{"echo part 0 | part 1 | part 2"}) {
+		if sent := w.net.texts("1"); !slices.Equal(sent, []string{"echo part 0\npart 1\npart 2"}) {
 			t.Errorf("sent %q, want one answer to all parts", sent)
 		}
 	})
@@ -131,7 +185,7 @@ func TestAlbumAmongOthers(t *testing.T) {
 		synctest.Wait()
 		got := w.net.texts("1")
 		slices.Sort(got)
-		want := []string{"echo after", "echo before", "echo part 0 | part 1", "echo then"}
+		want := []string{"echo after", "echo before", "echo part 0\npart 1", "echo then"}
 		if !slices.Equal(got, want) {
 			t.Errorf("sent %q, want %q", got, want)
 		}

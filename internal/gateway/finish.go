@@ -141,8 +141,8 @@ func (r *run) withCure(text, cure string) string {
 }
 
 func (r *run) questions() (all []sessions.Message) {
-	for _, w := range r.rows {
-		all = append(all, userMessage(w.Inbound, r.g.opts.Now()))
+	for _, m := range r.joined(nil) {
+		all = append(all, userMessage(m, r.g.opts.Now()))
 	}
 	return all
 }

@@ -172,10 +172,8 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range r.rows {
-		if !steered[w.Seq] {
-			t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()))
-		}
+	for _, m := range r.joined(steered) {
+		t.Input = append(t.Input, userMessage(m, r.g.opts.Now()))
 	}
 	if r.job != nil {
 		t.System, t.Operator = jobSystem, true
@@ -357,6 +355,41 @@ func (r *run) newest() channels.Inbound {
 func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }
 
 func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
+
+// joined are the messages that the turn answers as the model reads them, without those
+// that were steered into it. What a person's client cut in pieces is one message, with one
+// time.
+func (r *run) joined(steered map[int64]bool) (all []channels.Inbound) {
+	var last channels.Inbound // before it was joined with others
+	for _, w := range r.rows {
+		if steered[w.Seq] {
+			continue
+		}
+		m := w.Inbound
+		if len(all) > 0 && r.continues(&last, &m) {
+			all[len(all)-1].Text += "\n" + m.Text
+		} else {
+			all = append(all, m)
+		}
+		last = m
+	}
+	return all
+}
+
+// continues reports whether next is more words of the person who wrote m just before.
+func (r *run) continues(m, next *channels.Inbound) bool {
+	words := func(m *channels.Inbound) bool {
+		return len(m.Attachments) == 0 && m.Edits == "" && m.Forwarded == nil && !m.Again && m.Instructions == ""
+	}
+	if m.Album == "" || m.Album != next.Album || !m.Sender.Is(next.Sender) || next.Quote != nil || !words(m) || !words(next) {
+		return false
+	}
+	pause := albumQuiet
+	if r.b != nil { // nil: only another node has the channel
+		pause, _ = r.b.albumPause(*m)
+	}
+	return next.At.Sub(m.At).Abs() <= pause
+}
 
 // userMessage is m as the model reads it, dated even if the network did not.
 func userMessage(m channels.Inbound, now time.Time) sessions.Message {
