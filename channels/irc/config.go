@@ -31,6 +31,7 @@ type Settings struct {
 	SASL       SASLSettings     `yaml:"sasl"`
 	NickServ   NickServSettings `yaml:"nickserv"`
 	Channels   []RoomSettings   `yaml:"channels"`
+	Bridges    []string         `yaml:"bridges,omitempty,flow" is:"nick" doc:"Nicks of bridges, which relay people of other networks into a channel as <name> text. These people are heard as themselves."`
 	MaxLines   int              `yaml:"max_lines" default:"12" range:"0..1000" doc:"Maximum lines of an answer shown in a channel; !more shows as many again. 0: no limit."`
 	Flood      FloodSettings    `yaml:"flood"`
 }
@@ -115,12 +116,13 @@ func (*Settings) Identities() []channels.Identity {
 		{Form: `^account:[^\s*?!@:,]+$`},
 		{Form: maskForm},
 		{Form: `^chat:` + roomForm + `$`},
+		{Form: `^bridge:[^\s*?!@:,/]+/[^*?!@,<>\n]{1,64}$`},
 		{
 			Form: `^mask:`, What: "is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches",
 			Want: "write mask:nick!user@host without * and ?, or better account:name",
 		},
 		{Form: `^#`, What: "is a channel", Want: "write chat:%s"},
-		{Form: ``, What: "is not an identity that an IRC network vouches for", Want: `write account:name (services), mask:nick!user@host, chat:#channel, or "*"`},
+		{Form: ``, What: "is not an identity that an IRC network vouches for", Want: `write account:name (services), mask:nick!user@host, bridge:nick/name, chat:#channel, or "*"`},
 	}
 }
 
@@ -130,7 +132,7 @@ func (*Settings) Fold(identity string) string {
 	if parts := mask.Regexp().FindStringSubmatch(identity); parts != nil {
 		return "mask:" + lowerASCII(parts[1]) + "!" + parts[2] + "@" + strings.ToLower(parts[3])
 	}
-	if strings.HasPrefix(identity, "account:") || strings.HasPrefix(identity, "chat:") {
+	if strings.HasPrefix(identity, "account:") || strings.HasPrefix(identity, "chat:") || strings.HasPrefix(identity, "bridge:") {
 		return lowerASCII(identity)
 	}
 	return identity
@@ -215,6 +217,7 @@ func (s *Settings) Make(with channels.Setup) (channels.Channel, error) {
 		},
 		FloodBurst: s.Flood.Burst, FloodEvery: s.Flood.Every.D(), Shared: with.Shared, Logger: with.Logger,
 		MaxLines:   cmp.Or(s.MaxLines, -1),
+		Bridges:    s.Bridges,
 		Everything: with.Everything, // "!new" is a command for us then; the gateway decides about the rest
 	}
 	for _, room := range s.Channels {

@@ -22,7 +22,7 @@ func (s *session) onMessage(e *girc.Event) {
 	case s.fromMe(e):
 		s.confirmEcho(param(e, 0), e.Last())
 		return
-	case isBot(e):
+	case isBot(e) && !s.isBridge(src.Name):
 		return // Two programs that answer each other never stop.
 	case s.batches[e.Tags["batch"]], src.Ident == "" && src.Host == "" && strings.Contains(src.Name, "."):
 		return // Played back, or from the server itself.
@@ -49,6 +49,7 @@ func (s *session) onMessage(e *girc.Event) {
 		text = "* " + src.Name + " " + text
 	}
 	if name := param(e, 0); s.isChannel(name) {
+		m, text = s.unbridge(m, src, text)
 		s.fromRoom(e, m, name, text, action)
 	} else if s.net.fold.same(name, s.me.nick) {
 		s.fromPerson(e, m, id, text)

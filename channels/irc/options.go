@@ -54,6 +54,9 @@ type Options struct {
 
 	// Channels to join: "#go", or "#locked sesame" with a key.
 	Channels []string
+	// Bridges are the nicks of programs that relay people of other networks into channels,
+	// as "<name> text": these people are heard as themselves.
+	Bridges []string
 	// Everything treats all messages in channels as addressed to the bot, not only
 	// those that name it.
 	Everything bool

@@ -72,7 +72,7 @@ heartbeat:
 		`16 channels.irc.server: "irc.example.org" is not an address; write host:port, like irc.example.org:6697`,
 		`16 channels.irc.nick: "7up" is not a valid nick; write letters, digits and -_[]{}|, not beginning with a digit`,
 		`16 channels.irc.channels[0]: "go" is not a channel; write its name with #, in quotes: "#go"`,
-		`16 channels.irc.allow[0]: "alice" is not an identity that an IRC network vouches for; write account:name (services), mask:nick!user@host, chat:#channel, or "*"`,
+		`16 channels.irc.allow[0]: "alice" is not an identity that an IRC network vouches for; write account:name (services), mask:nick!user@host, bridge:nick/name, chat:#channel, or "*"`,
 		`16 channels.irc.allow[1]: "mask:a!*@*" is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches; write mask:nick!user@host without * and ?, or better account:name`,
 		`16 channels.irc.sasl.mechanism: external needs a certificate; set client_cert`,
 		`19 heartbeat.jobs[0].target: there is no channel "discord"; configured: cli, irc, telegram, web`,
