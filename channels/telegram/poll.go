@@ -168,6 +168,11 @@ func (c *Channel) loadUsername(ctx context.Context) error {
 	if c.username() != "" {
 		return nil
 	}
+	return c.askUsername(ctx)
+}
+
+// askUsername asks Telegram for the bot's user name.
+func (c *Channel) askUsername(ctx context.Context) error {
 	result, err := c.api.call(ctx, "getMe", struct{}{}, callTimeout)
 	if err != nil {
 		return err

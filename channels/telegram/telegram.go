@@ -100,10 +100,12 @@ type Channel struct {
 	status       channels.StatusTracker
 	commands     []channels.Command
 
-	mu       sync.Mutex
-	botName  string
-	seesAll  bool            // Telegram shows the bot all messages of its groups
-	migrated map[int64]int64 // new ids of groups that became supergroups
+	mu      sync.Mutex
+	botName string
+	// askedName is when Telegram was last asked for it because of a message.
+	askedName time.Time
+	seesAll   bool            // Telegram shows the bot all messages of its groups
+	migrated  map[int64]int64 // new ids of groups that became supergroups
 }
 
 var (

@@ -159,6 +159,7 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) erro
 	if message.IsTopicMessage {
 		c.lost.forget(message.Chat.ID, message.MessageThreadID)
 	}
+	c.learnName(ctx, message)
 	m, ok, err := c.inbound(a.key(), message, edited)
 	if c.blocked.any(message.Chat.ID) && reopens(message, ok && m.Addressed) {
 		if failed := c.unblock(ctx, in, message.Chat.ID); failed != nil {

@@ -12,7 +12,7 @@ import (
 const mostUnits = 4096
 
 func (s *Server) me() User {
-	return User{ID: BotID, IsBot: true, FirstName: "Dragoman", Username: s.o.Username, ReadsAll: s.o.ReadsAll}
+	return User{ID: BotID, IsBot: true, FirstName: "Dragoman", Username: s.Username(), ReadsAll: s.o.ReadsAll}
 }
 
 func (s *Server) getMe(*http.Request, params) answer { return answer{result: s.me()} }

@@ -57,6 +57,7 @@ const BotID = 1000
 type Server struct {
 	o        Options
 	url      string
+	renamed  atomic.Pointer[string]
 	http     *http.Server
 	served   chan struct{}
 	handlers sync.WaitGroup
@@ -136,7 +137,15 @@ func (s *Server) URL() string { return s.url }
 func (s *Server) Token() string { return s.o.Token }
 
 // Username is the bot's name without "@".
-func (s *Server) Username() string { return s.o.Username }
+func (s *Server) Username() string {
+	if name := s.renamed.Load(); name != nil {
+		return *name
+	}
+	return s.o.Username
+}
+
+// Rename gives the bot another name, as its owner can at BotFather.
+func (s *Server) Rename(name string) { s.renamed.Store(&name) }
 
 // Close ends the server and every request.
 func (s *Server) Close() {
