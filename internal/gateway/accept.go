@@ -23,7 +23,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	}
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
 	m.Attachments = cleanAttachments(m.Attachments)
-	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 && m.Deletes == "" {
+	if channels.Invisible(m.Text) && len(m.Attachments) == 0 && m.Deletes == "" {
 		return nil
 	}
 	verdict, err := g.opts.Gate.MayTalk(ctx, m)

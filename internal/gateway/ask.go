@@ -85,7 +85,7 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 	switch {
 	case g.bindings[k.Channel()] == nil:
 		return Answered{}, &RefusedError{Why: "there is no channel " + k.Channel()}
-	case text == "" && len(q.Attachments) == 0:
+	case channels.Invisible(text) && len(q.Attachments) == 0:
 		return Answered{}, &RefusedError{Why: "the question is empty"}
 	case len(text)+len(q.Instructions) > g.opts.MaxMessageBytes:
 		return Answered{}, &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)+len(q.Instructions)), size(g.opts.MaxMessageBytes))}
