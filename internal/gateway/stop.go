@@ -71,10 +71,10 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 			Role: sessions.RoleAssistant, Content: partial + "\n\n[stopped by the person]",
 			At: g.opts.Now(), Synthetic: true,
 		}}
-		text = partial + "\n\n*(stopped)*"
+		text = partial + sayStopped
 	}
 	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
-		e.Replies = g.split(stoppedLabel(turn, e.Append != nil), m.Key, text, m)
+		e.Replies = g.stoppedReplies(stoppedLabel(turn, e.Append != nil), m, partial, text)
 		e.Replies[0].Edit = preview
 	}
 	if c == sessions.ControlNew { // a message apart from the edited preview: networks do not notify about edits
@@ -102,6 +102,43 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	g.countCommand(m.Key, got.Outcome)
 	g.live.kick(m.Key)
 	return nil
+}
+
+// sayStopped is at the end of what a stopped answer had.
+const sayStopped = "\n\n*(stopped)*"
+
+const (
+	// stoppedParts are as many messages as a stopped answer may take.
+	stoppedParts = 2
+	// stoppedBytes are shown of a longer one.
+	stoppedBytes = 3000
+)
+
+// stoppedReplies are the replies with text, which is the answer so far, partial, or a
+// sentence. Whoever stopped a long answer does not want it in many messages: they get its
+// beginning, and all of it as a file where the network has files.
+func (g *Gateway) stoppedReplies(l sessions.Label, m channels.Inbound, partial, text string) []sessions.Reply {
+	replies := g.split(l, m.Key, text, m)
+	_, files := channelAs[channels.Filer](g, m.Key)
+	if len(replies) <= stoppedParts || !files || partial == "" {
+		return replies
+	}
+	beginning := clipText(partial, stoppedBytes)
+	short := g.split(l, m.Key, closeMarkup(beginning)+sayStopped, m)
+	whole := replies[0]
+	whole.Text = text
+	whole.File = fileName
+	whole.Form = channels.FormMarkdown
+	return labelled(append(short, whole))
+}
+
+// labelled numbers the replies of one answer anew.
+func labelled(replies []sessions.Reply) []sessions.Reply {
+	for i := range replies {
+		replies[i].Part = i + 1
+		replies[i].Parts = len(replies)
+	}
+	return replies
 }
 
 // stoppedLabel is that of the reply to a /stop of turn, which may have written something.
