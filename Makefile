@@ -40,6 +40,7 @@ run: build
 
 ## build: build bin/dragoman, one static file without symbols for debuggers
 build:
+	@test -x bin/dragoman || echo "Compiling bin/dragoman. The first time takes a minute or two, and downloads the modules."
 	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
 ## test: run all tests (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)

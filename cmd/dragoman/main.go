@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,7 +123,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	if args[0] == "--version" { // people try this first
+	if slices.Contains([]string{"--version", "-v", "-V"}, args[0]) { // people try these first
 		args = append([]string{"version"}, args[1:]...)
 	}
 	line, err := parse(parser, args)

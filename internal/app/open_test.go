@@ -82,7 +82,7 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 		name, config string
 		says         []string
 	}{
-		{"port in use", `http: {listen: "` + port + `"}`, []string{"cannot listen on " + port, "http.listen", "address already in use"}},
+		{"port in use", `http: {listen: "` + port + `"}`, []string{"another program has the port " + port, "perhaps another Dragoman", "http:\n  listen: "}},
 		{"certificates", "channels: {irc: {type: irc, server: 'irc.example.org:6697', allow: ['*'], ca_file: notes.pem, channels: ['#go']}}", []string{"channel irc", "ca_file", "holds no certificate"}},
 		{"workspace around the state", "workspace: link", []string{"the model must not see", "choose a separate folder"}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -58,6 +59,27 @@ func maxConnections() int {
 
 func (s *server) addr() string { return s.ln.Addr().String() }
 
+// takenPort is the error for an http.listen that another program has.
+type takenPort struct {
+	addr  string
+	cause error
+}
+
+// Plain is for people: see [plain.Text].
+func (t *takenPort) Plain() string {
+	host, port, _ := net.SplitHostPort(t.addr)
+	free := "0" // the system chooses one
+	if n, err := strconv.Atoi(port); err == nil && n < 65535 {
+		free = strconv.Itoa(n + 1)
+	}
+	return fmt.Sprintf("another program has the port %s, perhaps another Dragoman. Stop it, or write another port into the configuration:\nhttp:\n  listen: %q", t.addr, net.JoinHostPort(host, free))
+}
+
+func (t *takenPort) Error() string { return "app: " + t.Plain() }
+
+// Unwrap returns the cause.
+func (t *takenPort) Unwrap() error { return t.cause }
+
 // openServers opens the public port and the operator's socket.
 func (d *Daemon) openServers(ctx context.Context) error {
 	verbs := d.verbs()
@@ -71,6 +93,9 @@ func (d *Daemon) openServers(ctx context.Context) error {
 		return err
 	}
 	ln, err := net.Listen("tcp", d.cfg.HTTP.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &takenPort{addr: d.cfg.HTTP.Listen, cause: err}
+	}
 	if err != nil {
 		return fmt.Errorf("app: cannot listen on %s (http.listen in the configuration): %w", d.cfg.HTTP.Listen, err)
 	}

@@ -99,6 +99,23 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (f
 	return d.opts.Types[slices.Index(types, kind)], true
 }
 
+// atTop are keys that people write at the top because other programs have them there, and
+// what to write instead.
+var atTop = map[string]string{
+	"mcp":           noMCP,
+	"mcpservers":    noMCP,
+	"mcp_servers":   noMCP,
+	"tools":         "choose tools with agent: {tools: [time, web_fetch]}",
+	"skills":        "there are none here; write what they say into agent: {system_prompt: …}",
+	"prompt":        "write agent: {system_prompt: …}",
+	"system_prompt": "write agent: {system_prompt: …}",
+	"token":         "a bot's token belongs to its channel: channels: {telegram: {token: …}}; the page's to http",
+	"providers":     "there is one server: model: {base_url: …, api_key: …, name: …}",
+	"api_key":       "write model: {api_key: …}",
+}
+
+const noMCP = "servers of tools (MCP) cannot be configured yet"
+
 // unknown reports an unknown key, with a guess at what was meant.
 func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	at, want := join(path, showKey(key.Value)), ""
@@ -108,6 +125,8 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	}
 	if path == "" && slices.Contains(typeNames(d.opts.Types), key.Value) {
 		want = "it is a channel: indent it under channels"
+	} else if hint := atTop[strings.ToLower(key.Value)]; path == "" && hint != "" {
+		want = hint
 	} else if near := nearest(strings.ToLower(key.Value), names); near != "" {
 		want = fmt.Sprintf("did you mean %q?", near)
 	} else if place := d.elsewhere(key.Value, path); place != "" {

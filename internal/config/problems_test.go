@@ -279,6 +279,23 @@ channels:
 	}
 }
 
+// Keys that other programs have at the top are answered with what to write here.
+func TestKeysOfOtherPrograms(t *testing.T) {
+	for text, want := range map[string]string{
+		"mcp: {servers: {}}":   "1 mcp: unknown key; servers of tools (MCP) cannot be configured yet",
+		"mcpServers: {}":       "1 mcpServers: unknown key; servers of tools (MCP) cannot be configured yet",
+		"tools: [time]":        "1 tools: unknown key; choose tools with agent: {tools: [time, web_fetch]}",
+		"system_prompt: hello": "1 system_prompt: unknown key; write agent: {system_prompt: …}",
+		"providers: {}":        "1 providers: unknown key; there is one server: model: {base_url: …, api_key: …, name: …}",
+		"hook: []":             `1 hook: unknown key; did you mean "hooks"?`,
+	} {
+		_, err := load(t, text)
+		if got := problems(t, err); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: the problem is %q, want %q", text, got, want)
+		}
+	}
+}
+
 // All that is wrong with a job is said, and nothing twice.
 func TestSchedulesAreChecked(t *testing.T) {
 	_, err := load(t, `heartbeat:
