@@ -80,10 +80,12 @@ type Node struct {
 	Roles []string  `json:"roles,omitempty"`
 	Since time.Time `json:"since"`
 	// Lag is how long ago it last renewed its row.
-	Lag    time.Duration `json:"lag"`
-	Leases []Lease       `json:"leases,omitempty"` // that it holds, sorted
-	Claims int           `json:"claims"`           // live claims that it has
-	Self   bool          `json:"self,omitempty"`   // whether this is the node that answers
+	Lag time.Duration `json:"lag"`
+	// Configuration is a hash of its configuration, without paths and secrets; "": unknown.
+	Configuration string  `json:"configuration,omitempty"`
+	Leases        []Lease `json:"leases,omitempty"` // that it holds, sorted
+	Claims        int     `json:"claims"`           // live claims that it has
+	Self          bool    `json:"self,omitempty"`   // whether this is the node that answers
 }
 
 // Lease is a lease that a node holds.

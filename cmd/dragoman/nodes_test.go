@@ -27,6 +27,15 @@ func TestNodes(t *testing.T) {
 		t.Errorf("status says %q", got)
 	}
 	list[1].Roles = nil // all
+	list[0].Configuration = "11111111"
+	if got := said(); len(got) != 2 {
+		t.Errorf("status says %q of a node that does not show its configuration", got)
+	}
+	list[1].Configuration = "22222222"
+	if got := said(); len(got) != 3 || !strings.Contains(got[2], "warning: the configurations of these nodes differ: one:/state (11111111) and two:/state (22222222)") {
+		t.Errorf("status says %q", got)
+	}
+	list[1].Configuration = "11111111"
 	if got := said(); len(got) != 2 {
 		t.Errorf("status says %q, want no warning", got)
 	}

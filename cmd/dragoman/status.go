@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -131,6 +132,9 @@ func (e *env) nodesLine(s api.Status, line func(what, value string)) {
 			line("peer", fmt.Sprintf("%s; version %s, started %s, seen %s", text, n.Version, e.when(n.Since), e.seen(n)))
 		}
 	}
+	if names := differing(s.Nodes); names != "" {
+		line("warning", "the configurations of these nodes differ: "+names+"; give all the same, or reload those that have an old one")
+	}
 	for _, role := range []struct{ name, waits string }{{"channels", "nothing is received or sent"}, {"turns", "messages wait for an answer"}, {"jobs", "no job starts"}} {
 		if len(s.Nodes) > 0 && !slices.ContainsFunc(s.Nodes, func(n api.Node) bool { return len(n.Roles) == 0 || slices.Contains(n.Roles, role.name) }) {
 			line("warning", fmt.Sprintf("%s, because no running node has %q in its roles", role.waits, role.name))
@@ -157,13 +161,32 @@ func (e *env) depth(n int, oldest time.Time, one, many string) string {
 	return text
 }
 
+// differing names the nodes by their configuration, if not all have the same. Versions that
+// say nothing of it do not count.
+func differing(list []api.Node) string {
+	by := map[string][]string{}
+	for _, n := range list {
+		if n.Configuration != "" {
+			by[n.Configuration] = append(by[n.Configuration], n.Name())
+		}
+	}
+	if len(by) < 2 {
+		return ""
+	}
+	var all []string
+	for _, hash := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, fmt.Sprintf("%s (%s)", words(by[hash]), hash))
+	}
+	return strings.Join(all, " and ")
+}
+
 // nodesCmd is "dragoman nodes": the daemons that share a database.
 type nodesCmd struct {
 	jsonFlag
 }
 
 func (*nodesCmd) Help() string {
-	return "Nodes are daemons that share a PostgreSQL database. HOLDS is what only one of them has at a time, such as the connection of a channel; CHATS is how many conversations it works on now."
+	return "Nodes are daemons that share a PostgreSQL database. HOLDS is what only one of them has at a time, such as the connection of a channel; CHATS is how many conversations it works on now; CONFIG is a hash of its configuration, which should be the same on all."
 }
 
 func (k *nodesCmd) Run(e *env, c *cli) error {
@@ -180,15 +203,18 @@ func (k *nodesCmd) Run(e *env, c *cli) error {
 }
 
 func (e *env) nodes(list []api.Node) {
-	t := &table{head: []string{"NODE", "VERSION", "ROLES", "STARTED", "SEEN", "CHATS", "HOLDS"}, right: []int{5}, less: []int{2, 1, 3}}
+	t := &table{head: []string{"NODE", "VERSION", "ROLES", "STARTED", "SEEN", "CHATS", "CONFIG", "HOLDS"}, right: []int{5}, less: []int{2, 1, 3}}
 	for _, n := range list {
 		name := n.Name()
 		if n.Self {
 			name += " (this one)"
 		}
-		t.add(name, n.Version, words(n.Roles), e.when(n.Since), e.seen(n), fmt.Sprint(n.Chats), e.leases(n))
+		t.add(name, n.Version, words(n.Roles), e.when(n.Since), e.seen(n), fmt.Sprint(n.Chats), cmp.Or(n.Configuration, "-"), e.leases(n))
 	}
 	t.print(e)
+	if names := differing(list); names != "" {
+		e.say("warning: the configurations of these nodes differ: %s; give all the same, or reload those that have an old one", names)
+	}
 }
 
 func (e *env) seen(n api.Node) string {

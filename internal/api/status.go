@@ -142,7 +142,7 @@ type Nodes struct {
 // Node is one process that works on the store.
 type Node struct {
 	ID      string    `json:"id"`
-	Host    string    `json:"host,omitempty"` // and its state directory
+	Host    string    `json:"host,omitempty"` // node.name, or the machine's
 	Self    bool      `json:"self,omitempty"` // this node answers
 	Version string    `json:"version,omitempty"`
 	Roles   []string  `json:"roles"`
@@ -152,6 +152,9 @@ type Node struct {
 	// Chats is how many conversations it works on now.
 	Chats int     `json:"chats"`
 	Holds []Lease `json:"holds"`
+	// Configuration is a hash of its configuration, without what is about one machine. Nodes
+	// should have the same.
+	Configuration string `json:"configuration,omitempty"`
 }
 
 // Lease is what one node has at a time, like "channel:telegram".
@@ -181,5 +184,6 @@ func nodeOf(n sessions.Node) Node {
 	return Node{
 		ID: n.ID, Host: n.Host, Self: n.Self, Version: n.Version, Roles: append([]string{}, n.Roles...), Since: n.Since,
 		LagS: n.Lag.Seconds(), Chats: n.Claims, Holds: each(n.Leases, func(l sessions.Lease) Lease { return Lease(l) }),
+		Configuration: n.Configuration,
 	}
 }

@@ -103,6 +103,9 @@ func (d *Daemon) reload() {
 	d.current.Store(&now)
 	d.gateway.Revive()
 	d.log.Info("reloaded: allow lists, prompts and models of channels, limits, summaries, jobs, hooks and log level")
+	if node, shares := d.peers.(interface{ Configured(hash string) }); shares {
+		node.Configured(now.Fingerprint())
+	}
 	was := *d.cfg
 	was.Summary = now.Summary
 	if rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {

@@ -38,6 +38,7 @@ type Config struct {
 	WorkspaceQuota Size               `yaml:"workspace_quota" default:"1GiB" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
 	Store          Store              `yaml:"store"`
 	Roles          []string           `yaml:"roles,flow" default:"channels turns jobs" oneof:"channels turns jobs" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
+	Node           Node               `yaml:"node"`
 	HTTP           HTTP               `yaml:"http"`
 	People         People             `yaml:"people"`
 	Log            Log                `yaml:"log"`
@@ -60,6 +61,11 @@ type Config struct {
 	warnings []Problem
 	absent   Problems
 	source   Source
+}
+
+// Node is how this daemon appears among those that share a database.
+type Node struct {
+	Name string `yaml:"name,omitempty" doc:"How dragoman nodes calls this daemon, where several share a database. Default: its machine, its state_dir and a part of its id."`
 }
 
 // The values of Config.Roles.

@@ -45,7 +45,18 @@ func openPostgres(ctx context.Context, p Location, log *slog.Logger) (*engine.St
 	if p.cfg.Store.URL.IsZero() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
-	return postgres.Open(ctx, p.cfg.Store.URL.Reveal(), postgres.Options{Logger: log, MaxConns: p.cfg.Store.MaxConns, Host: p.host, Version: p.version, Roles: p.cfg.Roles})
+	o := postgres.Options{Logger: log, MaxConns: p.cfg.Store.MaxConns, Version: p.version, Roles: p.cfg.Roles}
+	if p.dir != nil {
+		id, err := p.dir.nodeID()
+		if err != nil {
+			return nil, err
+		}
+		o.Host = nodeName(p.cfg, id)
+		o.Installation = id
+		o.Place = p.dir.place()
+		o.Configuration = p.cfg.Fingerprint()
+	}
+	return postgres.Open(ctx, p.cfg.Store.URL.Reveal(), o)
 }
 
 // openDatabase opens a part of the configured database that is not the store: files or a

@@ -45,7 +45,7 @@ func Socket(path string) string { return filepath.Join(path, socketName) }
 
 // Private lists the files in s that must not be in a workspace.
 func (s *Dir) Private(cfg *config.Config) []string {
-	files := []string{s.File(lockName), s.File(mediaName), s.File(draftsName), s.File(AuditName), s.File(ErasingName), s.File(llm.NotesName)}
+	files := []string{s.File(lockName), s.File(mediaName), s.File(draftsName), s.File(AuditName), s.File(ErasingName), s.File(nodeIDName), s.File(llm.NotesName)}
 	for _, t := range storeTypes {
 		if t.name != "" {
 			files = append(files, s.File(t.name))

@@ -23,10 +23,11 @@ type Location struct {
 	Path string // the file or folder; "" if the type has none
 	who  Caller // reads that open converts the store first; zero: nobody
 
-	// A store in a database is reached with cfg, as the node host, see hostOf, which runs
-	// that version of the program. "": not a daemon.
-	cfg           *config.Config
-	host, version string
+	// A store in a database is reached with cfg, as the node of dir, which runs that version
+	// of the program. Nil, "": not a daemon.
+	cfg     *config.Config
+	dir     *Dir
+	version string
 }
 
 // String returns p as TYPE:PATH, or as TYPE without a path.
@@ -129,31 +130,12 @@ func OpenStore(ctx context.Context, cfg *config.Config, s *Dir, version string, 
 		return nil, fmt.Errorf("storage: store.type: %w", err)
 	}
 	p.cfg = cfg
-	p.host = hostOf(s.Path)
+	p.dir = s
 	p.version = version
 	if log == nil || !log.Enabled(ctx, slog.LevelInfo) {
 		p.who = who
 	}
 	return p.open(ctx, log)
-}
-
-// Node identifies this daemon among those that share its database, and stays the same
-// after a restart; "" if it shares none.
-func Node(cfg *config.Config) string {
-	if cfg.Store.Type != postgresType {
-		return ""
-	}
-	return hostOf(cfg.StateDir)
-}
-
-// hostOf identifies a daemon among those that share a database. The lock of its state
-// directory makes sure that there is only one.
-func hostOf(state string) string {
-	name, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
-	return name + ":" + config.RealPath(state)
 }
 
 // Check returns why the configured store cannot be used, or nil: something else is at

@@ -119,7 +119,7 @@ func openDir(t *testing.T, dir string) *engine.Store {
 			t.Fatal(err)
 		}
 	}
-	return openAt(t, string(url), postgres.Options{Host: dir})
+	return openAt(t, string(url), postgres.Options{Installation: dir})
 }
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
@@ -135,13 +135,13 @@ func TestCopies(t *testing.T) {
 }
 
 func openChild(ctx context.Context, url string) (*engine.Store, error) {
-	return postgres.Open(ctx, url, postgres.Quick(postgres.Options{Host: "child"}))
+	return postgres.Open(ctx, url, postgres.Quick(postgres.Options{Installation: "child"}))
 }
 
 // TestKills kills processes with the same Host, one after the other.
 func TestKills(t *testing.T) {
 	url := database(t)
 	storetest.RunKills(t, url, func(*testing.T) {}, func(t *testing.T) *engine.Store {
-		return openAt(t, url, postgres.Options{Host: "child"})
+		return openAt(t, url, postgres.Options{Installation: "child"})
 	})
 }

@@ -32,8 +32,10 @@ var (
 // migrations lead from each version of the tables to the next.
 var migrations = []string{tables, aboutNodes, aboutLeases, aboutLabels}
 
-// laterNames are the tables and indexes that later makes. The last one is enough for columns.
+// laterNames are the tables and indexes that later makes, and laterColumns those of nodes.
 var laterNames = []string{"inbox_accepted", "outbox_created", "notes", "notes_due", "notes_owner", "counts", "counts_owner", "additions", "note_key"}
+
+var laterColumns = []string{"sealed", "installation", "place", "configuration"}
 
 // migrate brings our tables and River's up to date. Nodes that start at the same time
 // wait for each other: a separate transaction holds a lock meanwhile, because River
@@ -112,7 +114,8 @@ func (b *backend) migrated(ctx context.Context, rivers *rivermigrate.Migrator[pg
 	if version > len(migrations) {
 		return false, &sessions.NewerError{Path: "the tables in PostgreSQL", Has: version, Knows: len(migrations)}
 	}
-	complete, err := value[bool](ctx, b.pool, `SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest($1::text[]) name`, laterNames)
+	complete, err := value[bool](ctx, b.pool, `SELECT bool_and(to_regclass(name) IS NOT NULL)
+		AND (SELECT count(*) = cardinality($2::text[]) FROM pg_attribute WHERE attrelid = to_regclass('nodes') AND attname = ANY($2::text[])) FROM unnest($1::text[]) name`, laterNames, laterColumns)
 	if err != nil || !complete {
 		return false, err
 	}

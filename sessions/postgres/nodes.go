@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -25,8 +26,63 @@ type node struct {
 	renewed atomic.Pointer[time.Time]
 }
 
+// CopiedError says that a node with the same Installation lives in another place.
+type CopiedError struct{ Host string }
+
+func (e *CopiedError) Error() string {
+	return fmt.Sprintf("the node %s has the same id and runs in another place: this state directory is a copy of its own. Remove the file node-id from this one, or stop that node", e.Host)
+}
+
+// replace ends the row of the process that had the Installation and Place of this one, and
+// is dead. A row with another Place may be of a machine that has just been restarted: then
+// it expires. If it is renewed instead, replace returns a CopiedError.
+func (b *backend) replace(ctx context.Context) error {
+	if b.Installation == "" {
+		return nil
+	}
+	if _, err := b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE installation = $1 AND place = $2 AND id <> $3`, b.Installation, b.Place, b.id); err != nil {
+		return err
+	}
+	first := map[string]time.Time{}
+	for {
+		list, err := all(ctx, b.pool, pgx.RowToStructByPos[ownRow], `SELECT id, host, expires FROM nodes WHERE installation = $1 AND id <> $2 AND expires > clock_timestamp()`, b.Installation, b.id)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, row := range list {
+			before, known := first[row.ID]
+			if known && row.Expires.After(before) {
+				return &CopiedError{row.Host}
+			}
+			first[row.ID] = row.Expires
+		}
+		channels.Sleep(ctx, b.TTL/12)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// Configured tells the other nodes, with the next renewal, that the configuration of this
+// one has another hash.
+func (b *backend) Configured(hash string) { b.configured.Store(&hash) }
+
+// configuration is the hash of this node's configuration, or "".
+func (b *backend) configuration() string {
+	if hash := b.configured.Load(); hash != nil {
+		return *hash
+	}
+	return b.Configuration
+}
+
+// ownRow is the row of a node with the Installation of this one.
+type ownRow struct {
+	ID, Host string
+	Expires  time.Time
+}
+
 // join makes this process a node, once. It takes over at once from an earlier process
-// with the same host.
+// of the same Installation and Place.
 func (b *backend) join(ctx context.Context) (err error) {
 	n := &b.node
 	n.mu.Lock()
@@ -43,10 +99,11 @@ func (b *backend) join(ctx context.Context) (err error) {
 			_ = conn.Close(ctx)
 		}
 	}()
-	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, labels, sealed, expires) VALUES ($1, $2, $3, $4, true, true, clock_timestamp() + $5)`, b.id, b.Host, b.Version, b.Roles, b.TTL); err != nil {
+	if err = b.replace(ctx); err != nil {
 		return err
 	}
-	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.Host, b.id); err != nil {
+	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, installation, place, configuration, labels, sealed, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, true, true, clock_timestamp() + $8)`,
+		b.id, b.Host, b.Version, b.Roles, b.Installation, b.Place, b.configuration(), b.TTL); err != nil {
 		return err
 	}
 	if err = b.takeOver(ctx); err != nil {
@@ -153,7 +210,8 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 	}
 	b.seal.forget()
 	b.wire.do(func() { b.wire.part = unfinished{} }) // its rest does not come any more
-	now, err := value[time.Time](ctx, *conn, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp() RETURNING clock_timestamp()`, b.id, b.TTL)
+	now, err := value[time.Time](ctx, *conn, `UPDATE nodes SET expires = clock_timestamp() + $2, configuration = $3
+		WHERE id = $1 AND expires > clock_timestamp() RETURNING clock_timestamp()`, b.id, b.TTL, b.configuration())
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}

@@ -276,13 +276,13 @@ func (b *backend) Nodes(ctx context.Context) ([]sessions.Node, error) {
 	list, err := all(ctx, b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
 		var lag float64
 		var leases string
-		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &lag, &leases, &n.Claims)
+		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &n.Configuration, &lag, &leases, &n.Claims)
 		if err == nil {
 			err = decode(leases, &n.Leases)
 		}
 		n.Lag, n.Self = b.TTL+time.Duration(lag*float64(time.Second)), n.ID == b.id
 		return n, err
-	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
+	}, `SELECT id, host, version, roles, since, configuration, extract(epoch FROM clock_timestamp() - expires)::float8,
 		(SELECT coalesce(json_agg(json_build_object('name', name, 'since', since) ORDER BY name), '[]')::text FROM leases WHERE node = n.id),
 		(SELECT count(*) FROM keys WHERE node = n.id AND node <> '' AND live <> 0)
 		FROM nodes n WHERE expires > clock_timestamp() ORDER BY since, id`)

@@ -69,10 +69,15 @@ type Options struct {
 	Now func() time.Time
 	// Logger gets failing handlers and news of nodes. Nil discards.
 	Logger *slog.Logger
-	// Host identifies where this node runs; only one process at a time may have it.
-	// This node takes over at once from a process with the same Host that died.
-	// "" is unique.
+	// Host is where this node runs, for display. "" is its id.
 	Host string
+	// Installation is the id of the state directory of this process, and Place where that
+	// is: on another machine, or in a copy of the directory, it differs. Only one process at
+	// a time may have both, and this node takes over at once from one that died. If a live
+	// node has the Installation in another place, this one refuses to start. "": unique.
+	Installation, Place string
+	// Configuration is a hash of the configuration, for sessions.Node: see Configured.
+	Configuration string
 	// MaxConns bounds the connections to the database. 0 is 16.
 	MaxConns int
 	// TTL is how long after its last renewal a node counts as alive. 0 is six seconds.
@@ -104,6 +109,8 @@ type backend struct {
 	formers atomic.Pointer[map[string]bool]
 	// holders are the nodes that had a lease when this process last called them.
 	holders sync.Map // of callee, by the lease's name
+	// configured is the hash that Configured named last; nil: that of Options.
+	configured atomic.Pointer[string]
 	// refused counts refused notes since refusedAt. Both belong to the goroutine that
 	// receives.
 	refused   int

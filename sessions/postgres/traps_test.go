@@ -252,9 +252,9 @@ func TestTakenAndNotBegun(t *testing.T) {
 	}
 }
 
-// TestOwnRestart: a process with the Host of a dead one takes over at once.
+// TestOwnRestart: a process in the place of a dead one takes over at once.
 func TestOwnRestart(t *testing.T) {
-	url, o := database(t), postgres.Options{Host: "here", TTL: time.Hour}
+	url, o := database(t), postgres.Options{Installation: "here", TTL: time.Hour}
 	a := openAt(t, url, o)
 	fromA, _ := serve(t, a)
 	_, err := a.Accept(t.Context(), one)

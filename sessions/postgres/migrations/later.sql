@@ -41,3 +41,9 @@ CREATE TABLE IF NOT EXISTS additions (
 CREATE TABLE IF NOT EXISTS note_key (one integer PRIMARY KEY CHECK (one = 1), key bytea NOT NULL);
 INSERT INTO note_key (one, key) SELECT 1, sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) ON CONFLICT DO NOTHING;
 ALTER TABLE nodes ADD COLUMN IF NOT EXISTS sealed boolean NOT NULL DEFAULT false;
+
+-- The id of a node's state directory, where that is, and a hash of its configuration.
+ALTER TABLE nodes
+	ADD COLUMN IF NOT EXISTS installation  text NOT NULL DEFAULT '',
+	ADD COLUMN IF NOT EXISTS place         text NOT NULL DEFAULT '',
+	ADD COLUMN IF NOT EXISTS configuration text NOT NULL DEFAULT '';
