@@ -179,6 +179,12 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: %+v, streamed %q, want %s", reason, resp, text, want)
 		}
 	}
+	for _, second := range []string{"end_turn", "stop_sequence", "tool_use", ""} { // a proxy adds an end of its own
+		resp, _, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, said, end("max_tokens"), end(second), `{"type":"message_stop"}`)
+		if resp.Finish != "length" {
+			t.Errorf("max_tokens and then %q: Finish = %q, want length", second, resp.Finish)
+		}
+	}
 	call := `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"t"}}`
 	if resp, _, _ := decoded(t, &wire.Input{Request: &agent.Request{}}, call, end("max_tokens")); resp.Finish != "length" {
 		t.Errorf("a cut call: Finish = %q, want length", resp.Finish)

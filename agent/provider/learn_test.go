@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"dragoman/agent"
@@ -87,6 +88,35 @@ func TestLearning(t *testing.T) {
 				t.Errorf("with the lessons: %v after %d requests, want 4; it knows %v", err, s.Count(), again.Learned())
 			}
 		})
+	}
+}
+
+// A lesson replaces an earlier one of its kind, and no other whose name begins alike.
+func TestLessonsStayBesideEachOther(t *testing.T) {
+	const need = `{"error":{"message":"Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."}}`
+	const none = `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools"}}`
+	var without atomic.Bool // the server has no tools any more
+	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		switch body := string(r.Body); {
+		case strings.Contains(body, `"tools"`) && strings.Contains(body, `"xhigh"`):
+			return agenttest.StatusReply(400, nil, need)
+		case strings.Contains(body, `"tools"`) && without.Load():
+			return agenttest.StatusReply(400, nil, none)
+		}
+		return nil
+	}})
+	m := model(t, s.URL(), func(o *provider.Options) {
+		o.API = wire.APIChat
+		o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, JSONSchema: true} }
+	})
+	for range 2 {
+		if _, _, _, err := complete(t, m, whole()); err != nil {
+			t.Fatal(err)
+		}
+		without.Store(true)
+	}
+	if diff := cmp.Diff([]string{"tools=no", "tools_need=none"}, whats(m.Learned())); diff != "" {
+		t.Errorf("learned (-want +got):\n%s", diff)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,6 +118,46 @@ func inBackup(t *testing.T, b []byte) string {
 		_, _, err := backup.Read(bytes.NewReader(b), backup.Target{Record: emit})
 		return err
 	})
+}
+
+// Files that come while the store is read are in the backup: a message that is in it may
+// name them.
+func TestBackupReadsRecordsFirst(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	r := p.run()
+	r.ask(r.page(""), "ping")
+	fresh := []string{p.state("media/aa/late"), filepath.Join(p.config().Workspace, "late.txt")}
+	came := false
+	var out bytes.Buffer
+	_, err := storage.Backup(t.Context(), p.config(), r.admin, storage.Caller{}, &out, func(e backup.End) {
+		if came || e.Records == 0 {
+			return
+		}
+		came = true // the dump is of a moment before
+		for _, path := range fresh {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("late"), 0o600)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil || !came {
+		t.Fatalf("Backup = %v, with a file that came meanwhile: %t", err, came)
+	}
+	to := t.TempDir()
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, _, err := backup.Read(bytes.NewReader(out.Bytes()), backup.Target{Roots: map[string]*os.Root{"state": root, "workspace": root}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"media/aa/late", "late.txt"} {
+		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != "late" {
+			t.Errorf("%s in the backup is %q, %v", name, text, err)
+		}
+	}
 }
 
 // A restore that is cut off leaves everything as it was.

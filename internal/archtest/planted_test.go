@@ -41,6 +41,12 @@ var planted = []plant{
 	{"a preview overtakes an answer that waits", "internal/gateway/attendant.go", "if waits, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil || len(waits) > 0 {", "if _, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil {", "./internal/gateway", "."},
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},
 	{"a refused message is confirmed to Telegram", "channels/telegram/update.go", "err := c.handIn(ctx, in, a)\n\t\tif err == nil {", "err := c.handIn(ctx, in, a)\n\t\tif true {", "./channels/telegram", "."},
+	{"a summary does not say how many erasures it knows", "agent/recap/summaries.go", "\tmade.Erasures = h.Erasures\n", "", "./internal/gateway", "AnErasure"},
+	{"the daily reset takes the clock's zone", "internal/gateway/reset.go", "now.In(zone).Date()", "now.Date()", "./internal/gateway", "ResetBefore"},
+	{"a later part of a summary that is refused begins it again", "agent/recap/writing.go", "if !w.started && w.cut > 0 {", "if w.cut > 0 {", "./agent", "Part"},
+	{"one lesson deletes another", "agent/provider/memory.go", `strings.HasPrefix(old.What, name+"=")`, "strings.HasPrefix(old.What, name)", "./agent/provider", "Lessons"},
+	{"a restore does not sync the folder", "internal/storage/restore.go", "return syncDir(filepath.Dir(m.to))", "return nil", "./internal/storage", "Restore"},
+	{"of two ends of an answer the last counts", "agent/wire/ends.go", `if reason != "" && meaning(d.Finish) == endWhole {`, `if reason != "" {`, "./agent/anthropic", "Ends"},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
 }
 

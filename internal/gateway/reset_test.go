@@ -120,6 +120,8 @@ func TestResetBefore(t *testing.T) {
 		// 2026-03-08 00:30 does not exist there.
 		"a time that is not": {daily(havana, 30*time.Minute), at(havana, "2026-03-08 12:00"), time.Date(2026, 3, 8, 0, 30, 0, 0, havana)},
 		"another zone":       {daily(rome, 4*time.Hour), time.Date(2026, 11, 21, 2, 59, 0, 0, time.UTC), at(rome, "2026-11-20 04:00")},
+		"past its midnight":  {daily(rome, 0), time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC), at(rome, "2026-11-21 00:00")},
+		"and a time later":   {daily(zone(t, "Asia/Tokyo"), 30*time.Minute), time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC)},
 		"machine's zone":     {daily(nil, 4*time.Hour), at(time.Local, "2026-11-21 10:00"), at(time.Local, "2026-11-21 04:00")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -126,6 +126,9 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	return r, nil
 }
 
+// syncDir makes the new names in a folder durable. Tests count it.
+var syncDir = durable.SyncDir
+
 // commitRestore puts all drafts in place, or none.
 func commitRestore(ctx context.Context, moves []*move, database *restoring) (kept string, err error) {
 	for _, m := range moves {
@@ -300,7 +303,7 @@ func (m *move) putInPlace() error {
 	}
 	_ = m.draft.lock.Close()
 	m.draft = nil
-	return durable.SyncDir(filepath.Dir(m.to))
+	return syncDir(filepath.Dir(m.to))
 }
 
 // restoreLeftovers lists the folders that restores left beside the state directory at
