@@ -141,6 +141,8 @@ type Inbound struct {
 	// Again says that the text is an earlier question of the chat, and that the person
 	// wants another answer to it. Adapters do not set it.
 	Again bool `json:"again,omitempty"`
+	// Via is through what it came. Adapters do not set it.
+	Via Via `json:"via,omitempty"`
 	// Instructions are what the program through which the person writes adds to the system
 	// prompt of this message's turn. Adapters do not set it.
 	Instructions string `json:"instructions,omitempty"`

@@ -52,6 +52,7 @@ func UserMessage(m channels.Inbound) Message {
 		Name:        m.Sender.Name,
 		Sender:      m.Sender.ID(),
 		At:          m.At,
+		Via:         m.Via,
 		Attachments: files,
 	}
 }

@@ -80,6 +80,8 @@ type Message struct {
 	Turn  string    `json:"turn,omitempty"`
 	Model string    `json:"model,omitempty"`
 	Usage *Usage    `json:"usage,omitempty"`
+	// Via is through what the words of a user message came.
+	Via channels.Via `json:"via,omitempty"`
 	// Synthetic marks a message that neither a person nor a model wrote, such as a
 	// note that an answer was stopped or a message was edited.
 	Synthetic bool `json:"synthetic,omitempty"`

@@ -71,6 +71,7 @@ func entryOf(f fieldSet) (e entry, err error) {
 	take(f, "at", &e.At)
 	take(f, "turn", &e.Turn)
 	take(f, "model", &e.Model)
+	take(f, "via", &e.Via)
 	take(f, "synthetic", &e.Synthetic)
 	take(f, "summary", &e.Summary)
 	take(f, "failed", &e.Failed)

@@ -58,6 +58,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	m.Sender.Name = Text(m.Sender.Name)
 	m.Text, m.Prefix = Text(m.Text), Text(m.Prefix)
 	m.Instructions = Text(m.Instructions)
+	m.Via = channels.Via(Text(string(m.Via)))
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
 	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
 	if m.Quote != nil {
@@ -81,6 +82,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 	m.Sender = Text(m.Sender)
 	m.ToolCallID = Text(m.ToolCallID)
 	m.Turn = Text(m.Turn)
+	m.Via = channels.Via(Text(string(m.Via)))
 	m.Model = Text(m.Model)
 	for i, c := range m.ToolCalls {
 		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
