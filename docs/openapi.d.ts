@@ -351,6 +351,8 @@ export interface Message {
   tool_calls?: (ToolCall)[];
   turn?: string;
   usage?: Usage;
+  /** Via is through what a user message came: empty for the chat's own network, else api, mcp, hook:NAME or others. */
+  via?: string;
 }
 /** Page is one page of a list. */
 export interface MessagePage {

@@ -128,6 +128,9 @@ type Message struct {
 	Turn       string     `json:"turn,omitempty"`
 	Model      string     `json:"model,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`
+	// Via is through what a user message came: empty for the chat's own network, else api,
+	// mcp, hook:NAME or others.
+	Via string `json:"via,omitempty"`
 	// Synthetic marks a note that neither a person nor a model wrote.
 	Synthetic bool `json:"synthetic,omitempty"`
 	// Summary marks an imported message that replaces older ones.
@@ -142,7 +145,7 @@ type Message struct {
 func messageOf(m sessions.Message) Message {
 	one := Message{
 		Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
-		Model: m.Model, Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
+		Model: m.Model, Via: string(m.Via), Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
 	}
 	if m.Usage != nil {
 		one.Usage = new(Usage(*m.Usage))

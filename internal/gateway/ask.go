@@ -94,7 +94,7 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 	}
 	m := channels.Inbound{
 		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
-		Attachments: cleanAttachments(q.Attachments), Instructions: q.Instructions,
+		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions,
 	}
 	former := ""
 	if q.Sender.ID() == "" {

@@ -35,8 +35,8 @@ func TestConverse(t *testing.T) {
 			t.Errorf("seen: %q", seen)
 		}
 		turn := w.agent.turns[0]
-		if !strings.Contains(turn.System, "Speak French.") || turn.Input[0].Content != "hello" {
-			t.Errorf("prompt %q, input %q", turn.System, turn.Input[0].Content)
+		if !strings.Contains(turn.System, "Speak French.") || turn.Input[0].Content != "hello" || turn.Input[0].Via != channels.ViaAPI {
+			t.Errorf("prompt %q, input %+v", turn.System, turn.Input[0])
 		}
 	})
 }

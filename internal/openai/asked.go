@@ -252,11 +252,24 @@ func (a *asked) checkMessages(o *object, field string) {
 		}
 		delete(open, m.ToolCallID)
 	}
+	a.sayWhose()
 	switch {
 	case len(open) > 0:
 		o.refuseWith(bad(last, "The calls of this message have no results: each needs one, right after it."))
 	case a.messages[len(a.messages)-1].Role == sessions.RoleAssistant:
 		o.refuseWith(bad(a.places[len(a.places)-1], "The last message must be a user's or the result of a tool."))
+	}
+}
+
+// sayWhose marks whose words the messages are: the last user message is the word of the
+// token's person, and nobody vouches for the rest.
+func (a *asked) sayWhose() {
+	via := channels.ViaAPI
+	for i := len(a.messages) - 1; i >= 0; i-- {
+		if m := &a.messages[i]; m.Role == sessions.RoleUser {
+			m.Via = via
+			via = channels.ViaOthers
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // user is a list of messages that nothing is wrong with.
@@ -202,5 +204,18 @@ func TestWishes(t *testing.T) {
 	m := r.Messages[0]
 	if len(m.Attachments) != 1 || m.Attachments[0].File != "lent/picture" || !m.Attachments[0].IsImage() || !strings.HasPrefix(m.Content, "What is it?\n[image, image/png") {
 		t.Errorf("the model reads %q with %v", m.Content, m.Attachments)
+	}
+}
+
+// Only the last user message is the word of the token's person.
+func TestWhoseWords(t *testing.T) {
+	h := newChatHouse(t).echo()
+	h.chat(`{"model":"dragoman","messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"},{"role":"assistant","content":"four"},{"role":"user","content":"five"}]}`)
+	var got []string
+	for _, m := range h.model.Requests()[0].Messages {
+		got = append(got, m.Content+" "+string(m.Via))
+	}
+	if diff := cmp.Diff([]string{"one others", "two ", "three others", "four ", "five api"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
