@@ -270,3 +270,48 @@ func TestReplyTag(t *testing.T) {
 		})
 	}
 }
+
+// A line that was written and that the server does not confirm may have arrived: it must not
+// count as not sent, or it would be repeated without a mark.
+func TestUnconfirmedLineIsUncertain(t *testing.T) {
+	for name, conf := range map[string]ircd.Config{
+		"an echo that does not come": {Caps: modern, NoEcho: true},
+		"no answer to a PING":        {Caps: []string{"message-tags"}, NoPong: "dragoman"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, addr := serve(t, conf)
+			alice := ircd.Join(t, addr, "alice")
+			o := quick(addr)
+			o.ConfirmTimeout = 200 * time.Millisecond
+			b := start(t, o)
+			err := b.send("irc:alice", "did you get this?")
+			var notSent *channels.NotSent
+			if err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
+				t.Errorf("Send of a line that is not confirmed = %v, want an error that leaves it open", err)
+			}
+			if got := alice.WaitHeard("dragoman", "alice", 1); got[0] != "did you get this?" {
+				t.Errorf("alice heard %q", got)
+			}
+		})
+	}
+}
+
+// Until the server has told us our host, a line leaves room for the longest one: servers cut
+// what is too long with our name before it.
+func TestLinesFitAnUnknownHost(t *testing.T) {
+	_, addr := serve(t, ircd.Config{Host: strings.Repeat("h", 63)})
+	alice := ircd.Join(t, addr, "alice")
+	b := start(t, quick(addr)) // in no channel, where it would see its own name
+	words := strings.TrimSpace(strings.Repeat("word ", 300))
+	if err := b.send("irc:alice", words); err != nil {
+		t.Fatal(err)
+	}
+	b.say("irc:alice", "the end")
+	heard := alice.WaitHeard("dragoman", "alice", 2)
+	for heard[len(heard)-1] != "the end" {
+		heard = alice.WaitHeard("dragoman", "alice", len(heard)+1)
+	}
+	if got := strings.Join(heard[:len(heard)-1], " "); got != words {
+		t.Errorf("%d letters of %d arrived: %q", len(got), len(words), heard)
+	}
+}

@@ -51,6 +51,30 @@ func TestUndecryptable(t *testing.T) {
 	}
 }
 
+// Copies of such a message, under its sender's number and under their LID, are one message.
+func TestCopyUnderTheOtherAddress(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.IgnoreRetries(true)
+	_, inbox := connected(t, n, whatsapp.Options{Patience: time.Hour})
+	n.Faults.Garble(1)
+	id := n.ann.Say("garbled at first")
+	inbox.Until(t, "it to be quarantined", func() bool { return len(inbox.Quarantined()) == 1 })
+	first := inbox.Quarantined()[0].ID
+	for i, byPhone := range []bool{true, false} {
+		n.ann.GoByPhone(byPhone)
+		n.ann.Send(wasim.Note{ID: id, Text: "readable now"})
+		n.ann.Say("and then")
+		for _, m := range inbox.Wait(t, 2+i)[:1] {
+			if m.ID != first || m.MessageID != id {
+				t.Errorf("a copy, by phone: %t, came as %s, and the message was quarantined as %s", byPhone, m.ID, first)
+			}
+		}
+	}
+	if got := inbox.Texts(); !slices.Equal(got, []string{"readable now", "and then", "and then"}) {
+		t.Errorf("accepted %q, want the message once", got)
+	}
+}
+
 // The operator's list gets at most twenty messages an hour from one sender.
 func TestUndecryptableFlood(t *testing.T) {
 	const most = 20

@@ -70,6 +70,16 @@ func TestLoginOnAnotherNode(t *testing.T) {
 	}
 	letsIn(late, cookie, true)
 
+	// The complete list of a node with another token ends none of ours.
+	foreign, err := on(t, store, "a third token of letters").Logins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ReceiveLogins(foreign); err != nil {
+		t.Fatal(err)
+	}
+	letsIn(a, cookie, true)
+
 	delete(nodes, "d") // it does not run while the browser logs out
 	ask(b, "POST", "/logout", "", cookie)
 	letsIn(a, cookie, false)

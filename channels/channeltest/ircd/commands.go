@@ -41,7 +41,9 @@ func (s *Server) handle(c *client, line string) {
 		c.user, c.real = "~"+arg(0), arg(3)
 		s.welcome(c)
 	case "PING":
-		c.send(":irc.test PONG irc.test :" + arg(0))
+		if s.conf.NoPong == "" || c.nick != s.conf.NoPong {
+			c.send(":irc.test PONG irc.test :" + arg(0))
+		}
 	case "QUIT":
 		s.remove(c, "Quit: "+arg(0))
 		c.send("ERROR :Closing link")
@@ -246,7 +248,7 @@ func (s *Server) message(c *client, command, target, text string, more ...batchL
 	if to != nil && to != c {
 		pass(to)
 	}
-	if c.caps["echo-message"] {
+	if c.caps["echo-message"] && !s.conf.NoEcho {
 		pass(c)
 	}
 }

@@ -48,6 +48,10 @@ type Config struct {
 	Forward map[string]string
 	// NoColours refuses formatting in all channels, as mode +c does.
 	NoColours bool
+	// NoEcho sends no echoes, although echo-message is offered: a server that is late.
+	NoEcho bool
+	// NoPong is a nick whose PINGs are not answered.
+	NoPong string
 	// ShortBatches refuses messages of several lines, as being too long.
 	ShortBatches bool
 	// Clock is the time in server-time tags; default time.Now.
