@@ -47,6 +47,16 @@ var planted = []plant{
 	{"one lesson deletes another", "agent/provider/memory.go", `strings.HasPrefix(old.What, name+"=")`, "strings.HasPrefix(old.What, name)", "./agent/provider", "Lessons"},
 	{"a restore does not sync the folder", "internal/storage/restore.go", "return syncDir(filepath.Dir(m.to))", "return nil", "./internal/storage", "Restore"},
 	{"of two ends of an answer the last counts", "agent/wire/ends.go", `if reason != "" && meaning(d.Finish) == endWhole {`, `if reason != "" {`, "./agent/anthropic", "Ends"},
+	{"tools run although somebody in the turn may no longer talk", "internal/gateway/turn.go", "for _, w := range rows {\n\t\tif w.Inbound.Sender.ID() == people.OperatorID", "for _, w := range rows[len(rows)-1:] {\n\t\tif w.Inbound.Sender.ID() == people.OperatorID", "./internal/gateway", "Everybody"},
+	{"a stranger's messages fill the memory", "internal/gateway/pairing.go", "isCommand || len(it.messages) >= maxApplicantMessages ||", "isCommand ||", "./internal/gateway", "Stranger"},
+	{"a steered message is shown twice after a crash", "internal/gateway/turn.go", "msg.Seq = w.Seq // only", "_ = w.Seq // only", "./internal/gateway", "Steer"},
+	{"the preview becomes the last piece of a long answer", "internal/gateway/finish.go", "_, t.Replies[0].Edit = r.live.current()", "_, t.Replies[len(t.Replies)-1].Edit = r.live.current()", "./internal/gateway", "Preview"},
+	{"a line that IRC did not confirm counts as not sent", "channels/irc/confirm.go", `s.settle(d, fmt.Errorf("irc: send to %s: not confirmed`, `s.settle(d, notSent("send to %s: not confirmed`, "./channels/irc", "Unconfirmed"},
+	{"a line for IRC leaves no room for an unknown host", "channels/irc/send.go", `cmp.Or(s.me.host, strings.Repeat("h", maxHost))`, `cmp.Or(s.me.host, "")`, "./channels/irc", "Host"},
+	{"a copy of an unreadable WhatsApp message is another message", "channels/whatsapp/receive.go", "id := inboundID(before.info())", "id := inboundID(&evt.Info)", "./channels/whatsapp", "Copy"},
+	{"a file for a topic of Telegram goes to all", "channels/telegram/send.go", "if f.topic != 0 {\n\t\t\tu.values", "if f.topic < 0 {\n\t\t\tu.values", "./channels/telegram", "Refused"},
+	{"one long event cuts a viewer off for ever", "channels/live/room.go", "if full && len(v.queue) > 0 {", "if full {", "./channels/live", "Long"},
+	{"the logins of a node with another token replace ours", "internal/web/sessions.go", `err != nil || l.Token != s.nameOf("") {`, "err != nil {", "./internal/web", "Login"},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
 }
 
