@@ -81,42 +81,12 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 // answered all the same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull,
 // ctx's.
 func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
-	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
-	switch {
-	case g.bindings[k.Channel()] == nil:
-		return Answered{}, &RefusedError{Why: "there is no channel " + k.Channel()}
-	case channels.Invisible(text) && len(q.Attachments) == 0:
-		return Answered{}, &RefusedError{Why: "the question is empty"}
-	case len(text)+len(q.Instructions) > g.opts.MaxMessageBytes:
-		return Answered{}, &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(len(text)+len(q.Instructions)), size(g.opts.MaxMessageBytes))}
-	case g.busy.closed():
-		return Answered{}, &RefusedError{Why: "Dragoman is stopping", Later: true}
-	}
-	m := channels.Inbound{
-		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
-		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions,
-	}
-	former := ""
-	if q.Sender.ID() == "" {
-		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}
-		m.ID = onceID("ask", q.ID)
-		former = formerAsk + q.ID
-	} else {
-		m.ID = onceID("ask", q.ID+"@"+q.Sender.ID()) // two people may choose one id
-		if err := g.mayAsk(ctx, m); err != nil {
-			return Answered{}, err
-		}
-	}
-	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
+	m, got, err := g.put(ctx, q, "")
 	if err != nil {
-		return Answered{}, fmt.Errorf("gateway: ask in %s: %w", k, err)
-	}
-	g.opts.Observer.Accepted(k.Channel(), string(got.Outcome))
-	if got.Outcome == sessions.Queued {
-		g.live.arrived(k, got.Seq, g.opts.Queue)
+		return Answered{}, err
 	}
 	if q.Show != nil {
-		defer g.watchers.add(k, got.Seq, q.Show)()
+		defer g.watchers.add(m.Key, got.Seq, q.Show)()
 	}
 	for {
 		answer, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)

@@ -90,7 +90,7 @@ func (l *liveTurns) arrived(k channels.Key, seq int64, mode Mode) {
 
 func (t *liveTurn) hasMore(mode Mode) {
 	t.mu.Lock()
-	t.more = true
+	t.more = t.more || mode == Steer || mode == Interrupt
 	t.mu.Unlock()
 	if mode == Interrupt {
 		t.cancel(errInterrupted)

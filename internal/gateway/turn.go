@@ -195,9 +195,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			}
 		}
 	}
-	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
-		t.Steer = r.steer
-	}
+	t.Steer = r.steer
 	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
 		return nil, &storeError{err}
 	}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/sessions"
+)
+
+// Said is where a message of [Gateway.Say] went.
+type Said struct {
+	// Seq is its number in the queues of its conversation, as events name it, and ID that
+	// of its row.
+	Seq int64
+	ID  string
+	// Repeated: it was said before, with the same id.
+	Repeated bool
+}
+
+// Say puts q into its conversation, as if its channel had, and does not wait for the
+// answer, which is delivered there. With an id it is safe to repeat. mode is how it is
+// answered while a turn runs, "" as configured. Errors: those of [Gateway.Converse].
+func (g *Gateway) Say(ctx context.Context, q Question, mode Mode) (Said, error) {
+	m, got, err := g.put(ctx, q, mode)
+	if err != nil {
+		return Said{}, err
+	}
+	return Said{Seq: got.Seq, ID: m.ID, Repeated: got.Outcome == sessions.Duplicate}, nil
+}
+
+// Order carries out a command, like "stop", of whoever asks q, and answers it in the
+// conversation. It is safe to repeat with the same id. Errors: those of
+// [Gateway.Converse].
+func (g *Gateway) Order(ctx context.Context, q Question, name string) error {
+	q.Text = "/" + name
+	m, _, err := g.asked(ctx, q)
+	if err != nil {
+		return err
+	}
+	c := command{Message: m, Name: name}
+	b := g.bindings[m.Key.Channel()]
+	if s, able := b.Channel.(channels.Stopper); able && name == "stop" {
+		c.StoppedDelivery = s.Stop(m.Key)
+	}
+	_, err = onNode(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
+	return err
+}
+
+// Reply sends text to a conversation in the name of the assistant, whose next turns see it
+// as its own words. by is who wrote it, for the transcript. It is safe to repeat with the
+// same id. Errors: [*RefusedError], the store's.
+func (g *Gateway) Reply(ctx context.Context, q Question, by string) error {
+	text := strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
+	if why := g.whyNot(q.Key, text, len(text)); why != nil {
+		return why
+	}
+	id := onceID("reply", q.ID)
+	_, err := g.store.Accept(ctx, sessions.Entry{
+		Inbound: channels.Inbound{Key: q.Key, ID: id, At: g.opts.Now()}, Origin: sessions.OriginNotice, Answered: true,
+		Append:  []sessions.Message{{Role: sessions.RoleAssistant, Content: text, Name: by, At: g.opts.Now(), Synthetic: true}},
+		Replies: g.split(sessions.Label{Kind: channels.KindNotice}, q.Key, text, channels.Inbound{}),
+	})
+	if err != nil {
+		return fmt.Errorf("gateway: reply in %s: %w", q.Key, err)
+	}
+	g.live.kick(q.Key)
+	return nil
+}
+
+// whyNot is why nothing can be said in k; nil if it can.
+func (g *Gateway) whyNot(k channels.Key, text string, bytes int) error {
+	switch {
+	case g.bindings[k.Channel()] == nil:
+		return &RefusedError{Why: "there is no channel " + k.Channel()}
+	case channels.Invisible(text):
+		return &RefusedError{Why: "the question is empty"}
+	case bytes > g.opts.MaxMessageBytes:
+		return &RefusedError{Why: fmt.Sprintf("the question is too long (%s, at most %s)", size(bytes), size(g.opts.MaxMessageBytes))}
+	case g.busy.closed():
+		return &RefusedError{Why: "Dragoman is stopping", Later: true}
+	}
+	return nil
+}
+
+// asked is the message that q means, and its id in former versions. Errors: [*RefusedError]
+// if it may not be said.
+func (g *Gateway) asked(ctx context.Context, q Question) (m channels.Inbound, former string, err error) {
+	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
+	present := text
+	if len(q.Attachments) > 0 {
+		present = "a file"
+	}
+	if err := g.whyNot(k, present, len(text)+len(q.Instructions)); err != nil {
+		return m, "", err
+	}
+	m = channels.Inbound{
+		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
+		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions,
+	}
+	if q.Sender.ID() == "" {
+		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}
+		m.ID = onceID("ask", q.ID)
+		return m, formerAsk + q.ID, nil
+	}
+	m.ID = onceID("ask", q.ID+"@"+q.Sender.ID()) // two people may choose one id
+	return m, "", g.mayAsk(ctx, m)
+}
+
+// put accepts q and tells a running turn.
+func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.Inbound, got sessions.Acceptance, err error) {
+	m, former, err := g.asked(ctx, q)
+	if err != nil {
+		return m, got, err
+	}
+	got, err = g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
+	if err != nil {
+		return m, got, fmt.Errorf("gateway: ask in %s: %w", m.Key, err)
+	}
+	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
+	if got.Outcome == sessions.Queued {
+		if mode == "" {
+			mode = g.opts.Queue
+		}
+		g.live.arrived(m.Key, got.Seq, mode)
+	}
+	return m, got, nil
+}

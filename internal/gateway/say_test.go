@@ -1,0 +1,109 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// What is said at the API is answered in the conversation, once, and nobody waits.
+func TestSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(time.Minute) })
+		k := channels.MustKey("net:1")
+		began := time.Now()
+		first, err := w.gw.Say(t.Context(), gateway.Question{Key: k, ID: "one", Text: " hello "}, "")
+		again, err2 := w.gw.Say(t.Context(), gateway.Question{Key: k, ID: "one", Text: " hello "}, "")
+		if err := errors.Join(err, err2); err != nil || time.Since(began) != 0 {
+			t.Fatalf("Say = %v after %v", err, time.Since(began))
+		}
+		if first.Seq != 1 || first.Repeated || !again.Repeated || again.Seq != first.Seq {
+			t.Errorf("Say = %+v, then %+v", first, again)
+		}
+		time.Sleep(time.Hour)
+		w.expect("1", "echo hello")
+		var refused *gateway.RefusedError
+		if _, err := w.gw.Say(t.Context(), gateway.Question{Key: k, Text: "hi", Sender: channels.Person{IDs: []string{"stranger"}}}, ""); !errors.As(err, &refused) {
+			t.Errorf("a stranger may say something: %v", err)
+		}
+	})
+}
+
+// One message can join the running turn or begin it again, whatever the queue's mode is.
+func TestSaySteers(t *testing.T) {
+	for mode, want := range map[gateway.Mode][]string{
+		"": {"echo one", "echo two"}, gateway.Steer: {"echo one + two"}, gateway.Interrupt: {"echo one | two"},
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+					if _, err := slowEcho(10*time.Second)(ctx, turn); err != nil {
+						return "", err
+					}
+					text := "echo " + inputs(turn)
+					more, err := turn.Steer(ctx)
+					for _, m := range more {
+						text += " + " + m.Content
+					}
+					return text, err
+				}
+				w.say("1", "one")
+				time.Sleep(time.Second)
+				if _, err := w.gw.Say(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "two", Text: "two"}, mode); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				w.expect("1", want...)
+			})
+		})
+	}
+}
+
+// Orders do what the commands of people do.
+func TestOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(time.Hour) })
+		k := channels.MustKey("net:1")
+		w.say("1", "one")
+		time.Sleep(time.Second)
+		for range 2 {
+			if err := w.gw.Order(t.Context(), gateway.Question{Key: k, ID: "s"}, "stop"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.expect("1", "Stopped.")
+		if err := w.gw.Order(t.Context(), gateway.Question{Key: k, ID: "a"}, "again"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		w.expect("1", "Stopped.", "echo [asks for another answer to:] one")
+	})
+}
+
+// A reply in the name of the assistant is sent once, and stands in the transcript with its
+// author.
+func TestReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "one")
+		synctest.Wait()
+		k := channels.MustKey("net:1")
+		for range 2 {
+			if err := w.gw.Reply(t.Context(), gateway.Question{Key: k, ID: "r", Text: "by hand"}, "ann"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.expect("1", "echo one", "by hand")
+		if got := w.transcript("1"); !slices.Contains(got, "assistant: by hand") || len(got) != 3 {
+			t.Errorf("the transcript is %q", got)
+		}
+	})
+}
