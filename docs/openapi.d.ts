@@ -525,6 +525,17 @@ export interface Running {
   /** "": there is none */
   turn: string;
 }
+/** Said is a message that was taken. */
+export interface Said {
+  /** with which it is safe to repeat */
+  id: string;
+  key: Key;
+  /** Repeated: it was taken before, with the same id. */
+  repeated?: boolean;
+  row: string;
+  /** Seq and Row are the seq and id by which events and the feed name it. */
+  seq: number;
+}
 /** Sender is a person on a channel. */
 export interface Sender {
   channel: string;
@@ -756,6 +767,16 @@ export interface Operations {
     };
     answer: Settings;
   };
+  /** Has the last message answered once more, as `/again` does. */
+  "POST /conversations/{key}/again": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+    };
+    answer: void;
+  };
   /** What people wrote and were sent, oldest first and the newest page first, with the state of each delivery. */
   "GET /conversations/{key}/feed": {
     path: {
@@ -786,12 +807,58 @@ export interface Operations {
     };
     answer: MessagePage;
   };
+  /** Puts a message into a conversation and does not wait for the answer: the events tell it. A repeat with the same `id` changes nothing. */
+  "POST /conversations/{key}/messages": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+      /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
+      mode?: string;
+      text: string;
+    };
+    answer: Said;
+  };
+  /** Begins a new generation, as `/new` does: the old one is kept, and the model does not see it. */
+  "POST /conversations/{key}/new": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+    };
+    answer: void;
+  };
+  /** Sends a text in the name of the assistant, who then sees it as its own words. The transcript names who wrote it. */
+  "POST /conversations/{key}/replies": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+      /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
+      mode?: string;
+      text: string;
+    };
+    answer: void;
+  };
   /** The messages of the unfinished turn. */
   "GET /conversations/{key}/running": {
     path: {
       key: Key;
     };
     answer: Running;
+  };
+  /** Stops the running turn and keeps what it said so far, as `/stop` does. */
+  "POST /conversations/{key}/stop": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+    };
+    answer: void;
   };
   /** The summary that replaces the older messages of the current generation, or null. */
   "GET /conversations/{key}/summary": {

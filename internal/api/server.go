@@ -37,6 +37,8 @@ type Options struct {
 	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.
 	Ask Asker
+	// Talk is what can be done in a conversation. Nil: no daemon runs.
+	Talk Talk
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and
 	// nothing is anybody's own.
 	Reads Reads

@@ -83,6 +83,26 @@ var (
 		Method: post, Path: "/ask", Scope: people.Chat, Within: patient, maxBody: maxQuestion,
 		Doc: "Asks a question in a conversation and waits for the answer; other people than the operator in their rooms. A repeat with the same `id` only waits.",
 	}, (*server).ask}
+	PutPrompt = Verb[Prompt, Said]{Spec{
+		Method: post, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted,
+		Doc: "Puts a message into a conversation and does not wait for the answer: the events tell it. A repeat with the same `id` changes nothing.",
+	}, (*server).say}
+	StopTurn = Order[Ordered]{Spec{
+		Method: post, Path: "/conversations/{key}/stop", Scope: people.Chat, Within: callWithin, Act: "stop",
+		Doc: "Stops the running turn and keeps what it said so far, as `/stop` does.",
+	}, order("stop")}
+	AskAgain = Order[Ordered]{Spec{
+		Method: post, Path: "/conversations/{key}/again", Scope: people.Chat, Within: callWithin, Act: "again", success: http.StatusAccepted,
+		Doc: "Has the last message answered once more, as `/again` does.",
+	}, order("again")}
+	BeginAnew = Order[Ordered]{Spec{
+		Method: post, Path: "/conversations/{key}/new", Scope: people.Chat, Within: callWithin, Act: "new",
+		Doc: "Begins a new generation, as `/new` does: the old one is kept, and the model does not see it.",
+	}, order("new")}
+	ReplyByHand = Order[Prompt]{Spec{
+		Method: post, Path: "/conversations/{key}/replies", Scope: people.Operate, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted, Act: "reply",
+		Doc: "Sends a text in the name of the assistant, who then sees it as its own words. The transcript names who wrote it.",
+	}, (*server).reply}
 	Delete = Order[About]{Spec{
 		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin, Act: "delete",
 		Doc: "Deletes the transcript of a conversation.",
@@ -230,7 +250,8 @@ var (
 var table = []Route{
 	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
-	SearchAll.route(), Configure.route(), Rename.route(), PutQuestion.route(), Delete.route(), Join.route(),
+	SearchAll.route(), Configure.route(), Rename.route(), PutQuestion.route(),
+	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),

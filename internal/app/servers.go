@@ -248,6 +248,7 @@ func (d *Daemon) verbs() http.Handler {
 	if d.gateway != nil {
 		o.PageURL = d.pageURL
 		o.Listening = d.events
+		o.Talk = doors{d}
 		o.Stopping = d.stopping
 		o.Channels = d.listChannels
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
@@ -318,16 +319,9 @@ func (d *Daemon) infoRunning(i *api.Info) {
 // ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
 // would mend a failure.
 func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
-	q := gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)}
-	if p, _ := people.From(ctx); !p.IsOperator() {
-		own, err := d.reads.IsOwn(ctx, p, k)
-		if err != nil {
-			return "", err
-		}
-		if !own || !slices.Contains(d.people.Rooms(), k.Channel()) || !channels.IsRoom(people.RoomName(k)) {
-			return "", errNoRoom
-		}
-		q.Sender = channels.Person{IDs: []string{people.RoomAuthor(p)}}
+	q, err := d.question(ctx, k, id, text)
+	if err != nil {
+		return "", err
 	}
 	answer, err := d.gateway.Ask(ctx, q)
 	return answer, refusalOfQuestion(k, err)

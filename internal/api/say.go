@@ -1,0 +1,114 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"net/http"
+
+	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+	"dragoman/sessions/erasure"
+)
+
+// Talk is what somebody can do in a conversation besides to ask and wait. Each goes the
+// way of a message of its channel. An error that the caller is to read is a
+// [respond.Refusal]. With the same id each is done once.
+type Talk interface {
+	// Say puts a message into a conversation. mode is "", or how it is answered while a
+	// turn runs: see [Prompt].
+	Say(ctx context.Context, k channels.Key, id, text, mode string) (Said, error)
+	// Order carries out a command, like "stop".
+	Order(ctx context.Context, k channels.Key, id, name string) error
+	// Reply sends text in the name of the assistant.
+	Reply(ctx context.Context, k channels.Key, id, text string) error
+}
+
+// Prompt is a message for a conversation. Without an id it gets one.
+type Prompt struct {
+	Key  channels.Key `json:"key"`
+	ID   string       `json:"id,omitempty"`
+	Text string       `json:"text"`
+	// Mode is how it is answered while a turn runs: "steer" hands it to the turn between
+	// its steps, "interrupt" begins the turn again with it. "": as configured.
+	Mode string `json:"mode,omitempty"`
+}
+
+// Said is a message that was taken.
+type Said struct {
+	Key channels.Key `json:"key"`
+	ID  string       `json:"id"` // with which it is safe to repeat
+	// Seq and Row are the seq and id by which events and the feed name it.
+	Seq int64  `json:"seq"`
+	Row string `json:"row"`
+	// Repeated: it was taken before, with the same id.
+	Repeated bool `json:"repeated,omitempty"`
+}
+
+// Ordered is an order about a conversation. Without an id it gets one.
+type Ordered struct {
+	Key channels.Key `json:"key"`
+	ID  string       `json:"id,omitempty"`
+}
+
+func (p Prompt) about(act *erasure.Act)  { act.Targets = []string{p.Key.String()} }
+func (o Ordered) about(act *erasure.Act) { act.Targets = []string{o.Key.String()} }
+
+// say puts a message into a conversation and does not wait: events tell the rest.
+func (s *server) say(ctx context.Context, p Prompt) (Said, error) {
+	id, err := s.mayTalk(ctx, p.Key, p.ID)
+	if err != nil {
+		return Said{}, err
+	}
+	if p.Mode != "" && p.Mode != "steer" && p.Mode != "interrupt" {
+		return Said{}, refuse("mode", "mode is steer or interrupt")
+	}
+	return s.Talk.Say(ctx, p.Key, id, p.Text, p.Mode)
+}
+
+// reply sends text in the name of the assistant.
+func (s *server) reply(ctx context.Context, p Prompt) error {
+	id, err := s.mayTalk(ctx, p.Key, p.ID)
+	if err != nil {
+		return err
+	}
+	if p.Mode != "" {
+		return refuse("mode", "a reply has no mode")
+	}
+	return s.Talk.Reply(ctx, p.Key, id, p.Text)
+}
+
+// order makes the verb that carries out a command.
+func order(name string) func(*server, context.Context, Ordered) error {
+	return func(s *server, ctx context.Context, o Ordered) error {
+		id, err := s.mayTalk(ctx, o.Key, o.ID)
+		if err != nil {
+			return err
+		}
+		return s.Talk.Order(ctx, o.Key, id, name)
+	}
+}
+
+// mayTalk refuses those who may not talk in k: it is not theirs, and they have not the
+// scope operate. It returns the id, or a new one.
+func (s *server) mayTalk(ctx context.Context, k channels.Key, id string) (string, error) {
+	if s.Talk == nil {
+		return "", ErrNoDaemon
+	}
+	sight, err := s.read(ctx, k)
+	if err != nil {
+		return "", err
+	}
+	if !sight.Own && !caller(ctx).May(people.Operate) {
+		return "", &respond.Refusal{
+			Status: http.StatusForbidden, Code: respond.CodeScope,
+			Sentence: "This needs the scope " + string(people.Operate) + ", because the conversation is not yours.",
+		}
+	}
+	id = cmp.Or(id, rand.Text())
+	if !askID.Regexp().MatchString(id) {
+		return "", refuse("id", "an id has 1 to 64 letters, digits, _ or -")
+	}
+	return id, nil
+}

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/internal/gateway"
+	"dragoman/internal/people"
+)
+
+// doors is the [api.Talk] of a daemon: the gateway's doors, for whoever asks.
+type doors struct{ d *Daemon }
+
+var _ api.Talk = doors{}
+
+// question is what the caller of ctx says in k. Only the operator talks everywhere;
+// others only in rooms of theirs.
+func (d *Daemon) question(ctx context.Context, k channels.Key, id, text string) (gateway.Question, error) {
+	q := gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)}
+	p, _ := people.From(ctx)
+	if p.IsOperator() {
+		return q, nil
+	}
+	own, err := d.reads.IsOwn(ctx, p, k)
+	if err != nil {
+		return q, err
+	}
+	if !own || !slices.Contains(d.people.Rooms(), k.Channel()) || !channels.IsRoom(people.RoomName(k)) {
+		return q, errNoRoom
+	}
+	q.Sender = channels.Person{IDs: []string{people.RoomAuthor(p)}}
+	return q, nil
+}
+
+func (t doors) Say(ctx context.Context, k channels.Key, id, text, mode string) (api.Said, error) {
+	q, err := t.d.question(ctx, k, id, text)
+	if err != nil {
+		return api.Said{}, err
+	}
+	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(mode))
+	return api.Said{Key: k, ID: id, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(k, err)
+}
+
+func (t doors) Order(ctx context.Context, k channels.Key, id, name string) error {
+	q, err := t.d.question(ctx, k, name+"-"+id, "")
+	if err != nil {
+		return err
+	}
+	return refusalOfQuestion(k, t.d.gateway.Order(ctx, q, name))
+}
+
+func (t doors) Reply(ctx context.Context, k channels.Key, id, text string) error {
+	p, _ := people.From(ctx)
+	return refusalOfQuestion(k, t.d.gateway.Reply(ctx, gateway.Question{Key: k, ID: id, Text: text}, p.Name))
+}
