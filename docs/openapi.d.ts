@@ -75,6 +75,7 @@ export interface Conversation {
   metadata?: { [name: string]: unknown };
   /** instead of the configured one */
   model?: string;
+  pinned?: boolean;
   /** Reasoning is how much the model should think; "": as configured. */
   reasoning?: string;
   /** instead of the configured one */
@@ -83,6 +84,8 @@ export interface Conversation {
   tags?: (string)[];
   title?: string;
   total_tokens: number;
+  /** Unread is how many of its messages are new to the caller, and Pinned whether they pinned it. */
+  unread?: number;
   updated?: string;
   usage: Usage;
 }
@@ -719,6 +722,7 @@ export interface Operations {
       limit?: number;
       meta?: { [name: string]: string };
       mine?: boolean;
+      pinned?: boolean;
       tag?: string;
       text?: string;
     };
@@ -827,6 +831,33 @@ export interface Operations {
     };
     body: {
       id?: string;
+    };
+    answer: void;
+  };
+  /** Unpins a conversation. */
+  "DELETE /conversations/{key}/pin": {
+    path: {
+      key: Key;
+    };
+    answer: void;
+  };
+  /** Pins a conversation, for you alone: `pinned=true` lists these. */
+  "PUT /conversations/{key}/pin": {
+    path: {
+      key: Key;
+    };
+    body: {
+    };
+    answer: void;
+  };
+  /** Says that you have read a conversation, all of it or up to a number of `messages`. */
+  "PUT /conversations/{key}/read": {
+    path: {
+      key: Key;
+    };
+    body: {
+      /** Messages is its message_count when they read it. 0: all that there is now. */
+      messages?: number;
     };
     answer: void;
   };

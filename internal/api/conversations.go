@@ -35,6 +35,8 @@ type ConversationQuery struct {
 	Meta map[string]string `json:"meta,omitempty"`
 	// Mine leaves out the conversations of others, which nobody with the scope chat sees.
 	Mine bool `json:"mine,omitempty"`
+	// Pinned asks for all that the caller pinned, and for nothing else.
+	Pinned bool `json:"pinned,omitempty"`
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 200; 0: ten.
@@ -66,6 +68,9 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 	like, err := q.query()
 	if err != nil {
 		return Page[Conversation]{}, err
+	}
+	if q.Pinned {
+		return s.pinned(ctx)
 	}
 	if !q.Mine && caller(ctx).May(people.Read) {
 		found, err := s.Store.Find(ctx, like)
@@ -120,6 +125,13 @@ func (s *server) listing(ctx context.Context, found []sessions.Conversation, mor
 		one.Cursor = c.Position().String()
 		all = append(all, one)
 	}
+	err := s.marked(ctx, all, func(k channels.Key) bool {
+		sight, err := s.sight(ctx, k)
+		return err == nil && sight.May
+	})
+	if err != nil {
+		return Page[Conversation]{}, err
+	}
 	page := Page[Conversation]{Data: all}
 	if more && len(all) > 0 {
 		page.Next = all[len(all)-1].Cursor
@@ -135,7 +147,9 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 	if err != nil {
 		return Conversation{}, err
 	}
-	return conversationOf(found), nil
+	one := []Conversation{conversationOf(found)}
+	err = s.marked(ctx, one, func(channels.Key) bool { return true })
+	return one[0], err
 }
 
 // listed is c in a list, with a derived title if it has none. Of a conversation that the

@@ -79,6 +79,18 @@ var (
 		Method: put, Path: "/conversations/{key}/title", Scope: people.Chat, Within: callWithin, Act: "rename",
 		Doc: "Gives a conversation a title; an empty one removes it.",
 	}, (*server).rename}
+	MarkRead = Order[ReadUpTo]{Spec{
+		Method: put, Path: "/conversations/{key}/read", Scope: people.Chat, Within: callWithin,
+		Doc: "Says that you have read a conversation, all of it or up to a number of `messages`.",
+	}, (*server).markRead}
+	Pin = Order[About]{Spec{
+		Method: put, Path: "/conversations/{key}/pin", Scope: people.Chat, Within: callWithin,
+		Doc: "Pins a conversation, for you alone: `pinned=true` lists these.",
+	}, (*server).pin}
+	Unpin = Order[About]{Spec{
+		Method: del, Path: "/conversations/{key}/pin", Scope: people.Chat, Within: callWithin,
+		Doc: "Unpins a conversation.",
+	}, (*server).unpin}
 	PutQuestion = Verb[Question, Asked]{Spec{
 		Method: post, Path: "/ask", Scope: people.Chat, Within: patient, maxBody: maxQuestion,
 		Doc: "Asks a question in a conversation and waits for the answer; other people than the operator in their rooms. A repeat with the same `id` only waits.",
@@ -250,7 +262,7 @@ var (
 var table = []Route{
 	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
-	SearchAll.route(), Configure.route(), Rename.route(), PutQuestion.route(),
+	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),

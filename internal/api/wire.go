@@ -50,6 +50,10 @@ type Conversation struct {
 	TotalTokens  int       `json:"total_tokens"`
 	Usage        Usage     `json:"usage"`
 	Settings
+	// Unread is how many of its messages are new to the caller, and Pinned whether they
+	// pinned it.
+	Unread int  `json:"unread,omitempty"`
+	Pinned bool `json:"pinned,omitempty"`
 	// Cursor is the "after" of the page that begins behind it, in lists.
 	Cursor string `json:"cursor,omitempty"`
 }

@@ -51,6 +51,9 @@ var lives = map[string]life{
 	// A response that a program may go on from ends at its Due, a month later. Nobody goes
 	// back further than two hundred.
 	"response": {most: 200},
+	// What a person has read and pinned, a note a conversation. The subject removes the
+	// oldest for a new one.
+	"mark": {},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
