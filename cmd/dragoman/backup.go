@@ -81,6 +81,9 @@ type restoreCmd struct {
 	KeepTokens bool `help:"Also restore access tokens, codes and pending approvals. Without it they are left out, because the backup may be old or known to others."`
 }
 
+// mostSkipped bounds the list of what was not restored.
+const mostSkipped = 20
+
 func (*restoreCmd) Help() string {
 	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place; conversations in PostgreSQL are built in a separate schema. The configuration decides the type of the store."
 }
@@ -109,6 +112,13 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	e.say("Restored the backup of %s (version %s) to %s: %s.", e.when(r.Created), oneLine(r.Version), oneLine(cfg.StateDir), holds(r.End))
 	if r.Secrets > 0 {
 		e.say("Left out: %s. Make new ones, or restore again with --keep-tokens.", count(r.Secrets, "token, code or pending approval", "tokens, codes and pending approvals"))
+	}
+	for i, name := range r.Skipped {
+		if i == mostSkipped {
+			e.say("and %d more like these", len(r.Skipped)-i)
+			break
+		}
+		e.say("Not restored: %s.", oneLine(name))
 	}
 	for _, kept := range []string{r.Kept, r.KeptWorkspace} {
 		if kept != "" {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,32 @@ func archive(t *testing.T, headers ...*tar.Header) *bytes.Buffer {
 
 func file(name, text string) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, PAXRecords: map[string]string{"DRAGOMAN.text": text}}
+}
+
+// What is neither a file, a folder nor a symbolic link is not restored, and named.
+func TestReadNamesWhatItSkips(t *testing.T) {
+	odd := func(kind byte, name string) *tar.Header {
+		return &tar.Header{Typeflag: kind, Name: name, Linkname: "state/x"}
+	}
+	in := archive(t, file("dragoman-backup.json", `{"format":1}`), file("state/x", "y"),
+		odd(tar.TypeLink, "state/hard"), odd(tar.TypeChar, "workspace/null"), odd(tar.TypeBlock, "state/disk"), odd(tar.TypeFifo, "elsewhere/pipe"), odd(tar.TypeSymlink, "state/soft"),
+		file("end.json", `{"files":1,"bytes":1}`))
+	to := t.TempDir()
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var got []string
+	_, _, err = backup.Read(in, backup.Target{Roots: map[string]*os.Root{"state": root}, Skipped: func(name, what string) { got = append(got, name+": "+what) }})
+	want := []string{"state/hard: a hard link", "workspace/null: a device", "state/disk: a device", "elsewhere/pipe: a pipe"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Read = %v and skipped %q, want %q", err, got, want)
+	}
+	entries, err := os.ReadDir(to)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%d entries were restored, %v; want the file and the symbolic link", len(entries), err)
+	}
 }
 
 func TestRefusals(t *testing.T) {

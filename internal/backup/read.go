@@ -31,6 +31,14 @@ type Target struct {
 	// Roots are folders by the first part of a name. Files without a root are read
 	// and discarded.
 	Roots map[string]*os.Root
+	// Skipped, if not nil, gets the name of everything that is neither a file, a folder
+	// nor a symbolic link, and what it is. No backup of ours has any.
+	Skipped func(name, what string)
+}
+
+// skipped are the kinds of entries that are not restored.
+var skipped = map[byte]string{
+	tar.TypeLink: "a hard link", tar.TypeChar: "a device", tar.TypeBlock: "a device", tar.TypeFifo: "a pipe",
 }
 
 // Read reads a backup to its end and writes its contents to t. Trust them only when
@@ -118,6 +126,13 @@ func (r *reader) next() error {
 	if h.Typeflag == tar.TypeReg {
 		r.seen.Files++
 		r.seen.Bytes += h.Size
+	}
+	what, skip := skipped[h.Typeflag]
+	if skip {
+		if r.to.Skipped != nil {
+			r.to.Skipped(h.Name, what)
+		}
+		return nil
 	}
 	root := r.to.Roots[top]
 	if root == nil || rest == "" && h.Typeflag == tar.TypeDir {

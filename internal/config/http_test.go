@@ -27,6 +27,26 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
+// A proxy is one address or a network that somebody owns, not everybody.
+func TestWideProxies(t *testing.T) {
+	for network, warned := range map[string]bool{
+		"0.0.0.0/0": true, "::/0": true, "0.0.0.0/1": true, "128.0.0.0/2": true, "2000::/3": true,
+		"10.0.0.0/8": false, "172.16.0.0/12": false, "fc00::/7": false, "127.0.0.1": false, "2001:db8::/32": false,
+	} {
+		c, err := load(t, "http: {listen: '127.0.0.1:8787', trusted_proxies: [10.0.0.1, '"+network+"']}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, w := range c.Warnings() {
+			found = found || w.Path == "http.trusted_proxies[1]" && strings.Contains(w.What, "people anywhere")
+		}
+		if found != warned {
+			t.Errorf("%s: warned %t, want %t", network, found, warned)
+		}
+	}
+}
+
 // Who a proxy may name, and which settings that needs.
 func TestIdentities(t *testing.T) {
 	const ann = "identities: [{name: ann, person: 'telegram:42', scope: read}]"

@@ -159,10 +159,29 @@ func (v *validator) tokenAlone(token Secret) {
 func (v *validator) http(h HTTP) {
 	v.tokenAlone(h.Token)
 	v.namedByProxy(h)
+	for i, network := range h.Proxies() {
+		if isWorldly(network) {
+			v.warn(fmt.Sprintf("http.trusted_proxies[%d]", i), "trusts addresses of people anywhere, who could then claim any address of their own", "write the address of the proxy alone, like 127.0.0.1")
+		}
+	}
 	wrong, _ := listenFlaw(h.Listen)
 	if wrong == "" && h.Reachable() {
 		v.warn("http.listen", "the page and its token cross the network unencrypted", "put a TLS proxy in front and listen on 127.0.0.1")
 	}
+}
+
+// The widest networks that somebody may own: 10.0.0.0/8 and fc00::/7.
+const (
+	widest4 = 8
+	widest6 = 7
+)
+
+// isWorldly reports whether a network is so wide that it has other people's addresses.
+func isWorldly(network netip.Prefix) bool {
+	if network.Addr().Is4() {
+		return network.Bits() < widest4
+	}
+	return network.Bits() < widest6
 }
 
 // namedByProxy checks what a proxy may say about who is logged in there.

@@ -37,6 +37,9 @@ type Restored struct {
 	// Devices are the channels whose linked devices were restored. Their keys are as
 	// old as the backup.
 	Devices []string
+	// Skipped are entries of the backup that were not restored, because they are hard
+	// links, devices or pipes.
+	Skipped []string
 }
 
 // RestoreOptions say what a restore may do.
@@ -67,7 +70,8 @@ const (
 // A store without files in it does the same with its own drafts. If the state is not empty
 // and may not be replaced, it returns a *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, o RestoreOptions, tell func(exchange.Progress)) (r Restored, err error) {
-	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{}); err != nil {
+	skipped := func(name, what string) { r.Skipped = append(r.Skipped, name+" ("+what+")") }
+	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{Skipped: skipped}); err != nil {
 		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}
 	state, err := Lock(ctx, cfg.StateDir, who)
