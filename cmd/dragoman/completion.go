@@ -27,15 +27,24 @@ const anyFile = ":files"
 var completions = map[string]string{
 	"bash": `# Completion for dragoman. In ~/.bashrc: source <(dragoman completion bash)
 _dragoman() {
-    local current=${COMP_WORDS[COMP_CWORD]} next
+    local current=${COMP_WORDS[COMP_CWORD]} n=$COMP_CWORD next i
     [ "$current" != = ] || current=
-    next=$(dragoman complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    if [ "$current" = : ] && ((n > 1)); then
+        n=$((n - 1)) current=${COMP_WORDS[n]}:
+    fi
+    while ((n > 2)) && [ "${COMP_WORDS[n-1]}" = : ]; do # telegram:7 is three words
+        n=$((n - 2)) current=${COMP_WORDS[n]}:$current
+    done
+    next=$(dragoman complete "${COMP_WORDS[@]:1:n-1}" 2>/dev/null)
     if [[ $next = *:files* && $current != -* ]]; then
         compopt -o filenames 2>/dev/null
         local IFS=$'\n' # mapfile is newer than the bash of macOS
         COMPREPLY=($(compgen -f -- "$current"))
     else
-        COMPREPLY=($(compgen -W "$(cut -d: -f1 <<<"$next")" -- "$current"))
+        COMPREPLY=($(compgen -W "$(sed 's/\([^\\]\):.*/\1/; s/\\:/:/g' <<<"$next")" -- "$current"))
+        for i in "${!COMPREPLY[@]}"; do # bash keeps what comes before a colon
+            COMPREPLY[i]=${COMPREPLY[i]#"${current%"${current##*:}"}"}
+        done
     fi
 }
 complete -F _dragoman dragoman
@@ -61,7 +70,7 @@ function __dragoman_complete
     if contains :files $next; and not string match -q -- '-*' (commandline -ct)
         __fish_complete_path (commandline -ct)
     else
-        string replace : \t -- $next
+        string replace -r '([^\\\\]):' '$1\t' -- $next | string replace -a '\:' ':'
     end
 end
 complete -c dragoman -f -a "(__dragoman_complete)"
@@ -81,7 +90,8 @@ func (k *completeCmd) Run(e *env, _ *cli) error {
 	args := 0
 	helped := false
 	var open *kong.Value // a flag whose value comes next
-	for _, word := range joined(k.Words) {
+	words := joined(k.Words)
+	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
 		child := childOf(n, word)
 		switch {
@@ -101,7 +111,7 @@ func (k *completeCmd) Run(e *env, _ *cli) error {
 		}
 	}
 	if open != nil {
-		e.sayValues(open)
+		e.sayValues(open, words)
 		return nil
 	}
 	for _, child := range commandsOf(n) {
@@ -111,7 +121,7 @@ func (k *completeCmd) Run(e *env, _ *cli) error {
 		return nil
 	}
 	if last := len(n.Positional) - 1; last >= 0 && (args <= last || n.Positional[last].IsCumulative()) {
-		e.sayValues(n.Positional[min(args, last)])
+		e.sayValues(n.Positional[min(args, last)], words)
 	}
 	for node := n; node != nil; node = node.Parent {
 		for _, f := range node.Flags {
@@ -138,9 +148,12 @@ func joined(parts []string) (words []string) {
 	return words
 }
 
-// sayValues prints what v may be, as far as that is known.
-func (e *env) sayValues(v *kong.Value) {
+// sayValues prints what v may be on a line with these words, as far as that is known.
+func (e *env) sayValues(v *kong.Value, words []string) {
+	list := running[v.Name]
 	switch {
+	case list != nil && (v.Flag == nil || v.Flag.PlaceHolder == "KEY"):
+		e.sayRunning(words, list)
 	case v.Enum != "":
 		e.say("%s:", strings.Join(v.EnumSlice(), ":\n"))
 	case v.Name == "file", v.Flag != nil && v.Flag.PlaceHolder == "FILE":
