@@ -95,6 +95,9 @@ func InProcess(h http.Handler) *Client {
 	return &Client{inProcess(AsOperator(h))}
 }
 
+// AsCaller is InProcess for whoever the context of a call says ([people.With]).
+func AsCaller(h http.Handler) *Client { return &Client{inProcess(h)} }
+
 // inProcess sends requests to h.
 func inProcess(h http.Handler) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -124,6 +124,8 @@ var Table = []Rule{
 	{Package: "internal/api", Imports: join(domain, "docs", "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
 	// OpenAI's API over the agent, and what it keeps for repeats.
 	{Package: "internal/openai", Imports: join(domain, "agent/window", "internal/people", "internal/stream")},
+	// Other agents, by the verbs of the API.
+	{Package: "internal/mcpserver", Imports: []string{"channels", "internal/api", "internal/plain"}, Tests: []string{"internal/people", "sessions"}},
 	// The front door knows who comes in, and nothing of what is behind it.
 	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},
 	// The page's files, and pictures of codes. The channel behind it is in its tests.
@@ -145,7 +147,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in api and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/mcpserver", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {
