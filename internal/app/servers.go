@@ -23,6 +23,7 @@ import (
 	"dragoman/internal/console"
 	"dragoman/internal/gateway"
 	"dragoman/internal/linking"
+	"dragoman/internal/mcpserver"
 	"dragoman/internal/media"
 	"dragoman/internal/openai"
 	"dragoman/internal/people"
@@ -127,6 +128,10 @@ func (d *Daemon) openServers(ctx context.Context) error {
 		d.door.Protect(openai.Root+"/", people.Chat, d.openAI())
 	}
 	d.door.Protect("POST /api/ask", people.Chat, formerAsk(verbs))
+	if d.cfg.MCP.Serve {
+		served := mcpserver.New(mcpserver.Options{Client: api.AsCaller(verbs), Version: d.opts.Version, Send: d.cfg.MCP.Send})
+		d.door.Protect("/mcp", people.Chat, served.Handler())
+	}
 	d.door.Protect("GET "+profilePath, people.Admin, http.HandlerFunc(profile))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})

@@ -57,6 +57,7 @@ type Config struct {
 	Hooks          []Hook             `yaml:"hooks"`
 	Alerts         Alerts             `yaml:"alerts"`
 	Traces         Traces             `yaml:"traces"`
+	MCP            MCP                `yaml:"mcp"`
 
 	warnings []Problem
 	absent   Problems
@@ -344,6 +345,12 @@ type Alerts struct {
 type Traces struct {
 	URL     string            `yaml:"url" is:"url" empty:"ok" doc:"The address of an OpenTelemetry collector that takes OTLP over HTTP, like http://127.0.0.1:4318. It is sent how long the parts of each turn take, with models, tools, channels and tokens, and never a word, a person or a key. Empty: nothing is sent."`
 	Headers map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for the collector, for example Authorization. Their values are treated as secrets."`
+}
+
+// MCP says what other agents may do that speak the Model Context Protocol.
+type MCP struct {
+	Serve bool `yaml:"serve" default:"true" doc:"Let other agents list, read and search conversations at /mcp of the page's address, by the Model Context Protocol, with the scope of their token. false: only dragoman mcp serve does, for programs of this machine."`
+	Send  bool `yaml:"send" default:"false" doc:"true also lets them write into conversations, as the person of their token."`
 }
 
 // Warnings list what is allowed but probably a mistake.

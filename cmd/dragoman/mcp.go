@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+
+	"dragoman/internal/api"
+	"dragoman/internal/config"
+	"dragoman/internal/mcpserver"
+)
+
+// mcpCmd is "dragoman mcp".
+type mcpCmd struct {
+	Serve mcpServeCmd `cmd:"" help:"Serve the agent that started this command, on standard input and output."`
+}
+
+// mcpServeCmd is "dragoman mcp serve". Other agents start it and talk to it over its
+// pipes.
+type mcpServeCmd struct{}
+
+func (*mcpServeCmd) Help() string {
+	return "The agent may do what you may do with this program: read all conversations, which is recorded. With mcp.send it may also write into them. " +
+		"For an agent that should do less, make a token and let it use /mcp at the page's address instead."
+}
+
+// Run serves until its input ends.
+func (*mcpServeCmd) Run(e *env, c *cli) error {
+	cfg, _, err := e.daemon.load(config.Options{Path: c.Config, NoSecrets: true})
+	send := err == nil && cfg.MCP.Send
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		return mcpserver.New(mcpserver.Options{Client: a, Version: programVersion(), Send: send}).Pipe(ctx, e.in, e.screen)
+	})
+}
