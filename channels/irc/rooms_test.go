@@ -50,6 +50,43 @@ func TestForwardedJoin(t *testing.T) {
 	}
 }
 
+// Many programs answer whoever says their name first. Our answers to somebody who types
+// faster than a person no longer begin with it, so that the talk ends.
+func TestProgramsThatAnswerToTheirName(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	robot, alice := ircd.Join(t, addr, "robot", "#go"), ircd.Join(t, addr, "alice", "#go")
+	answers := 0
+	exchange := func(who *ircd.Person, text, answer string) string {
+		before := len(b.inbox.Messages())
+		who.Say("#go", text)
+		m := b.inbox.Wait(t, before+1)[before]
+		if _, err := b.ch.Send(t.Context(), channels.Outbound{ID: fmt.Sprint(answers), Key: m.Key, Text: answer, ReplyTo: m.MessageID}); err != nil {
+			t.Fatal(err)
+		}
+		answers++
+		return alice.WaitHeard("dragoman", "#go", answers)[answers-1]
+	}
+	const invalid = `dragoman: Error: "and" is not a valid command.`
+	for i, want := range []string{"robot: yes?", "robot: yes?", "(robot) yes?", "(robot) yes?"} {
+		if got := exchange(robot, invalid, "yes?"); got != want {
+			t.Errorf("answer %d to the program is %q, want %q", i+1, got, want)
+		}
+	}
+	if got := exchange(robot, invalid, "robot: that is what you say"); got != "(robot) robot: that is what you say" {
+		t.Errorf("an answer in which the model names the program is %q", got)
+	}
+	for range 4 {
+		if got := exchange(alice, "dragoman: k", "yes?"); got != "alice: yes?" {
+			t.Errorf("an answer to a person is %q, want one that names her", got)
+		}
+		time.Sleep(100 * time.Millisecond) // as long as the letter takes to type
+	}
+	if got := exchange(robot, invalid, "yes?"); got != "(robot) yes?" {
+		t.Errorf("a person beside it makes the program a person: %q", got)
+	}
+}
+
 // A program that replies to every answer is told once that it gets no more answers. People
 // are not taken for programs.
 func TestLoopIsBroken(t *testing.T) {

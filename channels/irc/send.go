@@ -99,7 +99,8 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if r != nil {
 		lines = c.roomLines
 	}
-	parts := c.limits().parts(lines(opening(m, asker), width))
+	quick := c.loops.isQuick(m.Key.String() + " " + c.Asker(m.ReplyTo))
+	parts := c.limits().parts(lines(opening(m, asker, quick), width))
 	if len(parts) == 0 {
 		return channels.Receipt{}, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
 	}
@@ -156,14 +157,19 @@ func (c *Channel) MarksRepeats() {}
 
 // opening returns m's text as lines. In a channel, where an answer begins or
 // continues after another message, the asker's name comes first, unless the model
-// has written it already.
-func opening(m channels.Outbound, asker string) []string {
+// has written it already. It begins no line to a quick asker, who may be a program that
+// answers to its name.
+func opening(m channels.Outbound, asker string, quick bool) []string {
 	lines := linesOf(m.Text, m.Form)
 	before := ""
 	if m.Repeats {
 		before = channels.RepeatMark
 	}
-	if asker != "" && len(lines) > 0 && !addresses(stripCodes(lines[0]), asker) {
+	switch {
+	case asker == "" || len(lines) == 0:
+	case quick: // also if the model has written the name
+		before = "(" + asker + ") " + before
+	case !addresses(stripCodes(lines[0]), asker):
 		before = asker + ": " + before
 	}
 	if before != "" && len(lines) > 0 {
