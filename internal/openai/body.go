@@ -16,6 +16,10 @@ import (
 const (
 	// maxBody bounds a request, in bytes: a long conversation with some pictures.
 	maxBody = 20 << 20
+	// maxBodies bounds all that are being answered, in bytes. A small one counts as
+	// leastBody, for what is made of it.
+	maxBodies = 256 << 20
+	leastBody = 64 << 10
 	// maxDrain is how much of a larger one is still read, so that its sender gets the
 	// refusal instead of a broken connection.
 	maxDrain = 32 << 20

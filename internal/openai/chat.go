@@ -98,7 +98,7 @@ func arrangedArguments(args string) string {
 
 // chat answers POST /v1/chat/completions.
 func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
-	free, err := s.enter()
+	free, err := s.enter(r)
 	if err != nil {
 		return err
 	}

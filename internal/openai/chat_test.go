@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -456,5 +457,55 @@ func TestBeat(t *testing.T) {
 	whole := h.withDefault(agenttest.Say("at last")).chat(hello)
 	if got := body(t, whole); strings.Contains(got, "still here") {
 		t.Errorf("an answer that is no stream is %s", got)
+	}
+}
+
+// panicking is Turns with a bug.
+type panicking struct{ openai.Turns }
+
+func (panicking) Given(context.Context, agent.Turn) (agent.Result, error) {
+	panic("what somebody wrote")
+}
+
+// A bug ends its request, and not the daemon.
+func TestPanic(t *testing.T) {
+	h := newChatHouse(t)
+	h.opts.Turns = panicking{h.opts.Turns}
+	h.restart()
+	resp := h.chat(hello)
+	no := refused(t, resp)
+	if message, _ := no["message"].(string); resp.StatusCode != 500 || strings.Contains(message, "somebody") {
+		t.Errorf("%s %v", resp.Status, no)
+	}
+}
+
+// Requests that hold too much memory together are told to come again.
+func TestTooMany(t *testing.T) {
+	h := newChatHouse(t).echo()
+	h.deed.hold = make(chan struct{})
+	h.model.Add(agenttest.Call(sessions.ToolCall{Name: "deed", Arguments: `{}`}))
+	large := func() *http.Response {
+		r := httptest.NewRequestWithContext(people.With(t.Context(), h.caller), "POST", "/v1/chat/completions", io.MultiReader(strings.NewReader(hello)))
+		r.ContentLength = -1
+		w := httptest.NewRecorder()
+		h.api.ServeHTTP(w, r)
+		return w.Result()
+	}
+	var all sync.WaitGroup
+	for range 12 {
+		h.model.Add(agenttest.Call(sessions.ToolCall{Name: "deed", Arguments: `{}`}))
+		all.Go(func() { large() })
+	}
+	for h.deed.times() < 12 {
+		time.Sleep(time.Millisecond)
+	}
+	resp := large()
+	if no := refused(t, resp); resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("one more = %s %v", resp.Status, no)
+	}
+	close(h.deed.hold)
+	all.Wait()
+	if resp := large(); resp.StatusCode != 200 {
+		t.Errorf("afterwards = %s", resp.Status)
 	}
 }

@@ -135,7 +135,7 @@ func begunResponse(id string, at time.Time, model string, e echo, keep bool) res
 
 // responses answers POST /v1/responses.
 func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
-	free, err := s.enter()
+	free, err := s.enter(r)
 	if err != nil {
 		return err
 	}

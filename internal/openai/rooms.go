@@ -135,6 +135,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer recoverTo(&err)
 		reply, err = s.Rooms.Say(r.Context(), who, m)
 	}()
 	v.follow(ended, to)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,6 @@ const (
 	ownChannel = "api"
 	// countWithin bounds the counting of what a turn used.
 	countWithin = 5 * time.Second
-	// maxRunning bounds the requests that hold a body in memory at once.
-	maxRunning = 64
 )
 
 // sink writes an answer to a client. One goroutine calls it.
@@ -56,8 +55,9 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, body []byte, a *
 	var replayed bool
 	go func() {
 		defer close(ended)
+		defer func() { try.end(mine, out, err) }()
+		defer recoverTo(&err)
 		out, replayed, err = s.produce(r.Context(), caller(r), try, a, v)
-		try.end(mine, out, err)
 	}()
 	v.follow(ended, to)
 	if err != nil {
@@ -72,6 +72,14 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, body []byte, a *
 		s.count(r.Context(), caller(r).ID, out.Usage)
 	}
 	return nil
+}
+
+// recoverTo turns a panic of a request's goroutine into its error, so that one bug does
+// not end the daemon. The value may hold what people wrote, so only its type is told.
+func recoverTo(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("openai: a request panicked with %T\n%s", v, debug.Stack())
+	}
 }
 
 // attach answers a repeat with what the running request will be answered with.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"dragoman/agent"
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
@@ -64,7 +66,7 @@ type server struct {
 	Options
 	started time.Time
 	flights flights
-	running chan struct{} // requests that hold a body
+	bodies  *semaphore.Weighted // bytes of the requests that are being answered
 	// said are the unknown fields that the log has named.
 	said sync.Map
 }
@@ -76,7 +78,7 @@ func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{Options: o, started: o.Now(), running: make(chan struct{}, maxRunning)}
+	s := &server{Options: o, started: o.Now(), bodies: semaphore.NewWeighted(maxBodies)}
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models":             s.listModels,
@@ -105,13 +107,15 @@ func New(o Options) http.Handler {
 }
 
 // enter admits a request that holds its body in memory, until free is called.
-func (s *server) enter() (free func(), err error) {
-	select {
-	case s.running <- struct{}{}:
-		return func() { <-s.running }, nil
-	default:
-		return nil, &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Sentence: "Too many requests are being answered. Try again in a moment."}
+func (s *server) enter(r *http.Request) (free func(), err error) {
+	size := min(max(r.ContentLength, leastBody), maxBody)
+	if r.ContentLength < 0 {
+		size = maxBody // it does not say
 	}
+	if s.bodies.TryAcquire(size) {
+		return func() { s.bodies.Release(size) }, nil
+	}
+	return nil, &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Sentence: "Too many requests are being answered. Try again in a moment."}
 }
 
 // newID is what follows the prefix of an id.
