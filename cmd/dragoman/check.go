@@ -87,6 +87,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	if !cfg.HTTP.Token.IsZero() {
 		e.say("http.token goes on working, with the scope operate. A token for each program and person is better, because it can expire and be revoked alone: %s", e.command("token create NAME --scope chat"))
 	}
+	e.sayOpenAI(cfg)
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
@@ -133,6 +134,13 @@ func (e *env) checkTokens(cfg *config.Config) (hint string, err error) {
 func (e *env) noToken(cfg *config.Config) error {
 	return &usageError{fmt.Sprintf("http.listen: other machines can reach %s, and there is no token: make one with %s, set http.token, or listen on 127.0.0.1",
 		cfg.HTTP.Listen, e.command("token create NAME --scope chat"))}
+}
+
+// sayOpenAI says where programs find OpenAI's API, if it is on.
+func (e *env) sayOpenAI(cfg *config.Config) {
+	if cfg.HTTP.OpenAI && cfg.HTTP.Listen != "off" {
+		e.say("OpenAI's API: http://%s/v1, for programs with a token (http.openai).", cfg.HTTP.Listen)
+	}
 }
 
 // sayDamage warns of damaged files that the store has set aside.
