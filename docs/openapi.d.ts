@@ -375,8 +375,10 @@ export interface Namesake {
 export interface Node {
   /** Chats is how many conversations it works on now. */
   chats: number;
+  /** Configuration is a hash of its configuration, without what is about one machine. Nodes should have the same. */
+  configuration?: string;
   holds: (Lease)[];
-  /** and its state directory */
+  /** node.name, or the machine's */
   host?: string;
   id: string;
   /** LagS is how long ago it last reported that it lives. */
@@ -565,6 +567,8 @@ export interface SharedPart {
 }
 /** Status is Info and the state of the queues. */
 export interface Status {
+  /** that Unsent belong to: one on IRC can be a hundred lines */
+  answers?: number;
   channels?: { [name: string]: ChannelStatus };
   /** where it came from, for people */
   config?: string;
@@ -823,6 +827,15 @@ export interface Operations {
       text: string;
     };
     answer: Said;
+  };
+  /** A file that came with a message: `n` is 0 for its first one. */
+  "GET /conversations/{key}/messages/{seq}/files/{n}": {
+    path: {
+      key: Key;
+      n: number;
+      seq: number;
+    };
+    answer: Blob;
   };
   /** Begins a new generation, as `/new` does: the old one is kept, and the model does not see it. */
   "POST /conversations/{key}/new": {

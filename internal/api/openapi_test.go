@@ -146,6 +146,9 @@ func (s *schemas) success(r api.Route) object {
 	case r.Media == "" || r.Media == "application/json":
 		return object{"description": http.StatusText(r.Success()), "content": inJSON(s.of(r.Answer))}
 	}
+	if r.Media == "application/octet-stream" {
+		return object{"description": "The file.", "content": object{r.Media: object{}}}
+	}
 	return object{
 		"description": "A stream. The schema is that of each line, or of each event's data.",
 		"content":     object{r.Media: object{"schema": s.of(r.Answer)}},

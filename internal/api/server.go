@@ -18,6 +18,8 @@ type Options struct {
 	Store Store
 	// Tokens are the named tokens.
 	Tokens *people.Tokens
+	// Files has the files of messages. Nil: there are none.
+	Files Files
 	// Notes keep what each person has read and pinned. Nil: nothing is.
 	Notes people.Notes
 	// Directory knows who is one person. Nil: nobody has joined identities, and nobody can.

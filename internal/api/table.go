@@ -51,6 +51,10 @@ var (
 		Method: get, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin,
 		Doc: "Messages, oldest first: the first ones of a part that has an `after`, else the newest.",
 	}, (*server).messages}
+	readFile = Stream[FileOf]{Spec{
+		Method: get, Path: "/conversations/{key}/messages/{seq}/files/{n}", Scope: people.Chat, media: inBytes,
+		Doc: "A file that came with a message: `n` is 0 for its first one.",
+	}, (*server).file, nil}
 	ReadFeed = Verb[FeedPart, Page[FeedItem]]{Spec{
 		Method: get, Path: "/conversations/{key}/feed", Scope: people.Chat, Within: callWithin,
 		Doc: "What people wrote and were sent, oldest first and the newest page first, with the state of each delivery.",
@@ -261,7 +265,7 @@ var (
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
 	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
-	Find.route(), ReadConversation.route(), ReadMessages.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),

@@ -85,7 +85,11 @@ func operationType(out *strings.Builder, name string, op object) {
 func contentType(of object, indent string) string {
 	content, _ := of["content"].(object)
 	for _, one := range content {
-		return typeOf(one.(object)["schema"].(object), indent)
+		schema, found := one.(object)["schema"].(object)
+		if !found {
+			return "Blob"
+		}
+		return typeOf(schema, indent)
 	}
 	return "void"
 }
@@ -196,7 +200,7 @@ func TestOpenAPITypesCompile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command(node, compiler, "--strict", "--noEmit", "--target", "es2022", "--module", "es2022",
+	out, err := exec.Command(node, compiler, "--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", "--module", "es2022",
 		"--moduleResolution", "bundler", filepath.Join(dir, "use.ts"), filepath.Join(dir, "openapi.d.ts")).CombinedOutput()
 	if err != nil {
 		t.Errorf("tsc --strict: %v\n%s", err, out)

@@ -43,6 +43,7 @@ const (
 	inLines  = "application/x-ndjson"
 	inEvents = "text/event-stream"
 	inJSON   = "application/json"
+	inBytes  = "application/octet-stream"
 )
 
 // Verb is one kind of request. Q is its arguments, a struct: fields that are named in

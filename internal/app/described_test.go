@@ -208,8 +208,12 @@ func (d *description) send(c *http.Client, method, path, body string) string {
 	return answer.String()
 }
 
-// refusedHere are operations that need a phone: here they are only refused.
-var refusedHere = []string{"POST /channels/{name}/link", "DELETE /channels/{name}/link"}
+// refusedHere are operations that need a phone, or a message with a file: here they are
+// only refused.
+var refusedHere = []string{
+	"GET /conversations/{key}/messages/{seq}/files/{n}",
+	"POST /channels/{name}/link", "DELETE /channels/{name}/link",
+}
 
 // described are requests, one for each operation at least, in this order.
 func described(dead, aside, fact string) [][3]string {
@@ -227,6 +231,7 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/conversations/" + own},
 		{"GET", "/conversations/" + own + "/messages?limit=5"},
 		{"GET", "/conversations/" + own + "/feed"},
+		{"GET", "/conversations/" + own + "/messages/1/files/0"},
 		{"GET", "/conversations/" + own + "/running"},
 		{"GET", "/conversations/" + own + "/summary"},
 		{"GET", "/conversations/" + own + "/generations"},

@@ -7,6 +7,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/gateway"
+	"dragoman/internal/media"
 	"dragoman/internal/people"
 )
 
@@ -54,4 +55,12 @@ func (t doors) Order(ctx context.Context, k channels.Key, id, name string) error
 func (t doors) Reply(ctx context.Context, k channels.Key, id, text string) error {
 	p, _ := people.From(ctx)
 	return refusalOfQuestion(k, t.d.gateway.Reply(ctx, gateway.Question{Key: k, ID: id, Text: text}, p.Name))
+}
+
+// filesOf is the files of messages; nil if there are none.
+func filesOf(s *media.Store) api.Files {
+	if s == nil {
+		return nil
+	}
+	return s
 }

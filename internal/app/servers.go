@@ -242,7 +242,7 @@ func (d *Daemon) verbs() http.Handler {
 		Store: api.Store{
 			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
-		Notes: d.store, Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	if d.metrics != nil { // nil: a command without a daemon
 		o.Served = d.metrics.APIRequest
