@@ -118,6 +118,7 @@ func TestStatusCodes(t *testing.T) {
 		"the disk":    {api.Status{Info: api.Info{DiskFull: true}}, true},
 		"the model":   {api.Status{Info: api.Info{ModelTrouble: &api.Trouble{InARow: 1}}}, true},
 		"given up":    {api.Status{QueueCounts: &api.QueueCounts{Dead: 1}}, true},
+		"a reload":    {api.Status{Info: api.Info{Refused: &api.RefusedReload{Why: []string{"x"}}}}, true},
 		"a channel":   {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"irc": {State: channels.StateFailed}}}}, true},
 		"never used":  {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
 		"on its way":  {api.Status{Info: api.Info{Channels: map[string]api.ChannelStatus{"irc": {State: channels.StateConnecting}}}}, false},

@@ -273,6 +273,7 @@ func TestClosedMessagesAreNamed(t *testing.T) {
 				return slowEcho(time.Hour)(ctx, turn)
 			}
 			w.say("1", "A")
+			synctest.Wait() // its turn has begun
 			w.say("1", "B")
 		}, "/new", began + " I have not answered “B”."},
 		"new, one runs and one waits": {func(w *world) {
