@@ -144,7 +144,7 @@ func (h HTTP) Private() bool {
 
 // People says who reads whose talks.
 type People struct {
-	ReadAlong bool `yaml:"read_along" default:"false" doc:"true lets tokens with the scope read (or more) read the private conversations of other people. Each reading is in the audit log, and the people are told in their chat before the first. The command line on the machine itself reads them in any case, and is recorded."`
+	ReadAlong bool `yaml:"read_along" default:"false" doc:"true lets tokens with the scope read (or more) read the private conversations of other people. The people are told in their chat before the first reading, and readings are in the audit log. The command line on the machine itself reads them in any case, and is recorded."`
 }
 
 // Log says what the daemon writes to standard error.

@@ -78,7 +78,8 @@ func (a *attendant) silence() time.Duration {
 // so the text survives a crash and is retried until it arrives; only if the
 // store cannot write, Tell sends it at once. After an error the caller repeats
 // the call with the same id: nothing was sent, or only to a [channels.Mirror],
-// which shows an id once.
+// which shows an id once. Conversations are told one by one: the same id in
+// another one is another text.
 func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) error {
 	b := g.bindings[to.Channel()]
 	if b == nil {
@@ -86,9 +87,9 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 	}
 	replies := g.split(sessions.Label{Kind: channels.KindNotice}, to, text, channels.Inbound{})
 	for i := range replies {
-		replies[i].ID = onceID("tell", id, strconv.Itoa(i))
+		replies[i].ID = onceID("tell", to.String(), id, strconv.Itoa(i))
 	}
-	err := g.notify(ctx, channels.Inbound{Key: to}, onceID("tell", id), formerTell+id, replies)
+	err := g.notify(ctx, channels.Inbound{Key: to}, onceID("tell", to.String(), id), formerTell+id, replies)
 	if err == nil {
 		return nil
 	}

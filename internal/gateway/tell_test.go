@@ -59,6 +59,23 @@ func TestTell(t *testing.T) {
 	})
 }
 
+// The chats of one channel are told one by one, each once.
+func TestTellEveryChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		for range 2 {
+			for _, chat := range []string{"net:1", "net:2"} {
+				if err := w.gw.Tell(t.Context(), channels.MustKey(chat), "read-along", "somebody reads"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(time.Minute)
+		w.expect("1", "somebody reads")
+		w.expect("2", "somebody reads")
+	})
+}
+
 // A notice about a full disk is sent once, although it cannot be stored.
 func TestTellOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
