@@ -40,7 +40,7 @@ func (d *Daemon) openPeople() {
 	audit := auditLog(d.state)
 	d.reads = people.NewVisibility(d.people, d.store, people.VisibilityOptions{
 		Gate: d.gate, ReadAlong: d.cfg.People.ReadAlong,
-		Audit: func(p people.Principal, k channels.Key) error { return audit.Read(p.Token, k) },
+		Audit: func(p people.Principal, k channels.Key) error { return audit.Read(p.Name, k) },
 		Tell:  d.tellReadAlong,
 	})
 }

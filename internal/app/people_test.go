@@ -3,6 +3,7 @@ package app_test
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -92,8 +93,53 @@ func TestSocketReadingIsRecorded(t *testing.T) {
 		}
 	}
 	log, err := os.ReadFile(p.state("audit.log"))
-	if err != nil || strings.Count(string(log), `"action":"read"`) != 1 || strings.Contains(string(log), "hello") {
+	if err != nil || strings.Count(string(log), `"action":"read"`) != 1 || strings.Count(string(log), `"by":"operator"`) != 1 || strings.Contains(string(log), "hello") {
 		t.Errorf("the audit log: %v\n%s", err, log)
+	}
+}
+
+// TestReadAlongTellsEveryChat: each conversation of a channel is told once before it is
+// read, and the audit log says who reads.
+func TestReadAlongTellsEveryChat(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "people: {read_along: true}")
+	p.run().stop()
+	rooms := []string{"web:telegram:42/x", "web:telegram:43/y"}
+	fillOlder(t, p.state("dragoman.db"), rooms...)
+	r := p.run()
+	desk := r.token("desk", "", "read")
+	for range 2 {
+		for _, room := range rooms {
+			var got api.Page[api.Message]
+			refused := r.request("GET", "/api/v1/conversations/"+url.PathEscape(room)+"/messages", desk, "", &got)
+			if refused != nil || len(got.Data) == 0 {
+				t.Fatalf("%s is read as %+v, %v", room, got, refused)
+			}
+		}
+	}
+	for _, room := range rooms {
+		person, name, _ := strings.Cut(strings.TrimPrefix(room, "web:"), "/")
+		page := r.page(name)
+		page.Header.Set("Authorization", "Bearer "+r.token("own"+name, person, "chat"))
+		told := 0
+		for _, item := range r.feed(page) {
+			if strings.Contains(item.Text, "can also read this conversation") {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%s was told %d times, want once", room, told)
+		}
+	}
+	log, err := os.ReadFile(p.state("audit.log"))
+	reads := 0
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, `"action":"read"`) && strings.Contains(line, `"by":"desk"`) {
+			reads++
+		}
+	}
+	if err != nil || reads != 2 {
+		t.Errorf("the audit log has %d readings by desk, want 2: %v\n%s", reads, err, log)
 	}
 }
 

@@ -48,7 +48,7 @@ type entry struct {
 	// and to, in this order. A sum proves that a given person was erased without
 	// naming them, but anyone who guesses an id can check it.
 	Targets []string `json:"targets,omitempty"`
-	// Token is the name of the token that the act is about, or that reads.
+	// Token is the name of the token that the act is about.
 	Token string `json:"token,omitempty"`
 	// Name is the channel or the job that the act is about.
 	Name string `json:"name,omitempty"`
@@ -108,10 +108,9 @@ func (l Log) record(e entry, do func() error) error {
 	return errors.Join(err, l.write(e))
 }
 
-// Read writes that somebody read what others wrote in k. by is the name of their token,
-// or "" for the machine's own operator.
+// Read writes that somebody read what others wrote in k. by is a people.Principal.Name.
 func (l Log) Read(by string, k channels.Key) error {
-	return l.write(entry{Action: "read", State: done, Token: by, Targets: []string{hash(k.String())}})
+	return l.write(entry{Action: "read", State: done, By: by, Targets: []string{hash(k.String())}})
 }
 
 // states lists the logged states of the erasure with this id, in order. A log that
