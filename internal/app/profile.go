@@ -70,6 +70,7 @@ func over(w http.ResponseWriter, r *http.Request, start func(io.Writer) error, s
 		return
 	}
 	defer stop()
+	_ = http.NewResponseController(w).Flush() // so that the reader knows that it has begun
 	enough, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
 	<-enough.Done()
