@@ -55,6 +55,15 @@ export interface ChannelStatus {
   /** Unused says that nobody has set the channel up, and that nothing is wrong. */
   unused?: boolean;
 }
+/** Configuration is the configuration that counts, to read. */
+export interface Configuration {
+  /** File is where it is; "" for the built-in defaults. */
+  file?: string;
+  refused_reload?: RefusedReload;
+  settings: (SettingNow)[];
+  /** Warnings are what `dragoman check` finds in it, and Refused the problems of a newer one that was not taken. */
+  warnings: (Finding)[];
+}
 /** ConsoleLink opens the page once. */
 export interface ConsoleLink {
   expires: string;
@@ -246,6 +255,15 @@ export interface FeedItemPage {
   data: (FeedItem)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** Finding is something doubtful in a configuration. */
+export interface Finding {
+  file?: string;
+  line?: number;
+  path?: string;
+  /** what to write instead */
+  want?: string;
+  what: string;
 }
 /** Generation is one stretch of a conversation, from one /new to the next. */
 export interface Generation {
@@ -545,6 +563,16 @@ export interface Said {
 export interface Sender {
   channel: string;
   id: string;
+}
+/** SettingNow is one setting as it counts. */
+export interface SettingNow {
+  line?: number;
+  /** Origin is "file" or "default", and Line where the file has it. */
+  origin: string;
+  /** "http.listen" */
+  path: string;
+  /** as in YAML; secrets are hidden */
+  value: string;
 }
 /** Settings are a conversation's own. */
 export interface Settings {
@@ -1095,6 +1123,10 @@ export interface Operations {
       to?: string;
     };
     answer: HitPage;
+  };
+  /** Every setting with its value and where it is from, without secrets, and what `dragoman check` finds. */
+  "GET /settings": {
+    answer: Configuration;
   };
   /** Messages and tokens of the last seven days, and the conversations with the most tokens. */
   "GET /statistics": {

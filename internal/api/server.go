@@ -18,6 +18,8 @@ type Options struct {
 	Store Store
 	// Tokens are the named tokens.
 	Tokens *people.Tokens
+	// Configuration is the one that counts. Nil: no daemon runs.
+	Configuration func() (Configuration, error)
 	// Files has the files of messages. Nil: there are none.
 	Files Files
 	// Notes keep what each person has read and pinned. Nil: nothing is.

@@ -34,6 +34,10 @@ var (
 		Method: get, Path: "/nodes", Scope: people.Read, Within: callWithin,
 		Doc: "The nodes that work on the store.",
 	}, (*server).nodes}
+	ReadConfiguration = Verb[None, Configuration]{Spec{
+		Method: get, Path: "/settings", Scope: people.Admin, Within: callWithin,
+		Doc: "Every setting with its value and where it is from, without secrets, and what `dragoman check` finds.",
+	}, (*server).configuration}
 	ReadNumbers = Verb[None, Numbers]{Spec{
 		Method: get, Path: "/statistics", Scope: people.Read, Within: callWithin,
 		Doc: "Messages and tokens of the last seven days, and the conversations with the most tokens.",
@@ -264,7 +268,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ListNodes.route(), ReadNumbers.route(),
+	ReadStatus.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), ReplyByHand.route(), Delete.route(), Join.route(),

@@ -221,6 +221,7 @@ func described(dead, aside, fact string) [][3]string {
 	dead = url.PathEscape(dead)
 	return [][3]string{
 		{"GET", "/status"},
+		{"GET", "/settings"},
 		{"GET", "/nodes"},
 		{"GET", "/statistics"},
 		{"GET", "/channels"},

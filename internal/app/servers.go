@@ -254,6 +254,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.PageURL = d.pageURL
 		o.Listening = d.events
 		o.Talk = doors{d}
+		o.Configuration = d.configuration
 		o.Stopping = d.stopping
 		o.Channels = d.listChannels
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
