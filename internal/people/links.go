@@ -92,7 +92,7 @@ func (l *Links) Redeem(ctx context.Context, secret string) (Principal, error) {
 	if err := l.tokens.put(ctx, opened); err != nil {
 		return Principal{}, err
 	}
-	return opened.principal(), nil
+	return opened.principal(""), nil
 }
 
 // End ends the session of a page that a link opened. It does nothing for p

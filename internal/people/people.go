@@ -78,6 +78,9 @@ type Principal struct {
 	Token string
 	// TokenID tells the token from a later one of the same name.
 	TokenID string
+	// SecretID tells which secret of the token was shown: after a rotation the one before
+	// is good for a while. It is "" where no secret was, and of no use to log in.
+	SecretID string
 }
 
 // May reports whether p may use a verb that needs s.

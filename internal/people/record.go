@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -100,12 +101,29 @@ func (t named) checkSecret(s secretHash, now time.Time) error {
 	return err
 }
 
+// id is the [Principal.SecretID] of whoever shows s.
+func (s secretHash) id() string { return s.Hash[:16] }
+
+// checkOpened is check for what the secret with that id opened. Errors: also
+// ErrUnknownToken if a rotation has ended it.
+func (t named) checkOpened(id string, now time.Time) error {
+	if id == "" {
+		return t.check(now)
+	}
+	for _, s := range t.Secrets {
+		if s.id() == id {
+			return t.checkSecret(s, now)
+		}
+	}
+	return cmp.Or(t.check(now), ErrUnknownToken)
+}
+
 // isLinked reports whether a one-time link made it, for the page that it opened.
 func (t named) isLinked() bool { return len(t.Secrets) == 0 }
 
-// principal is who shows the token.
-func (t named) principal() Principal {
-	return Principal{ID: t.person, Name: t.name, Scope: t.Scope, Token: t.name, TokenID: t.ID}
+// principal is who shows the token, by the secret with that id.
+func (t named) principal(secretID string) Principal {
+	return Principal{ID: t.person, Name: t.name, Scope: t.Scope, Token: t.name, TokenID: t.ID, SecretID: secretID}
 }
 
 // renew gives the token a new secret, and the ones before it until now+grace.

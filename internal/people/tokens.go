@@ -106,16 +106,16 @@ func (t *Tokens) Authenticate(ctx context.Context, secret string) (Principal, er
 	if err := checkForm(secret); err != nil {
 		return Principal{}, err
 	}
-	found, err := t.find(ctx, hashOf(secret))
+	found, shown, err := t.find(ctx, hashOf(secret))
 	if err != nil {
 		return Principal{}, err
 	}
 	t.markUsed(ctx, found)
-	return found.principal(), nil
+	return found.principal(shown.id()), nil
 }
 
-// Valid reports whether the token that let p in is still good: nil if so, and
-// for a principal without a token. Whoever keeps a connection open for p asks
+// Valid reports whether the token that let p in is still good, and the secret of it that
+// was shown: nil if so, and for a principal without a token. Whoever keeps a connection open for p asks
 // every other second and ends it on ErrRevoked, ErrExpired or ErrUnknownToken.
 // Any other error says that the store cannot be asked for more than 5 seconds.
 func (t *Tokens) Valid(ctx context.Context, p Principal) error {
@@ -137,7 +137,7 @@ func (t *Tokens) Valid(ctx context.Context, p Principal) error {
 	if found == nil || found.name != p.Token || found.person != p.ID || found.Scope != p.Scope {
 		return ErrUnknownToken
 	}
-	return found.check(t.now())
+	return found.checkOpened(p.SecretID, t.now())
 }
 
 // Any reports whether there is a good token that somebody configured or created. Pages
@@ -167,28 +167,28 @@ func (t *Tokens) isConfigured(secret string) bool {
 }
 
 // find returns the good token that has a secret with this hash.
-func (t *Tokens) find(ctx context.Context, hash string) (named, error) {
+func (t *Tokens) find(ctx context.Context, hash string) (named, secretHash, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(ctx, freshFor); err != nil {
-		return named{}, err
+		return named{}, secretHash{}, err
 	}
 	found := t.secret[hash]
 	if found == nil { // another node may have made it a moment ago
 		if err := t.refresh(ctx, askAgain); err != nil {
-			return named{}, err
+			return named{}, secretHash{}, err
 		}
 		found = t.secret[hash]
 	}
 	if found == nil {
-		return named{}, ErrUnknownToken
+		return named{}, secretHash{}, ErrUnknownToken
 	}
 	for _, s := range found.Secrets {
 		if subtle.ConstantTimeCompare([]byte(s.Hash), []byte(hash)) == 1 {
-			return *found, found.checkSecret(s, t.now())
+			return *found, s, found.checkSecret(s, t.now())
 		}
 	}
-	return named{}, ErrUnknownToken
+	return named{}, secretHash{}, ErrUnknownToken
 }
 
 // refresh reads the tokens again if the copy is older than age. If the store

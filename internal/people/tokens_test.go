@@ -44,8 +44,8 @@ func TestTokenLetsItsPersonIn(t *testing.T) {
 	secret := create(t, here, people.NewToken{Name: "laptop", Person: "telegram:42", Scope: people.Read})
 	for i, tokens := range []*people.Tokens{here, there} {
 		got, err := tokens.Authenticate(t.Context(), secret)
-		want := people.Principal{ID: "telegram:42", Name: "laptop", Scope: people.Read, Token: "laptop", TokenID: got.TokenID}
-		if err != nil || got != want || got.TokenID == "" {
+		want := people.Principal{ID: "telegram:42", Name: "laptop", Scope: people.Read, Token: "laptop", TokenID: got.TokenID, SecretID: got.SecretID}
+		if err != nil || got != want || got.TokenID == "" || got.SecretID == "" {
 			t.Errorf("process %d: Authenticate = %+v, %v, want %+v", i, got, err, want)
 		}
 		if err := tokens.Valid(t.Context(), got); err != nil {
@@ -252,7 +252,7 @@ func TestSameNameIsAnotherToken(t *testing.T) {
 }
 
 // TestRotate: both secrets are good for the grace, and then only the new one,
-// which lasts as long as the token was made for.
+// which lasts as long as the token was made for. What a secret opened ends with it.
 func TestRotate(t *testing.T) {
 	c := newClock()
 	tokens := people.NewTokens(newStore(), people.Options{Now: c.now})
@@ -264,17 +264,26 @@ func TestRotate(t *testing.T) {
 		t.Fatalf("Rotate = %+v, %v", shown, err)
 	}
 	c.forward(23 * time.Hour)
+	var now people.Principal
 	for i, secret := range []string{first, second} {
-		if got, err := tokens.Authenticate(t.Context(), secret); err != nil || got.TokenID != p.TokenID {
+		got, err := tokens.Authenticate(t.Context(), secret)
+		if err != nil || got.TokenID != p.TokenID {
 			t.Errorf("in the grace, secret %d: %+v, %v", i, got, err)
 		}
+		if err := tokens.Valid(t.Context(), got); err != nil {
+			t.Errorf("in the grace, what secret %d opened: %v", i, err)
+		}
+		now = got
 	}
 	c.forward(time.Hour)
 	if _, err := tokens.Authenticate(t.Context(), first); !errors.Is(err, people.ErrExpired) {
 		t.Errorf("after the grace: %v, want ErrExpired", err)
 	}
-	if err := tokens.Valid(t.Context(), p); err != nil {
-		t.Errorf("a session of the token ends with the old secret: %v", err)
+	if err := tokens.Valid(t.Context(), p); !errors.Is(err, people.ErrExpired) {
+		t.Errorf("after the grace, what the old secret opened: %v, want ErrExpired", err)
+	}
+	if err := tokens.Valid(t.Context(), now); err != nil {
+		t.Errorf("after the grace, what the new secret opened: %v", err)
 	}
 	_, third, err := tokens.Rotate(t.Context(), "laptop", "", 0)
 	if err != nil {
@@ -282,6 +291,9 @@ func TestRotate(t *testing.T) {
 	}
 	if _, err := tokens.Authenticate(t.Context(), second); err == nil {
 		t.Error("without a grace the old secret is still good")
+	}
+	if err := tokens.Valid(t.Context(), now); err == nil {
+		t.Error("without a grace, what the old secret opened goes on")
 	}
 	if _, err := tokens.Authenticate(t.Context(), third); err != nil {
 		t.Error(err)

@@ -33,13 +33,15 @@ type session struct {
 	Scope   people.Scope `json:"scope"`
 	Token   string       `json:"token,omitempty"`
 	TokenID string       `json:"token_id,omitempty"`
+	// SecretID: a rotation of the token ends what its old secret began.
+	SecretID string `json:"secret_id,omitempty"`
 
 	name string // under which it is stored
 }
 
 // principal is whose session it is.
 func (s session) principal() people.Principal {
-	return people.Principal{ID: s.Person, Name: s.Name, Scope: s.Scope, Token: s.Token, TokenID: s.TokenID}
+	return people.Principal{ID: s.Person, Name: s.Name, Scope: s.Scope, Token: s.Token, TokenID: s.TokenID, SecretID: s.SecretID}
 }
 
 // UnmarshalJSON also reads the form of earlier versions: only the end, because every
@@ -122,7 +124,7 @@ func (s *sessions) save() {
 // begin begins a session of p. It returns the value for its cookie, which is random.
 func (s *sessions) begin(p people.Principal) string {
 	value := rand.Text()
-	begun := session{Ends: time.Now().Add(sessionLife), Person: p.ID, Name: p.Name, Scope: p.Scope, Token: p.Token, TokenID: p.TokenID}
+	begun := session{Ends: time.Now().Add(sessionLife), Person: p.ID, Name: p.Name, Scope: p.Scope, Token: p.Token, TokenID: p.TokenID, SecretID: p.SecretID}
 	s.changeEverywhere(logins{Begun: map[string]session{s.nameOf(value): begun}})
 	return value
 }
