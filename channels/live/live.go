@@ -324,12 +324,11 @@ func roomName(k channels.Key) string {
 }
 
 // ownMark is what the ids of messages in k have in the store beside those that clients
-// choose. The store knows a message by its channel and id, and two people may choose the
-// same one. It is "" in rooms of whoever runs Dragoman.
+// choose. The store knows a message by its channel and id, and clients may choose the same
+// id in two rooms. It is "" in the page's own room, where ids have always been alone.
 func ownMark(k channels.Key) string {
-	end := strings.LastIndexByte(k.Chat(), '/')
-	if end < 0 {
+	if k.Chat() == PageRoom {
 		return ""
 	}
-	return "@" + k.Chat()[:end]
+	return "@" + k.Chat()
 }

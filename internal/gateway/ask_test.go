@@ -38,6 +38,19 @@ func TestAsk(t *testing.T) {
 	})
 }
 
+// Programs may choose the same id for questions in two conversations: each is asked.
+func TestAskInTwoConversations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		for _, q := range []gateway.Question{{Key: channels.MustKey("net:1"), Text: "one"}, {Key: channels.MustKey("net:2"), Text: "two"}} {
+			q.ID = "same"
+			if got, err := w.gw.Ask(t.Context(), q); got != "echo "+q.Text || err != nil {
+				t.Errorf("Ask in %s = %q, %v", q.Key, got, err)
+			}
+		}
+	})
+}
+
 // A question during another answer gets its own answer.
 func TestAskDuringATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (g *Gateway) Reply(ctx context.Context, q Question, by string) error {
 	if why := g.whyNot(q.Key, text, len(text)); why != nil {
 		return why
 	}
-	id := onceID("reply", q.ID)
+	id := onceID("reply", q.Key.String(), q.ID)
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: q.Key, ID: id, At: g.opts.Now()}, Origin: sessions.OriginNotice, Answered: true,
 		Append:  []sessions.Message{{Role: sessions.RoleAssistant, Content: text, Name: by, At: g.opts.Now(), Synthetic: true}},
@@ -102,10 +102,10 @@ func (g *Gateway) asked(ctx context.Context, q Question) (m channels.Inbound, fo
 	}
 	if q.Sender.ID() == "" {
 		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}
-		m.ID = onceID("ask", q.ID)
+		m.ID = onceID("ask", k.String(), q.ID)
 		return m, formerAsk + q.ID, nil
 	}
-	m.ID = onceID("ask", q.ID+"@"+q.Sender.ID()) // two people may choose one id
+	m.ID = onceID("ask", k.String(), q.ID, q.Sender.ID()) // two people may choose one id
 	return m, "", g.mayAsk(ctx, m)
 }
 
