@@ -40,18 +40,27 @@ const (
 	beatEvery = 15 * time.Second
 	// frameWithin is how long a reader may take for what is there.
 	frameWithin = 20 * time.Second
-	// maxStreams is how many streams of events there may be.
+	// maxStreams is how many streams of events there may be at the port, and maxShare how
+	// many of them one person may have. The socket, and with it whoever has to look why
+	// there are too many, is not limited.
 	maxStreams = 256
+	maxShare   = 32
 )
 
 // errStopping is why streams end with the daemon.
 var errStopping = errors.New("api: the daemon stops")
 
-// errFull refuses a stream too many.
-var errFull = &respond.Refusal{
-	Status: http.StatusServiceUnavailable, RetryAfter: beatEvery,
-	Sentence: "Too many programs listen to events. One stream for all that you may see is enough.",
-}
+// errFull and errShare refuse a stream too many.
+var (
+	errFull = &respond.Refusal{
+		Status: http.StatusServiceUnavailable, RetryAfter: beatEvery,
+		Sentence: "Too many programs listen to events. One stream for all that you may see is enough.",
+	}
+	errShare = &respond.Refusal{
+		Status: http.StatusTooManyRequests, RetryAfter: beatEvery,
+		Sentence: "You have too many streams of events. One for all that you may see is enough.",
+	}
+)
 
 // events streams what happens, until the caller leaves, is too slow or may no longer be
 // there, or the daemon stops. Every event of the stream is asked for anew: see eventSight.
@@ -69,10 +78,12 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, q EventQuery) er
 			return err
 		}
 	}
-	if !s.streams.begin() {
-		return errFull
+	if who := caller(r.Context()); !who.AtSocket() {
+		if err := s.streams.begin(who.ID); err != nil {
+			return err
+		}
+		defer s.streams.end(who.ID)
 	}
-	defer s.streams.end()
 	ctx, done := s.untilStopping(r.Context())
 	defer done()
 	after := cmp.Or(q.After, r.Header.Get("Last-Event-ID"))
@@ -186,25 +197,37 @@ func (s *server) untilStopping(ctx context.Context) (_ context.Context, done fun
 	}
 }
 
-// streamCount counts the streams of events.
+// streamCount counts the streams of events at the port. Its zero value counts none.
 type streamCount struct {
-	mu sync.Mutex
-	n  int
+	mu  sync.Mutex
+	n   int
+	per map[string]int // by person
 }
 
-// begin counts one more, unless there are too many.
-func (c *streamCount) begin() bool {
+// begin counts one more of a person, unless there are too many.
+func (c *streamCount) begin(person string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n >= maxStreams {
-		return false
+	switch {
+	case c.per[person] >= maxShare:
+		return errShare
+	case c.n >= maxStreams:
+		return errFull
+	}
+	if c.per == nil {
+		c.per = map[string]int{}
 	}
 	c.n++
-	return true
+	c.per[person]++
+	return nil
 }
 
-func (c *streamCount) end() {
+func (c *streamCount) end(person string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n--
+	c.per[person]--
+	if c.per[person] == 0 {
+		delete(c.per, person)
+	}
 }

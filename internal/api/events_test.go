@@ -278,6 +278,40 @@ func TestEventsTellWhyTheyEnd(t *testing.T) {
 	})
 }
 
+// One person's streams leave room for everybody else's, and the socket is never full.
+func TestShareOfStreams(t *testing.T) {
+	_, o := streaming(seen{})
+	h := api.New(o)
+	for range 32 {
+		listen(t, h, ann, "", "")
+	}
+	r := httptest.NewRequestWithContext(people.With(t.Context(), ann), "GET", api.Root+"/events", nil)
+	refused, err := api.RoundTrip(h, r)
+	defer closeBody(refused)
+	if err != nil || refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" {
+		t.Errorf("one stream too many = %v, %v, want 429 with Retry-After", refused, err)
+	}
+	for i := range 7 {
+		for range 32 {
+			listen(t, h, people.Principal{ID: fmt.Sprint("telegram:", i+10), Scope: people.Chat, Token: "one"}, "", "")
+		}
+	}
+	bob := people.Principal{ID: "telegram:2", Scope: people.Chat, Token: "bob"}
+	r = httptest.NewRequestWithContext(people.With(t.Context(), bob), "GET", api.Root+"/events", nil)
+	full, err := api.RoundTrip(h, r)
+	defer closeBody(full)
+	if err != nil || full.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a stream when the port is full = %v, %v, want 503", full, err)
+	}
+	listen(t, h, people.Principal{ID: people.OperatorID, Scope: people.Admin}, "", "")
+}
+
+func closeBody(r *http.Response) {
+	if r != nil {
+		_ = r.Body.Close()
+	}
+}
+
 // The command line reads the same stream.
 func TestClientEvents(t *testing.T) {
 	hub := stream.New(stream.Options{})
