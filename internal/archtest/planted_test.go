@@ -57,6 +57,8 @@ var planted = []plant{
 	{"a file for a topic of Telegram goes to all", "channels/telegram/send.go", "if f.topic != 0 {\n\t\t\tu.values", "if f.topic < 0 {\n\t\t\tu.values", "./channels/telegram", "Refused"},
 	{"one long event cuts a viewer off for ever", "channels/live/room.go", "if full && len(v.queue) > 0 {", "if full {", "./channels/live", "Long"},
 	{"the logins of a node with another token replace ours", "internal/web/sessions.go", `err != nil || l.Token != s.nameOf("") {`, "err != nil {", "./internal/web", "Login"},
+	{"a frozen node commits for a conversation that another has claimed", "sessions/postgres/apply.go", "version = $8 AND live = $9 RETURNING", "version = $8 AND (live = $9 OR true) RETURNING", "./sessions/postgres", "TestStolenClaim"},
+	{"two nodes change records of one kind at once", "sessions/postgres/records.go", "SELECT pg_advisory_xact_lock($1, hashtext($2))", "SELECT $1::int, hashtext($2)", "./sessions/postgres", "TestRecordsAreLocked"},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
 }
 

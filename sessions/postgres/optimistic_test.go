@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )
@@ -48,5 +49,24 @@ func TestStaleCache(t *testing.T) {
 				t.Errorf("%d messages wait, %v, want %d", st.Waiting, err, c.left)
 			}
 		})
+	}
+}
+
+// TestStolenClaim: a step without a lock notices that another node claimed the key, although
+// nothing else of its row changed. A frozen node that wakes has no other guard.
+func TestStolenClaim(t *testing.T) {
+	url := database(t)
+	s := openAt(t, url, postgres.Options{})
+	claims, _ := serve(t, s)
+	in, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k1, ID: "1", MessageID: "m", Text: "hi"}, Replies: []sessions.Reply{{Text: "wait"}}})
+	must(t, err)
+	h := next(t, claims)
+	defer close(h.leave)
+	out, err := s.Unsent(t.Context(), h.Claim, 1)
+	must(t, err)
+	must(t, s.MarkSending(t.Context(), h.Claim, out[0].ID)) // it knows the key from here on
+	must(t, pgtest.Do(t.Context(), url, `UPDATE dragoman.keys SET live = live + 1000 WHERE key = '`+k1.String()+`'`))
+	if err := answer(s, h.Claim, in.Seq); !errors.Is(err, sessions.ErrFenced) {
+		t.Errorf("CommitTurn = %v, want ErrFenced", err)
 	}
 }
