@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"dragoman/channels"
 )
@@ -63,4 +64,15 @@ func (e *NewerError) Error() string {
 // Sentence is the error for users.
 func (e *NewerError) Sentence() string {
 	return fmt.Sprintf("A newer version of Dragoman wrote %s (its format is %d, this version knows %d). Nothing was changed. Use that version, or restore a backup.", e.Path, e.Has, e.Knows)
+}
+
+// RefusesError says that the store has accepted no message since a time, although it writes
+// otherwise.
+type RefusesError struct {
+	Since time.Time
+	Why   string
+}
+
+func (e *RefusesError) Error() string {
+	return "no message could be stored since " + e.Since.Format(time.RFC3339) + ": " + e.Why
 }

@@ -17,6 +17,7 @@ var reasons = []struct {
 	words string
 	plain string
 }{
+	{nil, "the disk of postgresql", "The disk of PostgreSQL is full: messages are not accepted until there is space."},
 	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
 	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
@@ -31,6 +32,9 @@ var reasons = []struct {
 func Reason(err error) string {
 	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
 		return newer.Sentence()
+	}
+	if refuses, ok := errors.AsType[*sessions.RefusesError](err); ok {
+		return "Since " + refuses.Since.UTC().Format("15:04:05") + " UTC no message could be stored. " + Reason(errors.New(refuses.Why))
 	}
 	text := strings.ToLower(err.Error())
 	for _, r := range reasons {

@@ -14,7 +14,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"dragoman/channels"
@@ -31,6 +33,40 @@ type Store struct {
 	watcher *watcher // nil: nobody watches
 	// measure hears of each operation: see Measure. Nil: nobody measures.
 	measure func(operation string, took time.Duration, err error)
+	// refuses, if not nil, is since when and why the store accepts no message.
+	refuses atomic.Pointer[refusal]
+	// checkFails: the last Check could not write, so the next one can tell when that is over.
+	checkFails atomic.Bool
+}
+
+// refusal is why a store accepts no message, and when it refused the first and the last.
+type refusal struct {
+	first, last time.Time
+	err         error
+}
+
+// refusesFor is how long a store counts as refusing messages after the last one that it
+// refused: networks send those again, so somebody asks.
+const refusesFor = 2 * time.Minute
+
+// noteAccept notes how Accept ended. Errors that are not the store's do not count, nor do
+// those that a check finds as well.
+func (s *Store) noteAccept(ctx context.Context, err error) {
+	before := s.refuses.Load()
+	switch {
+	case err == nil:
+		if before != nil {
+			s.refuses.Store(nil)
+		}
+	case ctx.Err() != nil || errors.Is(err, sessions.ErrFull) || s.checkFails.Load():
+	default:
+		now := s.now()
+		r := &refusal{first: now, last: now, err: err}
+		if before != nil && now.Sub(before.last) < refusesFor {
+			r.first = before.first
+		}
+		s.refuses.Store(r)
+	}
 }
 
 // New returns a store over b. Its errors begin with name, the backend's package. A
@@ -176,8 +212,21 @@ func (s *Store) unsentAnswers(ctx context.Context) (n int, err error) {
 	return n, v.err
 }
 
-// Check proves that the store can write now.
-func (s *Store) Check(ctx context.Context) error { return s.wrap("check", s.back.Check(ctx)) }
+// Check proves that the store can write now. It also fails, with a
+// [sessions.RefusesError], if no message could be stored lately: a full disk may have room
+// for the write of a check, and none for a message.
+func (s *Store) Check(ctx context.Context) error {
+	err := s.back.Check(ctx)
+	s.checkFails.Store(err != nil)
+	if err != nil {
+		s.refuses.Store(nil)
+		return s.wrap("check", err)
+	}
+	if r := s.refuses.Load(); r != nil && s.now().Sub(r.last) < refusesFor {
+		return s.wrap("check", &sessions.RefusesError{Since: r.first, Why: r.err.Error()})
+	}
+	return nil
+}
 
 // Close ends the store after Run has returned.
 func (s *Store) Close() error { return s.back.Close() }

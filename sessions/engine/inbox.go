@@ -25,6 +25,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		a, err = st.accept(e)
 		return err
 	}, e.Inbound.Key)
+	s.noteAccept(ctx, err)
 	return a, err
 }
 

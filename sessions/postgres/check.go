@@ -144,6 +144,8 @@ func (b *backend) explain(err error) error {
 			return say("PostgreSQL at %s has no database %q: create it, or correct store.url", where, c.Database)
 		case "42501":
 			return say("PostgreSQL at %s does not let the user %q change the tables (%s): start this version once as their owner", where, c.User, pg.Message)
+		case "53100":
+			return say("the disk of PostgreSQL at %s is full (%s): make room there; nothing can be stored until then", where, pg.Message)
 		case "53300":
 			return say("PostgreSQL at %s has no connection left (%s): lower store.max_conns, or raise max_connections on the server", where, pg.Message)
 		case "57P01", "57P03":

@@ -258,7 +258,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 // Check commits a change, to prove that the database can be written.
 func (b *backend) Check(ctx context.Context) error {
 	_, err := b.pool.Exec(ctx, `UPDATE meta SET checked = $1`, nanos(b.Now()))
-	return err
+	return b.explainFull(err)
 }
 
 // rewriteQuery rewrites all tables of a database without their deleted rows.

@@ -101,6 +101,7 @@ type tx struct {
 // an error although the change is committed: the caller may be about to send something.
 func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) (err error) {
 	defer func() {
+		err = b.explainFull(err)
 		if err == nil && b.node.renewed.Load() != nil && b.stale() {
 			err = errLost
 		}
@@ -117,6 +118,14 @@ func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.R
 		}
 		return func() { b.committed(t, changes.Fenced, t.due) }, t.apply(ctx, changes)
 	})
+}
+
+// explainFull is explain for the error of a full disk, and leaves others as they are.
+func (b *backend) explainFull(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "53100" {
+		return b.explain(err)
+	}
+	return err
 }
 
 // change commits what f does, in one transaction, and then calls after. If after is
