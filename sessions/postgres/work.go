@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +37,7 @@ type running struct {
 	ended   chan struct{}  // closed when Run returns
 	local   sync.WaitGroup // keys claimed without River, and reservations for more
 	closed  bool           // no more reservations; guarded by backend.mu
+	stuck   atomic.Bool    // conversations cannot be handed on, and the log says so
 }
 
 // Run works on keys until ctx ends: see rows.Backend.
@@ -159,10 +162,15 @@ func (r *running) work(job wakeUp, mine *claim) (err error) {
 		}
 		for {
 			if mine, err = r.nextClaim(job, last, failed); err == nil {
+				r.stuck.Store(false)
 				break
 			}
 			// Until this is written or the node is dead, no other node can claim the key.
-			b.Logger.Warn("could not hand a conversation on; will try again", "err", b.explain(err))
+			level := slog.LevelDebug // one warning for all keys
+			if !r.stuck.Swap(true) {
+				level = slog.LevelWarn
+			}
+			b.Logger.Log(r.ctx, level, "could not hand a conversation on; will try again, as with others", "err", b.explain(err))
 			channels.Sleep(b.node.lost, time.Second)
 			if b.node.lost.Err() != nil {
 				return err
