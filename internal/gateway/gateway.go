@@ -186,10 +186,13 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return err
 }
 
-// Ready reports whether every channel that this node runs is connected. The
-// error names those that are not.
+// Ready reports whether this node takes messages and every channel that it runs is
+// connected. The error says that it is stopping, or names those that are not.
 func (g *Gateway) Ready() error {
 	var errs []error
+	if g.busy.closed() {
+		errs = append(errs, errors.New("this node is stopping"))
+	}
 	for name, st := range g.ChannelsHere() {
 		if st.State != channels.StateConnected && !st.Unused {
 			errs = append(errs, fmt.Errorf("channel %s is %s: %s", name, st.State, st.Detail))

@@ -355,6 +355,9 @@ func TestDrainFinishesWhatRuns(t *testing.T) {
 		if err := w.in.Accept(t.Context(), w.message("2", "late")); err == nil {
 			t.Error("a draining gateway accepted a message")
 		}
+		if err := w.gw.Ready(); err == nil || !strings.Contains(err.Error(), "stopping") {
+			t.Errorf("Ready = %v of a draining gateway", err)
+		}
 		began := time.Now()
 		w.close()
 		w.expect("1", "echo one")
