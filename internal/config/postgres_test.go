@@ -31,3 +31,31 @@ func TestPostgres(t *testing.T) {
 		}
 	}
 }
+
+// A url that sends conversations to another machine in the clear gets a warning.
+func TestPostgresInClear(t *testing.T) {
+	for url, warns := range map[string]bool{
+		"postgres://u@127.0.0.1:5432/d?sslmode=disable":         false,
+		"postgres://u@localhost/d":                              false,
+		"postgres://u@[::1]/d":                                  false,
+		"postgres:///d?host=/run/postgresql":                    false,
+		"postgres://u@db.example.org/d?sslmode=verify-full":     false,
+		"postgres://u@db1,db2/d?sslmode=require":                false,
+		"postgres://u@db.example.org/d":                         true,
+		"postgres://u@db.example.org:5432/d?sslmode=disable":    true,
+		"postgres://u@127.0.0.1,10.0.0.2:5432/d?sslmode=prefer": true,
+	} {
+		c, err := load(t, "store: {type: postgres, url: '${URL}'}", "URL="+url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		warned := false
+		for _, w := range c.Warnings() {
+			warned = warned || w.Path == "store.url"
+		}
+		if warned != warns {
+			t.Errorf("%s: warned %t, want %t", url, warned, warns)
+		}
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -109,6 +111,29 @@ func (v *validator) store(s Store) {
 	if s.Type == "postgres" && !s.URL.IsSet() {
 		v.bad("store.url", "is empty, but postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
 	}
+	if s.Type == "postgres" && crossesInClear(s.URL.Reveal()) {
+		v.warn("store.url", "conversations and the password may cross the network unencrypted", "write sslmode=verify-full")
+	}
+}
+
+// crossesInClear reports whether a url names a database on another machine without asking
+// for TLS: PostgreSQL's default tries it and goes on without it.
+func crossesInClear(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || slices.Contains([]string{"require", "verify-ca", "verify-full"}, u.Query().Get("sslmode")) {
+		return false
+	}
+	for _, host := range strings.Split(u.Host, ",") {
+		name := host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			name = h
+		}
+		ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
+		if name != "" && name != "localhost" && (err != nil || !ip.IsLoopback()) {
+			return true
+		}
+	}
+	return false
 }
 
 // unsafe says why the model's tools must not reach the folder at path, wherever
