@@ -28,7 +28,8 @@ type About struct {
 type ConversationQuery struct {
 	Channel string `json:"channel,omitempty"` // its name in the configuration
 	Tag     string `json:"tag,omitempty"`
-	// Text must be in the key or the title; case does not matter.
+	// Text must be in the key or the title; case does not matter. Tag, Text and Meta find
+	// the words of conversations that the caller may read, and no others.
 	Text string `json:"text,omitempty"`
 	// Meta has the values of metadata that a conversation must have, by name: strings as
 	// they are, other values as compact JSON.
@@ -57,13 +58,23 @@ func (q ConversationQuery) query() (sessions.Query, error) {
 	return like, nil
 }
 
-// maxFindReads is how many pages of the conversations in which the caller wrote one call
-// looks through for those that are theirs now. If that was not enough, the page is short,
-// and the next one goes on.
+// isByWords reports whether q selects by what people wrote about a conversation.
+func (q ConversationQuery) isByWords() bool { return q.Text != "" || q.Tag != "" || len(q.Meta) > 0 }
+
+// isByKey reports whether the key of k alone makes q select it.
+func (q ConversationQuery) isByKey(k channels.Key) bool {
+	named := strings.Contains(strings.ToLower(k.String()), strings.ToLower(q.Text))
+	return named && q.Tag == "" && len(q.Meta) == 0
+}
+
+// maxFindReads is how many pages of the store one call looks through for the conversations
+// that the caller may find. If that was not enough, the page is short, and the next one
+// goes on.
 const maxFindReads = 5
 
 // find lists conversations. Those of others need the scope read, which shows their
-// numbers and none of their words: see [server.listed].
+// numbers and none of their words: see [server.listed]. Nor do their words find them:
+// else somebody could guess a title letter by letter.
 func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversation], error) {
 	like, err := q.query()
 	if err != nil {
@@ -72,20 +83,28 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 	if q.Pinned {
 		return s.pinned(ctx)
 	}
-	if !q.Mine && caller(ctx).May(people.Read) {
-		found, err := s.Store.Find(ctx, like)
+	if q.Mine || !caller(ctx).May(people.Read) {
+		like.Owners, err = s.Reads.Mine(ctx, caller(ctx))
 		if err != nil {
 			return Page[Conversation]{}, err
 		}
-		return s.listing(ctx, found, len(found) == like.Limit)
+		return s.findThose(ctx, like, func(_ channels.Key, sight people.Sight) bool { return sight.Own })
 	}
-	like.Owners, err = s.Reads.Mine(ctx, caller(ctx))
+	if q.isByWords() {
+		return s.findThose(ctx, like, func(k channels.Key, sight people.Sight) bool { return sight.May || q.isByKey(k) })
+	}
+	found, err := s.Store.Find(ctx, like)
 	if err != nil {
 		return Page[Conversation]{}, err
 	}
+	return s.listing(ctx, found, len(found) == like.Limit)
+}
+
+// findThose is a page of what like selects, without what keep refuses.
+func (s *server) findThose(ctx context.Context, like sessions.Query, keep func(channels.Key, people.Sight) bool) (Page[Conversation], error) {
 	limit := like.Limit
 	like.Limit = sessions.MaxPage
-	var own []sessions.Conversation
+	var kept []sessions.Conversation
 	for range maxFindReads {
 		found, err := s.Store.Find(ctx, like)
 		if err != nil {
@@ -96,20 +115,20 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 			if err != nil {
 				return Page[Conversation]{}, err
 			}
-			if sight.Own {
-				own = append(own, c)
+			if keep(c.Key, sight) {
+				kept = append(kept, c)
 			}
-			if len(own) == limit {
-				return s.listing(ctx, own, true)
+			if len(kept) == limit {
+				return s.listing(ctx, kept, true)
 			}
 		}
 		if len(found) < like.Limit {
-			return s.listing(ctx, own, false)
+			return s.listing(ctx, kept, false)
 		}
 		place := found[len(found)-1].Position()
 		like.After = &place
 	}
-	page, err := s.listing(ctx, own, false)
+	page, err := s.listing(ctx, kept, false)
 	page.Next = like.After.String()
 	return page, err
 }

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -237,6 +238,43 @@ func TestConversationsOfOthers(t *testing.T) {
 	plan, err := api.PlanErase.Call(t.Context(), c, api.Target{Name: bobsChat.String()})
 	if err != nil || len(plan.Conversations) != 1 || plan.Conversations[0].Title != "" {
 		t.Errorf("PlanErase = %+v, %v, want Bob's conversation without its title", plan, err)
+	}
+}
+
+// Nobody finds a conversation of others by its words, so that nobody can guess them; only
+// by its key, which the list shows.
+func TestWordsOfOthersFindNothing(t *testing.T) {
+	s := talks(t)
+	for _, k := range []channels.Key{bobsChat, annsRoom} {
+		err := s.Configure(t.Context(), k, func(set *sessions.Settings) error {
+			set.Tags = []string{"gift"}
+			set.Metadata = map[string]json.RawMessage{"for": json.RawMessage(`"ann"`)}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := optionsOf(s)
+	o.Reads = &sights{}
+	for name, c := range map[string]struct {
+		query               api.ConversationQuery
+		reader, atTheSocket []string
+	}{
+		"title":       {api.ConversationQuery{Text: "bob's s"}, nil, []string{bobsChat.String()}},
+		"tag":         {api.ConversationQuery{Tag: "gift"}, []string{annsRoom.String()}, []string{bobsChat.String(), annsRoom.String()}},
+		"meta":        {api.ConversationQuery{Meta: map[string]string{"for": "ann"}}, []string{annsRoom.String()}, []string{bobsChat.String(), annsRoom.String()}},
+		"key":         {api.ConversationQuery{Text: "Telegram:2"}, []string{bobsChat.String()}, []string{bobsChat.String()}},
+		"key and tag": {api.ConversationQuery{Text: "telegram:2", Tag: "gift"}, nil, []string{bobsChat.String()}},
+	} {
+		reader, err := api.Find.Call(t.Context(), with(o, annsToken, people.Admin), c.query)
+		if diff := cmp.Diff(c.reader, keysOf(reader)); diff != "" || err != nil {
+			t.Errorf("%s, %v (-want +got):\n%s", name, err, diff)
+		}
+		socket, err := api.Find.Call(t.Context(), api.InProcess(api.New(o)), c.query)
+		if diff := cmp.Diff(c.atTheSocket, keysOf(socket)); diff != "" || err != nil {
+			t.Errorf("%s at the socket, %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 
