@@ -183,8 +183,8 @@ func (s *server) listed(ctx context.Context, c sessions.Conversation) (Conversat
 		c.Settings = sessions.Settings{}
 	}
 	one := conversationOf(c)
-	if sight.May && !hidesSome(sight) && c.Title == "" {
-		one.Derived, err = s.derived(ctx, c.Key)
+	if sight.May && c.Title == "" {
+		one.Derived, err = s.derived(ctx, c.Key, max(sight.From-1, 0))
 	}
 	return one, err
 }
@@ -198,9 +198,9 @@ const (
 )
 
 // derived is a title for a conversation that has none: the first words of a
-// person in it.
-func (s *server) derived(ctx context.Context, k channels.Key) (string, error) {
-	after, erased := int64(0), true
+// person in it after a message. What came before somebody is not in it.
+func (s *server) derived(ctx context.Context, k channels.Key, after int64) (string, error) {
+	erased := true
 	for n := 0; erased && n < maxDerivedReads; n++ {
 		first, err := s.Store.Messages(ctx, k, after, derivedFrom)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {

@@ -119,6 +119,15 @@ func TestOwnConversations(t *testing.T) {
 	if diff := cmp.Diff([]string{group.String(), annsRoom.String()}, keysOf(list)); diff != "" || err != nil {
 		t.Errorf("Find, %v (-want +got):\n%s", err, diff)
 	}
+	for _, one := range list.Data {
+		want := "old tea of " + one.Key.String()
+		if one.Key == group {
+			want = "new tea of " + one.Key.String() // what came before is not for her
+		}
+		if one.Name() != want {
+			t.Errorf("%s is called %q, want %q", one.Key, one.Name(), want)
+		}
+	}
 	if one, err := api.Find.Call(ctx, c, api.ConversationQuery{Limit: 1}); err != nil || len(one.Data) != 1 || one.Next == "" {
 		t.Errorf("Find of one = %+v, %v, want one and that there may be more", one, err)
 	} else if rest, err := api.Find.Call(ctx, c, api.ConversationQuery{After: one.Next}); err != nil || len(rest.Data) != 1 || rest.Next != "" {
@@ -208,8 +217,8 @@ func TestConversationsOfOthers(t *testing.T) {
 			continue
 		}
 		list, err := api.Find.Call(ctx, c, api.ConversationQuery{Channel: "telegram"})
-		if err != nil || len(list.Data) != 2 || list.Data[0].Name()+list.Data[1].Name() != "" {
-			t.Errorf("Find with the scope %s = %+v, %v, want two heads without words", scope, list, err)
+		if err != nil || len(list.Data) != 2 || list.Data[0].Name()+list.Data[1].Name() != "new tea of "+group.String() {
+			t.Errorf("Find with the scope %s = %+v, %v, want the group, and Bob's chat without words", scope, list, err)
 		}
 		if mine, err := api.Find.Call(ctx, c, api.ConversationQuery{Channel: "telegram", Mine: true}); err != nil || len(mine.Data) != 1 {
 			t.Errorf("Find of mine with the scope %s = %+v, %v, want the group", scope, mine, err)
