@@ -102,7 +102,6 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (f
 // atTop are keys that people write at the top because other programs have them there, and
 // what to write instead.
 var atTop = map[string]string{
-	"mcp":           noMCP,
 	"mcpservers":    noMCP,
 	"mcp_servers":   noMCP,
 	"tools":         "choose tools with agent: {tools: [time, web_fetch]}",
@@ -127,6 +126,8 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 		want = "it is a channel: indent it under channels"
 	} else if hint := atTop[strings.ToLower(key.Value)]; path == "" && hint != "" {
 		want = hint
+	} else if at == "mcp.servers" { // mcp has what we serve, and no servers of others
+		want = noMCP
 	} else if near := nearest(strings.ToLower(key.Value), names); near != "" {
 		want = fmt.Sprintf("did you mean %q?", near)
 	} else if place := d.elsewhere(key.Value, path); place != "" {

@@ -282,7 +282,7 @@ channels:
 // Keys that other programs have at the top are answered with what to write here.
 func TestKeysOfOtherPrograms(t *testing.T) {
 	for text, want := range map[string]string{
-		"mcp: {servers: {}}":   "1 mcp: unknown key; servers of tools (MCP) cannot be configured yet",
+		"mcp: {servers: {}}":   "1 mcp.servers: unknown key; servers of tools (MCP) cannot be configured yet",
 		"mcpServers: {}":       "1 mcpServers: unknown key; servers of tools (MCP) cannot be configured yet",
 		"tools: [time]":        "1 tools: unknown key; choose tools with agent: {tools: [time, web_fetch]}",
 		"system_prompt: hello": "1 system_prompt: unknown key; write agent: {system_prompt: …}",
