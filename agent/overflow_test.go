@@ -198,3 +198,34 @@ func TestKeepAfterRefusal(t *testing.T) {
 		}
 	}
 }
+
+// TestSqueezeKeepsTheQuestion: where instructions and tools are what is too long, nobody
+// asks about a question of which nothing is left. A long question may lose its middle.
+func TestSqueezeKeepsTheQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		question string
+		requests int
+	}{
+		"short":     {"Where is the key?", 1},
+		"a few":     {strings.Repeat("Where is the key? ", 3), 1},
+		"long":      {"Where is the key? " + strings.Repeat("I looked here. ", 2000), 3},
+		"not short": {"Where is the key? " + strings.Repeat("I looked here. ", 100), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newScript(t, fail(modelError(agent.ErrorContext, 0)))
+			a := newAgent(t, m, agent.Options{ContextWindow: 128_000, System: strings.Repeat("Be kind. ", 300)})
+			_, err := a.Run(t.Context(), turnOf(test.question))
+			if err == nil {
+				t.Error("Run = nil, want the refusal")
+			}
+			for _, r := range m.got {
+				if !strings.Contains(show(r.Messages), "Where is the") {
+					t.Errorf("a request without the question: %.200s", show(r.Messages))
+				}
+			}
+			if len(m.got) != test.requests {
+				t.Errorf("%d requests, want %d", len(m.got), test.requests)
+			}
+		})
+	}
+}

@@ -170,6 +170,11 @@ func (r *run) surelyFits() bool {
 // fewer messages.
 const maxSqueezes = 2
 
+// leastSqueeze: a retry has to be shorter by one part in so many of the whole request.
+// Otherwise instructions and tools are what is too long, and the model would be asked
+// about a question of which nothing is left.
+const leastSqueeze = 20
+
 // attempts records what was tried after the server found a request too long.
 type attempts struct {
 	pruned, compacted bool
@@ -208,7 +213,8 @@ func (r *run) shrink(ctx context.Context, req Request, tried *attempts, final bo
 			return "compact", nil
 		}
 	}
-	if tried.squeezes < maxSqueezes {
+	saved := size - size*safeTenths/10
+	if tried.squeezes < maxSqueezes && saved*leastSqueeze >= r.fit.fixed+size {
 		tried.squeezes++
 		r.fit.maxTokens = max(size*safeTenths/10, 1)
 		if smaller() {
