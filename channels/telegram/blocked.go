@@ -29,15 +29,35 @@ func topicOf(topic int) int { return cmp.Or(topic, generalTopic) }
 
 // blockedChats are the places in which the bot cannot write: the chat has blocked,
 // removed or muted it, or the person has never written to it, or the topic is closed.
-// They are only in memory. After a restart, Telegram's refusals fill them again.
+// They are only in memory. After a restart, Telegram's refusals fill them again, but the
+// deliveries that they put off are still put off.
 type blockedChats struct {
 	mu    sync.Mutex
 	until map[int64]map[int]time.Time // by chat and topic, or wholeChat
+	// opened has the chats whose rights may have changed since the start, and the number
+	// of the newest such change.
+	opened  map[int64]int
+	changes int
 }
 
-func (s *blockedChats) add(chat int64, topic int) {
+// maxOpened bounds opened. A forgotten chat costs a look at its deliveries.
+const maxOpened = 1000
+
+// now is the number of the newest change, which a call remembers before it is made.
+func (s *blockedChats) now() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.changes
+}
+
+// add notes a refusal. It returns false if the rights of chat have changed since, so that
+// the refusal may be out of date.
+func (s *blockedChats) add(chat int64, topic, since int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened[chat] > since {
+		return false
+	}
 	if s.until == nil {
 		s.until = map[int64]map[int]time.Time{}
 	}
@@ -45,6 +65,7 @@ func (s *blockedChats) add(chat int64, topic int) {
 		s.until[chat] = map[int]time.Time{}
 	}
 	s.until[chat][topic] = time.Now().Add(blockedPause)
+	return true
 }
 
 // retryIn is how long to wait before the next attempt in a topic of chat; 0 or less if
@@ -54,6 +75,15 @@ func (s *blockedChats) retryIn(chat int64, topic int) time.Duration {
 	defer s.mu.Unlock()
 	places := s.until[chat]
 	return max(time.Until(places[wholeChat]), time.Until(places[topicOf(topic)]))
+}
+
+// mayWait reports whether messages of chat may wait for a place: one is blocked, or an
+// earlier process may have met one that was.
+func (s *blockedChats) mayWait(chat int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, opened := s.opened[chat]
+	return len(s.until[chat]) > 0 || !opened
 }
 
 // any reports whether a place in chat is blocked, or was until its pause ended.
@@ -68,6 +98,11 @@ func (s *blockedChats) forget(chat int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.until, chat)
+	if s.opened == nil || len(s.opened) >= maxOpened {
+		s.opened = map[int64]int{}
+	}
+	s.changes++
+	s.opened[chat] = s.changes
 }
 
 // errBlocked is in the errors of messages to a chat in which the bot may not
@@ -89,7 +124,7 @@ func retryBlocked(wait time.Duration, cause error) error {
 func (c *Channel) onMembership(ctx context.Context, in channels.Intake, u *models.ChatMemberUpdated) error {
 	key := fmt.Sprintf("%s:%d", c.name, u.Chat.ID)
 	if !mayWrite(&u.NewChatMember) {
-		c.blocked.add(u.Chat.ID, wholeChat)
+		c.blocked.add(u.Chat.ID, wholeChat, c.blocked.now())
 		c.log.Info("the bot was blocked or removed, or may no longer write; answers wait", "key", key)
 		return nil
 	}
@@ -112,10 +147,23 @@ func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) e
 		return nil // Nothing waits for a chat without a valid key.
 	}
 	if err := o.Opened(ctx, k); err != nil {
-		c.blocked.add(chat, wholeChat) // The update comes again, and then its chat must still be blocked.
+		c.blocked.add(chat, wholeChat, c.blocked.now()) // The update comes again, and then its chat must still be blocked.
 		return err
 	}
 	return nil
+}
+
+// wakes reports whether m may end the wait of messages to its chat. In private chats
+// that does not look for messages which an earlier process put off: Telegram says when
+// somebody unblocks the bot.
+func (c *Channel) wakes(m *models.Message, forUs bool) bool {
+	switch {
+	case !reopens(m, forUs):
+		return false
+	case m.Chat.ID > 0:
+		return c.blocked.any(m.Chat.ID)
+	}
+	return m.ForumTopicReopened != nil || m.GeneralForumTopicUnhidden != nil || c.blocked.mayWait(m.Chat.ID)
 }
 
 // reopens reports whether m is a reason to try again in a place of its chat where the bot

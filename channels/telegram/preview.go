@@ -78,10 +78,11 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 		return nil
 	}
 	c.removeAgainButtons(ctx, chat)
+	since := c.blocked.now()
 	params := bot.SendChatActionParams{ChatID: chat, MessageThreadID: topic, Action: models.ChatActionTyping}
 	_, err = c.api.call(ctx, "sendChatAction", params, showTimeout)
 	c.typing.note(err)
-	return c.chatError(chat, topic, err)
+	return c.chatError(chat, topic, since, err)
 }
 
 // previewer limits previews by chat. Telegram's limits do not depend on topics.
@@ -161,10 +162,11 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	if wait := max(c.blocked.retryIn(chat, topic), c.preview.reserve(chat, time.Now())); wait > 0 {
 		return p.MessageID, &channels.Retry{After: wait}
 	}
+	since := c.blocked.now()
 	shown := c.previewPage(p)
 	if p.MessageID == "" && chat > 0 {
 		if drafted, err := c.showDraft(ctx, p.Turn, chat, topic, shown); drafted || err != nil {
-			return "", c.chatError(chat, topic, err)
+			return "", c.chatError(chat, topic, since, err)
 		}
 	}
 	shown.button = stopButton
@@ -176,7 +178,7 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	}
 	c.preview.note(err)
 	if err != nil {
-		return p.MessageID, c.chatError(chat, topic, err)
+		return p.MessageID, c.chatError(chat, topic, since, err)
 	}
 	return receipt(id).MessageID, nil
 }

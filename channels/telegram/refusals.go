@@ -158,21 +158,28 @@ func (f form) asText() (form, bool) {
 }
 
 // chatError classifies the error of a call about a chat, as [classify] does, and
-// remembers the places in which the bot may not write.
-func (c *Channel) chatError(chat int64, topic int, err error) error {
+// remembers the places in which the bot may not write. since is what c.blocked.now said
+// before the call: if the place was opened meanwhile, it is tried again at once.
+func (c *Channel) chatError(chat int64, topic, since int, err error) error {
 	what, refused := followOf(err)
 	if !refused {
 		return classify(err)
 	}
 	switch what {
 	case refusedClosed:
-		c.blocked.add(chat, topicOf(topic))
-		return retryBlocked(blockedPause, fmt.Errorf("%w: %w", errClosed, err))
+		return c.blockedFor(chat, topicOf(topic), since, fmt.Errorf("%w: %w", errClosed, err))
 	case refusedChat, refusedRight:
-		c.blocked.add(chat, wholeChat)
-		return retryBlocked(blockedPause, fmt.Errorf("%w: %w", errBlocked, err))
+		return c.blockedFor(chat, wholeChat, since, fmt.Errorf("%w: %w", errBlocked, err))
 	}
 	return classify(err)
+}
+
+// blockedFor says how long a message waits for its place.
+func (c *Channel) blockedFor(chat int64, topic, since int, cause error) error {
+	if !c.blocked.add(chat, topic, since) {
+		return retryBlocked(time.Second, cause)
+	}
+	return retryBlocked(blockedPause, cause)
 }
 
 // classify converts the error of a call to the classes that Send documents.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest"
@@ -173,5 +174,66 @@ func TestDraftInALostTopic(t *testing.T) {
 	_, _ = c.Preview(t.Context(), channels.Preview{Key: n.Key(), Turn: "t", Text: "x"})
 	if !c.Fades() {
 		t.Error("drafts are given up after a refusal of one topic")
+	}
+}
+
+// What may have opened a place makes due what an earlier process put off there, once a
+// chat: this one has met no refusal.
+func TestPlacesOpenAfterARestart(t *testing.T) {
+	tests := map[string]struct {
+		says func(n *network, c *botapi.Chat, topic int64)
+		want int // of Opened
+	}{
+		"a topic is opened": {func(n *network, c *botapi.Chat, topic int64) { c.ReopenTopic(topic, n.ann) }, 1},
+		"General is shown":  {func(n *network, c *botapi.Chat, _ int64) { c.ReopenTopic(0, n.ann) }, 1},
+		"somebody asks, twice": {func(n *network, c *botapi.Chat, topic int64) {
+			for range 2 {
+				c.Post(botapi.Post{From: n.ann, Topic: topic, Text: "@dragoman_bot hello?"})
+			}
+		}, 1},
+		"somebody asks nothing":    {func(n *network, c *botapi.Chat, _ int64) { c.Say(n.ann, "hello") }, 0},
+		"somebody asks in private": {func(n *network, _ *botapi.Chat, _ int64) { n.chat.Say(n.ann, "hello") }, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			forum := n.Supergroup(-1005, "forum", true)
+			topic := forum.Topic()
+			in := &presser{Inbox: channeltest.NewInbox()}
+			channeltest.Start(t, n.open(t, telegram.Options{}), in)
+			test.says(n, forum, topic)
+			n.settled(t)
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			if len(in.opened) != test.want {
+				t.Errorf("Opened was called for %v, want %d times", in.opened, test.want)
+			}
+		})
+	}
+}
+
+// A refusal that is on its way while the topic is opened closes nothing.
+func TestRefusalFromBeforeTheTopicOpened(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	forum := n.Supergroup(-1005, "forum", true)
+	topic := forum.Topic()
+	channeltest.Start(t, c, &presser{Inbox: channeltest.NewInbox()})
+	n.Break(botapi.Fault{Method: "sendMessage", Times: 1, Delay: 500 * time.Millisecond, Status: 400, Description: "Bad Request: TOPIC_CLOSED"})
+	m := channels.Outbound{Key: channels.MustKey(fmt.Sprintf("telegram:-1005:%d", topic)), Text: "x"}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := c.Send(t.Context(), m)
+		refused <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // the call has begun
+	forum.ReopenTopic(topic, n.ann)
+	n.settled(t)
+	var retry *channels.Retry
+	if err := <-refused; !errors.As(err, &retry) || retry.After > time.Minute {
+		t.Errorf("Send = %v, want a Retry soon", err)
+	}
+	if _, err := c.Send(t.Context(), m); err != nil {
+		t.Errorf("Send to the open topic = %v, want nil", err)
 	}
 }

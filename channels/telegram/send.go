@@ -37,6 +37,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if wait := c.blocked.retryIn(chat, topic); wait > 0 {
 		return channels.Receipt{}, retryBlocked(wait, errBlocked)
 	}
+	since := c.blocked.now()
 	page := render(m.Text)
 	if m.Finishes && chat > 0 {
 		page.button = againButton
@@ -45,7 +46,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err == nil && id != 0 && page.button != "" && m.File == nil {
 		c.againButtons.add(chat, id)
 	}
-	return receipt(id), c.chatError(chat, topic, err)
+	return receipt(id), c.chatError(chat, topic, since, err)
 }
 
 // deliver sends m as a file, an edit or a new message, and returns the message's id.

@@ -161,7 +161,7 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) erro
 	}
 	c.learnName(ctx, message)
 	m, ok, err := c.inbound(a.key(), message, edited)
-	if c.blocked.any(message.Chat.ID) && reopens(message, ok && m.Addressed) {
+	if c.wakes(message, ok && m.Addressed) {
 		if failed := c.unblock(ctx, in, message.Chat.ID); failed != nil {
 			return failed
 		}
