@@ -208,6 +208,9 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	defer cancel()
 	if _, marks := b.Channel.(channels.RepeatMarker); o.Repeats && !marks && !b.elsewhere() {
 		o.Text = channels.RepeatMark + o.Text
+		if o.File != nil && o.File.Instead != "" {
+			o.File.Instead = channels.RepeatMark + o.File.Instead
+		}
 		o.Repeats = false
 	}
 	c, _ := ability[channels.Channel](b)
