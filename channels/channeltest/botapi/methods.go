@@ -53,7 +53,7 @@ func (s *Server) target(p params) (*Chat, int64, *answer) {
 	case c.migrated != 0:
 		no = badRequest("group chat was upgraded to a supergroup chat")
 		no.migrateTo = c.migrated
-	case topic != 0 && !c.topics[topic]:
+	case topic != 0 && (!c.topics[topic] || c.rights.lost[topic]):
 		no = badRequest("message thread not found")
 	case c.blocked:
 		no = refuse(http.StatusForbidden, "Forbidden: %s", c.blockedWords())

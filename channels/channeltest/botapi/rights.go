@@ -6,6 +6,7 @@ import "slices"
 // nothing.
 type rights struct {
 	closed  map[int64]bool // topics; 0 is General
+	lost    map[int64]bool // topics that are gone for now
 	refused []string       // sorts of messages: "text messages", "documents"
 }
 
@@ -19,6 +20,23 @@ func (c *Chat) DeleteTopic(topic int64) {
 			c.remove(m.ID)
 		}
 	}
+}
+
+// LoseTopic answers as if a topic were deleted, until FindTopic. Its messages stay.
+func (c *Chat) LoseTopic(topic int64) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if c.rights.lost == nil {
+		c.rights.lost = map[int64]bool{}
+	}
+	c.rights.lost[topic] = true
+}
+
+// FindTopic ends LoseTopic. The bot does not hear of it.
+func (c *Chat) FindTopic(topic int64) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	delete(c.rights.lost, topic)
 }
 
 // CloseTopic closes a topic, or General if topic is 0: only administrators write there.
