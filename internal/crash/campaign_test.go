@@ -1,7 +1,6 @@
 package crash_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,9 +48,12 @@ type campaign struct {
 	store  string
 	// channel is the network's, as in keys.
 	channel string
+	places  []*place // of the chats, on Telegram
+	dice    dice
 	open    func() *engine.Store
 	people  people
 	talk    talk
+	stored  [chats]stored // in the end
 	unrest
 
 	mu     sync.Mutex
@@ -63,13 +65,14 @@ type campaign struct {
 func newCampaign(t *testing.T, store string) *campaign {
 	t.Helper()
 	c := &campaign{}
-	c.prepare(t, store, c.telegram(t))
+	c.prepare(t, store, c.telegram(t, placesOf(chats)))
+	c.lengthy = true
 	return c
 }
 
-// telegram makes c talk on a test Bot API server, and returns its channel in the
-// configuration.
-func (c *campaign) telegram(t *testing.T) (channel string) {
+// telegram makes c talk on a test Bot API server, in places of these kinds, and returns
+// its channel in the configuration.
+func (c *campaign) telegram(t *testing.T, kinds []kind) (channel string) {
 	t.Helper()
 	var err error
 	if c.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)}); err != nil {
@@ -79,15 +82,17 @@ func (c *campaign) telegram(t *testing.T) (channel string) {
 	var allow []string
 	for i := range chats {
 		allow = append(allow, itoa(ann(i).ID))
+		c.places = append(c.places, newPlace(c.api, i, kinds[i]))
 	}
 	c.channel = "telegram"
 	c.people = people{
-		say:   func(chat int, text string) string { return itoa(c.api.Private(ann(chat)).Say(ann(chat), text)) },
-		edit:  func(chat int, id, text string) { c.api.Private(ann(chat)).Edit(atoi(id), text) },
-		name:  func(chat int) string { return itoa(ann(chat).ID) },
-		shown: func(chat int) []string { return c.api.FromBot(ann(chat).ID) },
-		when:  func(chat int) []time.Time { return changed(c.api, ann(chat).ID) },
+		say:   func(chat int, text string) string { return c.places[chat].say(text) },
+		edit:  func(chat int, id, text string) { c.places[chat].edit(id, text) },
+		name:  func(chat int) string { return c.places[chat].key() },
+		shown: func(chat int) []string { return c.places[chat].shown() },
+		when:  func(chat int) []time.Time { return changed(c.api, c.places[chat].chat.ID()) },
 		idle:  func() bool { return c.api.Unconfirmed() == 0 },
+		away:  func(chat int) bool { return c.places[chat].gone() },
 	}
 	return fmt.Sprintf(`telegram: {type: telegram, token: %q, api_url: %s, allow: [%s], poll_timeout: 5s}`, c.api.Token(), c.api.URL(), strings.Join(allow, ", "))
 }
@@ -112,6 +117,8 @@ func (c *campaign) prepare(t *testing.T, store, channel string) {
 	t.Helper()
 	c.t = t
 	c.store = store
+	c.roll(seeded(t))
+	c.moody = true
 	c.bin = build(t)
 	c.open = func() *engine.Store {
 		store, _ := openStore(t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
@@ -211,21 +218,27 @@ func reply(x *agenttest.Exchange) {
 		x.End("tool_calls")
 		return
 	}
+	text := answerTo(asked)
+	if asked[0]%7 == 0 {
+		for _, word := range agenttest.Words(text) {
+			x.Text(word)
+			x.Wait(150 * time.Millisecond)
+		}
+	} else {
+		x.Text(text)
+	}
+	x.End("stop")
+}
+
+// answerTo is the whole answer to messages.
+func answerTo(asked []int) string {
 	var text strings.Builder
 	text.WriteString("Seen: ")
 	for _, n := range asked {
 		fmt.Fprintf(&text, "#%d ", n)
 	}
 	text.WriteString("done.")
-	if asked[0]%7 == 0 {
-		for _, word := range agenttest.Words(text.String()) {
-			x.Text(word)
-			x.Wait(150 * time.Millisecond)
-		}
-	} else {
-		x.Text(text.String())
-	}
-	x.End("stop")
+	return text.String()
 }
 
 // start runs the daemon; at, if not empty, is where it kills itself.
@@ -264,6 +277,11 @@ func runCampaign(t *testing.T, store, section string, kills int) {
 			{"messages changed afterwards", c.talk.edits},
 			{"refusals of the bot's token (401), which was well again", c.refused},
 			{"outages of the network", c.outages},
+			{"topics closed for a while", c.closures},
+			{"topics gone for a while", c.losses},
+			{"answers in the group because their topic was gone", v.outside},
+			{"files with a long answer", v.files},
+			{"sentences in place of a forbidden file", v.instead},
 			{"sent with the mark ↻, because an earlier sending may have arrived", v.marked},
 			{"of those, really seen twice", v.repeated},
 			{"previews left unfinished by a kill, visibly (…)", v.leftovers},
@@ -282,7 +300,7 @@ func (c *campaign) run(kills int, section string, own func(verdict) []line) verd
 	r := report{kills: kills, atStep: atStep, random: random, campaign: c, verdict: v, own: own(v), took: time.Since(began), settled: settled}
 	c.t.Logf("\n%s", r)
 	v.check(c.t)
-	accounted(c.t, c.log.Name())
+	accounted(c.t, c.log.Name(), c.met[aboutLength] > 0)
 	if c.t.Failed() {
 		keepLog(c.t, c.log.Name())
 		return v
@@ -297,17 +315,20 @@ func (c *campaign) run(kills int, section string, own func(verdict) []line) verd
 
 // accounted wants that each request showed the whole conversation, or a summary
 // of what it did not. The daemon logs what it counts in
-// dragoman_messages_unaccounted_total: in silence, and said to the model.
-func accounted(t *testing.T, path string) {
+// dragoman_messages_unaccounted_total: in silence, and said to the model. The latter
+// is right where the model's server refused requests as too long, because the daemon
+// then believes that its window is small.
+func accounted(t *testing.T, path string, refused bool) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	for _, words := range []string{"passed over messages", "context truncated"} {
-		if bytes.Contains(b, []byte(words)) {
-			t.Errorf("a request to the model lacked messages: the daemon logged %q", words)
+	for line := range strings.Lines(string(b)) {
+		said := strings.Contains(line, "context truncated")
+		if said && !refused || strings.Contains(line, "left out messages without saying so") {
+			t.Errorf("a request to the model lacked messages: the daemon logged %q", line)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 		net := &campaign{}
 		switch name {
 		case "telegram":
-			lines = append(lines, net.telegram(t))
+			lines = append(lines, net.telegram(t, make([]kind, chats)))
 			net.api.Private(botapi.Person(jobChat, "Clock"))
 		case "irc":
 			c.irc = &ircCampaign{pause: 10 * time.Second}
@@ -83,6 +83,7 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 			net = &c.phone.campaign
 		}
 		net.t = t
+		net.roll(seed + uint64(i) + 1)
 		net.bin = build(t)
 		net.open = c.open
 		net.talk.messages = i * firstMark

@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,7 +129,7 @@ func (c *ircCampaign) listen(ended time.Time) {
 			c.t.Fatalf("the id %q of a message has no number", r.id)
 		}
 		l.lines, l.last = l.lines+1, max(l.last, n)
-		if said := c.talk.said[r.mark]; r.mark != stopped {
+		if said := c.talk.said[r.mark]; r.mark > 0 {
 			if l.from.IsZero() {
 				l.from = said
 			}
@@ -150,7 +149,7 @@ func (c *ircCampaign) listen(ended time.Time) {
 
 // kick puts the bot out of a room. It comes back.
 func (c *ircCampaign) kick() {
-	chat := talks + rand.N(chats-talks)
+	chat := talks + c.dice.unrest.IntN(chats-talks)
 	c.kicks[chat] = append(c.kicks[chat], time.Now())
 	c.persons[chat].Raw("KICK " + roomOf(chat) + " dragoman :enough")
 }
@@ -192,7 +191,7 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 		switch {
 		case has[n] > 0:
 			has[n]--
-		case n == stopped, slices.ContainsFunc(c.deaf, func(s span) bool { return c.talk.said[n].After(s.from) && c.talk.said[n].Before(s.to) }), slices.ContainsFunc(c.kicks[chat], late):
+		case n <= 0, slices.ContainsFunc(c.deaf, func(s span) bool { return c.talk.said[n].After(s.from) && c.talk.said[n].Before(s.to) }), slices.ContainsFunc(c.kicks[chat], late):
 			c.unheard++
 			continue
 		}

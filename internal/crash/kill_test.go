@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +43,7 @@ func (c *campaign) disturb(kills int) (atStep map[string]int, random int) {
 	var around sync.WaitGroup
 	around.Go(func() { c.converse(ctx, 40*time.Millisecond) })
 	around.Go(func() { c.trouble(ctx) })
+	around.Go(func() { c.troubleTopics(ctx) })
 	atStep = make(map[string]int)
 	for i := range kills {
 		// Two of three kills are at a step, each step in its turn.
@@ -68,12 +68,12 @@ func (c *campaign) killed(step string) (atStep bool) {
 	c.t.Helper()
 	if step == "" {
 		cmd := c.start("")
-		time.Sleep(50*time.Millisecond + rand.N(700*time.Millisecond))
+		time.Sleep(50*time.Millisecond + upTo(c.dice.kills, 700*time.Millisecond))
 		_ = cmd.Process.Kill()
 		c.mustBeKilled(cmd.Wait())
 		return false
 	}
-	cmd := c.start(fmt.Sprintf("%s@%d", step, 1+rand.N(6)))
+	cmd := c.start(fmt.Sprintf("%s@%d", step, 1+c.dice.kills.IntN(6)))
 	died := make(chan error, 1)
 	go func() { died <- cmd.Wait() }()
 	select {

@@ -160,7 +160,7 @@ func (n *node) judge() {
 			n.t.Errorf("%s said %q: %s", n.name, words, b[at:min(len(b), at+2000)])
 		}
 	}
-	accounted(n.t, n.log())
+	accounted(n.t, n.log(), false)
 }
 
 func (n *node) String() string {

@@ -22,12 +22,17 @@ type row struct {
 	id    string // the message's
 	mark  int    // stopped: a /stop
 	state string
+	why   string    // of a closed one: by which command
 	at    time.Time // accepted
-	reply string    // to a /stop
+	reply string    // to a /stop, without the messages that it names
+	whole string    // to a /stop or /new
 }
 
+// byNew is why a row is closed of which a /new was the end.
+const byNew = "new"
+
 func (r row) String() string {
-	return fmt.Sprintf("\n%d %s #%d %s %s %q", r.seq, r.at.Format("05.000"), r.mark, r.state, r.id, r.reply)
+	return fmt.Sprintf("\n%d %s #%d %s %s %q", r.seq, r.at.Format("05.000"), r.mark, r.state, r.id, r.whole)
 }
 
 // request is what the model was asked once.
@@ -58,6 +63,7 @@ func (c *campaign) rows() (all [chats][]row) {
 	c.t.Helper()
 	store := c.open()
 	defer store.Close()
+	c.said(store)
 	numbers, replies := map[string]int{}, map[string]string{}
 	for chat := range chats {
 		numbers[c.people.name(chat)] = chat
@@ -66,14 +72,14 @@ func (c *campaign) rows() (all [chats][]row) {
 		switch {
 		case r.Outbox != nil && r.Outbox.ReplyTo != "" && r.Outbox.Key.Channel() == c.channel:
 			replies[r.Outbox.Key.Chat()+" "+r.Outbox.ReplyTo] += r.Outbox.Text
-		case r.Inbox != nil && r.Inbox.Inbound.Edits == "" && r.Inbox.Job == "" && r.Inbox.Inbound.Key.Channel() == c.channel:
+		case r.Inbox != nil && r.Inbox.Origin == sessions.OriginChat && r.Inbox.Inbound.Edits == "" && r.Inbox.Inbound.Key.Channel() == c.channel:
 			in := r.Inbox.Inbound
 			chat, known := numbers[in.Key.Chat()]
 			mark, said := c.mark(chat, in)
 			if !known || !said {
 				c.t.Errorf("the store has %+v, which nobody said", in)
 			}
-			all[chat] = append(all[chat], row{r.Inbox.Seq, in.MessageID, mark, r.Inbox.State, r.Inbox.Accepted, ""})
+			all[chat] = append(all[chat], row{seq: r.Inbox.Seq, id: in.MessageID, mark: mark, state: r.Inbox.State, why: r.Inbox.Why, at: r.Inbox.Accepted})
 		}
 		return nil
 	})
@@ -82,7 +88,8 @@ func (c *campaign) rows() (all [chats][]row) {
 	}
 	for chat, list := range all {
 		for i, r := range list {
-			list[i].reply = unnamed(replies[c.people.name(chat)+" "+r.id])
+			list[i].whole = replies[c.people.name(chat)+" "+r.id]
+			list[i].reply = unnamed(list[i].whole)
 		}
 		slices.SortFunc(list, func(a, b row) int { return int(a.seq - b.seq) })
 	}
@@ -92,25 +99,30 @@ func (c *campaign) rows() (all [chats][]row) {
 // outcomes says what is wrong with the outcomes of one chat. Each message has
 // one row and one outcome: an answer that is seen, the end of the turn that a
 // /stop found running, the end of what waited if no turn ran and the reply says
-// so, or to be taken back by its author.
-func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []request, deaths []time.Time) (flaws []string) {
-	flaw := func(format string, args ...any) { flaws = append(flaws, fmt.Sprintf(format, args...)) }
+// so, the end that a /new names, or to be taken back by its author.
+func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []request, deaths []time.Time) []string {
 	ended := stoppedBy(rows, asked, deaths)
+	dropped, flaws := droppedBy(rows, asked, deaths)
+	flaw := func(format string, args ...any) { flaws = append(flaws, fmt.Sprintf(format, args...)) }
 	found := make(map[int]int)
 	for _, r := range rows {
 		found[r.mark]++
 		switch {
-		case r.mark == stopped:
-			if r.reply == "" {
+		case r.mark == stopped, r.mark == renewed:
+			if r.mark == stopped && r.reply == "" {
 				flaw("the /stop %d has no reply", r.seq)
 			}
-			for _, n := range marks(r.reply) {
+			for _, n := range marks(r.whole) {
 				if slices.ContainsFunc(rows, func(o row) bool { return o.mark == n && o.state == rules.InDone }) {
 					flaw("#%d was answered, and told to be stopped", n)
 				}
 			}
 		case r.state == rules.InDone && !seen[r.mark]:
 			flaw("#%d has no answer", r.mark)
+		case r.state == rules.InClosed && r.why == byNew:
+			if !dropped[r.mark] {
+				flaw("#%d was dropped by a /new that nobody said", r.mark)
+			}
 		case r.state == rules.InClosed && !ended[r.mark]:
 			flaw("#%d was dropped, and no /stop was for it", r.mark)
 		case r.state == rules.InWithdrawn && !revoked[r.mark]:
@@ -143,17 +155,19 @@ func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 		}
 		var open []int
 		for _, r := range rows[:i] {
-			if r.mark != stopped && r.state == rules.InClosed && !ended[r.mark] {
+			if r.mark > 0 && r.state == rules.InClosed && r.why != byNew && !ended[r.mark] {
 				open = append(open, r.mark)
 			}
 		}
+		// The sentence speaks of one message; more of them have to be named.
+		told := len(open) == 1 || unsaid(s.whole, open) <= 0
 		asked := since(all, deaths, s.at)
 		running := lastAsked(rows, asked)
 		began := slices.ContainsFunc(open, func(n int) bool { return slices.Contains(running, n) })
 		for _, n := range open {
 			known := slices.ContainsFunc(asked, func(q request) bool { return slices.Contains(q.marks, n) })
 			switch {
-			case strings.HasSuffix(s.reply, toldWaiting),
+			case strings.HasSuffix(s.reply, toldWaiting) && told,
 				began && slices.Contains(running, n),
 				!began && !known && !strings.Contains(s.reply, toldPartial):
 				ended[n] = true
@@ -177,7 +191,7 @@ func since(asked []request, deaths []time.Time, at time.Time) []request {
 // lastAsked is what the model was asked last of what rows hold.
 func lastAsked(rows []row, asked []request) []int {
 	for _, q := range slices.Backward(asked) {
-		if slices.ContainsFunc(rows, func(r row) bool { return r.mark != stopped && slices.Contains(q.marks, r.mark) }) {
+		if slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(q.marks, r.mark) }) {
 			return q.marks
 		}
 	}
@@ -192,7 +206,12 @@ func TestOutcomesFindFlaws(t *testing.T) {
 	)
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	said := func(n int, state string) row { return row{mark: n, state: state} }
-	stop := func(s int, reply string) row { return row{mark: stopped, state: done, at: at(s), reply: reply} }
+	stop := func(s int, reply string) row {
+		return row{mark: stopped, state: done, at: at(s), reply: unnamed(reply), whole: reply}
+	}
+	fresh := func(s int, reply string) row { return row{mark: renewed, state: done, at: at(s), whole: reply} }
+	ended := func(n int) row { return row{mark: n, state: closed, why: byNew} }
+	begins := toldRenewed + " The old one is kept."
 	ask := func(s int, marks ...int) request { return request{at(s), marks} }
 	partial := "Seen: #1\n\n*" + toldPartial + "*"
 	waited := "Stopped. Your message was still waiting; " + toldWaiting
@@ -215,7 +234,19 @@ func TestOutcomesFindFlaws(t *testing.T) {
 		{"two stops end two turns", []row{said(1, closed), said(2, closed), stop(3, partial), stop(5, partial)}, []request{ask(1, 1), ask(4, 2)}, nil, ""},
 		{"a stop of a turn that has not asked", []row{said(1, closed), stop(3, "Stopped.")}, nil, nil, ""},
 		{"a part of a turn that has not asked", []row{said(1, closed), stop(3, partial)}, nil, nil, "#1 was dropped, and no /stop was for it"},
-		{"a stop of what waits", []row{said(1, closed), said(2, closed), stop(3, waited)}, []request{ask(1, 1)}, nil, ""},
+		{"a stop of what waits", []row{said(1, closed), stop(3, waited)}, nil, nil, ""},
+		{"a stop names what waits", []row{said(1, closed), said(2, closed), stop(3, waited+toldUnanswered+"message #1”, “message #2”.")}, []request{ask(1, 1)}, nil, ""},
+		{"a stop names one of two", []row{said(1, closed), said(2, closed), stop(3, waited+toldUnanswered+"message #1”.")}, []request{ask(1, 1)}, nil, "#2 was dropped, and no /stop was for it"},
+		{"a new one", []row{said(1, done), fresh(3, begins)}, nil, []int{1}, ""},
+		{"a new one names what it drops", []row{ended(1), ended(2), fresh(3, begins+toldUnanswered+"message #1”, “message #2”.")}, nil, nil, ""},
+		{"a new one counts what it drops", []row{ended(1), ended(2), fresh(3, begins+toldUnanswered+"message #1”, and 1 more.")}, nil, nil, ""},
+		{"a new one counts too few", []row{ended(1), ended(2), ended(4), fresh(3, begins+toldUnanswered+"message #1”, and 1 more.")}, nil, nil, "the /new 0 dropped [1 2 4], and did not say so of 1"},
+		{"a new one in silence", []row{ended(1), fresh(3, begins)}, []request{ask(1, 1)}, nil, "the /new 0 dropped [1], and did not say so of 1"},
+		{"a new one shows the beginning", []row{ended(1), ended(2), fresh(3, partial+begins+toldUnanswered+"message #2”.")}, []request{ask(1, 1)}, nil, ""},
+		{"a new one shows the beginning only", []row{ended(1), ended(2), fresh(3, partial+begins)}, []request{ask(1, 1)}, nil, "the /new 0 dropped [2], and did not say so of 1"},
+		{"a new one names what is answered", []row{said(1, done), fresh(3, begins+toldUnanswered+"message #1”.")}, nil, []int{1}, "#1 was answered, and told to be stopped"},
+		{"a new one without a reply", []row{fresh(3, "")}, nil, nil, "the /new 0 has no reply"},
+		{"dropped by no new one", []row{ended(1)}, nil, nil, "#1 was dropped by a /new that nobody said"},
 		{"a stop of what is answered", []row{said(1, done), stop(3, partial)}, []request{ask(1, 1)}, []int{1}, "#1 was answered, and told to be stopped"},
 		{"a stop of what is said later", []row{stop(3, waited), said(1, closed)}, nil, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop of nothing", []row{said(1, closed), stop(3, toldNothing)}, nil, nil, "#1 was dropped, and no /stop was for it"},
@@ -231,7 +262,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 			}
 			var sent []int
 			for _, r := range tt.rows {
-				if r.mark == stopped || !slices.Contains(sent, r.mark) {
+				if r.mark <= 0 || !slices.Contains(sent, r.mark) {
 					sent = append(sent, r.mark)
 				}
 			}

@@ -3,7 +3,6 @@ package crash_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -29,24 +28,39 @@ type people struct {
 
 // talk is what people did.
 type talk struct {
-	sent                          [chats][]int      // marks, in order
-	ids                           [chats][]string   // of the messages
-	said                          map[int]time.Time // by mark
-	revoked                       map[int]bool      // marks
-	messages, stops, edits, takes int
+	sent                  [chats][]int      // marks, in order
+	ids                   [chats][]string   // of the messages
+	said                  map[int]time.Time // by mark
+	revoked               map[int]bool      // marks
+	messages, stops, news int
+	edits, takes          int
 }
 
 // write says the next message in a chat, and returns its mark.
 func (c *campaign) write(chat int) (mark int) {
 	c.talk.messages++
-	c.note(chat, c.talk.messages, fmt.Sprintf("message #%d", c.talk.messages))
-	return c.talk.messages
+	n := c.talk.messages
+	text := fmt.Sprintf("message #%d", n)
+	if c.lengthy && (n%20 == 5 || n%5 == 0 && c.places[chat].noFiles) {
+		text += atLength
+	}
+	c.note(chat, n, text)
+	return n
 }
+
+// atLength ends a message whose answer is long.
+const atLength = ", at length"
 
 // stop says /stop.
 func (c *campaign) stop(chat int) {
 	c.talk.stops++
 	c.note(chat, stopped, "/stop")
+}
+
+// renew says /new.
+func (c *campaign) renew(chat int) {
+	c.talk.news++
+	c.note(chat, renewed, "/new")
 }
 
 func (c *campaign) note(chat, mark int, text string) {
@@ -64,7 +78,7 @@ type later struct {
 }
 
 // converse writes messages into random chats until ctx ends. Of some of them
-// people think again: they say /stop, and something just before and after it,
+// people think again: they say /stop or /new, and something just before and after it,
 // or change or take back what they said.
 func (c *campaign) converse(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
@@ -83,13 +97,13 @@ func (c *campaign) converse(ctx context.Context, every time.Duration) {
 			}
 		}
 		plans = slices.DeleteFunc(plans, func(p later) bool { return p.at <= now })
-		chat := rand.N(chats)
+		chat := c.dice.talk.IntN(chats)
 		if c.away(chat) {
 			continue
 		}
 		n := c.write(chat)
 		if do := c.second(chat, n); do != nil {
-			plans = append(plans, later{now + 1 + rand.N(10), do})
+			plans = append(plans, later{now + 1 + c.dice.talk.IntN(10), do})
 		}
 	}
 }
@@ -104,6 +118,14 @@ func (c *campaign) second(chat, n int) func() {
 			if !c.away(chat) {
 				c.write(chat)
 				c.stop(chat)
+				c.write(chat)
+			}
+		}
+	case n%11 == 4 && c.moody: // there may be more, and there is more
+		return func() {
+			if !c.away(chat) {
+				c.write(chat)
+				c.renew(chat)
 				c.write(chat)
 			}
 		}

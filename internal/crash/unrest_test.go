@@ -16,15 +16,20 @@ import (
 	"dragoman/channels/channeltest/botapi"
 )
 
-// stopped stands for a /stop among the marks that a person sent.
-const stopped = 0
-
-// What the daemon says to a /stop, which is part of its promise, too.
+// stopped stands for a /stop among the marks that a person sent, renewed for a /new.
 const (
-	toldStopped = "Stopped."
-	toldPartial = "(stopped)"
-	toldWaiting = "I will not answer it now; ask again whenever you like."
-	toldNothing = "Nothing is running now."
+	stopped = 0
+	renewed = -1
+)
+
+// What the daemon says to a /stop or /new, which is part of its promise, too.
+const (
+	toldStopped    = "Stopped."
+	toldPartial    = "(stopped)"
+	toldWaiting    = "I will not answer it now; ask again whenever you like."
+	toldNothing    = "Nothing is running now."
+	toldRenewed    = "A new conversation begins."
+	toldUnanswered = " I have not answered “" // and names
 )
 
 // unrest is what happens to the servers while the daemon is killed, and what
@@ -32,10 +37,16 @@ const (
 type unrest struct {
 	down atomic.Bool // the model
 
-	mu    sync.Mutex
-	asked []request
+	moody   bool // the model's server is also in moods
+	lengthy bool // and some answers are long
+
+	mu     sync.Mutex
+	asked  []request
+	met    map[string]int // by mood
+	moodOf map[int]bool   // by mark: the mood over it was met
 
 	refused, outages, silences int // of the token, of the network, of the model
+	closures, losses           int // of topics
 }
 
 // reply is the model behind its outages.
@@ -47,7 +58,9 @@ func (u *unrest) reply(x *agenttest.Exchange) {
 		x.Status(http.StatusServiceUnavailable, nil, `{"error":{"message":"overloaded"}}`)
 		return
 	}
-	reply(x)
+	if !u.misbehaves(x, asks(x.Request)) {
+		reply(x)
+	}
 }
 
 // noted is a note about a message that was changed too late.
@@ -74,18 +87,13 @@ func marks(s string) (all []int) {
 // Telegram the bot's token and the network. On other networks people annoy the
 // bot, where they can.
 func (c *campaign) trouble(ctx context.Context) {
-	pause := func(d time.Duration) {
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
-	}
+	pause := func(d time.Duration) { c.pause(ctx, d) }
 	for i := 0; ; i++ {
-		pause(700*time.Millisecond + rand.N(time.Second))
+		pause(700*time.Millisecond + upTo(c.dice.unrest, time.Second))
 		if ctx.Err() != nil {
 			return
 		}
-		switch long := 200*time.Millisecond + rand.N(300*time.Millisecond); {
+		switch long := 200*time.Millisecond + upTo(c.dice.unrest, 300*time.Millisecond); {
 		case c.people.annoy != nil && i%2 == 1:
 			c.people.annoy()
 		case c.api == nil || i%3 == 0:
@@ -107,6 +115,27 @@ func (c *campaign) trouble(ctx context.Context) {
 		}
 	}
 }
+
+// pause waits, not beyond the end of ctx.
+func (c *campaign) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// dice are what chance decides in a campaign. Each goroutine that asks them has its own,
+// so that a seed gives the same choices again, at about the same times.
+type dice struct{ talk, kills, unrest, places *rand.Rand }
+
+// roll makes the dice of a seed.
+func (c *campaign) roll(seed uint64) {
+	of := func(who uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, who)) }
+	c.dice = dice{talk: of(1), kills: of(2), unrest: of(3), places: of(4)}
+}
+
+// upTo is less than d.
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
 // hangup sends the daemon SIGHUP, as an operator does whose token is well
 // again. A daemon that has not called the network yet may not listen for it.
@@ -134,6 +163,6 @@ func replied(text string) bool {
 
 // unnamed is a reply to a /stop without the messages that it names as not answered.
 func unnamed(reply string) string {
-	plain, _, _ := strings.Cut(reply, " I have not answered “")
+	plain, _, _ := strings.Cut(reply, toldUnanswered)
 	return plain
 }
