@@ -111,6 +111,9 @@ func (s *server) createToken(ctx context.Context, n NewToken) (MadeToken, error)
 	if err != nil {
 		return MadeToken{}, refuse("scope", "there is no scope %q: take chat, read, operate or admin", n.Scope)
 	}
+	if err := s.Directory.Check(cmp.Or(person, people.OperatorID)); err != nil {
+		return MadeToken{}, err
+	}
 	made, secret, err := s.Tokens.Create(ctx, people.NewToken{Name: n.Name, Person: person, Scope: scope, Lasts: seconds(n.ExpiresIn)})
 	return MadeToken{Token: tokenOf(made), Secret: secret}, err
 }

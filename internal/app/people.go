@@ -29,6 +29,7 @@ func (d *Daemon) openPeople() {
 	}
 	d.people = people.NewDirectory(d.store, people.DirectoryOptions{
 		Rooms: rooms, Shared: shared,
+		Wrong: func(channel, id string) string { return d.cfg.WrongIdentity(Types(), channel, id) },
 		Operator: func() channels.Key {
 			if d.beats == nil {
 				return channels.Key{}

@@ -232,3 +232,36 @@ func TestLinkingOnThePageIsAudited(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodysTokens: neither a token nor a joined identity is somebody's whom no channel
+// could report.
+func TestNobodysTokens(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "").run()
+	for id, why := range map[string]string{
+		"Telegram:77":     "there is no channel Telegram",
+		"matrix:x":        "there is no channel matrix",
+		"web:x":           "is a room",
+		"cli:direct":      "is a room",
+		"telegram:@ann":   "is a username",
+		"telegram:-1001":  "is a group",
+		"telegram:chat:7": "several people",
+		"irc:account:Ann": "account:ann",
+		"whatsapp:12":     "not a complete phone number",
+	} {
+		_, err := api.CreateToken.Call(t.Context(), r.admin, api.NewToken{Name: "laptop", Person: id, Scope: "chat"})
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("a token of %s: %v, want that it says %q", id, err, why)
+		}
+		err = api.JoinPeople.Call(t.Context(), r.admin, api.Identities{One: "telegram:77", Other: id})
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("telegram:77 joined with %s: %v, want that it says %q", id, err, why)
+		}
+	}
+	if err := api.JoinPeople.Call(t.Context(), r.admin, api.Identities{One: "telegram:77", Other: "telegram:77"}); err == nil {
+		t.Error("telegram:77 was joined with itself")
+	}
+	for name, id := range map[string]string{"a": "telegram:77", "b": "irc:account:ann", "c": "whatsapp:+15550000001", "d": "operator", "e": ""} {
+		r.token(name, id, "chat")
+	}
+}

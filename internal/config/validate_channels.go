@@ -100,17 +100,9 @@ func (v *validator) identities(path string, ch Channel) {
 	if !slices.ContainsFunc(ch.Allow, named) {
 		return
 	}
-	known := ch.Settings.Identities()
-	forms := make([]*regexp.Regexp, len(known))
-	for i, e := range known {
-		forms[i] = regexp.MustCompile(e.Form)
-	}
+	formOf := formsOf(ch.Settings)
 	for i, entry := range ch.Allow {
-		found := noIdentity
-		n := slices.IndexFunc(forms, func(form *regexp.Regexp) bool { return form.MatchString(entry) })
-		if n >= 0 {
-			found = known[n]
-		}
+		found := formOf(entry)
 		if found.What == "" || !named(entry) {
 			continue
 		}
@@ -120,6 +112,45 @@ func (v *validator) identities(path string, ch Channel) {
 		}
 		v.bad(at, v.show(at, entry)+" "+found.What, strings.Replace(found.Want, "%s", shown, 1))
 	}
+}
+
+// formsOf returns a function that finds the form that an entry has, noIdentity if none.
+func formsOf(s channels.Settings) func(entry string) channels.Identity {
+	known := s.Identities()
+	forms := make([]*regexp.Regexp, len(known))
+	for i, e := range known {
+		forms[i] = regexp.MustCompile(e.Form)
+	}
+	return func(entry string) channels.Identity {
+		n := slices.IndexFunc(forms, func(form *regexp.Regexp) bool { return form.MatchString(entry) })
+		if n < 0 {
+			return noIdentity
+		}
+		return known[n]
+	}
+}
+
+// WrongIdentity says why nobody on the channel of that name can have an id, and "" if
+// somebody can. A channel that is not configured is taken for the type of that name.
+func (c *Config) WrongIdentity(types []channels.Type, name, id string) string {
+	settings := c.Channels[name].Settings
+	if settings == nil {
+		i := slices.IndexFunc(types, func(t channels.Type) bool { return t.Name == name })
+		if i < 0 {
+			return fmt.Sprintf("there is no channel %s", name)
+		}
+		settings = types[i].Settings()
+	}
+	if id == "*" || strings.HasPrefix(id, "chat:") {
+		return "that stands for several people"
+	}
+	if found := formsOf(settings)(id); found.What != "" {
+		return "its id " + strings.Replace(found.What, "%s", id, 1)
+	}
+	if folder, ok := settings.(channels.Folder); ok && folder.Fold(id) != id {
+		return "the network says " + folder.Fold(id)
+	}
+	return ""
 }
 
 // hasChat reports whether a key of prompts or models can be a chat of the channel.

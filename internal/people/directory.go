@@ -45,6 +45,9 @@ type DirectoryOptions struct {
 	// Operator returns the private chat of whoever runs Dragoman, if the
 	// configuration names one; else the zero key. Nil: it names none.
 	Operator func() channels.Key
+	// Wrong says why nobody on a channel can have an id, in a sentence, and "" if somebody
+	// can. Nil: on a channel that has no rooms, somebody can have any.
+	Wrong func(channel, id string) string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -216,12 +219,36 @@ func (d *Directory) List(ctx context.Context) ([]Person, error) {
 	return list, nil
 }
 
+// Check refuses what can be nobody: neither [OperatorID] nor an identity that a network
+// vouches for. The page and the terminal vouch for nobody, so a room is no identity.
+// Errors: *Refusal.
+func (d *Directory) Check(identity string) error {
+	if err := checkPerson(identity); err != nil || identity == OperatorID {
+		return err
+	}
+	channel, id, _ := strings.Cut(identity, ":")
+	if slices.Contains(d.o.Rooms, channel) {
+		return refusef("%s is a room and no person: name an identity of a network, like telegram:123456, or %q", identity, OperatorID)
+	}
+	if d.o.Wrong == nil {
+		return nil
+	}
+	if wrong := d.o.Wrong(channel, id); wrong != "" {
+		return refusef("%s is nobody: %s", identity, wrong)
+	}
+	return nil
+}
+
 // Join makes one person of two identities, with all that each was joined with
 // before. One of them may be [OperatorID]. The caller has proof that somebody
-// has both. If it fails in the middle, doing it again completes it.
+// has both. If it fails in the middle, doing it again completes it. Errors: those of
+// [Directory.Check].
 func (d *Directory) Join(ctx context.Context, one, other string) error {
+	if one == other {
+		return refusef("%s is one person already: name two identities", one)
+	}
 	for _, id := range []string{one, other} {
-		if err := checkPerson(id); err != nil {
+		if err := d.Check(id); err != nil {
 			return err
 		}
 	}
