@@ -10,7 +10,7 @@ import (
 // log: who begins it, and whether it is done or has failed. audited is the only place that
 // does so. Three are left to others: an erasure writes its own lines, which outlive a
 // crash; a question is a message of a person; and what reads others' talks is recorded by
-// people.Visibility.
+// people.Visibility, and a copy of everything by dump.
 
 // about is implemented by the arguments of verbs that change something: it says what the
 // line of the audit log is about.

@@ -64,12 +64,12 @@ func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {
 		return QueueItem{}, err
 	}
 	may := AtSocket(ctx) // also reads what belongs to no conversation
-	if !may && !found.Key.IsZero() {
-		sight, err := s.sight(ctx, found.Key)
+	if found.Text != "" && !found.Key.IsZero() {
+		sight, err := s.found(ctx, found.Key)
 		if err != nil {
 			return QueueItem{}, err
 		}
-		may = sight.May && !hidesSome(sight)
+		may = may || sight.May && !hidesSome(sight)
 	}
 	if !may {
 		found.Text = ""

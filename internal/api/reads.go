@@ -50,7 +50,7 @@ func (s *server) read(ctx context.Context, k channels.Key) (people.Sight, error)
 }
 
 // sight returns what the caller sees of k, one of several in a list. Nobody is told, so
-// the words of others are left out.
+// the words of others are left out. It records nothing: titles in a list are no reading.
 func (s *server) sight(ctx context.Context, k channels.Key) (people.Sight, error) {
 	who := caller(ctx)
 	sight, err := s.Reads.Of(ctx, who, k)
@@ -58,6 +58,16 @@ func (s *server) sight(ctx context.Context, k channels.Key) (people.Sight, error
 		sight = people.Sight{}
 	}
 	return sight, err
+}
+
+// found is sight for what is shown of k because it was looked for elsewhere: in a search,
+// in the queue. What the socket sees of others there is recorded, like any reading.
+func (s *server) found(ctx context.Context, k channels.Key) (people.Sight, error) {
+	sight, err := s.sight(ctx, k)
+	if err != nil || !sight.May {
+		return sight, err
+	}
+	return s.Reads.Read(ctx, caller(ctx), k)
 }
 
 // readAll is read for what cannot be shown in part, such as a copy.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -300,7 +301,12 @@ func TestTheSocketReads(t *testing.T) {
 	if list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Channel: "telegram"}); err != nil || list.Data[0].Name() == "" {
 		t.Errorf("Find = %+v, %v, want titles", list, err)
 	}
-	if diff := cmp.Diff([]channels.Key{bobsChat}, seen.read, cmp.AllowUnexported(channels.Key{})); diff != "" {
+	if hits, err := api.SearchAll.Call(t.Context(), c, api.Search{Query: "more tea"}); err != nil || len(hits.Data) == 0 {
+		t.Errorf("SearchAll = %+v, %v", hits, err)
+	}
+	found := seen.read[1:]
+	slices.SortFunc(found, func(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) })
+	if diff := cmp.Diff([]channels.Key{bobsChat, group, bobsChat, annsRoom}, seen.read, cmp.AllowUnexported(channels.Key{})); diff != "" {
 		t.Errorf("readings (-want +got):\n%s", diff)
 	}
 }

@@ -90,7 +90,7 @@ func (s *server) visible(ctx context.Context, found []sessions.Found, seen map[c
 		sight, asked := seen[f.Key]
 		if !asked {
 			var err error
-			sight, err = s.sight(ctx, f.Key)
+			sight, err = s.found(ctx, f.Key)
 			if err != nil {
 				return nil, err
 			}

@@ -98,6 +98,69 @@ func TestSocketReadingIsRecorded(t *testing.T) {
 	}
 }
 
+// TestSocketFindingIsRecorded: what is found, copied or waits is read, too, also while
+// the daemon is stopped.
+func TestSocketFindingIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	p.run().stop()
+	fillOlder(t, p.state("dragoman.db"), "telegram:42", "telegram:43")
+	s, err := sqlite.Open(t.Context(), p.state("dragoman.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := channels.Inbound{Key: channels.MustKey("telegram:44"), ID: "1", Text: "waiting", Sender: channels.Person{IDs: []string{"44"}}, Private: true}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: waiting}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	readings := 0
+	for _, c := range []struct {
+		what string
+		want int
+		do   func(*api.Client) error
+	}{
+		{"a list", 0, func(c *api.Client) error {
+			_, err := api.Find.Call(t.Context(), c, api.ConversationQuery{})
+			return err
+		}},
+		{"a search that finds nothing", 0, func(c *api.Client) error {
+			_, err := api.SearchAll.Call(t.Context(), c, api.Search{Query: "nowhere"})
+			return err
+		}},
+		{"a search", 2, func(c *api.Client) error {
+			_, err := api.SearchAll.Call(t.Context(), c, api.Search{Query: "hello"})
+			return err
+		}},
+		{"the queue", 0, func(c *api.Client) error {
+			_, err := api.ListQueue.Call(t.Context(), c, api.Limited{})
+			return err
+		}},
+		{"an entry of the queue", 1, func(c *api.Client) error {
+			_, err := api.ShowQueue.Call(t.Context(), c, api.Item{ID: "in/telegram:44/1"})
+			return err
+		}},
+		{"a copy", 1, func(c *api.Client) error {
+			return c.Dump(t.Context(), nil, func(sessions.Record) error { return nil })
+		}},
+	} {
+		stopped, release, err := app.Admin(t.Context(), p.config(), storage.Caller{Verb: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.do(stopped)
+		release()
+		log, _ := os.ReadFile(p.state("audit.log"))
+		all := strings.Count(string(log), `"action":"read"`)
+		if err != nil || all-readings != c.want || strings.Count(string(log), `"by":"operator"`) != all {
+			t.Errorf("%s: %v, %d readings in the audit log, want %d:\n%s", c.what, err, all-readings, c.want, log)
+		}
+		readings = all
+	}
+}
+
 // TestReadAlongTellsEveryChat: each conversation of a channel is told once before it is
 // read, and the audit log says who reads.
 func TestReadAlongTellsEveryChat(t *testing.T) {

@@ -113,6 +113,11 @@ func (l Log) Read(by string, k channels.Key) error {
 	return l.write(entry{Action: "read", State: done, By: by, Targets: []string{hash(k.String())}})
 }
 
+// ReadAll writes that somebody read all that is stored. The line has no targets.
+func (l Log) ReadAll(by string) error {
+	return l.write(entry{Action: "read", State: done, By: by})
+}
+
 // states lists the logged states of the erasure with this id, in order. A log that
 // cannot be read has none, because erasing twice does no harm.
 func (l Log) states(id string) (all []string) {
