@@ -174,7 +174,8 @@ export interface Erasure {
 }
 /** Event is one event of a stream. What does not apply is left out. */
 export interface Event {
-  at: string;
+  /** At is when it happened. It is left out of a change that the caller missed, if only the state after it is known. */
+  at?: string;
   attempts?: number;
   cached_tokens?: number;
   call?: string;

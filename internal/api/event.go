@@ -65,8 +65,10 @@ func EventTypes() []EventType { return append([]EventType(nil), eventTypes...) }
 
 // Event is one event of a stream. What does not apply is left out.
 type Event struct {
-	Event string    `json:"event"` // see [EventTypes]
-	At    time.Time `json:"at"`
+	Event string `json:"event"` // see [EventTypes]
+	// At is when it happened. It is left out of a change that the caller missed, if only
+	// the state after it is known.
+	At time.Time `json:"at,omitzero"`
 	// Key is the conversation that it is about.
 	Key channels.Key `json:"key,omitzero"`
 	// Seq is the number of the message or of the delivery among those of Key, and ID its

@@ -77,6 +77,8 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"Topics without a key":       func() error { _, err := s.Topics(ctx, none); return err },
 		"Delivery without a key":     func() error { _, err := s.Delivery(ctx, none, 1); return err },
 		"Delivery without a seq":     func() error { _, err := s.Delivery(ctx, one, 0); return err },
+		"Row without a key":          func() error { _, err := s.Row(ctx, none, 1); return err },
+		"Row without a seq":          func() error { _, err := s.Row(ctx, one, 0); return err },
 		"Lookup without a key":       func() error { _, err := s.Lookup(ctx, none, sessions.Lookup{Query: "message", Limit: 9}); return err },
 		"Lookup backwards": func() error {
 			_, err := s.Lookup(ctx, one, sessions.Lookup{Query: "message", Limit: 9, After: 5, Before: 5})
