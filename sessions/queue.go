@@ -49,6 +49,11 @@ type Entry struct {
 	// Ends, with ControlStop, are the seqs of the messages to close; the others keep
 	// waiting. Empty: all are closed.
 	Ends []int64
+	// Waiting, with a Control and if not nil, are the newest messages of people that wait
+	// or are being answered, as Replies tell it. If one of them was answered since, or a
+	// newer one came that Control would close, Accept stores nothing and returns
+	// [ErrConflict]: look again.
+	Waiting []int64
 	// IfKnown ignores an edit unless the message that it changes was accepted. Set it
 	// if the edit alone would have been refused. Deletions always work like this.
 	IfKnown bool

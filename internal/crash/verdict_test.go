@@ -31,7 +31,6 @@ type verdict struct {
 	stopped    int // replies to /stop
 	renewed    int // replies to /new
 	failures   int // sentences about a turn that failed
-	wrong      int // messages that a /new names as not answered, and that were
 
 	outside, files, instead int // in a group because the topic is gone, files, and what came in their place
 }
@@ -48,7 +47,6 @@ func (c *campaign) verdict() verdict {
 		}
 		before := len(v.twice) + len(v.disordered) + len(v.flaws)
 		seen := v.chat(chat, sent, shown, c.stored[chat])
-		v.wrong += wronglyNamed(rows[chat])
 		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked, c.deaths)...)
 		if len(v.twice)+len(v.disordered)+len(v.flaws) > before {
 			c.t.Logf("chat %d said (0 is /stop) %v\nwas told %q\nand has %v", chat, sent, shown, rows[chat])
@@ -192,7 +190,6 @@ func (r report) String() string {
 		{"outages of the model", r.campaign.silences},
 		{"refusals and other moods of the model's server", r.campaign.refusals()},
 		{"sentences about a turn that failed", r.failures},
-		{"answered, and all the same named by a /new of that moment", r.wrong},
 		{"**lost, or dropped without a word**", len(r.flaws)},
 		{"**out of order within a chat**", len(r.disordered)},
 		{"**answered twice without the mark**", len(r.twice)},

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,12 +22,30 @@ const (
 	sayNothing = "Nothing is running now."
 )
 
+// looks is how often control looks what waits, if that changes before it is done.
+const looks = 4
+
 // control ends the running turn with /stop or /new and keeps its text so far.
 //
 // /stop also ends the answer that is being delivered. Messages that wait after the
 // running turn are answered next; only if no turn runs, /stop closes them and says so.
 // /new closes all waiting messages and begins a new generation.
-func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery bool) error {
+//
+// What it says of the waiting messages is so when it is stored: if a turn answers one of
+// them meanwhile, or another comes, it looks again. In a chat where that goes on and on,
+// the last look has to do.
+func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery bool) (err error) {
+	for look := range looks {
+		err = g.controlNow(ctx, m, c, stoppedDelivery, look == looks-1)
+		if !errors.Is(err, sessions.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// controlNow is one look of control, whatever waits when it is stored if it is the last.
+func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery, last bool) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.live.get(m.Key).hold(ctx)()
 	var turn, partial, preview string
@@ -53,17 +72,19 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 			text = "Stopped."
 		}
 		if c == sessions.ControlStop && waits != sayNothing {
-			dropped, own, err := g.unanswered(ctx, m, nil)
+			dropped, waiting, own, err := g.unanswered(ctx, m, nil)
 			if err != nil {
 				return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 			}
+			e.Waiting = waiting
 			if !own { // the sentence speaks of one message, which its author knows
 				text = strings.TrimSpace(text + " " + dropped)
 			}
 		}
 	}
-	if c == sessions.ControlStop {
+	if c == sessions.ControlStop && len(seqs) > 0 {
 		e.Ends = seqs
+		e.Waiting = seqs
 	}
 	if strings.TrimSpace(partial) != "" {
 		partial = closeMarkup(partial)
@@ -82,12 +103,16 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		if e.Append == nil {
 			shown = nil
 		}
-		dropped, _, err := g.unanswered(ctx, m, shown)
+		dropped, waiting, _, err := g.unanswered(ctx, m, shown)
 		if err != nil {
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 		}
+		e.Waiting = waiting
 		say := strings.TrimSpace("A new conversation begins. The old one is kept. " + dropped)
 		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, say, m)...)
+	}
+	if last {
+		e.Waiting = nil
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -96,12 +121,17 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.underway.cancelRest(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
 		g.underway.expedite(m.Key, got.Seq, len(e.Replies))
 	}
-	g.settled(ctx, m.Key, false)
-	g.refusals.clear(m.Key)
-	g.outages.ended(m.Key)
-	g.countCommand(m.Key, got.Outcome)
-	g.live.kick(m.Key)
+	g.controlled(ctx, m.Key, got.Outcome)
 	return nil
+}
+
+// controlled lets everybody know of a command that is stored.
+func (g *Gateway) controlled(ctx context.Context, k channels.Key, outcome sessions.Outcome) {
+	g.settled(ctx, k, false)
+	g.refusals.clear(k)
+	g.outages.ended(k)
+	g.countCommand(k, outcome)
+	g.live.kick(k)
 }
 
 // sayStopped is at the end of what a stopped answer had.
@@ -191,15 +221,21 @@ const (
 
 // unanswered names the messages that the command m closes without an answer; "" if there
 // are none. The messages numbered shown have at least the beginning of an answer.
-// own says that it is one message of m's author.
-func (g *Gateway) unanswered(ctx context.Context, m channels.Inbound, shown []int64) (said string, own bool, err error) {
+// waiting are the numbers of all, named or shown, and own says that one message of m's
+// author is named.
+func (g *Gateway) unanswered(ctx context.Context, m channels.Inbound, shown []int64) (said string, waiting []int64, own bool, err error) {
 	feed, err := g.store.Feed(ctx, m.Key, 0, droppedLooksBack)
 	if err != nil {
-		return "", false, err
+		return "", nil, false, err
 	}
+	waiting = []int64{}
 	var named []string
 	for _, it := range feed {
-		if it.From != "person" || !it.Waiting || slices.Contains(shown, it.Seq) {
+		if it.From != "person" || !it.Waiting {
+			continue
+		}
+		waiting = append(waiting, it.Seq)
+		if slices.Contains(shown, it.Seq) {
 			continue
 		}
 		what := "“" + clipText(strings.Join(strings.Fields(cmp.Or(it.Text, "a file")), " "), maxDroppedBytes) + "”"
@@ -211,9 +247,9 @@ func (g *Gateway) unanswered(ctx context.Context, m channels.Inbound, shown []in
 	}
 	switch n := len(named); {
 	case n == 0:
-		return "", false, nil
+		return "", waiting, false, nil
 	case n > maxDroppedNamed:
 		named = append(named[:maxDroppedNamed:maxDroppedNamed], fmt.Sprintf("and %d more", n-maxDroppedNamed))
 	}
-	return "I have not answered " + strings.Join(named, ", ") + ".", own, nil
+	return "I have not answered " + strings.Join(named, ", ") + ".", waiting, own, nil
 }

@@ -70,6 +70,9 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	if seen {
 		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.Waiting}, nil
 	}
+	if e.Waiting != nil && st.waitsOtherwise(c, e) {
+		return a, sessions.ErrConflict
+	}
 	outcome, changed := st.outcome(c, e)
 	if outcome == sessions.Unknown {
 		return sessions.Acceptance{Outcome: outcome, Waiting: c.Waiting}, nil
@@ -223,6 +226,21 @@ func (st *step) holdAlbum(c *chat, r *rows.In, e sessions.Entry) {
 		first.Due = held
 		st.put(c, first, false)
 	}
+}
+
+// waitsOtherwise reports whether the replies of e to a control tell something else than
+// what it would close.
+func (st *step) waitsOtherwise(c *chat, e sessions.Entry) bool {
+	open := st.open(c, true)
+	for _, seq := range e.Waiting {
+		if bySeq(open, seq) == nil {
+			return true
+		}
+	}
+	newest := slices.Max(append([]int64{0}, e.Waiting...))
+	return len(e.Ends) == 0 && slices.ContainsFunc(open, func(r *rows.In) bool {
+		return r.Origin == sessions.OriginChat && r.Seq > newest
+	})
 }
 
 // control fences the running turn of c and closes waiting messages.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,25 @@ func control(k, id string, c sessions.Control, appended ...sessions.Message) ses
 }
 
 var controlTests = map[string]func(*testing.T, *rig){
+	"Control/KnowsWhatItsReplyTells": func(t *testing.T, r *rig) {
+		one := r.accept(t, "x:1", "1", "one")
+		two := r.accept(t, "x:1", "2", "two")
+		for i, told := range [][]int64{{}, {one}, {one, two, two + 1}} {
+			e := control("x:1", number("new", i), sessions.ControlNew)
+			e.Waiting = told
+			if _, err := r.Accept(t.Context(), e); !errors.Is(err, sessions.ErrConflict) {
+				t.Errorf("Accept of a control that tells of %v = %v, want ErrConflict", told, err)
+			}
+		}
+		stop := control("x:1", "stop", sessions.ControlStop)
+		stop.Ends = []int64{one}
+		stop.Waiting = stop.Ends // the second goes on waiting
+		r.enter(t, stop, sessions.Done)
+		last := control("x:1", "new", sessions.ControlNew)
+		last.Waiting = []int64{two}
+		r.enter(t, last, sessions.Done)
+		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: one", "user: two"})
+	},
 	"Control/FencesEveryMethodOfTheClaim": func(t *testing.T, r *rig) {
 		seq := r.accept(t, "x:1", "1", "long work")
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "2", "/a"), Answered: true, Replies: []sessions.Reply{{Text: "a"}}}, sessions.Done)
