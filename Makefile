@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-clients test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-clients test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -83,6 +83,15 @@ crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
 		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign|TestIRCCampaign' ./internal/crash
 	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run TestMigrateKilled ./internal/story
+
+## test-older: stores and nodes of an older version beside this one (needs its commit in the clone)
+OLDER = 11dfcbe5
+test-older: need
+	@git cat-file -e '$(OLDER)^{commit}' 2>/dev/null || { echo "test-older: this clone has no commit $(OLDER); git fetch --unshallow brings it"; exit 1; }
+	rm -rf .cache/older && mkdir -p .cache/older/source
+	git archive $(OLDER) | tar -x -C .cache/older/source
+	cd .cache/older/source && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../dragoman ./cmd/dragoman
+	DRAGOMAN_OLDER=$(CURDIR)/.cache/older/dragoman go test -count=1 -timeout 20m -run 'TestOlder(Store|Nodes)' ./internal/story ./internal/crash
 
 ## test-cluster: three nodes, PostgreSQL with a standby, and everything that can fail, for CLUSTER; prints its figures last
 test-cluster:
