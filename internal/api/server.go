@@ -170,7 +170,7 @@ func (v Spec) admit(ctx context.Context) error {
 	case !who.May(v.Scope):
 		return &respond.Refusal{
 			Status: http.StatusForbidden, Code: respond.CodeScope,
-			Sentence: "This needs the scope " + string(v.Scope) + ", and your token has the scope " + string(who.Scope) + ".",
+			Sentence: "This needs the scope " + string(v.Scope) + ", and you have the scope " + string(who.Scope) + ".",
 		}
 	case v.Socket && !AtSocket(ctx):
 		return &respond.Refusal{Status: http.StatusForbidden, Sentence: "This works only on the machine itself, with the dragoman command."}
