@@ -149,7 +149,8 @@ func wasAnswered(list []row, mark int) bool {
 
 // stoppedBy are the messages that the /stops among rows may have ended: of each
 // those of one turn, which is what the model was asked last. A turn that had not
-// asked it yet has what waited in a row; so has a reply that says so, all of it.
+// asked it yet has what waited in a row, and so has one that is about to ask again after a
+// request that failed; so has a reply that says so, all of it.
 // A turn dies with its daemon: its successor has asked nothing yet.
 func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 	ended := make(map[int]bool)
@@ -173,6 +174,7 @@ func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 			switch {
 			case strings.HasSuffix(s.reply, toldWaiting) && told,
 				began && slices.Contains(running, n),
+				began && !known && s.reply == toldStopped && moodOver(running) != nil,
 				!began && !known && !strings.Contains(s.reply, toldPartial):
 				ended[n] = true
 			}
@@ -232,6 +234,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 		{"accepted twice", []row{said(1, done), said(1, done)}, nil, []int{1}, "#1 was accepted 2 times, and said 1 times"},
 		{"dropped", []row{said(1, closed)}, []request{ask(1, 1)}, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop ends a turn", []row{said(1, closed), stop(3, "Stopped."), said(2, done)}, []request{ask(1, 1), ask(4, 1, 2)}, []int{1, 2}, ""},
+		{"a stop ends a turn that was to ask again", []row{said(19, closed), said(20, closed), stop(3, toldStopped)}, []request{ask(1, 19)}, nil, ""},
 		{"a stop ends a turn of two", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1, 2)}, nil, ""},
 		{"a stop ends what waits behind the turn", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1)}, nil, "#2 was dropped, and no /stop was for it"},
 		{"the next turn shows what a stop dropped", []row{said(1, closed), said(2, closed), stop(3, "Stopped."), said(4, done)}, []request{ask(1, 1), ask(4, 1, 2, 4)}, []int{1, 2, 4}, "#2 was dropped, and no /stop was for it"},

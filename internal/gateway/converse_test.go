@@ -31,6 +31,7 @@ func TestConverse(t *testing.T) {
 		if err != nil || got.Text != "half and half" || got.Turn == "" {
 			t.Errorf("Converse = %+v, %v", got, err)
 		}
+		synctest.Wait()
 		if strings.Join(seen, ",") != "half" {
 			t.Errorf("seen: %q", seen)
 		}

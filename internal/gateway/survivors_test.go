@@ -49,6 +49,7 @@ func TestEverybodyInATurnMustBeAllowed(t *testing.T) {
 				w.accept(m)
 			}
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			if asked != "from 2 | from 3" {
 				t.Fatalf("the turn answers %q, want both", asked)
 			}
@@ -73,6 +74,7 @@ func TestStrangersMessagesAreFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		for i := range 10 {
 			if got := strings.Contains(strings.Join(w.net.texts("stranger"), "\n"), fmt.Sprint("m", i)); got != (i < 5) {
 				t.Errorf("message %d is answered: %t; in all: %q", i, got, w.net.texts("stranger"))
@@ -102,6 +104,7 @@ func TestSteeredMessageIsShownOnceAfterACrash(t *testing.T) {
 		time.Sleep(time.Second)
 		w.say("1", "two")
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		var steered []string
 		for _, s := range again.Steps {
 			if s.Kind == sessions.StepSteer {
@@ -123,6 +126,7 @@ func TestPreviewBecomesTheFirstPiece(t *testing.T) {
 		w.agent.run = streaming("a word of the answer", "and one more of them", "and the last of them")
 		w.say("1", "write")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		var edits []string
 		for _, m := range w.net.sent {
 			edits = append(edits, m.Edit)
@@ -160,6 +164,7 @@ func TestUncertainForGood(t *testing.T) {
 				})
 				w.say("1", "hello")
 				time.Sleep(time.Hour)
+				synctest.Wait()
 				want := "echo hello"
 				if slices.Contains(failures, unknown) {
 					want = "↻ echo hello"

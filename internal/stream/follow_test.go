@@ -32,6 +32,7 @@ func TestComingBackAfterNobodyListened(t *testing.T) {
 		_, cursor := next(t, l)
 		l.Close()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		s.rows = []stream.Event{sent(4, sessions.DeliverySent)} // of another process
 		got, _ := next(t, listen(t, h, stream.Filter{}, cursor))
 		if len(got) != 1 || got[0] != "delivery_changed d4 sent" {
