@@ -8,6 +8,7 @@ import (
 	"runtime/pprof"
 	"runtime/trace"
 	"strconv"
+	"sync"
 	"time"
 
 	"dragoman/internal/api"
@@ -64,16 +65,35 @@ func over(w http.ResponseWriter, r *http.Request, start func(io.Writer) error, s
 		seconds = n
 	}
 	head(w, r.PathValue("profile"), 0)
-	if err := start(w); err != nil {
+	out := &flushed{w: w}
+	if err := start(out); err != nil {
 		w.Header().Del("Content-Disposition")
 		respond.Refuse(w, &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "Another profile is being made. Try again when it is over.", RetryAfter: usualSeconds * time.Second})
 		return
 	}
 	defer stop()
-	_ = http.NewResponseController(w).Flush() // so that the reader knows that it has begun
+	out.flush() // so that the reader knows that it has begun
 	enough, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
 	<-enough.Done()
+}
+
+// flushed lets one goroutine flush what another writes.
+type flushed struct {
+	mu sync.Mutex
+	w  http.ResponseWriter
+}
+
+func (f *flushed) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.w.Write(p)
+}
+
+func (f *flushed) flush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_ = http.NewResponseController(f.w).Flush()
 }
 
 func head(w http.ResponseWriter, name string, debug int) {
