@@ -209,7 +209,7 @@ func (b *backend) renew(ctx context.Context, conn **pgx.Conn) (alive bool, err e
 		}
 	}
 	b.seal.forget()
-	b.wire.do(func() { b.wire.part = unfinished{} }) // its rest does not come any more
+	b.wire.do(func() { b.wire.forget(b.TTL) })
 	now, err := value[time.Time](ctx, *conn, `UPDATE nodes SET expires = clock_timestamp() + $2, configuration = $3
 		WHERE id = $1 AND expires > clock_timestamp() RETURNING clock_timestamp()`, b.id, b.TTL, b.configuration())
 	if errors.Is(err, pgx.ErrNoRows) {

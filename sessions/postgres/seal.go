@@ -107,6 +107,7 @@ func (s *sealer) parts(channel string, n note, data []byte) (list []string) {
 		if n.More == 0 {
 			return list
 		}
+		n.Rest = true
 	}
 }
 

@@ -26,6 +26,9 @@ type note struct {
 	// More is how many parts follow. It also makes parts differ: PostgreSQL drops a
 	// notification that equals another in its transaction.
 	More int `json:"more,omitempty"`
+	// Rest: it is not the first part. Without those before it, it is worth nothing. Former
+	// nodes do not set it.
+	Rest bool `json:"r,omitempty"`
 	// Method and Left, how long the caller still waits, belong to a call.
 	Method string        `json:"m,omitempty"`
 	Left   time.Duration `json:"l,omitempty"`
@@ -129,11 +132,13 @@ type wire struct {
 }
 
 // unfinished is a message whose last part has not come. There is at most one, because the
-// parts of one come together: the next part of another, or the next renewal of this node's
-// row, ends its life.
+// parts of one come together: the next part of another ends its life, or a renewal of this
+// node's row, if no part came for as long as a lease.
 type unfinished struct {
 	of   [2]string // sender and id
+	more int       // how many parts still have to come
 	data []byte
+	at   time.Time // when the last part came
 }
 
 // pendingCall is a call of this node that waits for its answer.
@@ -245,18 +250,30 @@ func (w *wire) down() {
 }
 
 // assemble puts the earlier parts of n before its data, and reports whether n is the
-// last part. It drops messages that are too large. The caller holds mu.
+// last part. It drops messages that are too large, and those of which a part is missing.
+// The caller holds mu.
 func (w *wire) assemble(n *note) bool {
 	of := [2]string{n.From, n.ID}
 	before := w.part
 	w.part = unfinished{}
-	if before.of == of {
+	switch {
+	case before.of == of && before.more == n.More+1:
 		n.Data = append(before.data, n.Data...)
+	case n.Rest:
+		return false // its beginning was dropped
 	}
 	if n.More > 0 && len(n.Data) <= sessions.MaxAnswer {
-		w.part = unfinished{of, n.Data}
+		w.part = unfinished{of, n.More, n.Data, time.Now()}
 	}
 	return n.More == 0
+}
+
+// forget drops a message of which no part came for so long: its rest does not come any
+// more. The caller holds mu.
+func (w *wire) forget(silent time.Duration) {
+	if time.Since(w.part.at) > silent {
+		w.part = unfinished{}
+	}
 }
 
 func (b *backend) handle(n note) {
