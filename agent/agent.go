@@ -109,6 +109,7 @@ type Agent struct {
 	// calibration learns from the token counts that servers report.
 	calibration *calibration
 	limits      boundedMap[string, sizeLimit] // by model name
+	cannot      boundedMap[string, string]    // what Options.Cannot says, by the tools' names and descriptions
 	habits      boundedMap[string, habit]
 	// partial holds turns that failed after people saw part of an answer. When such a
 	// turn runs again, the same model must answer.

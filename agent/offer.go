@@ -122,12 +122,26 @@ func (a *Agent) frameFor(name string, h *sessions.History, channel string, summa
 	return window.NewFrame(stamped, channel, summary, a.Compaction().Render), o
 }
 
+// maxCannotKey bounds what is remembered about the tools of clients, which may be long.
+const maxCannotKey = 16 << 10
+
 // withLimits adds to a prompt what the model cannot do with these tools.
 func (a *Agent) withLimits(prompt string, tools []Spec) string {
 	if a.opts.Cannot == nil {
 		return prompt
 	}
-	return strings.TrimSpace(prompt + "\n\n" + a.opts.Cannot(tools))
+	var key strings.Builder
+	for _, t := range tools {
+		key.WriteString(t.Name + "\x00" + t.Description + "\x00")
+	}
+	said, known := a.cannot.get(key.String())
+	if !known {
+		said = a.opts.Cannot(tools)
+	}
+	if !known && key.Len() <= maxCannotKey {
+		a.cannot.set(key.String(), said)
+	}
+	return strings.TrimSpace(prompt + "\n\n" + said)
 }
 
 // noteToolless is added to the prompt of a model that is offered no tools, because
