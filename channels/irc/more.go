@@ -127,7 +127,8 @@ func (s *session) sendMore(ctx context.Context, chat, handle, rest string, done 
 	for sent := 0; sent < most && err == nil; {
 		n := min(max(1, s.ch.limits().lines), most-sent)
 		text := strings.Join(left[:n], "\n")
-		if err = s.sendNow(ctx, channels.Outbound{Key: k, Text: text, Form: channels.FormNative, ReplyTo: handle, GoesOn: sent > 0}); err == nil {
+		err = s.sendNow(ctx, channels.Outbound{Key: k, Text: text, Form: channels.FormNative, ReplyTo: handle, GoesOn: sent > 0})
+		if err == nil {
 			sent, left = sent+n, left[n:]
 		}
 	}

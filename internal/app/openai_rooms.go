@@ -34,7 +34,8 @@ func (d openRooms) Room(ctx context.Context, who people.Principal, name string) 
 	}
 	isRoom := slices.Contains(d.people.Rooms(), k.Channel())
 	if isRoom && !strings.Contains(k.Chat(), "/") {
-		if k, err = channels.NewKey(k.Channel(), people.Room(who, k.Chat())); err != nil {
+		k, err = channels.NewKey(k.Channel(), people.Room(who, k.Chat()))
+		if err != nil {
 			return k, errNoTalk
 		}
 	}

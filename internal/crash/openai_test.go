@@ -38,7 +38,8 @@ func newProgram(t *testing.T) *program {
 	addr := l.Addr().String()
 	_ = l.Close()
 	p := &program{t: t, dir: t.TempDir(), url: "http://" + addr, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	if p.log, err = os.Create(filepath.Join(p.dir, "log")); err != nil {
+	p.log, err = os.Create(filepath.Join(p.dir, "log"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.log.Close() })

@@ -178,7 +178,8 @@ func (g *Gateway) sendFor(ctx context.Context, call sendCall) (r channels.Receip
 		return r, err
 	}
 	if !sessions.Sealed(ctx) {
-		if o, err = g.confirmed(ctx, o); err != nil {
+		o, err = g.confirmed(ctx, o)
+		if err != nil {
 			return r, err
 		}
 	}

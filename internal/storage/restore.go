@@ -71,7 +71,8 @@ const (
 // and may not be replaced, it returns a *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, o RestoreOptions, tell func(exchange.Progress)) (r Restored, err error) {
 	skipped := func(name, what string) { r.Skipped = append(r.Skipped, name+" ("+what+")") }
-	if r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{Skipped: skipped}); err != nil {
+	r.Head, r.End, err = backup.Read(bufio.NewReader(file), backup.Target{Skipped: skipped})
+	if err != nil {
 		return r, fmt.Errorf("storage: nothing was changed: %w", err)
 	}
 	state, err := Lock(ctx, cfg.StateDir, who)

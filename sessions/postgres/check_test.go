@@ -249,7 +249,8 @@ func TestExposed(t *testing.T) {
 	}
 	revoke := warning[strings.Index(warning, "REVOKE"):strings.Index(warning, ", after")]
 	must(t, pgtest.Do(t.Context(), url, revoke))
-	if warning, err = postgres.Exposed(t.Context(), url); err != nil || warning != "" {
+	warning, err = postgres.Exposed(t.Context(), url)
+	if err != nil || warning != "" {
 		t.Errorf("Exposed = %q, %v after %s", warning, err, revoke)
 	}
 	must(t, pgtest.Do(t.Context(), url, `DO $$ BEGIN CREATE ROLE stranger LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`))

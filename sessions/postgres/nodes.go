@@ -99,7 +99,8 @@ func (b *backend) join(ctx context.Context) (err error) {
 			_ = conn.Close(ctx)
 		}
 	}()
-	if err = b.replace(ctx); err != nil {
+	err = b.replace(ctx)
+	if err != nil {
 		return err
 	}
 	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, installation, place, configuration, labels, sealed, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, true, true, clock_timestamp() + $8)`,

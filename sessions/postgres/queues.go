@@ -99,7 +99,8 @@ func scanOut(k channels.Key, row pgx.CollectableRow) (o rows.Out, err error) {
 	var name, text, label string
 	var seq int64
 	var data outData
-	if err = row.Scan(&name, &seq, &text, &label); err == nil {
+	err = row.Scan(&name, &seq, &text, &label)
+	if err == nil {
 		err = decode(text, &data)
 	}
 	o.OutboxRecord = data.OutboxRecord

@@ -178,7 +178,8 @@ func (b *backend) listen(ctx context.Context) (*pgx.Conn, error) {
 	for i, payload := range reset.payloads { // neither has a quote
 		query += fmt.Sprintf(`, pg_notify('%s', '%s')`, reset.channels[i], payload)
 	}
-	if err = conn.PgConn().Exec(ctx, query).Close(); err != nil {
+	err = conn.PgConn().Exec(ctx, query).Close()
+	if err != nil {
 		_ = conn.Close(ctx)
 		return nil, err
 	}
