@@ -12,9 +12,9 @@
 //
 //   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
 //     stop, ask, watchers
-//   - run a turn: work, turn, given, attachments, jobs, live_turns, attendant, finish,
+//   - run a turn: work, turn, given, attachments, jobs, live_turn, attendant, finish,
 //     failures, outages, notices, summaries
-//   - deliver: split, deliver, interleave, underway, in_flight, reconnect
+//   - deliver: split, deliver, interleave, outgoing, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
 //   - the gateway itself: gateway, store, options, drain, retention
 //
