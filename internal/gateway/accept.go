@@ -106,11 +106,11 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {
 	case sessions.Queued:
-		g.live.arrived(m.Key, got.Seq, g.opts.Queue)
+		g.chats.arrived(m.Key, got.Seq, g.opts.Queue)
 	case sessions.Replaced, sessions.Withdrawn:
 		// The store would refuse the commit of a turn that reads it. The turn runs
 		// again on the present messages.
-		if t := g.live.get(m.Key); t != nil && t.reads(got.Seq) {
+		if t := g.chats.turn(m.Key); t != nil && t.reads(got.Seq) {
 			t.cancel(errInterrupted)
 		}
 	}

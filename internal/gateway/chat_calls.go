@@ -47,7 +47,7 @@ func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	t := g.live.get(k)
+	t := g.chats.turn(k)
 	if t == nil {
 		return nil, nil // its worker reads the store anyway
 	}

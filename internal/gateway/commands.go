@@ -144,7 +144,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		}
 		b.WriteString(".\n")
 	}
-	if age, ok := g.live.age(k, g.opts.Now()); ok {
+	if age, ok := g.chats.age(k, g.opts.Now()); ok {
 		fmt.Fprintf(&b, "I have been writing an answer for %s.\n", age.Round(time.Second))
 	}
 	for name, st := range g.Channels() {
@@ -297,6 +297,6 @@ func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, kind channel
 	if got.Outcome == sessions.Done {
 		g.underway.expedite(e.Inbound.Key, got.Seq, len(e.Replies))
 	}
-	g.live.kick(e.Inbound.Key)
+	g.chats.kick(e.Inbound.Key)
 	return got, nil
 }

@@ -239,7 +239,7 @@ func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
 		return
 	}
 	for _, reply := range t.Replies {
-		r.g.live.kick(reply.Key)
+		r.g.chats.kick(reply.Key)
 	}
 }
 

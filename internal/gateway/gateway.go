@@ -16,7 +16,7 @@
 //     failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, outgoing, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
-//   - the gateway itself: gateway, store, options, drain, retention
+//   - the gateway itself: gateway, chat, store, options, drain, retention
 //
 // Goroutines: [Gateway.Run] owns one per channel and one that retries its stranded
 // deliveries, the store's one per key that has work, one attendant per running turn
@@ -58,7 +58,7 @@ type Gateway struct {
 	bindings map[string]*binding
 	underway underway
 	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
-	live     liveTurns
+	chats    chats
 	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
 	rates    limiter
 	refusals recentNotices
@@ -88,7 +88,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		store: store, agent: ag, opts: opts,
 		bindings:     make(map[string]*binding, len(bindings)),
 		turns:        semaphore.NewWeighted(int64(opts.MaxTurns)),
-		live:         liveTurns{m: make(map[channels.Key]*liveTurn)},
+		chats:        chats{m: map[channels.Key]*chat{}},
 		rates:        limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 		outages:      outages{restUntil: map[string]time.Time{}, postponed: map[channels.Key]*postponedTurn{}},
@@ -223,7 +223,7 @@ func (g *Gateway) ChannelsHere() map[string]channels.Status {
 
 // Running returns the number of running turns and the age of the oldest.
 func (g *Gateway) Running() (turns int, oldest time.Duration) {
-	return g.live.running(g.opts.Now())
+	return g.chats.running(g.opts.Now())
 }
 
 func (g *Gateway) log(k channels.Key) *slog.Logger { return g.opts.Logger.With("key", k.String()) }

@@ -74,7 +74,7 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 // press returns what to show instead if m, a pressed Stop button, would stop
 // nothing.
 func (g *Gateway) press(ctx context.Context, m channels.Inbound) (say string, err error) {
-	switch t := g.live.get(m.Key); {
+	switch t := g.chats.turn(m.Key); {
 	case t != nil:
 		if _, shown := t.current(); shown != "" && m.Quote != nil && shown != m.Quote.ID {
 			return sayOldButton, nil

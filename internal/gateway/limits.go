@@ -59,7 +59,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	if _, err := g.store.Accept(ctx, e); err != nil {
 		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
 	}
-	g.live.kick(m.Key)
+	g.chats.kick(m.Key)
 	return nil
 }
 

@@ -17,13 +17,6 @@ import (
 // that it reads was changed.
 var errInterrupted = errors.New("gateway: interrupted by a new message")
 
-// liveTurns are the turns of this process. They serve the people who wait; nothing
-// depends on the list being complete.
-type liveTurns struct {
-	mu sync.Mutex
-	m  map[channels.Key]*liveTurn
-}
-
 // liveTurn is one running turn: its answer so far, and what came meanwhile.
 type liveTurn struct {
 	claim  sessions.Claim
@@ -47,43 +40,51 @@ type liveTurn struct {
 	more     bool              // messages came that it has not read
 }
 
-func (l *liveTurns) add(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
+func (s *chats) begin(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
 		claim: c, turn: turn, began: began, cancel: cancel, bound: bound, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
-	l.mu.Lock()
-	l.m[c.Key] = t
-	l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at(c.Key).turn = t
 	return t
 }
 
-func (l *liveTurns) remove(t *liveTurn) {
-	l.mu.Lock()
-	if l.m[t.claim.Key] == t {
-		delete(l.m, t.claim.Key)
+func (s *chats) end(t *liveTurn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[t.claim.Key]
+	if c == nil || c.turn != t {
+		return
 	}
-	l.mu.Unlock()
+	c.turn = nil
+	s.tidy(t.claim.Key)
 }
 
-func (l *liveTurns) get(k channels.Key) *liveTurn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.m[k]
+// turn is the turn of k that runs here, nil if none does.
+func (s *chats) turn(k channels.Key) *liveTurn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil {
+		return nil
+	}
+	return c.turn
 }
 
 // kick makes the attendant of a running turn deliver command answers. Without a
 // running turn the store has woken the key already.
-func (l *liveTurns) kick(k channels.Key) {
-	if t := l.get(k); t != nil {
+func (s *chats) kick(k channels.Key) {
+	if t := s.turn(k); t != nil {
 		signal(t.kicked)
 	}
 }
 
 // arrived tells a running turn of k that message seq was stored. It may read it
 // already.
-func (l *liveTurns) arrived(k channels.Key, seq int64, mode Mode) {
-	if t := l.get(k); t != nil && !t.reads(seq) {
+func (s *chats) arrived(k channels.Key, seq int64, mode Mode) {
+	if t := s.turn(k); t != nil && !t.reads(seq) {
 		t.hasMore(mode)
 	}
 }
@@ -135,8 +136,8 @@ func (t *liveTurn) committed() {
 // the numbers of the messages that it answers; nothing if no turn of k runs. It
 // ends the previews. It waits for one in flight, because the final text edits
 // its message.
-func (l *liveTurns) partial(ctx context.Context, k channels.Key) (turn, text, preview string, seqs []int64) {
-	t := l.get(k)
+func (s *chats) partial(ctx context.Context, k channels.Key) (turn, text, preview string, seqs []int64) {
+	t := s.turn(k)
 	if t == nil {
 		return "", "", "", nil
 	}
@@ -160,21 +161,24 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (turn, text, pr
 	return t.turn, t.progress.Text, t.preview, seqsOf(t.bound())
 }
 
-func (l *liveTurns) age(k channels.Key, now time.Time) (time.Duration, bool) {
-	t := l.get(k)
+func (s *chats) age(k channels.Key, now time.Time) (time.Duration, bool) {
+	t := s.turn(k)
 	if t == nil {
 		return 0, false
 	}
 	return now.Sub(t.began), true
 }
 
-func (l *liveTurns) running(now time.Time) (n int, oldest time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, t := range l.m {
-		oldest = max(oldest, now.Sub(t.began))
+func (s *chats) running(now time.Time) (n int, oldest time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.m {
+		if c.turn != nil {
+			n++
+			oldest = max(oldest, now.Sub(c.turn.began))
+		}
 	}
-	return len(l.m), oldest
+	return n, oldest
 }
 
 // show takes the agent's progress. Like addThought, it never blocks.

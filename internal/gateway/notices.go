@@ -115,7 +115,7 @@ func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id, formerID 
 		Origin:  sessions.OriginNotice, Answered: true, FormerID: formerID, Replies: replies,
 	})
 	if err == nil {
-		g.live.kick(to.Key)
+		g.chats.kick(to.Key)
 	}
 	return err
 }

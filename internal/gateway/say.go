@@ -66,7 +66,7 @@ func (g *Gateway) Reply(ctx context.Context, q Question, by string) error {
 	if err != nil {
 		return fmt.Errorf("gateway: reply in %s: %w", q.Key, err)
 	}
-	g.live.kick(q.Key)
+	g.chats.kick(q.Key)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.In
 		if mode == "" {
 			mode = g.opts.Queue
 		}
-		g.live.arrived(m.Key, got.Seq, mode)
+		g.chats.arrived(m.Key, got.Seq, mode)
 	}
 	return m, got, nil
 }

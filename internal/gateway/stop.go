@@ -47,7 +47,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 // controlNow is one look of control, whatever waits when it is stored if it is the last.
 func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery, last bool) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
-	defer g.live.get(m.Key).hold(ctx)()
+	defer g.chats.turn(m.Key).hold(ctx)()
 	var turn, partial, preview string
 	var seqs []int64
 	whose, spared := "", false
@@ -55,7 +55,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 		whose, spared = g.stops(m)
 	}
 	if !spared {
-		turn, partial, preview, seqs = g.live.partial(ctx, m.Key)
+		turn, partial, preview, seqs = g.chats.partial(ctx, m.Key)
 	}
 	text := "Stopped."
 	switch {
@@ -131,7 +131,7 @@ func (g *Gateway) controlled(ctx context.Context, k channels.Key, outcome sessio
 	g.refusals.clear(k)
 	g.outages.ended(k)
 	g.countCommand(k, outcome)
-	g.live.kick(k)
+	g.chats.kick(k)
 }
 
 // sayStopped is at the end of what a stopped answer had.
@@ -184,7 +184,7 @@ func stoppedLabel(turn string, wrote bool) sessions.Label {
 // those who wait for no answer stop everything.
 func (g *Gateway) stops(m channels.Inbound) (whose string, sparesTurn bool) {
 	who := g.asker(m.Key, m.MessageID)
-	t := g.live.get(m.Key)
+	t := g.chats.turn(m.Key)
 	switch {
 	case who == "", t != nil && t.asker == who:
 		return who, false

@@ -87,20 +87,20 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	newest := r.newest().MessageID
-	r.live = g.live.add(r.claim, r.id, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
+	r.live = g.chats.begin(r.claim, r.id, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	for _, s := range steps {
 		if s.Kind == sessions.StepPreview {
 			r.live.preview = s.MessageID // the newest shows the answer
 		}
 	}
-	defer g.live.remove(r.live)
+	defer g.chats.end(r.live)
 	if first {
 		g.opts.Observer.Phase(metrics.PhaseWait, r.age())
 	}
 	g.emit(r.about(stream.TurnBegun))
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
-		g.live.kick(r.claim.Key)
+		g.chats.kick(r.claim.Key)
 	}
 	result, err := r.ask(tctx, steps)
 	stop()

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"sync"
+
+	"dragoman/channels"
+)
+
+// chats are the conversations of which this process knows more than the store does. One
+// mutex guards them all: what is done under it is short and never waits. Only a running
+// turn has one of its own, because its answer grows many times a second.
+//
+// Not here: what belongs to a delivery, which a join of two chats gives to another one
+// ([inFlight], [formerSends], [stranded]), and what belongs to a person or a model.
+type chats struct {
+	mu sync.Mutex
+	m  map[channels.Key]*chat
+}
+
+// chat is one of them. It serves the people who wait and may be lost at any moment; the
+// store knows what is left to do. It exists while it knows anything.
+type chat struct {
+	turn *liveTurn // that runs here; nil: none
+}
+
+// at is the chat of k, which is made if need be. The caller holds s.mu, and calls tidy
+// after it has taken something away.
+func (s *chats) at(k channels.Key) *chat {
+	c := s.m[k]
+	if c != nil {
+		return c
+	}
+	c = new(chat)
+	s.m[k] = c
+	return c
+}
+
+// tidy drops the chat of k if nothing is known of it. The caller holds s.mu.
+func (s *chats) tidy(k channels.Key) {
+	c := s.m[k]
+	if c == nil {
+		return
+	}
+	if c.turn == nil {
+		delete(s.m, k)
+	}
+}
