@@ -86,7 +86,7 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 		return Answered{}, err
 	}
 	if q.Show != nil {
-		defer g.watchers.add(m.Key, got.Seq, q.Show)()
+		defer g.chats.watch(m.Key, got.Seq, q.Show)()
 	}
 	for {
 		answer, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)

@@ -20,7 +20,8 @@ type chats struct {
 // chat is one of them. It serves the people who wait and may be lost at any moment; the
 // store knows what is left to do. It exists while it knows anything.
 type chat struct {
-	turn *liveTurn // that runs here; nil: none
+	turn     *liveTurn  // that runs here; nil: none
+	watchers []*watcher // who asked here and wants to see the answer grow
 }
 
 // at is the chat of k, which is made if need be. The caller holds s.mu, and calls tidy
@@ -41,7 +42,7 @@ func (s *chats) tidy(k channels.Key) {
 	if c == nil {
 		return
 	}
-	if c.turn == nil {
+	if c.turn == nil && len(c.watchers) == 0 {
 		delete(s.m, k)
 	}
 }

@@ -71,7 +71,6 @@ type Gateway struct {
 	inFlight     inFlight
 	formerSends  formerSends
 	cures        cures
-	watchers     watchers
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
 	busy         busy
@@ -96,7 +95,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		formerSends:  formerSends{m: map[string]bool{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
-		watchers:     watchers{m: map[channels.Key][]*watcher{}},
 		refusals:     recentNotices{last: map[channels.Key]notice{}},
 		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),

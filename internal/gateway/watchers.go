@@ -2,17 +2,10 @@ package gateway
 
 import (
 	"slices"
-	"sync"
 
 	"dragoman/agent"
 	"dragoman/channels"
 )
-
-// watchers are those who asked here and want to see their answer grow. It is memory only.
-type watchers struct {
-	mu sync.Mutex
-	m  map[channels.Key][]*watcher
-}
 
 // watcher wants to see the answer to message seq.
 type watcher struct {
@@ -20,33 +13,37 @@ type watcher struct {
 	show func(agent.Progress)
 }
 
-// add begins to show the progress of the turn that answers message seq of k, until end is
-// called.
-func (w *watchers) add(k channels.Key, seq int64, show func(agent.Progress)) (end func()) {
+// watch begins to show the progress of the turn that answers message seq of k, until end
+// is called.
+func (s *chats) watch(k channels.Key, seq int64, show func(agent.Progress)) (end func()) {
 	one := &watcher{seq, show}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.m[k] = append(w.m[k], one)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.at(k)
+	c.watchers = append(c.watchers, one)
 	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.m[k] = slices.DeleteFunc(w.m[k], func(other *watcher) bool { return other == one })
-		if len(w.m[k]) == 0 {
-			delete(w.m, k)
-		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c := s.m[k]
+		c.watchers = slices.DeleteFunc(c.watchers, func(other *watcher) bool { return other == one })
+		s.tidy(k)
 	}
 }
 
-// of are those who watch k.
-func (w *watchers) of(k channels.Key) []*watcher {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.m[k])
+// watchersOf are those who watch k.
+func (s *chats) watchersOf(k channels.Key) []*watcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil {
+		return nil
+	}
+	return slices.Clone(c.watchers)
 }
 
 // showWatchers shows progress to those whose message the turn answers.
 func (r *run) showWatchers(p agent.Progress) {
-	for _, w := range r.g.watchers.of(r.claim.Key) {
+	for _, w := range r.g.chats.watchersOf(r.claim.Key) {
 		if r.live.reads(w.seq) {
 			w.show(p)
 		}
