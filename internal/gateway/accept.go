@@ -101,7 +101,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	if got.Outcome == sessions.Unknown {
 		return nil
 	}
-	g.refusals.clear(m.Key)
+	g.chats.welcome(m.Key)
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {

@@ -13,16 +13,23 @@ import (
 // Not here: what belongs to a delivery, which a join of two chats gives to another one
 // ([inFlight], [formerSends], [stranded]), and what belongs to a person or a model.
 type chats struct {
-	mu sync.Mutex
-	m  map[channels.Key]*chat
+	mu   sync.Mutex
+	m    map[channels.Key]*chat
+	most int // chats before the next forget
 }
 
 // chat is one of them. It serves the people who wait and may be lost at any moment; the
 // store knows what is left to do. It exists while it knows anything.
 type chat struct {
-	turn     *liveTurn  // that runs here; nil: none
-	watchers []*watcher // who asked here and wants to see the answer grow
+	turn       *liveTurn  // that runs here; nil: none
+	watchers   []*watcher // who asked here and wants to see the answer grow
+	refusal    notice     // that it was sent last
+	turnedAway notice     // that its stranger was sent, for whom there was no pairing code
 }
+
+// maxChatsKept bounds the memory. Beyond it nobody remembers what was refused and which
+// turns failed: at worst a refusal is said twice, and a turn is tried a few times more.
+const maxChatsKept = 10_000
 
 // at is the chat of k, which is made if need be. The caller holds s.mu, and calls tidy
 // after it has taken something away.
@@ -30,6 +37,10 @@ func (s *chats) at(k channels.Key) *chat {
 	c := s.m[k]
 	if c != nil {
 		return c
+	}
+	if len(s.m) >= max(s.most, maxChatsKept) {
+		s.forget()
+		s.most = 2 * len(s.m)
 	}
 	c = new(chat)
 	s.m[k] = c
@@ -42,7 +53,18 @@ func (s *chats) tidy(k channels.Key) {
 	if c == nil {
 		return
 	}
-	if c.turn == nil && len(c.watchers) == 0 {
+	known := c.turn != nil || len(c.watchers) > 0
+	said := c.refusal != (notice{}) || c.turnedAway != (notice{})
+	if !known && !said {
 		delete(s.m, k)
+	}
+}
+
+// forget drops what is known of chats in which nothing happens now.
+func (s *chats) forget() {
+	for k, c := range s.m {
+		c.refusal = notice{}
+		c.turnedAway = notice{}
+		s.tidy(k)
 	}
 }

@@ -61,11 +61,9 @@ type Gateway struct {
 	chats    chats
 	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
 	rates    limiter
-	refusals recentNotices
-	// applicants are the strangers who were given a pairing code. turnedAway
-	// are those for whom there was none; turnAwayRate bounds how many are told.
+	// applicants are the strangers who were given a pairing code. turnAwayRate bounds how
+	// many of those for whom there was none are told.
 	applicants   applicants
-	turnedAway   recentNotices
 	turnAwayRate limiter
 	outages      outages
 	inFlight     inFlight
@@ -95,8 +93,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		formerSends:  formerSends{m: map[string]bool{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
-		refusals:     recentNotices{last: map[channels.Key]notice{}},
-		turnedAway:   recentNotices{last: map[channels.Key]notice{}},
 		handedOver:   make(chan struct{}),
 	}
 	g.SetRules(opts.Rules)

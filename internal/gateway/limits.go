@@ -53,7 +53,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
-	if g.refusals.first(m.Key, why, g.opts.Now(), noticeEvery) {
+	if g.chats.refuse(m.Key, why, g.opts.Now()) {
 		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.spellCommands(m.Key, why), m)
 	}
 	if _, err := g.store.Accept(ctx, e); err != nil {
@@ -92,14 +92,8 @@ func (l *limiter) allow(person string) bool {
 	return lim.AllowN(l.now(), 1)
 }
 
-// recentNotices remembers what each chat was refused with last, so that somebody
-// who goes on writing is told once and not each time.
-type recentNotices struct {
-	mu   sync.Mutex
-	last map[channels.Key]notice
-}
-
-// notice is a refusal that a chat was sent.
+// notice is a refusal that a chat was sent, so that somebody who goes on writing is told
+// once and not each time.
 type notice struct {
 	text string
 	at   time.Time
@@ -108,25 +102,52 @@ type notice struct {
 // noticeEvery is for how long a chat does not get the same refusal again.
 const noticeEvery = time.Minute
 
-// first reports whether k did not get text within every, and remembers it.
-func (n *recentNotices) first(k channels.Key, text string, now time.Time, every time.Duration) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.last) > maxPeopleKept {
-		clear(n.last)
-	}
-	if last, ok := n.last[k]; ok && last.text == text && now.Sub(last.at) < every {
+// first reports whether text was not sent within every, and remembers it.
+func (n *notice) first(text string, now time.Time, every time.Duration) bool {
+	if n.text == text && !n.at.IsZero() && now.Sub(n.at) < every {
 		return false
 	}
-	n.last[k] = notice{text, now}
+	*n = notice{text, now}
 	return true
 }
 
-// clear forgets what k was refused with: a message of its was taken.
-func (n *recentNotices) clear(k channels.Key) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.last, k)
+// refuse reports whether k is to be told this refusal.
+func (s *chats) refuse(k channels.Key, text string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at(k).refusal.first(text, now, noticeEvery)
+}
+
+// welcome forgets what k was refused with: a message of its was taken.
+func (s *chats) welcome(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil {
+		return
+	}
+	c.refusal = notice{}
+	s.tidy(k)
+}
+
+// turnAway reports whether the stranger in k is to be told that there is no code for them,
+// once in every.
+func (s *chats) turnAway(k channels.Key, now time.Time, every time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at(k).turnedAway.first("", now, every)
+}
+
+// turnBack forgets that the stranger in k was told.
+func (s *chats) turnBack(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil {
+		return
+	}
+	c.turnedAway = notice{}
+	s.tidy(k)
 }
 
 // clipText cuts s to at most n bytes between two characters.

@@ -139,11 +139,11 @@ func (g *Gateway) offerPairing(ctx context.Context, m channels.Inbound) error {
 func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
 	const text = "Hello! I do not know you yet, and too many other people are asking to be let in right now. " +
 		"Please ask the person who runs me, or write again in %s."
-	if !g.turnedAway.first(m.Key, "", g.opts.Now(), g.opts.PairingExpires) {
+	if !g.chats.turnAway(m.Key, g.opts.Now(), g.opts.PairingExpires) {
 		return nil
 	}
 	if !g.turnAwayRate.allow(m.Key.Channel()) {
-		g.turnedAway.clear(m.Key) // they are told when they write again
+		g.chats.turnBack(m.Key) // they are told when they write again
 		return nil
 	}
 	g.opts.Observer.Accepted(m.Key.Channel(), "refused")
@@ -185,7 +185,7 @@ func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{},
 	if it == nil || b == nil || g.opts.Gate.Policy(p.Channel).Shut {
 		return done, nil
 	}
-	g.turnedAway.clear(it.first.Key)
+	g.chats.turnBack(it.first.Key)
 	hello := it.first
 	hello.ID, hello.At = onceID("let in", hello.ID), g.opts.Now()
 	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, channels.KindNotice, "You may write now."); err != nil {

@@ -128,7 +128,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 // controlled lets everybody know of a command that is stored.
 func (g *Gateway) controlled(ctx context.Context, k channels.Key, outcome sessions.Outcome) {
 	g.settled(ctx, k, false)
-	g.refusals.clear(k)
+	g.chats.welcome(k)
 	g.outages.ended(k)
 	g.countCommand(k, outcome)
 	g.chats.kick(k)
