@@ -69,7 +69,7 @@ func (r *run) endByRule(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	r.g.outages.ended(r.claim.Key)
+	r.g.chats.goesOn(r.claim.Key)
 	err = r.commit(ctx, res, "skipped", sentence)
 	if err != nil {
 		return true, err

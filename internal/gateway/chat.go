@@ -13,18 +13,22 @@ import (
 // Not here: what belongs to a delivery, which a join of two chats gives to another one
 // ([inFlight], [formerSends], [stranded]), and what belongs to a person or a model.
 type chats struct {
-	mu   sync.Mutex
-	m    map[channels.Key]*chat
-	most int // chats before the next forget
+	mu sync.Mutex
+	m  map[channels.Key]*chat
+	// failing is how many of them have a failed turn, so that nobody looks for those who
+	// wait for a model while nobody does.
+	failing int
+	most    int // chats before the next forget
 }
 
 // chat is one of them. It serves the people who wait and may be lost at any moment; the
 // store knows what is left to do. It exists while it knows anything.
 type chat struct {
-	turn       *liveTurn  // that runs here; nil: none
-	watchers   []*watcher // who asked here and wants to see the answer grow
-	refusal    notice     // that it was sent last
-	turnedAway notice     // that its stranger was sent, for whom there was no pairing code
+	turn       *liveTurn      // that runs here; nil: none
+	watchers   []*watcher     // who asked here and wants to see the answer grow
+	failed     *postponedTurn // that waits for another attempt; nil: none
+	refusal    notice         // that it was sent last
+	turnedAway notice         // that its stranger was sent, for whom there was no pairing code
 }
 
 // maxChatsKept bounds the memory. Beyond it nobody remembers what was refused and which
@@ -53,7 +57,7 @@ func (s *chats) tidy(k channels.Key) {
 	if c == nil {
 		return
 	}
-	known := c.turn != nil || len(c.watchers) > 0
+	known := c.turn != nil || len(c.watchers) > 0 || c.failed != nil
 	said := c.refusal != (notice{}) || c.turnedAway != (notice{})
 	if !known && !said {
 		delete(s.m, k)
@@ -62,7 +66,9 @@ func (s *chats) tidy(k channels.Key) {
 
 // forget drops what is known of chats in which nothing happens now.
 func (s *chats) forget() {
+	s.failing = 0
 	for k, c := range s.m {
+		c.failed = nil
 		c.refusal = notice{}
 		c.turnedAway = notice{}
 		s.tidy(k)

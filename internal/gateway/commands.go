@@ -128,7 +128,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	if by := lastAnswerBy(h); by != "" && by != g.modelOf(h) {
 		fmt.Fprintf(&b, "The last answer was written by %s.\n", by)
 	}
-	if rest := g.outages.restLeft(g.modelOf(h), g.opts.Now()); rest > 0 {
+	if rest := g.resting.left(g.modelOf(h), g.opts.Now()); rest > 0 {
 		fmt.Fprintf(&b, "The model's server asked me to wait for %s; I try again now and then.\n", rest.Round(time.Second))
 	}
 	if ids, err := g.postponed(ctx, k); err == nil && len(ids) > 0 {

@@ -24,7 +24,7 @@ import (
 // are still waiting, and it runs again.
 func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome string, _ error) {
 	if err == nil {
-		r.g.outages.ended(r.claim.Key)
+		r.g.chats.goesOn(r.claim.Key)
 		err := r.commit(ctx, res, "ran", "")
 		r.modelRecovered(ctx)
 		return "answered", err
@@ -50,7 +50,7 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 		}
 		return "postponed", err
 	}
-	r.g.outages.ended(r.claim.Key)
+	r.g.chats.goesOn(r.claim.Key)
 	id := fmt.Sprintf("%06x", rand.N(1<<24)) // in the answer and in the log
 	why = cmp.Or(why, causeOf(model))
 	r.log().Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", r.sentence(why).cure)

@@ -65,7 +65,7 @@ type Gateway struct {
 	// many of those for whom there was none are told.
 	applicants   applicants
 	turnAwayRate limiter
-	outages      outages
+	resting      resting
 	inFlight     inFlight
 	formerSends  formerSends
 	cures        cures
@@ -88,7 +88,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		chats:        chats{m: map[channels.Key]*chat{}},
 		rates:        limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
-		outages:      outages{restUntil: map[string]time.Time{}, postponed: map[channels.Key]*postponedTurn{}},
+		resting:      resting{until: map[string]time.Time{}},
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
 		formerSends:  formerSends{m: map[string]bool{}},
 		underway:     underway{chats: map[channels.Key]*outgoing{}},

@@ -27,15 +27,29 @@ const (
 	sameFailureFor = time.Minute
 )
 
-// outages are the models that do not answer, and the turns that wait for them.
-// It is memory only: after a restart every turn is tried again when it is due.
-type outages struct {
-	mu sync.Mutex
-	// restUntil is when each model, by name, may be asked again, according to
-	// its server.
-	restUntil map[string]time.Time
-	// postponed are the turns that wait, at most one a conversation.
-	postponed map[channels.Key]*postponedTurn
+// resting is when each model, by name, may be asked again, according to its server. It is
+// memory only: after a restart every turn is tried again when it is due.
+type resting struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (r *resting) rest(model string, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until[model] = until
+}
+
+func (r *resting) left(model string, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(r.until[model].Sub(now), 0)
+}
+
+func (r *resting) over(model string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.until, model)
 }
 
 // postponedTurn is a turn that failed, with its failures of the same kind in a
@@ -51,50 +65,47 @@ type postponedTurn struct {
 // failed notes that turn of k failed with this text, and returns the failures
 // in a row with it. Outages have no text and do not count: with a fallback they
 // come between the failures of another model.
-func (r *outages) failed(k channels.Key, turn, model, words string, now time.Time) postponedTurn {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.postponed) > maxPeopleKept { // turns that ended on other nodes stay
-		clear(r.postponed)
+func (s *chats) failed(k channels.Key, turn, model, words string, now time.Time) postponedTurn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.at(k)
+	if c.failed == nil {
+		s.failing++
 	}
-	w := r.postponed[k]
-	if w == nil || w.turn != turn || words != "" && w.words != words {
-		w = &postponedTurn{turn: turn, words: words, since: now}
-		r.postponed[k] = w
+	if w := c.failed; w == nil || w.turn != turn || words != "" && w.words != words {
+		c.failed = &postponedTurn{turn: turn, words: words, since: now}
 	}
-	w.model, w.woken = model, false
+	c.failed.model = model
+	c.failed.woken = false
 	if words != "" {
-		w.times++
+		c.failed.times++
 	}
-	return *w
+	return *c.failed
 }
 
-func (r *outages) rest(model string, until time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.restUntil[model] = until
+// goesOn forgets that the turn of k has failed.
+func (s *chats) goesOn(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil || c.failed == nil {
+		return
+	}
+	c.failed = nil
+	s.failing--
+	s.tidy(k)
 }
 
-func (r *outages) restLeft(model string, now time.Time) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return max(r.restUntil[model].Sub(now), 0)
-}
-
-func (r *outages) ended(k channels.Key) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.postponed, k)
-}
-
-// recovered notes that model answers, and returns the other conversations that
-// wait for it.
-func (r *outages) recovered(model string, k channels.Key) (others []channels.Key) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.restUntil, model)
-	for other, w := range r.postponed {
-		if w.model == model && other != k && !w.woken {
+// waitingFor returns the chats but k that wait for model and have not been woken yet, and
+// notes that they are.
+func (s *chats) waitingFor(model string, k channels.Key) (others []channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing == 0 {
+		return nil
+	}
+	for other, c := range s.m {
+		if w := c.failed; w != nil && w.model == model && other != k && !w.woken {
 			w.woken = true
 			others = append(others, other)
 		}
@@ -119,7 +130,8 @@ func (g *Gateway) postponed(ctx context.Context, keys ...channels.Key) (ids []st
 
 // modelRecovered makes every turn due that waits for r's model, because it answers.
 func (r *run) modelRecovered(ctx context.Context) {
-	others := r.g.outages.recovered(r.model(), r.claim.Key)
+	r.g.resting.over(r.model())
+	others := r.g.chats.waitingFor(r.model(), r.claim.Key)
 	if len(others) == 0 {
 		return
 	}
@@ -147,7 +159,7 @@ func (r *run) pause(failed *agent.ModelError) (wait, rest time.Duration) {
 	wait = delay(2*time.Second, maxAttemptPause*4/5, r.rows[0].Attempts) // the rest is jitter
 	if failed.After > 0 {
 		rest = min(failed.After, left)
-		r.g.outages.rest(r.model(), r.g.opts.Now().Add(rest))
+		r.g.resting.rest(r.model(), r.g.opts.Now().Add(rest))
 		wait = max(wait, min(failed.After, restAttemptEvery))
 	}
 	return min(wait, left), rest
@@ -162,7 +174,7 @@ func (r *run) hopeless(failed *agent.ModelError) bool {
 	if !away {
 		words = oddWord.Regexp().ReplaceAllString(failed.Error(), "#")
 	}
-	w := r.g.outages.failed(r.claim.Key, r.id, r.model(), words, now)
+	w := r.g.chats.failed(r.claim.Key, r.id, r.model(), words, now)
 	return !away && w.times >= maxSameFailures && (failed.Status < 500 || now.Sub(w.since) >= sameFailureFor)
 }
 

@@ -129,7 +129,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 func (g *Gateway) controlled(ctx context.Context, k channels.Key, outcome sessions.Outcome) {
 	g.settled(ctx, k, false)
 	g.chats.welcome(k)
-	g.outages.ended(k)
+	g.chats.goesOn(k)
 	g.countCommand(k, outcome)
 	g.chats.kick(k)
 }
