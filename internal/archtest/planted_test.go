@@ -36,7 +36,7 @@ var planted = []plant{
 	{"the watchdog is fed by a store that hangs", "internal/app/watchdog.go", "if d.progress(every) {\n\t\t\tnotify", "if d.progress(every); true {\n\t\t\tnotify", "./internal/app", "Watchdog"},
 	{"the page's login never ends", "internal/web/sessions.go", "return found, ok && time.Now().Before(found.Ends)", "return found, ok", "./internal/web", "Login"},
 	{"a stop drops what waits behind the running turn as well", "internal/gateway/stop.go", "e.Ends = seqs", "e.Ends = nil", "./internal/gateway", "."},
-	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.underway.cancelRest(d.Key, "", allPieces)`, `g.underway.cancelRest(d.Key, "", d.Seq)`, "./internal/gateway", "Kick"},
+	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.chats.cancelRest(d.Key, "", allPieces)`, `g.chats.cancelRest(d.Key, "", d.Seq)`, "./internal/gateway", "Kick"},
 	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/refusals.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},
 	{"a preview overtakes an answer that waits", "internal/gateway/attendant.go", "if waits, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil || len(waits) > 0 {", "if _, err := a.r.g.store.Unsent(ctx, a.r.claim, 1); err != nil {", "./internal/gateway", "."},
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},

@@ -25,6 +25,7 @@ type chats struct {
 // store knows what is left to do. It exists while it knows anything.
 type chat struct {
 	turn       *liveTurn      // that runs here; nil: none
+	out        *outgoing      // what of its answers is being sent; nil: nothing
 	watchers   []*watcher     // who asked here and wants to see the answer grow
 	failed     *postponedTurn // that waits for another attempt; nil: none
 	refusal    notice         // that it was sent last
@@ -57,7 +58,7 @@ func (s *chats) tidy(k channels.Key) {
 	if c == nil {
 		return
 	}
-	known := c.turn != nil || len(c.watchers) > 0 || c.failed != nil
+	known := c.turn != nil || c.out != nil || len(c.watchers) > 0 || c.failed != nil
 	said := c.refusal != (notice{}) || c.turnedAway != (notice{})
 	if !known && !said {
 		delete(s.m, k)

@@ -295,7 +295,7 @@ func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, kind channel
 		return got, fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
 	}
 	if got.Outcome == sessions.Done {
-		g.underway.expedite(e.Inbound.Key, got.Seq, len(e.Replies))
+		g.chats.expedite(e.Inbound.Key, got.Seq, len(e.Replies))
 	}
 	g.chats.kick(e.Inbound.Key)
 	return got, nil

@@ -28,7 +28,7 @@ var errReread = errors.New("the outbox has to be read again")
 // answers to different people that take turns, change the order.
 func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(left int) bool) error {
 	for {
-		most := g.underway.batch(c.Key)
+		most := g.chats.batch(c.Key)
 		if g.interleaver(c.Key) != nil {
 			most = urgentBatch
 		}
@@ -37,16 +37,16 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(lef
 			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
 		}
 		reread := false
-		list = g.underway.urgentFirst(c.Key, g.interleave(c.Key, list))
+		list = g.chats.urgentFirst(c.Key, g.interleave(c.Key, list))
 		for i, d := range list {
-			reread = g.underway.overtaken(d)
+			reread = g.chats.overtaken(d)
 			if reread {
 				break
 			}
-			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.underway.cancelled(d) {
+			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.chats.cancelled(d) {
 				return nil
 			}
-			g.underway.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])
+			g.chats.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])
 			sent, err := g.deliverOne(ctx, c, d)
 			reread = errors.Is(err, errReread)
 			if reread {
@@ -74,7 +74,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if a, ended := g.remoteAttempt(ctx, d); ended {
 		return g.recordOutcome(ctx, c, a)
 	}
-	if g.underway.cancelled(d) {
+	if g.chats.cancelled(d) {
 		return true, g.drop(ctx, c, d, "stopped")
 	}
 	name := d.Key.Channel()
@@ -97,7 +97,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	}
 	span.End()
 	if err == nil {
-		g.underway.sent(d)
+		g.chats.sent(d)
 	}
 	if err != nil && ctx.Err() != nil && !fenced(ctx) {
 		return false, ctx.Err() // stays "sending": the next claim treats it as uncertain
@@ -124,7 +124,7 @@ func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt
 			if b := g.bindings[a.d.Key.Channel()]; b != nil { // nil: only another node has the channel
 				b.reviveIfFailed()
 			}
-			g.underway.ended(a.d, true)
+			g.chats.ended(a.d, true)
 			return true, nil
 		}
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
@@ -141,7 +141,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 		d.Attempts++ // the present one
 		return true, g.markDead(ctx, c, d, cause)
 	}
-	if errors.Is(cause, channels.ErrRemoved) && g.underway.cancelRest(d.Key, "", allPieces) {
+	if errors.Is(cause, channels.ErrRemoved) && g.chats.cancelRest(d.Key, "", allPieces) {
 		return true, g.drop(ctx, c, d, "removed from the chat before it was sent")
 	}
 	wait := delay(retryBase, maxRetryPause, d.Attempts)
@@ -171,7 +171,7 @@ func (g *Gateway) markDead(ctx context.Context, c sessions.Claim, d sessions.Del
 	if err := g.store.MarkDead(ctx, c, d.ID, cause.Error()); err != nil {
 		return fmt.Errorf("mark %s as dead: %w", d.ID, err)
 	}
-	g.underway.ended(d, false)
+	g.chats.ended(d, false)
 	g.emit(stream.Event{Event: stream.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
 	return nil
 }
@@ -184,7 +184,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 		ID: d.ID, Key: d.Key, Kind: d.Kind, Text: d.Text, Form: d.Form,
 		ReplyTo: d.ReplyTo, Edit: d.Edit, Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
-	o.GoesOn = g.underway.continues(d)
+	o.GoesOn = g.chats.continues(d)
 	o.Finishes = finishes(d)
 	b.asFile(&o, d.File)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {

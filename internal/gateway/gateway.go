@@ -56,7 +56,6 @@ type Gateway struct {
 	agent    Agent
 	opts     Options
 	bindings map[string]*binding
-	underway underway
 	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
 	chats    chats
 	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
@@ -91,7 +90,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		resting:      resting{until: map[string]time.Time{}},
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
 		formerSends:  formerSends{m: map[string]bool{}},
-		underway:     underway{chats: map[channels.Key]*outgoing{}},
 		cures:        cures{m: map[string]string{}},
 		handedOver:   make(chan struct{}),
 	}

@@ -79,7 +79,7 @@ func (g *Gateway) press(ctx context.Context, m channels.Inbound) (say string, er
 		if _, shown := t.current(); shown != "" && m.Quote != nil && shown != m.Quote.ID {
 			return sayOldButton, nil
 		}
-	case !g.underway.partlySent(m.Key, ""):
+	case !g.chats.partlySent(m.Key, ""):
 		waits, err := g.sayWaits(ctx, m.Key)
 		if err != nil || waits == sayNothing {
 			return sayNothing, err

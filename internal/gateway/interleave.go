@@ -40,7 +40,7 @@ func (g *Gateway) interleave(k channels.Key, list []sessions.Delivery) []session
 	if iv == nil || slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.NotBefore.After(now) }) {
 		return list
 	}
-	return rounds(list, iv, g.underway.lastStreak(k))
+	return rounds(list, iv, g.chats.lastStreak(k))
 }
 
 // rounds orders list so that each person gets a few pieces in turn. The order

@@ -6,22 +6,14 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
 
-// underway knows which answers of each chat are partly sent, so that a /stop or
+// outgoing knows which answers of a chat are partly sent, so that a /stop or
 // a kick can drop the rest, and which replies to commands overtake everything
-// else. It is memory only: after a restart the rest of a stopped answer may
-// still be sent.
-type underway struct {
-	mu    sync.Mutex
-	chats map[channels.Key]*outgoing
-}
-
-// outgoing is what [underway] knows of one chat.
+// else. After a restart the rest of a stopped answer may still be sent.
 type outgoing struct {
 	answers map[int64]*answer // by Created of their pieces, which one commit stored
 	latest  int64             // Created of the piece that was sent last
@@ -45,21 +37,29 @@ type answer struct {
 	cut   int64  // pieces with a smaller Seq are cancelled
 }
 
-// chat returns the entry of k and makes it if needed. The caller holds u.mu.
-func (u *underway) chat(k channels.Key) *outgoing {
-	o := u.chats[k]
-	if o == nil {
-		o = &outgoing{answers: map[int64]*answer{}}
-		u.chats[k] = o
+// outgoing is what is being sent in k, nil if that is nothing. The caller holds s.mu.
+func (s *chats) outgoing(k channels.Key) *outgoing {
+	c := s.m[k]
+	if c == nil {
+		return nil
 	}
-	return o
+	return c.out
+}
+
+// beginOutgoing is outgoing, made if need be.
+func (s *chats) beginOutgoing(k channels.Key) *outgoing {
+	c := s.at(k)
+	if c.out == nil {
+		c.out = &outgoing{answers: map[int64]*answer{}}
+	}
+	return c.out
 }
 
 // expedite lets n replies stored after seq overtake the other deliveries of k.
-func (u *underway) expedite(k channels.Key, seq int64, n int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chat(k)
+func (s *chats) expedite(k channels.Key, seq int64, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.beginOutgoing(k)
 	for i := range int64(n) {
 		o.urgent = append(o.urgent, seq+1+i)
 	}
@@ -67,10 +67,10 @@ func (u *underway) expedite(k channels.Key, seq int64, n int) {
 
 // urgentFirst sorts urgent replies to the front of list, which was just read.
 // Those that are not in it were sent already.
-func (u *underway) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
+func (s *chats) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.outgoing(k); o != nil && len(o.urgent) > 0 {
 		o.urgent = slices.DeleteFunc(o.urgent, func(seq int64) bool {
 			return !slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.Seq == seq })
 		})
@@ -89,28 +89,28 @@ func (u *underway) urgentFirst(k channels.Key, list []sessions.Delivery) []sessi
 }
 
 // batch is how many deliveries of k to read: far enough to find the urgent ones.
-func (u *underway) batch(k channels.Key) int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
+func (s *chats) batch(k channels.Key) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.outgoing(k); o != nil && len(o.urgent) > 0 {
 		return urgentBatch
 	}
 	return deliverBatch
 }
 
 // overtaken reports whether an urgent reply must be sent before d.
-func (u *underway) overtaken(d sessions.Delivery) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chats[d.Key]
+func (s *chats) overtaken(d sessions.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.outgoing(d.Key)
 	return o != nil && len(o.urgent) > 0 && !slices.Contains(o.urgent, d.Seq)
 }
 
 // continues reports whether d continues the answer whose piece was sent last.
-func (u *underway) continues(d sessions.Delivery) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chats[d.Key]
+func (s *chats) continues(d sessions.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.outgoing(d.Key)
 	return o != nil && o.latest == d.Created.UnixNano()
 }
 
@@ -121,9 +121,9 @@ func finishes(d sessions.Delivery) bool {
 }
 
 // begun returns the answers in k to asker ("": to anybody) that are partly sent. The
-// caller holds u.mu.
-func (u *underway) begun(k channels.Key, asker string) (all []*answer) {
-	if o := u.chats[k]; o != nil {
+// caller holds s.mu.
+func (s *chats) begun(k channels.Key, asker string) (all []*answer) {
+	if o := s.outgoing(k); o != nil {
 		for _, a := range o.answers {
 			if a.begun && a.left && (asker == "" || asker == a.asker) {
 				all = append(all, a)
@@ -134,43 +134,43 @@ func (u *underway) begun(k channels.Key, asker string) (all []*answer) {
 }
 
 // partlySent reports whether an answer in k to asker ("": to anybody) is partly sent.
-func (u *underway) partlySent(k channels.Key, asker string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return len(u.begun(k, asker)) > 0
+func (s *chats) partlySent(k channels.Key, asker string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.begun(k, asker)) > 0
 }
 
 // cancelRest cancels the rest of the answers in k to asker ("": to anybody) that are
 // partly sent, up to the piece before seq. It reports whether there are any.
-func (u *underway) cancelRest(k channels.Key, asker string, seq int64) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	all := u.begun(k, asker)
+func (s *chats) cancelRest(k channels.Key, asker string, seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.begun(k, asker)
 	for _, a := range all {
 		a.cut = seq
 	}
 	return len(all) > 0
 }
 
-func (u *underway) lastStreak(k channels.Key) streak {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if o := u.chats[k]; o != nil {
+func (s *chats) lastStreak(k channels.Key) streak {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.outgoing(k); o != nil {
 		return o.streak
 	}
 	return streak{}
 }
 
-func (u *underway) sent(d sessions.Delivery) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.chat(d.Key).latest = d.Created.UnixNano()
+func (s *chats) sent(d sessions.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginOutgoing(d.Key).latest = d.Created.UnixNano()
 }
 
-func (u *underway) cancelled(d sessions.Delivery) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chats[d.Key]
+func (s *chats) cancelled(d sessions.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.outgoing(d.Key)
 	if o == nil || slices.Contains(o.urgent, d.Seq) {
 		return false
 	}
@@ -180,10 +180,10 @@ func (u *underway) cancelled(d sessions.Delivery) bool {
 
 // begins notes that d, which is for asker, is being sent, and which deliveries
 // come after it.
-func (u *underway) begins(d sessions.Delivery, asker string, after []sessions.Delivery) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chat(d.Key)
+func (s *chats) begins(d sessions.Delivery, asker string, after []sessions.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.beginOutgoing(d.Key)
 	if slices.Contains(o.urgent, d.Seq) {
 		return
 	}
@@ -199,10 +199,10 @@ func (u *underway) begins(d sessions.Delivery, asker string, after []sessions.De
 	a.left = d.Part < d.Parts || slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
 
-func (u *underway) ended(d sessions.Delivery, arrived bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o, created := u.chat(d.Key), d.Created.UnixNano()
+func (s *chats) ended(d sessions.Delivery, arrived bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, created := s.beginOutgoing(d.Key), d.Created.UnixNano()
 	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
 		o.urgent = slices.Delete(o.urgent, i, i+1)
 	} else if a := o.answers[created]; a != nil {
@@ -216,7 +216,8 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 		}
 	}
 	if len(o.answers) == 0 && len(o.urgent) == 0 {
-		delete(u.chats, d.Key)
+		s.m[d.Key].out = nil
+		s.tidy(d.Key)
 	}
 }
 
@@ -229,6 +230,6 @@ func (g *Gateway) drop(ctx context.Context, c sessions.Claim, d sessions.Deliver
 	}
 	g.log(d.Key).Info("the rest of an answer is not sent", "msg_id", d.ID, "why", why)
 	g.opts.Observer.Delivered(d.Key.Channel(), "dropped")
-	g.underway.ended(d, false)
+	g.chats.ended(d, false)
 	return nil
 }

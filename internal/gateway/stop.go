@@ -60,7 +60,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	text := "Stopped."
 	switch {
 	case len(seqs) > 0:
-	case c == sessions.ControlStop && g.underway.partlySent(m.Key, whose):
+	case c == sessions.ControlStop && g.chats.partlySent(m.Key, whose):
 		e.Control = sessions.ControlNone // it ends the delivery; the waiting messages are answered next
 	default:
 		waits, err := g.sayWaits(ctx, m.Key)
@@ -118,8 +118,8 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 	}
-	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.underway.cancelRest(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
-		g.underway.expedite(m.Key, got.Seq, len(e.Replies))
+	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.chats.cancelRest(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
+		g.chats.expedite(m.Key, got.Seq, len(e.Replies))
 	}
 	g.controlled(ctx, m.Key, got.Outcome)
 	return nil
@@ -188,7 +188,7 @@ func (g *Gateway) stops(m channels.Inbound) (whose string, sparesTurn bool) {
 	switch {
 	case who == "", t != nil && t.asker == who:
 		return who, false
-	case g.underway.partlySent(m.Key, who):
+	case g.chats.partlySent(m.Key, who):
 		return who, t != nil
 	}
 	return "", false
