@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"dragoman/agent"
@@ -172,7 +171,7 @@ func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int
 	if !last.Synthetic {
 		return answer, true, nil
 	}
-	if cure := g.cures.of(answer.Turn); owner && cure != "" {
+	if cure := g.chats.cureOf(k, answer.Turn); owner && cure != "" {
 		answer.Text += "\n\n" + cure
 	}
 	return Answered{}, true, &RefusedError{Why: answer.Text, Told: true}
@@ -223,26 +222,24 @@ func (g *Gateway) sentAnswer(k channels.Key, turn string, items []sessions.FeedI
 	return strings.Join(parts, "\n")
 }
 
-// cures keeps, in memory only, the advice for whoever runs Dragoman about turns that
-// answered their question in somebody else's chat.
-type cures struct {
-	mu sync.Mutex
-	m  map[string]string // by turn id
+// cure is the advice for whoever runs Dragoman about a turn that failed to answer their
+// question in somebody else's chat.
+type cure struct{ turn, text string }
+
+// keepCure notes what would cure a failed turn of k.
+func (s *chats) keepCure(k channels.Key, turn, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at(k).cure = cure{turn, text}
 }
 
-const maxCures = 1000
-
-func (c *cures) keep(turn, cure string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.m) >= maxCures {
-		clear(c.m)
+// cureOf is what would cure turn of k, "" if that is not known.
+func (s *chats) cureOf(k channels.Key, turn string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c == nil || c.cure.turn != turn {
+		return ""
 	}
-	c.m[turn] = cure
-}
-
-func (c *cures) of(turn string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.m[turn]
+	return c.cure.text
 }

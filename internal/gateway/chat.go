@@ -30,6 +30,7 @@ type chat struct {
 	failed     *postponedTurn // that waits for another attempt; nil: none
 	refusal    notice         // that it was sent last
 	turnedAway notice         // that its stranger was sent, for whom there was no pairing code
+	cure       cure           // of the turn that failed last, for whoever runs Dragoman
 }
 
 // maxChatsKept bounds the memory. Beyond it nobody remembers what was refused and which
@@ -59,7 +60,7 @@ func (s *chats) tidy(k channels.Key) {
 		return
 	}
 	known := c.turn != nil || c.out != nil || len(c.watchers) > 0 || c.failed != nil
-	said := c.refusal != (notice{}) || c.turnedAway != (notice{})
+	said := c.refusal != (notice{}) || c.turnedAway != (notice{}) || c.cure != (cure{})
 	if !known && !said {
 		delete(s.m, k)
 	}
@@ -72,6 +73,7 @@ func (s *chats) forget() {
 		c.failed = nil
 		c.refusal = notice{}
 		c.turnedAway = notice{}
+		c.cure = cure{}
 		s.tidy(k)
 	}
 }

@@ -135,7 +135,7 @@ func (r *run) answerText(res *agent.Result) string {
 func (r *run) withCure(text, cure string) string {
 	out := r.g.withCure(r.claim.Key, text, cure)
 	if out == text && cure != "" && r.answersAsk() {
-		r.g.cures.keep(r.id, cure)
+		r.g.chats.keepCure(r.claim.Key, r.id, cure)
 	}
 	return out
 }

@@ -56,8 +56,8 @@ type Gateway struct {
 	agent    Agent
 	opts     Options
 	bindings map[string]*binding
-	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
 	chats    chats
+	turns    *semaphore.Weighted              // FIFO, so a busy chat cannot starve others
 	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
 	rates    limiter
 	// applicants are the strangers who were given a pairing code. turnAwayRate bounds how
@@ -67,7 +67,6 @@ type Gateway struct {
 	resting      resting
 	inFlight     inFlight
 	formerSends  formerSends
-	cures        cures
 	summaries    *recap.Summaries
 	methods      map[string]Method // what other nodes can call
 	busy         busy
@@ -90,7 +89,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		resting:      resting{until: map[string]time.Time{}},
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},
 		formerSends:  formerSends{m: map[string]bool{}},
-		cures:        cures{m: map[string]string{}},
 		handedOver:   make(chan struct{}),
 	}
 	g.SetRules(opts.Rules)
