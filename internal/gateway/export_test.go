@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 )
@@ -59,3 +60,24 @@ var Rounds = rounds
 
 // Streak is the run of pieces to one person that a chat received last.
 type Streak = streak
+
+// Chats is the number of conversations of which g knows more than its store.
+func Chats(g *Gateway) int {
+	g.chats.mu.Lock()
+	defer g.chats.mu.Unlock()
+	return len(g.chats.m)
+}
+
+// Refused is the number of conversations that are remembered after each of keys was refused
+// something.
+func Refused(keys []channels.Key) (remembered []int) {
+	s := chats{m: map[channels.Key]*chat{}}
+	for _, k := range keys {
+		s.refuse(k, "too long", time.Unix(1, 0))
+		remembered = append(remembered, len(s.m))
+	}
+	return remembered
+}
+
+// MaxChatsKept is how many conversations are remembered in which nothing happens.
+const MaxChatsKept = maxChatsKept
