@@ -157,7 +157,7 @@ func newsMethods(f *stream.Follower) map[string]gateway.Method {
 func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()) {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	l := listenForHooks(from)
+	l := listenForHooks(from, to)
 	go func() {
 		defer close(done)
 		for {
@@ -169,7 +169,7 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 			case errors.Is(err, stream.ErrSlow):
 				log.Warn("events came faster than they could be passed to the hooks; some are lost")
 				l.Close()
-				l = listenForHooks(from)
+				l = listenForHooks(from, to)
 			case ctx.Err() != nil && err != nil:
 				l.Close()
 				rest, _ := l.Next(context.Background()) // what came before Close
@@ -186,8 +186,11 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 	}
 }
 
-func listenForHooks(from *stream.Hub) *stream.Listener {
-	l, err := from.Listen(context.Background(), stream.Filter{Names: stream.ForHooks()}, "")
+// listenForHooks listens to what a hook of to wants now. Most daemons have no hooks, and
+// then no event wakes the goroutine that passes them on.
+func listenForHooks(from *stream.Hub, to *hooks.Hooks) *stream.Listener {
+	wanted := func(e stream.Event) bool { return to.Wants(e.Event) }
+	l, err := from.Listen(context.Background(), stream.Filter{Names: stream.ForHooks(), See: wanted}, "")
 	if err != nil {
 		panic("app: listen to events: " + err.Error()) // only a look for missed events can fail
 	}

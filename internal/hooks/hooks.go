@@ -169,6 +169,13 @@ func (h *Hooks) Emit(e stream.Event) {
 	}
 }
 
+// Wants reports whether one of the hooks gets events called name.
+func (h *Hooks) Wants(name stream.Name) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.workers, func(w *worker) bool { return slices.Contains(w.On, name) })
+}
+
 // Waiting returns how many events wait for each hook, by its name in the log.
 func (h *Hooks) Waiting() map[string]int {
 	h.mu.Lock()

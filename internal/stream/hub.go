@@ -156,8 +156,9 @@ type Filter struct {
 	Names []Name
 	// See reports whether the listener may see an event now. It must be quick, because
 	// Publish waits for it, and it is called for each event anew, because rights
-	// change. Nil: it may see all.
-	See func(*Event) bool
+	// change. Nil: it may see all. It gets a copy: an event that it could keep would cost
+	// an allocation for each listener.
+	See func(Event) bool
 	// May is See for what takes longer, such as to ask the store. It is asked for each
 	// event when the listener takes it, in the listener's goroutine. Its error is that of
 	// Listen or Next. Nil: the listener may see what See allows.
@@ -175,7 +176,7 @@ func (f *Filter) wants(e *Event) bool {
 	if len(f.Names) > 0 && !slices.Contains(f.Names, e.Event) {
 		return false
 	}
-	return f.See == nil || f.See(e)
+	return f.See == nil || f.See(*e)
 }
 
 // may is May, or true without one.
