@@ -95,6 +95,9 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 		}
 		lead = append(slices.Clip(lead), window.OmissionNotice(left, hint))
 	}
+	if len(lead) == 0 {
+		return view
+	}
 	return slices.Concat(lead, view)
 }
 
