@@ -108,8 +108,9 @@ type Agent struct {
 	now        func() time.Time
 	// calibration learns from the token counts that servers report.
 	calibration *calibration
-	limits      boundedMap[string, sizeLimit] // by model name
-	cannot      boundedMap[string, string]    // what Options.Cannot says, by the tools' names and descriptions
+	limits      boundedMap[string, sizeLimit]    // by model name
+	cannot      boundedMap[string, string]       // what Options.Cannot says, by the tools' names and descriptions
+	usual       boundedMap[ableModel, beginning] // for conversations without a prompt and tools of their own
 	habits      boundedMap[string, habit]
 	// partial holds turns that failed after people saw part of an answer. When such a
 	// turn runs again, the same model must answer.

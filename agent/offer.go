@@ -25,13 +25,13 @@ func (o *offer) has(name string) bool {
 
 // offerTo returns the tools for a model with this system prompt. It depends on
 // nothing else, so that it stays the same from turn to turn. g may be nil.
-func (a *Agent) offerTo(name, prompt string, g *Given) offer {
-	if a.abilities(name).NoTools {
+func (a *Agent) offerTo(m ableModel, prompt string, g *Given) offer {
+	if m.NoTools {
 		return offer{}
 	}
 	specs, tokens := a.specsFor(g)
 	all := offer{specs, tokens}
-	most := a.nominalWindow(name) / fixedShare
+	most := a.windowOf(m) / fixedShare
 	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
 		return all // no text has more tokens than bytes
 	}
@@ -53,7 +53,7 @@ func (a *Agent) offerTo(name, prompt string, g *Given) offer {
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.model.Name(), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil)
+	o := a.offerTo(a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil)
 	for _, s := range a.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -80,9 +80,16 @@ func (a *Agent) specTokens(s Spec) int {
 	return toolOverhead + a.opts.Count(s.Name) + a.opts.Count(s.Description) + a.opts.Count(string(s.Parameters))
 }
 
-func (a *Agent) abilities(name string) Abilities {
-	m, _ := a.modelNamed(name) // an unusable model has none
-	return AbilitiesOf(m)
+// ableModel is a model by its name, and what it can do at present.
+type ableModel struct {
+	name string
+	Abilities
+}
+
+// able returns the model called name as it is now.
+func (a *Agent) able(name string) ableModel {
+	m, _ := a.modelNamed(name) // an unusable model can do everything
+	return ableModel{name, AbilitiesOf(m)}
 }
 
 func (a *Agent) modelNamed(name string) (Model, error) {
@@ -94,8 +101,11 @@ func (a *Agent) modelNamed(name string) (Model, error) {
 
 // nominalWindow returns the smaller of the configured context length and what the
 // model's server says, or whichever is known.
-func (a *Agent) nominalWindow(name string) int {
-	known, configured := a.abilities(name).Window, a.opts.configuredWindow(name)
+func (a *Agent) nominalWindow(name string) int { return a.windowOf(a.able(name)) }
+
+// windowOf is nominalWindow for a model whose abilities are known.
+func (a *Agent) windowOf(m ableModel) int {
+	known, configured := m.Window, a.opts.configuredWindow(m.name)
 	if known > 0 && configured > 0 {
 		return min(known, configured)
 	}
@@ -105,21 +115,46 @@ func (a *Agent) nominalWindow(name string) int {
 // frameFor returns what comes before the messages of h in a request to this model, and
 // the tools for it. channel is the channel's part of the prompt. g may be nil.
 func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
-	prompt := a.opts.System
-	own := strings.TrimSpace(h.Settings.System) != ""
-	if own {
-		prompt = h.Settings.System
+	b := a.beginning(a.able(name), h.Settings.System, g)
+	return window.NewFrame(b.prompt, channel, summary, a.Compaction().Render), b.offer
+}
+
+// beginning is how a model's requests begin: the agent's part of the system prompt, and
+// the tools that it is offered.
+type beginning struct {
+	prompt string
+	offer  offer
+}
+
+// beginning returns the beginning for a model. Most conversations have no prompt and no
+// tools of their own, and theirs, which each turn asks for four times, is made once.
+func (a *Agent) beginning(m ableModel, own string, g *Given) beginning {
+	if strings.TrimSpace(own) != "" || g != nil {
+		return a.newBeginning(m, own, g)
+	}
+	b, known := a.usual.get(m)
+	if !known {
+		b = a.newBeginning(m, "", nil)
+		a.usual.set(m, b)
+	}
+	return b
+}
+
+// newBeginning makes the beginning for a model. own is the conversation's own prompt; if
+// it is blank, the configured one is used. g may be nil.
+func (a *Agent) newBeginning(m ableModel, own string, g *Given) beginning {
+	prompt := own
+	toolless := own
+	if strings.TrimSpace(own) == "" {
+		prompt = a.opts.System
+		toolless = cmp.Or(a.opts.Toolless, a.opts.System)
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(name, a.withLimits(stamped, nil), g) // nobody has more limits
+	o := a.offerTo(m, a.withLimits(stamped, nil), g) // nobody has more limits
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
-		if !own && a.opts.Toolless != "" {
-			prompt = a.opts.Toolless
-		}
-		stamped = a.promptWithStamps(strings.TrimSpace(prompt + "\n\n" + noteToolless))
+		stamped = a.promptWithStamps(strings.TrimSpace(toolless + "\n\n" + noteToolless))
 	}
-	stamped = a.withLimits(stamped, o.specs)
-	return window.NewFrame(stamped, channel, summary, a.Compaction().Render), o
+	return beginning{a.withLimits(stamped, o.specs), o}
 }
 
 // maxCannotKey bounds what is remembered about the tools of clients, which may be long.
