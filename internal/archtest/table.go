@@ -103,6 +103,8 @@ var Table = []Rule{
 	{Package: "internal/stream", Imports: domain},
 	// What a turn spends its time on, for a collector. It knows no type of ours.
 	{Package: "internal/trace"},
+	// Signatures of messages between servers.
+	{Package: "internal/webhook"},
 	{Package: "internal/hooks", Imports: join(domain, "internal/stream")},
 	{Package: "internal/alerts", Imports: []string{"channels"}},
 	{Package: "internal/linking", Imports: []string{"channels"}},
