@@ -193,8 +193,10 @@ type Turn struct {
 	// Authors wrote the messages that it answers: what is known of the senders of Messages.
 	// Their From is ignored.
 	Authors []Owner
-	// Counts are added in the same commit.
+	// Counts are added, and Notes stored, in the same commit. The Notes have names that are
+	// new, and count towards no limit of their kind.
 	Counts []Count
+	Notes  []Note
 }
 
 // DeliveryState is where an outbox row is.

@@ -54,6 +54,11 @@ var lives = map[string]life{
 	// What a person has read and pinned, a note a conversation. The subject removes the
 	// oldest for a new one.
 	"mark": {},
+	// An event on its way to a server has a Due as long as it is tried. One that was given up
+	// is listed for a month, and so is one whose hook is gone.
+	"webhook": {due: 30 * day, undated: 30 * day},
+	// A hook that its server switched off stays off until somebody switches it on.
+	"webhook-off": {},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},

@@ -109,6 +109,23 @@ func (st *step) changeNotes(kind, owner string, stored map[string]sessions.Note,
 	return nil
 }
 
+// cleanNotes checks the notes of a commit, each of a kind and owner of its own.
+func cleanNotes(list []sessions.Note) ([]sessions.Note, error) {
+	clean := make([]sessions.Note, 0, len(list))
+	for _, n := range list {
+		err := cmp.Or(checkKind(n.Kind), checkName("owner", n.Owner))
+		if err != nil {
+			return nil, err
+		}
+		n, err = cleanNote(n.Kind, n.Owner, n)
+		if err != nil {
+			return nil, err
+		}
+		clean = append(clean, n)
+	}
+	return clean, nil
+}
+
 // cleanNote checks a note of kind and owner, and makes it storable.
 func cleanNote(kind, owner string, n sessions.Note) (sessions.Note, error) {
 	if n.Kind == "" {

@@ -161,6 +161,8 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
 	err := checkCounts(t.Counts)
+	notes, flawed := cleanNotes(t.Notes)
+	err = cmp.Or(err, flawed)
 	if o := t.Occurrence; o != nil {
 		err = cmp.Or(err, hasJob(o.Job), knownOutcome(o.Outcome))
 	}
@@ -190,6 +192,10 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		}
 		st.addReplies(c, t.Replies)
 		st.changes.Add = t.Counts
+		for i := range notes {
+			notes[i].At = rules.Time(st.now)
+			st.record(rows.Record{Note: &notes[i]})
+		}
 		return nil
 	})
 }

@@ -140,6 +140,7 @@ var stickerTests = map[string]func(*testing.T, *rig){
 		same(t, "the album of bob", s.album(t, bob), []string{"star red 0"})
 	},
 	"Stickers/ACountInATurn": countsInATurn,
+	"Stickers/ANoteInATurn":  notesInATurn,
 }
 
 // countsInATurn: a turn's counts are added with its commit, and not without it.
@@ -161,6 +162,29 @@ func countsInATurn(t *testing.T, r *rig) {
 	}
 	must(t, r.CommitTurn(t.Context(), h.Claim, turn))
 	same(t, "the sum", s.collected(t, ann), 7)
+}
+
+// notesInATurn: a turn's notes are stored with its commit, and not without it.
+func notesInATurn(t *testing.T, r *rig) {
+	seq := r.accept(t, "x:1", "1", "hi")
+	h := r.claim(t)
+	turn := sessions.Turn{
+		ID: "t", Answers: []sessions.Answered{{Seq: seq, Rev: 9}},
+		Notes: []sessions.Note{{Kind: stickerKind, Owner: ann, Name: "star", Due: noon}, {Kind: stickerKind, Owner: sessions.ChatScope(key("x:1")), Name: "moon"}},
+	}
+	of := sessions.NoteFilter{Kind: stickerKind}
+	is(t, "CommitTurn", r.CommitTurn(t.Context(), h.Claim, turn), sessions.ErrConflict)
+	same(t, "the notes of a turn that was refused", noteNames(t, r, of), nil)
+	turn.Answers[0].Rev = 0
+	bad := turn
+	bad.Notes = []sessions.Note{{Kind: stickerKind, Owner: ann}}
+	if err := r.CommitTurn(t.Context(), h.Claim, bad); err == nil {
+		t.Error("a turn with a note without a name was taken")
+	}
+	must(t, r.CommitTurn(t.Context(), h.Claim, turn))
+	same(t, "the notes", noteNames(t, r, of), []string{"moon", "star"})
+	of.DueBefore = noon.Add(time.Hour)
+	same(t, "the due note", noteNames(t, r, of), []string{"star"})
 }
 
 // stickersMove: they are the same in a copy, also in one that is restored twice.
