@@ -129,6 +129,42 @@ func TestATurnThatARuleEndsIsOneOfTheConversation(t *testing.T) {
 	})
 }
 
+// What hooks get about a turn is stored with it, whatever ended it, and the same events are
+// published afterwards.
+func TestEventsOfATurnAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept, heard []stream.Event
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Events = heardBy(func(e stream.Event) {
+				if e.Kept {
+					heard = append(heard, e)
+				}
+			})
+			o.Keep = func(events ...stream.Event) (notes []sessions.Note) {
+				kept = append(kept, events...)
+				for _, e := range events {
+					notes = append(notes, sessions.Note{Kind: "webhook", Owner: "x", Name: e.Turn + string(e.Event)})
+				}
+				return notes
+			}
+		})
+		w.say("1", "hello")
+		synctest.Wait()
+		notes, err := w.mem.Notes(t.Context(), sessions.NoteFilter{Kind: "webhook"})
+		if err != nil || len(notes) != 3 {
+			t.Errorf("the notes are %v, %v; want three", notes, err)
+		}
+		if len(kept) != 3 || len(heard) != 3 {
+			t.Fatalf("%d events kept and %d published, want 3 and 3", len(kept), len(heard))
+		}
+		for i, want := range []stream.Name{stream.SessionCreate, stream.SessionSave, stream.TurnDone} {
+			if kept[i].Event != want || heard[i].Event != want || kept[i].Turn != heard[i].Turn || kept[i].Outcome != heard[i].Outcome || heard[i].Generation == "" {
+				t.Errorf("event %d is kept as %+v and published as %+v, want %s", i, kept[i], heard[i], want)
+			}
+		}
+	})
+}
+
 // Whoever asked at the command line is told the sentence, as a refusal.
 func TestARuleEndsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -167,6 +167,10 @@ func (r *run) tooLong() string {
 // waits here, so that a full disk does not waste the model's work.
 func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string) error {
 	t := sessions.Turn{ID: r.id, Answers: r.bound()}
+	ended := outcome
+	if outcome == "ran" {
+		ended = "answered"
+	}
 	if outcome != "skipped" {
 		t.Counts = r.counts(res.Messages)
 	}
@@ -193,10 +197,14 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 			t.Replies = append(t.Replies, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
 		}
 	}
+	if r.g.opts.Keep != nil {
+		t.Notes = r.g.opts.Keep(r.eventsOf(t, res, ended)...)
+	}
 	for try := 0; ; try++ {
 		err := r.commitOnce(ctx, t)
 		switch {
 		case err == nil:
+			r.kept = r.g.opts.Keep != nil
 			r.afterCommit(ctx, t)
 			return nil
 		case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), ctx.Err() != nil:
@@ -249,12 +257,34 @@ func (g *Gateway) emit(e stream.Event) {
 }
 
 func (r *run) emitTurnDone(res agent.Result, outcome string, took time.Duration) {
+	e := r.doneEvent(res, outcome)
+	e.TookMS = took.Milliseconds()
+	e.Kept = r.kept
+	r.g.emit(e)
+}
+
+// doneEvent is the event of a turn that has ended.
+func (r *run) doneEvent(res agent.Result, outcome string) stream.Event {
 	e := stream.Event{
 		Event: stream.TurnDone, Key: r.claim.Key, Generation: r.history.Generation, Turn: r.id, Outcome: outcome,
-		Steps: res.Steps, TookMS: took.Milliseconds(), Messages: len(res.Messages),
+		Steps: res.Steps, Messages: len(res.Messages),
 	}
 	addUsage(&e, res.Messages)
-	r.g.emit(e)
+	return e
+}
+
+// eventsOf are the events of a turn that is committed now, as far as they are known
+// before: without the name of a new generation.
+func (r *run) eventsOf(t sessions.Turn, res agent.Result, outcome string) []stream.Event {
+	var events []stream.Event
+	if r.job == nil {
+		events = r.savedEvents(t)
+	}
+	events = append(events, r.doneEvent(res, outcome))
+	for i := range events {
+		events[i].At = r.g.opts.Now()
+	}
+	return events
 }
 
 // loadGeneration reads the name of the generation that the commit has begun: an
@@ -275,6 +305,17 @@ func (r *run) loadGeneration(ctx context.Context) {
 // emitSaved reports that a turn's messages were stored and, if they are the first of
 // their generation, that it was created.
 func (r *run) emitSaved(t sessions.Turn) {
+	for _, e := range r.savedEvents(t) {
+		if e.Event == stream.SessionCreate {
+			r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
+		}
+		e.Kept = r.kept
+		r.g.emit(e)
+	}
+}
+
+// savedEvents are those that emitSaved emits.
+func (r *run) savedEvents(t sessions.Turn) (events []stream.Event) {
 	h := r.history
 	e := stream.Event{
 		Event: stream.SessionSave, Key: r.claim.Key, Generation: h.Generation, Turn: r.id, Messages: len(t.Messages),
@@ -283,10 +324,9 @@ func (r *run) emitSaved(t sessions.Turn) {
 	// Text that /stop has ended, notes and imported messages have no turn.
 	ofTurn := func(m sessions.Message) bool { return m.Turn != "" }
 	if h.Summary == nil && h.Omitted == 0 && !slices.ContainsFunc(h.Messages, ofTurn) {
-		r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
-		r.g.emit(stream.Event{Event: stream.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
+		events = append(events, stream.Event{Event: stream.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
-	r.g.emit(e)
+	return append(events, e)
 }
 
 // usageOf adds up what the model used for messages.

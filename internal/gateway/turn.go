@@ -35,6 +35,8 @@ type run struct {
 	history sessions.History
 
 	told telling
+	// kept: what hooks get about the turn is stored with it.
+	kept bool
 
 	mu   sync.Mutex             // the attendant also journals
 	rows []sessions.InboxRecord // the inbox messages that it answers

@@ -77,6 +77,8 @@ type Event struct {
 	State sessions.DeliveryState `json:"state,omitempty"`
 	// Text is what was added to the answer or the thoughts of Turn. Hooks never get it.
 	Text string `json:"-"`
+	// Kept says that what hooks get of it was stored with what it is about.
+	Kept bool `json:"-"`
 	// Tool is the name of a tool, and Call the id of its call.
 	Tool string `json:"tool,omitempty"`
 	Call string `json:"call,omitempty"`
