@@ -78,7 +78,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 	}
 	d.beats.idle = true
 	d.links = linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) })
-	d.hooks = hooks.New(hooksOf(cfg), hooks.Options{})
+	d.hooks = hooks.New(hooksOf(cfg), hooks.Options{Store: d.store, Hold: d.store.Hold})
 	running, end := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = d.hooks.Run(running) }) // it only ends with its context

@@ -22,6 +22,7 @@ import (
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
 	"dragoman/internal/trace"
+	"dragoman/internal/webhook"
 	"dragoman/sessions"
 )
 
@@ -183,7 +184,12 @@ func (d *Daemon) tellRoom(ag *agent.Agent) {
 
 func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	for _, c := range cfg.Hooks {
-		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
+		h := hooks.Hook{Name: c.Name, Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
+		for _, secret := range []config.Secret{c.SigningSecret, c.OldSigningSecret} {
+			if key, err := webhook.ParseKey(secret.Reveal()); err == nil { // Load has checked those that are set
+				h.Signing = append(h.Signing, key)
+			}
+		}
 		for _, name := range c.On {
 			h.On = append(h.On, stream.Name(name))
 		}

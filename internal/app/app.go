@@ -270,7 +270,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	d.beats.idle = d.partial()
 	d.traces = d.newTracer()
-	d.hooks = hooks.New(hooksOf(d.cfg), hooks.Options{Count: d.metrics.Hook, Logger: d.log})
+	d.openHooks()
 	window := d.models.Window()
 	for _, w := range d.models.Windows() {
 		window = max(window, w)
@@ -295,6 +295,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
 		Rules: d.rules(d.cfg), People: d.people, Gate: d.gate, Known: d.known(), Heartbeats: d.beats, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
+		Keep: d.hooks.Keep,
 	})
 	return err
 }

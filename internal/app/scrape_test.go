@@ -193,7 +193,7 @@ func TestScrapeHooks(t *testing.T) {
 	for _, room := range []string{"a", "b", "c"} {
 		r.ask(r.page(room), "hello")
 	}
-	r.expect("", map[string]float64{series: 2})
+	r.expect("", map[string]float64{series: 3})
 	letGo()
 	r.expect("", map[string]float64{series: 0, `hook_events_total{event="turn_done",outcome="ok"}`: 3})
 	if told.Load() != 3 {

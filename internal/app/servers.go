@@ -240,7 +240,7 @@ func (d *Daemon) verbs() http.Handler {
 	})
 	o := api.Options{
 		Store: api.Store{
-			Conversations: d.store, Transcripts: d.store, Queue: d.store, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
+			Conversations: d.store, Transcripts: d.store, Queue: queue{d.store, d.hooks}, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store,
 		},
 		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: d.beats, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
@@ -316,6 +316,9 @@ func (d *Daemon) infoRunning(i *api.Info) {
 	i.Warnings = append(i.Warnings, d.models.Warnings()...)
 	if f, failed := d.gateway.FailedSummary(); failed {
 		i.Warnings = append(i.Warnings, failedSummary(f))
+	}
+	for _, name := range d.hooks.Off() {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("the hook %s is off, because its server answered 410 (gone): change its url, or retry one of its entries of dragoman queue", name))
 	}
 	if n := d.unowned.Load(); n > 0 {
 		i.Warnings = append(i.Warnings, fmt.Sprintf("who wrote in %d older conversations is still being found out; until then only the command line reads them", n))

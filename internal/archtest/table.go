@@ -105,7 +105,7 @@ var Table = []Rule{
 	{Package: "internal/trace"},
 	// Signatures of messages between servers.
 	{Package: "internal/webhook"},
-	{Package: "internal/hooks", Imports: join(domain, "internal/stream")},
+	{Package: "internal/hooks", Imports: join(domain, "internal/stream", "internal/webhook")},
 	{Package: "internal/alerts", Imports: []string{"channels"}},
 	{Package: "internal/linking", Imports: []string{"channels"}},
 	// Errors as people read them.
@@ -115,7 +115,7 @@ var Table = []Rule{
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules. It knows no type of channel; its tests read
 	// the settings of all.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/admission", "internal/stream", "internal/setting"}, Tests: []string{"channels/*", "internal/app"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/admission", "internal/stream", "internal/setting", "internal/webhook"}, Tests: []string{"channels/*", "internal/app"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	// What a turn must pass before it asks the model.

@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/lazily"
 	"dragoman/internal/setting"
 	"dragoman/internal/stream"
+	"dragoman/internal/webhook"
 )
 
 // Efforts are the values of model.reasoning and of a conversation's setting.
@@ -179,6 +180,16 @@ var forms = map[string]setting.Form{
 	"template":        func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
 	"schema":          func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
 	"prompt":          promptFlaw,
+	"hook name":       setting.Like(`^[a-z0-9][a-z0-9._-]{0,39}$`, "%s is not the name of a hook", "write 1 to 40 lower-case letters, digits, dots, dashes or underscores"),
+	"signing secret":  signingFlaw,
+}
+
+// signingFlaw refuses what cannot sign webhooks.
+func signingFlaw(s string) (what, want string) {
+	if _, err := webhook.ParseKey(s); err != nil {
+		return "is no signing secret: whsec_ and base64 of 24 to 64 bytes", "make one with: echo whsec_$(openssl rand -base64 32)"
+	}
+	return "", ""
 }
 
 // taken are headers that mean something else already.

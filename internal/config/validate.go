@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -40,9 +39,7 @@ func (v *validator) run() {
 	v.media(&v.c.Media)
 	v.channels()
 	v.heartbeat(&v.c.Heartbeat)
-	for i := range v.c.Hooks {
-		v.hook(fmt.Sprintf("hooks[%d]", i), &v.c.Hooks[i])
-	}
+	v.hooks()
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
@@ -320,29 +317,6 @@ func (v *validator) media(m *Media) {
 	}
 	if m.MaxTotal > 0 && m.MaxTotal < m.MaxBytes {
 		v.bad("media.max_total", m.MaxTotal.String()+" is less than one file may have", "write more than media.max_bytes, or 0 for no limit")
-	}
-}
-
-func (v *validator) hook(path string, h *Hook) {
-	if len(h.On) == 0 {
-		v.bad(path+".on", "lists no event", "write one or more of "+strings.Join(lists["events"](), ", "))
-	}
-	switch {
-	case (len(h.Command) > 0) == (h.URL != ""):
-		v.bad(path, "a hook needs either a command or a url", "write one of them, like command: [/usr/local/bin/note]")
-		return
-	case h.URL != "":
-		return
-	case h.Secret.IsSet():
-		v.bad(path+".secret", "a command does not use a secret", "remove it, or write a url")
-	}
-	program := h.Command[0]
-	info, err := os.Stat(program)
-	switch {
-	case !filepath.IsAbs(program):
-		v.bad(path+".command", v.show(path+".command[0]", program)+" is not an absolute path", "begin with /; no shell looks for it in PATH")
-	case err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		v.warn(path+".command", v.show(path+".command[0]", program)+" is not a program that can be started", "")
 	}
 }
 

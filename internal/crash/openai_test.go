@@ -51,6 +51,20 @@ func newProgram(t *testing.T) *program {
 	return p
 }
 
+// configure adds to the configuration.
+func (p *program) configure(text string) {
+	p.t.Helper()
+	f, err := os.OpenFile(filepath.Join(p.dir, "dragoman.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = f.Close()
+}
+
 // bookkeeper is the model: it writes one line into a file, and says what came of it.
 func bookkeeper(x *agenttest.Exchange) {
 	last := x.Request.Messages[len(x.Request.Messages)-1]

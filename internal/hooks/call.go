@@ -6,10 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"syscall"
@@ -27,9 +23,6 @@ func (w *worker) call(ctx context.Context, e stream.Event) (err error) {
 	body, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode the event: %w", err)
-	}
-	if w.http != nil {
-		return w.post(ctx, body)
 	}
 	return w.run(ctx, body)
 }
@@ -65,42 +58,4 @@ func environment() []string {
 		}
 	}
 	return env
-}
-
-// post sends the event. Any answer but 2xx is a failure. It reads the body only so that
-// the connection can be used again.
-func (w *worker) post(ctx context.Context, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
-	if err != nil {
-		return errors.New("the url cannot be used")
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "dragoman")
-	if w.Secret != "" {
-		req.Header.Set("Authorization", "Bearer "+w.Secret)
-	}
-	resp, err := w.http.Do(req)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL, which may contain a secret
-			err = failed.Err
-		}
-		return err
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered with status %d", resp.StatusCode)
-	}
-	return nil
-}
-
-func newClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 5 * time.Second, IdleConnTimeout: time.Minute, MaxIdleConns: 2,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }

@@ -5,16 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -164,64 +160,14 @@ func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
 	})
 }
 
-func TestPost(t *testing.T) {
-	var mu sync.Mutex
-	var got []string
-	status := http.StatusOK
-	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		got = append(got, fmt.Sprintf("%s %s %s %d", r.Method, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), len(body)))
-		code := status
-		mu.Unlock()
-		if code == http.StatusFound {
-			rw.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
-		}
-		rw.WriteHeader(code)
-	}))
-	defer srv.Close()
-	w := start(t, hooks.Options{}, hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/in?token=canary", Secret: "s3cret"})
-	defer w.stop() // before the server: it waits for idle connections
-	w.Emit(turnDone)
-	testkit.Eventually(t, "the first", func() bool { return w.seen.get("turn_done ok") == 1 })
-	body, _ := json.Marshal(turnDone)
-	if want := fmt.Sprintf("POST Bearer s3cret application/json %d", len(body)); got[0] != want {
-		t.Errorf("the server got %q, want %q", got[0], want)
-	}
-	for i, code := range []int{http.StatusInternalServerError, http.StatusFound} {
-		mu.Lock()
-		status = code
-		mu.Unlock()
-		w.Emit(turnDone)
-		testkit.Eventually(t, strconv.Itoa(code), func() bool { return w.seen.get("turn_done failed") == i+1 })
-	}
-	srv.Close()
-	w.Emit(turnDone)
-	testkit.Eventually(t, "a refused connection", func() bool { return w.seen.get("turn_done failed") == 3 })
-	if log := w.log.String(); strings.Contains(log, "canary") || strings.Contains(log, "s3cret") {
-		t.Errorf("the log shows a secret: %s", log)
-	}
-}
-
 // A full queue drops and counts events; Emit does not wait, and other hooks are not
 // delayed.
 func TestFullQueueDrops(t *testing.T) {
-	release := make(chan struct{})
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-	}))
-	defer srv.Close()
-	quick := script(t, "cat >/dev/null")
 	w := start(
-		t, hooks.Options{Queue: 2},
-		hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL, Timeout: time.Minute},
-		hooks.Hook{On: []stream.Name{stream.SessionSave}, Command: quick},
+		t, hooks.Options{Queue: 2, DrainLimit: time.Millisecond},
+		hooks.Hook{On: []stream.Name{stream.TurnDone}, Command: script(t, "sleep 600"), Timeout: time.Minute},
+		hooks.Hook{On: []stream.Name{stream.SessionSave}, Command: script(t, "cat >/dev/null")},
 	)
-	defer w.stop()
-	defer close(release)
 	for range 50 {
 		w.Emit(turnDone)
 	}
@@ -309,38 +255,5 @@ func TestReplace(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s was told %v, want %s", name, got, want)
 		}
-	}
-}
-
-// The log distinguishes hooks on one host by their index in the configuration, even
-// after a reload. It does not have the path, which may be secret.
-func TestHooksOfOneHostInTheLog(t *testing.T) {
-	var works atomic.Bool
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if !works.Load() {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	}))
-	defer srv.Close()
-	one := hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/canary-one"}
-	two := hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL + "/canary-two"}
-	w := start(t, hooks.Options{}, one, two)
-	host := strings.TrimPrefix(srv.URL, "http://")
-	host, _, _ = strings.Cut(host, ":")
-	told := func(want int, name string) {
-		t.Helper()
-		name += " " + host
-		testkit.Eventually(t, name+" in the log", func() bool { return strings.Count(w.log.String(), name) == want })
-	}
-	w.Emit(turnDone)
-	told(1, "hooks[0]")
-	told(1, "hooks[1]")
-	w.Replace([]hooks.Hook{two})
-	works.Store(true)
-	w.Emit(turnDone)
-	told(2, "hooks[0]")
-	told(1, "hooks[1]")
-	if strings.Contains(w.log.String(), "canary") {
-		t.Errorf("the log shows a path: %s", w.log.String())
 	}
 }

@@ -26,7 +26,7 @@ func TestOutageInTheLog(t *testing.T) {
 	}))
 	defer srv.Close()
 	now := func() time.Time { return time.Unix(1_760_000_000, clock.Load()) }
-	w := start(t, hooks.Options{Now: now}, hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL})
+	w := start(t, hooks.Options{Now: now, Store: &notes{}, Pauses: []time.Duration{10000 * time.Hour}}, hooks.Hook{On: []stream.Name{stream.TurnDone}, URL: srv.URL})
 	defer w.stop()
 	told := 0
 	tell := func(n int, step time.Duration) {

@@ -1,0 +1,400 @@
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dragoman/internal/stream"
+	"dragoman/sessions"
+)
+
+const (
+	// maxWaiting is how many letters may wait for one hook. Each has some 500 bytes.
+	maxWaiting = 1000
+	// confirmWithin is how long a letter waits that was stored with a turn, before it is
+	// sent although nobody said that the turn is stored: its process was killed.
+	confirmWithin = 2 * time.Second
+	maxRetryAfter = 24 * time.Hour
+	// storeAgain is the pause after the store failed.
+	storeAgain = 10 * time.Second
+)
+
+// pauses are those after each failure, of three days together.
+var pauses = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// sender posts the letters of one URL, one at a time, in its own goroutine.
+type sender struct {
+	Hook
+	// number, the index in the configuration, and host are for the log. The path of a URL
+	// may be secret.
+	number  atomic.Int32
+	host    string
+	http    *http.Client
+	wake    chan struct{} // capacity 1: there may be something to send
+	retired chan struct{} // closed when the hook is replaced
+	waiting atomic.Int64  // letters that wait, as far as known
+	off     atomic.Bool
+
+	failing  outage    // used by the goroutine of deliver only
+	paused   time.Time // until then nothing is sent; the same
+	dropping outage    // guarded by Hooks.mu
+
+	mu sync.Mutex
+	// confirmed are the letters whose turn is stored, with their final words.
+	confirmed map[string]json.RawMessage
+}
+
+// hostOf is the host of a URL.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "its server"
+	}
+	return u.Host
+}
+
+// freeName is the name of a hook that no other in taken has, and takes it.
+func freeName(hook Hook, taken map[string]bool) string {
+	first := cmp.Or(hook.Name, strings.ReplaceAll(hostOf(hook.URL), ":", "-")+"-"+hashOf(hook.URL)[:6])
+	name := first
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", first, n)
+	}
+	taken[name] = true
+	return name
+}
+
+// senderFor is the sender of hook: the present one if nothing changed. The caller holds h.mu.
+func (h *Hooks) senderFor(hook Hook, number int) *sender {
+	for _, s := range h.senders {
+		if reflect.DeepEqual(s.Hook, hook) {
+			s.number.Store(int32(number))
+			return s
+		}
+	}
+	s := &sender{
+		Hook: hook, host: hostOf(hook.URL), http: newClient(), wake: make(chan struct{}, 1), retired: make(chan struct{}),
+		confirmed: map[string]json.RawMessage{},
+	}
+	s.number.Store(int32(number))
+	if h.post != nil {
+		h.post(s)
+	}
+	return s
+}
+
+// label is the name of s in the log.
+func (s *sender) label() string { return fmt.Sprintf("hooks[%d] %s", s.number.Load(), s.host) }
+
+func (s *sender) ring() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// retire ends the goroutine of s.
+func (s *sender) retire() { close(s.retired) }
+
+// confirm says that the letter of that id was stored, and what it is to say.
+func (s *sender) confirm(id string, body json.RawMessage) {
+	s.mu.Lock()
+	if len(s.confirmed) < maxWaiting { // without it, the letter is only sent a little later
+		s.confirmed[id] = body
+	}
+	s.mu.Unlock()
+	s.waiting.Add(1) // until the next look, which counts them all
+	s.ring()
+}
+
+// body is what a letter says, and whether it may be sent before it is due.
+func (s *sender) body(e *envelope) (body json.RawMessage, confirmed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if said, found := s.confirmed[e.id]; found {
+		return said, e.Attempts == 0
+	}
+	return e.Body, false
+}
+
+func (s *sender) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.confirmed, id)
+}
+
+// full reports whether s can have no more letters.
+func (s *sender) full() bool { return s.off.Load() || s.waiting.Load() >= maxWaiting }
+
+// Keep returns the notes by which events about a turn outlive a crash: whoever commits the
+// turn stores them with it, and publishes the events with Kept set afterwards.
+func (h *Hooks) Keep(events ...stream.Event) []sessions.Note {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var notes []sessions.Note
+	for _, s := range h.senders {
+		for i := range events {
+			if !slices.Contains(s.On, events[i].Event) || s.full() {
+				continue
+			}
+			l, err := letterOf(s, keptID(s.Name, &events[i]), &events[i])
+			if err != nil {
+				continue
+			}
+			l.due = h.opts.Now().Add(confirmWithin)
+			n, err := l.note()
+			if err == nil {
+				notes = append(notes, n)
+			}
+		}
+	}
+	return notes
+}
+
+// unwritten is an event that is not a letter yet.
+type unwritten struct {
+	s *sender
+	e stream.Event
+}
+
+// emitTo has s send e. The caller holds h.mu.
+func (h *Hooks) emitTo(s *sender, e stream.Event) {
+	if !e.Kept {
+		if h.closed || s.full() {
+			h.dropLetter(s, e)
+			return
+		}
+		select {
+		case h.unwritten <- unwritten{s, e}:
+		default:
+			h.dropLetter(s, e)
+		}
+		return
+	}
+	if s.full() {
+		h.dropLetter(s, e)
+		return
+	}
+	if body, err := json.Marshal(e); err == nil {
+		s.confirm(keptID(s.Name, &e), body)
+	}
+}
+
+// dropLetter counts an event that s does not get. The caller holds h.mu.
+func (h *Hooks) dropLetter(s *sender, e stream.Event) {
+	h.opts.Count(string(e.Event), "dropped")
+	if s.dropping.note(h.opts.Now()) {
+		h.opts.Logger.Warn("a hook cannot keep up or is off; events are dropped", "hook", s.label(), "event", string(e.Event), "dropped", s.dropping.count)
+	}
+}
+
+// write makes letters of events until unwritten is closed. If the store cannot write, an
+// event is sent at once, and once.
+func (h *Hooks) write(life context.Context) {
+	for u := range h.unwritten {
+		l, err := letterOf(u.s, newID(), &u.e)
+		if err == nil {
+			err = h.put(life, &l)
+		}
+		if err == nil {
+			u.s.waiting.Add(1)
+			u.s.ring()
+			continue
+		}
+		h.opts.Logger.Warn("an event for a hook could not be stored; it is sent once", "hook", u.s.label(), "event", string(u.e.Event), "err", err)
+		got := u.s.post(life, l.id, l.Body, h.opts.Now())
+		h.opts.Count(string(u.e.Event), outcomeOf(got.err))
+	}
+}
+
+func outcomeOf(err error) string {
+	slow := (*slowError)(nil)
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &slow):
+		return "timeout"
+	}
+	return "failed"
+}
+
+// deliver sends the letters of s until ctx ends, then those that were not tried yet, as long
+// as life lasts. Only one process does so for each hook.
+func (h *Hooks) deliver(ctx, life context.Context, s *sender, written <-chan struct{}) {
+	defer s.http.CloseIdleConnections()
+	if h.opts.Store == nil {
+		return
+	}
+	trying, stop := context.WithCancel(life)
+	defer stop()
+	var held atomic.Bool
+	giveUp := context.AfterFunc(ctx, func() {
+		if !held.Load() {
+			stop()
+		}
+	})
+	defer giveUp()
+	_ = h.opts.Hold(trying, "webhook:"+s.Name, func(ctx2 context.Context) error {
+		held.Store(true)
+		h.deliverHeld(ctx, ctx2, s, written)
+		return nil
+	}) // it only ends with its context
+}
+
+func (h *Hooks) deliverHeld(ctx, life context.Context, s *sender, written <-chan struct{}) {
+	for {
+		wait := h.pass(life, s, false)
+		timer := time.NewTimer(wait)
+		select {
+		case <-s.wake:
+		case <-timer.C:
+		case <-s.retired:
+			timer.Stop()
+			return
+		case <-life.Done():
+			timer.Stop()
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			select {
+			case <-written:
+			case <-life.Done():
+			}
+			h.pass(life, s, true)
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// forever is longer than anybody waits for a letter.
+const forever = 24 * time.Hour
+
+// pass sends what is due, and returns when to look again. last: only what was not tried yet.
+func (h *Hooks) pass(life context.Context, s *sender, last bool) time.Duration {
+	off, err := h.isOff(life, s)
+	var all []envelope
+	if err == nil {
+		all, err = h.letters(life, s.Name, "")
+	}
+	if err != nil {
+		if life.Err() == nil {
+			h.opts.Logger.Warn("the events for a hook cannot be read; trying again", "hook", s.label(), "err", err)
+		}
+		return storeAgain
+	}
+	s.off.Store(off)
+	all = slices.DeleteFunc(all, func(e envelope) bool { return e.Dead })
+	s.waiting.Store(int64(len(all)))
+	wait := forever
+	if h.opts.Look > 0 {
+		wait = h.opts.Look
+	}
+	for i := range all {
+		if life.Err() != nil {
+			return 0
+		}
+		select {
+		case <-s.retired:
+			return wait
+		default:
+		}
+		next := h.handle(life, s, &all[i], last)
+		wait = min(wait, next)
+	}
+	return wait
+}
+
+// handle sends a letter if it is due, and returns when it is due next.
+func (h *Hooks) handle(life context.Context, s *sender, e *envelope, last bool) time.Duration {
+	now := h.opts.Now()
+	body, confirmed := s.body(e)
+	early := e.due
+	if confirmed {
+		early = now
+	}
+	if s.paused.After(early) {
+		early = s.paused
+	}
+	switch {
+	case s.off.Load():
+		e.Error = "the server answered 410 (gone), so the hook is off"
+		return h.bury(life, s, e)
+	case last && e.Attempts > 0:
+		return forever
+	case early.After(now):
+		return early.Sub(now)
+	}
+	got := s.post(life, e.id, body, now)
+	if life.Err() != nil && got.err != nil {
+		return 0 // the end cut it off: it is no failure of the server
+	}
+	h.opts.Count(string(e.Event), outcomeOf(got.err))
+	h.tell(&s.failing, s.label(), e.Event, e.Key, got.err)
+	if got.err == nil {
+		s.forget(e.id)
+		s.waiting.Add(-1)
+		return h.record(life, s, h.remove(life, e))
+	}
+	e.Body = body
+	e.Attempts++
+	e.Error = got.err.Error()
+	if got.status == http.StatusGone {
+		s.off.Store(true)
+		h.opts.Logger.Warn("the server of a hook answered 410 (gone), so the hook is off until a retry with dragoman queue", "hook", s.label())
+		if wait := h.record(life, s, h.setOff(life, s.Name, s.URL)); wait < forever {
+			return wait
+		}
+		return h.bury(life, s, e)
+	}
+	if e.Attempts > len(h.opts.Pauses) {
+		return h.bury(life, s, e)
+	}
+	pause := time.Duration(float64(h.opts.Pauses[e.Attempts-1]) * (0.8 + 0.4*rand.Float64()))
+	if got.after > 0 {
+		s.paused = now.Add(got.after)
+		pause = max(pause, got.after)
+	}
+	e.due = now.Add(pause)
+	s.forget(e.id)
+	if wait := h.record(life, s, h.change(life, e)); wait < forever {
+		return wait
+	}
+	return pause
+}
+
+// bury makes e a dead letter.
+func (h *Hooks) bury(life context.Context, s *sender, e *envelope) time.Duration {
+	e.Dead = true
+	e.due = time.Time{}
+	s.forget(e.id)
+	s.waiting.Add(-1)
+	h.opts.Count(string(e.Event), "dead")
+	h.opts.Logger.Warn("an event for a hook was given up; dragoman queue shows it", "hook", s.label(), "event", string(e.Event), "msg_id", e.id, "attempt", e.Attempts)
+	return h.record(life, s, h.change(life, e))
+}
+
+// record returns when to look again after the store was told what became of a letter.
+func (h *Hooks) record(life context.Context, s *sender, err error) time.Duration {
+	if err == nil {
+		return forever
+	}
+	if life.Err() == nil {
+		h.opts.Logger.Warn("what became of an event for a hook could not be stored; it may be sent again", "hook", s.label(), "err", err)
+	}
+	return storeAgain
+}
