@@ -160,7 +160,15 @@ const (
 	StepSteer     StepKind = "steer"      // messages joined the running turn: Message for each
 	StepPreview   StepKind = "preview"    // a preview is shown on the network: MessageID
 	StepNote      StepKind = "note"       // a synthetic message for the model: Message
+	StepParked    StepKind = "parked"     // it does not go on for now
+	StepResumed   StepKind = "resumed"    // and now it does
 )
+
+// OfModel reports whether the turn cannot begin anew after such a step: the model has read
+// its messages, or a tool has run.
+func (k StepKind) OfModel() bool {
+	return k != StepPreview && k != StepParked && k != StepResumed
+}
 
 // Step is one entry of a turn's journal. A turn's final answer is not
 // journaled: the commit of the turn is its record.
@@ -197,6 +205,20 @@ type Turn struct {
 	// new, and count towards no limit of their kind.
 	Counts []Count
 	Notes  []Note
+}
+
+// Parking is why and until when a turn does not go on.
+type Parking struct {
+	Turn string
+	// Answers are the messages that it answers, and is bound to from now on. A Rev that is
+	// no longer current refuses the parking with [ErrConflict].
+	Answers []Answered
+	// Until is when it goes on, unless somebody makes it due before.
+	Until time.Time
+	// Why is shown to whoever looks what waits.
+	Why string
+	// Replies are stored with it.
+	Replies []Reply
 }
 
 // DeliveryState is where an outbox row is.
@@ -248,6 +270,7 @@ type QueueState string
 const (
 	QueueWaiting     QueueState = "waiting"
 	QueuePostponed   QueueState = "postponed" // waiting for another attempt
+	QueueParked      QueueState = "parked"    // its turn waits for a time, or for somebody
 	QueueDone        QueueState = "done"
 	QueueClosed      QueueState = "closed"    // by /stop or /new
 	QueueWithdrawn   QueueState = "withdrawn" // by its author, or an admin

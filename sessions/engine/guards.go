@@ -58,7 +58,8 @@ func knownOrigin(o sessions.Origin) error {
 }
 
 func knownStep(k sessions.StepKind) error {
-	return known("kind of step", k, sessions.StepModel, sessions.StepToolStart, sessions.StepToolDone, sessions.StepSteer, sessions.StepPreview, sessions.StepNote)
+	return known("kind of step", k, sessions.StepModel, sessions.StepToolStart, sessions.StepToolDone, sessions.StepSteer, sessions.StepPreview, sessions.StepNote,
+		sessions.StepParked, sessions.StepResumed)
 }
 
 // knownOutcome is about an occurrence that has ended. "fired" is set by Fire alone.

@@ -122,7 +122,14 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"CommitTurn of an odd count": func() error {
 			return unfenced(s.CommitTurn(ctx, dead, sessions.Turn{Counts: []sessions.Count{{Kind: "k"}}}))
 		},
-		"Postpone without a key":    func() error { return s.Postpone(ctx, dead, []int64{1}, now, "") },
+		"Postpone without a key": func() error { return s.Postpone(ctx, dead, []int64{1}, now, "") },
+		"Park without a key": func() error {
+			return s.Park(ctx, dead, sessions.Parking{Turn: "t", Answers: []sessions.Answered{{Seq: 1}}})
+		},
+		"Park without a turn": func() error {
+			return unfenced(s.Park(ctx, dead, sessions.Parking{Answers: []sessions.Answered{{Seq: 1}}}))
+		},
+		"Park without a message":    func() error { return unfenced(s.Park(ctx, dead, sessions.Parking{Turn: "t"})) },
 		"MarkSending without a key": func() error { return s.MarkSending(ctx, dead, "d") },
 		"MarkSent without a key":    func() error { return s.MarkSent(ctx, dead, "d", channels.Receipt{}) },
 		"MarkDead without a key":    func() error { return s.MarkDead(ctx, dead, "d", "") },

@@ -119,7 +119,8 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 		if w.State == rules.InEdit || !w.Inbound.Sender.Is(m.Sender) {
 			continue
 		}
-		untouched := w.State == rules.InWaiting && (w.Turn == "" || m.Deletes == "" && st.onlyPreviews(c, w))
+		mayChange := w.Turn == "" || (m.Deletes == "" || isParked(w, st.now)) && st.unread(c, w)
+		untouched := w.State == rules.InWaiting && mayChange
 		switch {
 		case untouched && m.Deletes != "":
 			return sessions.Withdrawn, w
@@ -140,9 +141,10 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 	return outcome, changed
 }
 
-// onlyPreviews reports whether the turn of r has journaled only previews.
-func (st *step) onlyPreviews(c *chat, r *rows.In) bool {
-	return !slices.ContainsFunc(st.journal(c.Key, r.Turn), func(s sessions.Step) bool { return s.Kind != sessions.StepPreview })
+// unread reports whether the turn of r has journaled nothing that a model wrote after it
+// read r.
+func (st *step) unread(c *chat, r *rows.In) bool {
+	return !slices.ContainsFunc(st.journal(c.Key, r.Turn), func(s sessions.Step) bool { return s.Kind.OfModel() })
 }
 
 // enter stores e and applies its outcome. It returns the seq of the waiting row that
@@ -176,6 +178,7 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 		if m.Deletes == channels.DeletedByAdmin {
 			why = "deleted by an admin before it was answered"
 		}
+		st.leaveTurn(c, changed)
 		st.settle(c, changed, rules.InWithdrawn, why)
 		return changed.Seq
 	}
@@ -267,6 +270,17 @@ func (st *step) control(c *chat, e sessions.Entry) {
 		st.endOccurrence(r, "ended by /"+string(e.Control))
 	}
 	st.appendMessages(c, "", closed, authors...)
+}
+
+// leaveTurn takes r out of its turn. If that has no other message, its journal ends.
+func (st *step) leaveTurn(c *chat, r *rows.In) {
+	if r.Turn == "" {
+		return
+	}
+	if len(bound(st.open(c, true), r.Turn)) == 1 {
+		st.endJournal(c, r.Turn)
+	}
+	r.Turn = ""
 }
 
 // endJournal deletes the journal of a turn.

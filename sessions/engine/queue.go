@@ -39,8 +39,11 @@ func outID(o *rows.Out) string { return itemID(sessions.LaneOut, o.Key, o.Seq) }
 
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 	state := sessions.QueueState(r.State)
-	if r.State == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt, it waits for the rest of its album
+	switch late := r.State == rules.InWaiting && r.Due.After(s.now()); {
+	case late && r.Attempts > 0: // without an attempt, it waits for the rest of its album
 		state = sessions.QueuePostponed
+	case isParked(r, s.now()):
+		state = sessions.QueueParked
 	}
 	k := r.Inbound.Key
 	return sessions.QueueItem{
@@ -250,14 +253,11 @@ func (st *step) retryIn(r *rows.In) error {
 }
 
 func (st *step) dropIn(r *rows.In) error {
-	c, open, err := st.changeable(r)
+	c, _, err := st.changeable(r)
 	if err != nil {
 		return err
 	}
-	if len(bound(open, r.Turn)) == 1 {
-		st.endJournal(c, r.Turn)
-	}
-	r.Turn = ""
+	st.leaveTurn(c, r)
 	st.settle(c, r, rules.InDropped, r.Why)
 	st.endOccurrence(r, "dropped by the operator")
 	return nil

@@ -226,3 +226,44 @@ func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, u
 		return nil
 	})
 }
+
+// Park ends the work on a turn until p.Until, or until [Store.RetryQueue] makes one of its
+// messages due: its journal stays, and messages that come later wait behind it. Earlier
+// failures of it no longer count. A turn that asks for a time that is over is due at once.
+// Errors: ErrFenced, ErrConflict.
+func (s *Store) Park(ctx context.Context, cl sessions.Claim, p sessions.Parking) error {
+	p.Turn = rules.Text(p.Turn)
+	if p.Turn == "" || len(p.Answers) == 0 {
+		return s.wrap("park", errors.New("a turn without an id or messages"))
+	}
+	return s.claimed(ctx, "park", cl, func(st *step, c *chat) error {
+		open := st.open(c, true)
+		list, err := current(open, p.Turn, p.Answers)
+		if err != nil {
+			return err
+		}
+		for _, r := range bound(open, p.Turn) {
+			if !slices.Contains(list, r) {
+				list = append(list, r)
+			}
+		}
+		for _, r := range list {
+			r.Turn = p.Turn
+			r.Attempts = 0
+			r.Due = rules.Time(p.Until)
+			r.Why = rules.Text(p.Why)
+			st.put(c, r, false)
+		}
+		ch := st.touch(c)
+		parked := sessions.Step{Kind: sessions.StepParked, At: st.now}
+		ch.Steps = append(ch.Steps, rows.Step{Turn: p.Turn, Step: rules.Step(parked, st.now)})
+		st.addReplies(c, p.Replies)
+		return nil
+	})
+}
+
+// isParked reports whether r belongs to a turn that [Store.Park] ended for now: it was
+// begun, has not failed, and is not due.
+func isParked(r *rows.In, now time.Time) bool {
+	return r.State == rules.InWaiting && r.Turn != "" && r.Attempts == 0 && r.Due.After(now)
+}

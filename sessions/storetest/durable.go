@@ -24,6 +24,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) *engine.Store)
 		"Durable/WithdrawnStays":          withdrawnStays,
 		"Durable/DeletedStaysKnown":       deletedStays,
 		"Durable/PostponedWakesLater":     wakesLater,
+		"Durable/ParkedStays":             parkedStays,
 		"Durable/CloseEndsEverythingElse": closed,
 		"Durable/Fields":                  fieldsAreReopened,
 		"Durable/AnAlbumIsGathered":       gathersLater,
