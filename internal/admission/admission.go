@@ -1,12 +1,21 @@
 // Package admission has the rules that a turn must pass before it asks the model: each
-// may end it with a sentence instead.
+// may end it with a sentence instead, or park it.
 //
 // The promise. The rules are asked in the order of their list, before anything of a turn
-// is paid for or shown. The first one that has a sentence ends the turn: its messages and
-// the sentence are committed together, and the sentence is delivered, like an answer of
-// the model: durable, exactly once, in order. The model is not called, and whoever reads
-// the conversation later, the model included, sees both. A job whose turn is ended so has
-// the outcome "skipped", for the reason that the sentence says; its target is told nothing.
+// is paid for or shown. The first one that has a sentence decides.
+//
+// It ends the turn: its messages and the sentence are committed together, and the sentence
+// is delivered, like an answer of the model: durable, exactly once, in order. The model is
+// not called, and whoever reads the conversation later, the model included, sees both.
+//
+// Or, with a time, it parks the turn: the sentence is sent as a notice, once, and the
+// messages wait, durably, with those that come after them. At that time, or when the rules
+// change, the rules are asked again. A parked turn needs no goroutine and no slot. A /stop
+// ends it. The time does not count against agent.give_up_after.
+//
+// A job whose turn a rule ends or parks has the outcome "skipped", for the reason that the
+// sentence says; its target is told nothing. So has a turn over messages that its caller
+// keeps: it is refused.
 //
 // Failures:
 //
@@ -21,6 +30,8 @@
 //	is postponed
 //	messages join a running turn       They belong to a turn that was let in: rules are not
 //	(queue.mode: steer)                asked.
+//	the daemon dies while a turn is    It is parked after the start, and the rules are asked
+//	parked                             again, because they may have changed.
 //
 // So a rule may be asked more than once about one turn, and its answer alone must change
 // nothing. What a turn has used it learns from [Counter], exactly once.
@@ -59,11 +70,24 @@ type Turn struct {
 
 // Rule decides whether turns may ask the model.
 type Rule interface {
-	// Before returns "" if t may go on, or else the sentence that ends it. Commands in it
-	// are written with a slash: each chat reads them as it has to type them. An error is
-	// one of the store, or of whatever else was asked.
-	Before(ctx context.Context, t Turn) (sentence string, err error)
+	// Before decides about t. An error is one of the store, or of whatever else was asked.
+	Before(ctx context.Context, t Turn) (Verdict, error)
 }
+
+// Verdict is what a rule decides about a turn. The zero value lets it go on.
+type Verdict struct {
+	// Say is the sentence that ends the turn. Commands in it are written with a slash: each
+	// chat reads them as it has to type them.
+	Say string
+	// Until, if not zero, parks the turn until that time instead of ending it.
+	Until time.Time
+}
+
+// End is the verdict that ends a turn.
+func End(sentence string) Verdict { return Verdict{Say: sentence} }
+
+// IsZero reports whether the turn may go on.
+func (v Verdict) IsZero() bool { return v == Verdict{} }
 
 // Counter is for rules that add up what turns use. Without it, a rule is told nothing.
 type Counter interface {

@@ -78,6 +78,10 @@ func (s crashStore) Postpone(ctx context.Context, c sessions.Claim, seqs []int64
 	return around("postpone", func() error { return s.Store.Postpone(ctx, c, seqs, until, why) })
 }
 
+func (s crashStore) Park(ctx context.Context, c sessions.Claim, p sessions.Parking) error {
+	return around("park", func() error { return s.Store.Park(ctx, c, p) })
+}
+
 func (s crashStore) MarkSending(ctx context.Context, c sessions.Claim, id string) error {
 	return around("sending", func() error { return s.Store.MarkSending(ctx, c, id) })
 }

@@ -21,18 +21,18 @@ func (d *Daemon) reloads(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.opts.Hangup:
-			d.reloadNow()
+			d.reloadNow(ctx)
 			d.reloadOthers(ctx)
 		case <-d.reloadAsked:
-			d.reloadNow()
+			d.reloadNow(ctx)
 		}
 	}
 }
 
 // reloadNow reloads and tells the service manager.
-func (d *Daemon) reloadNow() {
+func (d *Daemon) reloadNow(ctx context.Context) {
 	notify("RELOADING=1")
-	d.reload()
+	d.reload(ctx)
 	notify("READY=1")
 }
 
@@ -54,7 +54,7 @@ func (d *Daemon) reloadOthers(ctx context.Context) {
 // reload applies the settings that need no restart: allow lists, prompts and models
 // of channels, limits, summaries, the log level, jobs and hooks. A configuration with
 // problems changes nothing.
-func (d *Daemon) reload() {
+func (d *Daemon) reload(ctx context.Context) {
 	if d.opts.Reload == nil {
 		return
 	}
@@ -92,7 +92,10 @@ func (d *Daemon) reload() {
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
-	d.gateway.SetRules(d.rules(cfg))
+	err = d.gateway.SetRules(ctx, d.rules(cfg))
+	if err != nil {
+		d.log.Warn("reload: parked turns go on at their own time", "err", err)
+	}
 	now.Limits = cfg.Limits
 	d.hooks.Replace(hooksOf(cfg))
 	if err := d.agent.SetCompaction(cfg.Summary.Compaction); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/channels/live"
 	"dragoman/internal/api"
 	"dragoman/sessions"
 )
@@ -129,6 +130,18 @@ func TestReloadTheRules(t *testing.T) {
 	if got := r.ask(page, "still there?"); got != "Gone fishing." {
 		t.Errorf("in the next pause it answers %q", got)
 	}
+	p.write("limits: {pause: {answer: 'A moment.', keep: true}}")
+	r.reload("reloaded")
+	if got := r.ask(page, "remember this"); got != "A moment." {
+		t.Errorf("in a pause that keeps messages it answers %q", got)
+	}
+	before := len(r.feed(page))
+	p.write("")
+	r.reload("reloaded")
+	r.until("the answer to what was kept", func() bool {
+		now := r.feed(page)
+		return len(now) == before+1 && now[before].From == live.FromDragoman && now[before].Text != "A moment."
+	})
 	if strings.Contains(r.log.String(), "need a restart") {
 		t.Errorf("the log asks for a restart:\n%s", r.log)
 	}

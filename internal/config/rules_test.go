@@ -75,7 +75,7 @@ func TestRulesOwnTheirSettings(t *testing.T) {
 			paths = append(paths, e.Path+"="+e.Default)
 		}
 	}
-	if want := []string{"limits.pause.answer=", "limits.toll.price=3", "limits.toll.rest=1h"}; !slices.Equal(paths, want) {
+	if want := []string{"limits.pause.answer=", "limits.pause.keep=false", "limits.toll.price=3", "limits.toll.rest=1h"}; !slices.Equal(paths, want) {
 		t.Errorf("Reference has %q, want %q", paths, want)
 	}
 }

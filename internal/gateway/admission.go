@@ -14,16 +14,21 @@ import (
 type goneJobs struct{}
 
 // Before implements [admission.Rule].
-func (goneJobs) Before(_ context.Context, t admission.Turn) (string, error) {
+func (goneJobs) Before(_ context.Context, t admission.Turn) (admission.Verdict, error) {
 	if t.Job != "" && t.Key == (channels.Key{}) {
-		return "the job is no longer configured", nil
+		return admission.End("the job is no longer configured"), nil
 	}
-	return "", nil
+	return admission.Verdict{}, nil
 }
 
 // SetRules replaces the rules that are asked before each turn, for turns that begin from
-// now on.
-func (g *Gateway) SetRules(rules []admission.Rule) {
+// now on, and asks them about those that are parked.
+func (g *Gateway) SetRules(ctx context.Context, rules []admission.Rule) error {
+	g.setRules(rules)
+	return g.unpark(ctx)
+}
+
+func (g *Gateway) setRules(rules []admission.Rule) {
 	all := append([]admission.Rule{goneJobs{}}, rules...)
 	g.rules.Store(&all)
 }
@@ -39,45 +44,59 @@ func (r *run) asked() admission.Turn {
 	return t
 }
 
-// askRules returns the sentence with which a rule ends the turn, "" if none does.
-func (r *run) askRules(ctx context.Context) (sentence string, err error) {
-	defer recoverTo(&err, "a rule before turn "+r.id)
-	t := r.asked()
-	for _, rule := range *r.g.rules.Load() {
-		sentence, err = rule.Before(ctx, t)
-		if sentence != "" || err != nil {
-			return sentence, err
+// askRules returns what the first rule says that does not let t go on.
+func (g *Gateway) askRules(ctx context.Context, t admission.Turn) (v admission.Verdict, err error) {
+	defer recoverTo(&err, "a rule before turn "+t.ID)
+	for _, rule := range *g.rules.Load() {
+		v, err = rule.Before(ctx, t)
+		if !v.IsZero() || err != nil {
+			return v, err
 		}
 	}
-	return "", nil
+	return admission.Verdict{}, nil
 }
 
-// endByRule asks the rules, and commits the turn if one ends it. It is not ended if all
-// let it go on; ended may come with an error of the store.
+// endByRule asks the rules, and commits or parks the turn if one says so. It is not ended if
+// all let it go on; ended may come with an error of the store.
 func (r *run) endByRule(ctx context.Context) (ended bool, err error) {
 	began := time.Now()
-	sentence, err := r.askRules(ctx)
+	v, err := r.g.askRules(ctx, r.asked())
 	if err != nil {
 		outcome, err := r.finish(ctx, agent.Result{}, r.asStoreError(err))
 		r.g.opts.Observer.TurnEnded(outcome, time.Since(began))
 		return true, err
 	}
-	if sentence == "" {
+	if v.IsZero() {
 		return false, nil
 	}
+	outcome := "skipped"
+	var res agent.Result
+	if v.Until.IsZero() || r.job != nil {
+		res, err = r.skip(ctx, v.Say)
+	} else {
+		outcome = "parked"
+		err = r.park(ctx, v)
+	}
+	if err != nil {
+		return true, err
+	}
+	if r.parked && outcome == "parked" {
+		return true, nil // still: nobody need hear of it again
+	}
+	r.g.opts.Observer.TurnEnded(outcome, time.Since(began))
+	r.emitTurnDone(res, outcome, time.Since(began))
+	r.log().Debug("a rule has ended the turn", "turn", r.id, "outcome", outcome)
+	return true, nil
+}
+
+// skip commits a turn that ends with a sentence of ours.
+func (r *run) skip(ctx context.Context, sentence string) (agent.Result, error) {
 	res, err := r.ending(ctx, sentence)
 	if err != nil {
-		return true, err
+		return res, err
 	}
 	r.g.chats.goesOn(r.claim.Key)
-	err = r.commit(ctx, res, "skipped", sentence)
-	if err != nil {
-		return true, err
-	}
-	r.g.opts.Observer.TurnEnded("skipped", time.Since(began))
-	r.emitTurnDone(res, "skipped", time.Since(began))
-	r.log().Debug("a rule has ended the turn", "turn", r.id)
-	return true, nil
+	return res, r.commit(ctx, res, "skipped", sentence)
 }
 
 // ending is the result of a turn that ends with a sentence of ours. A job has none: it

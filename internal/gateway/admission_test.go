@@ -27,10 +27,10 @@ import (
 type rule struct {
 	mu     sync.Mutex
 	asked  []admission.Turn
-	decide func(admission.Turn) (string, error)
+	decide func(admission.Turn) (admission.Verdict, error)
 }
 
-func (r *rule) Before(_ context.Context, t admission.Turn) (string, error) {
+func (r *rule) Before(_ context.Context, t admission.Turn) (admission.Verdict, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, t)
@@ -46,7 +46,7 @@ func (r *rule) Count(t admission.Turn, used sessions.Usage) []sessions.Count {
 }
 
 // set replaces what the rule decides.
-func (r *rule) set(decide func(admission.Turn) (string, error)) {
+func (r *rule) set(decide func(admission.Turn) (admission.Verdict, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decide = decide
@@ -59,8 +59,8 @@ func (r *rule) times() int {
 }
 
 // ends decides that turns end with a sentence.
-func ends(sentence string) func(admission.Turn) (string, error) {
-	return func(admission.Turn) (string, error) { return sentence, nil }
+func ends(sentence string) func(admission.Turn) (admission.Verdict, error) {
+	return func(admission.Turn) (admission.Verdict, error) { return admission.End(sentence), nil }
 }
 
 // ruled runs a world with that rule.
@@ -289,11 +289,11 @@ func TestARuleThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				until := time.Now().Add(5 * time.Second)
-				w := start(t, ruled(&rule{decide: func(turn admission.Turn) (string, error) {
+				w := start(t, ruled(&rule{decide: func(turn admission.Turn) (admission.Verdict, error) {
 					if turn.Key.Chat() == "2" || time.Now().Before(until) {
-						return "", fail()
+						return admission.Verdict{}, fail()
 					}
-					return "", nil
+					return admission.Verdict{}, nil
 				}}))
 				w.say("1", "hello")
 				w.say("2", "hello")
@@ -357,16 +357,23 @@ func TestRulesCountWhatTurnsUse(t *testing.T) {
 	})
 }
 
+func (w *world) setRules(rules ...admission.Rule) {
+	w.t.Helper()
+	if err := w.gw.SetRules(w.t.Context(), rules); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // Rules that were replaced count from the next turn on.
 func TestRulesAreReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
 		w.say("1", "one")
 		w.expect("1", "echo one")
-		w.gw.SetRules([]admission.Rule{&rule{decide: ends("Not now.")}})
+		w.setRules(&rule{decide: ends("Not now.")})
 		w.say("1", "two")
 		w.expect("1", "echo one", "Not now.")
-		w.gw.SetRules(nil)
+		w.setRules()
 		w.say("1", "three")
 		w.expect("1", "echo one", "Not now.", "echo three")
 	})

@@ -134,6 +134,9 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	if ids, err := g.postponed(ctx, k); err == nil && len(ids) > 0 {
 		b.WriteString("A message is waiting here because the model does not answer; /stop drops it.\n")
 	}
+	if why := g.parkedFor(ctx, k); why != "" {
+		fmt.Fprintf(&b, "A message is kept here for later (%s); /stop drops it.\n", why)
+	}
 	switch {
 	case h.Generation == "":
 		b.WriteString("This conversation is empty.\n")

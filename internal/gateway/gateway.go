@@ -13,7 +13,7 @@
 //   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
 //     stop, ask, watchers
 //   - run a turn: work, turn, given, attachments, jobs, live_turn, attendant, finish,
-//     failures, outages, notices, summaries
+//     park, failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, outgoing, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
 //   - the gateway itself: gateway, chat, store, options, drain, retention
@@ -91,7 +91,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		formerSends:  formerSends{m: map[string]bool{}},
 		handedOver:   make(chan struct{}),
 	}
-	g.SetRules(opts.Rules)
+	g.setRules(opts.Rules)
 	g.summaries, g.methods = g.newSummaries(), g.peerMethods()
 	for _, b := range bindings {
 		name := b.Channel.Name()
@@ -152,6 +152,10 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	ended := make(chan error, 2) // from the dispatcher and from servePeers
 	if !g.opts.NoTurns {
+		// The rules of the last start may have been others.
+		if err := g.unpark(ctx); err != nil {
+			g.opts.Logger.Warn("parked turns go on at their own time, although the rules may have changed", "err", err)
+		}
 		wg.Go(func() { ended <- g.store.Run(life, g.handle) })
 	}
 	wg.Go(func() { ended <- g.servePeers(life) })

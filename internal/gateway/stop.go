@@ -18,6 +18,8 @@ const (
 	sayGivenUp = "Stopped. Your message was waiting, because the model is not answering yet. I will not answer it now; ask again whenever you like."
 	// sayNotAsked: a message waits for its turn to begin.
 	sayNotAsked = "Stopped. Your message was still waiting. I will not answer it now; ask again whenever you like."
+	// sayKept: a turn is parked.
+	sayKept = "Stopped. Your message was kept for later. I will not answer it now; ask again whenever you like."
 	// sayNothing: no message waits.
 	sayNothing = "Nothing is running now."
 )
@@ -203,6 +205,8 @@ func (g *Gateway) sayWaits(ctx context.Context, k channels.Key) (string, error) 
 		case it.Lane != sessions.LaneIn:
 		case it.State == sessions.QueuePostponed:
 			return sayGivenUp, err
+		case it.State == sessions.QueueParked:
+			return sayKept, err
 		case it.State == sessions.QueueWaiting:
 			text = sayNotAsked
 		}

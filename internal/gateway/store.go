@@ -19,13 +19,14 @@ type Store struct {
 	Leases
 }
 
-// Inbox accepts messages, and shows what waits in both queues of a key.
+// Inbox accepts messages, and shows what waits in both queues.
 type Inbox interface {
 	Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error)
 	Quarantine(ctx context.Context, a sessions.Quarantined) error
 	Resolve(ctx context.Context, channel, id string) error
 	QueueOf(ctx context.Context, k channels.Key) ([]sessions.QueueItem, error)
 	Topics(ctx context.Context, k channels.Key) ([]channels.Key, error)
+	ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error)
 	RetryQueue(ctx context.Context, id string) error
 }
 
@@ -37,6 +38,7 @@ type Work interface {
 	AppendStep(ctx context.Context, c sessions.Claim, turn string, answers []sessions.Answered, s sessions.Step) error
 	CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error
 	Postpone(ctx context.Context, c sessions.Claim, seqs []int64, until time.Time, why string) error
+	Park(ctx context.Context, c sessions.Claim, p sessions.Parking) error
 }
 
 // Outbox records deliveries, under the claim of their key.

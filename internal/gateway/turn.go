@@ -38,6 +38,9 @@ type run struct {
 	// kept: what hooks get about the turn is stored with it.
 	kept bool
 
+	parked bool      // when it was left: it has to be resumed
+	since  time.Time // when it went on after it was parked last; zero: it never was
+
 	mu   sync.Mutex             // the attendant also journals
 	rows []sessions.InboxRecord // the inbox messages that it answers
 }
@@ -51,10 +54,14 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	if r.job != nil {
 		target = r.job.target
 	}
-	if len(p.Steps) == 0 { // else the rules let it begin, before a restart
+	if !begun(p.Steps) {
 		if ended, err := r.endByRule(ctx); ended || err != nil {
 			return err
 		}
+	}
+	err := r.resume(ctx)
+	if err != nil {
+		return err
 	}
 	if name := target.Channel(); g.bindings[name] == nil {
 		// The answer could be neither split nor delivered. The turn waits until
@@ -69,6 +76,8 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	if r.id == "" {
 		r.id = fmt.Sprintf("%s#%d", c.Key, p.Messages[0].Seq)
 	}
+	r.parked = isParked(p.Steps)
+	r.since = lastResumed(p.Steps)
 	for _, w := range p.Messages {
 		r.add(w)
 	}
@@ -354,7 +363,14 @@ func (r *run) newest() channels.Inbound {
 
 func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }
 
-func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
+// age is how long the turn has been tried.
+func (r *run) age() time.Duration {
+	since := r.rows[0].Accepted
+	if r.since.After(since) {
+		since = r.since
+	}
+	return r.g.opts.Now().Sub(since)
+}
 
 // joined are the messages that the turn answers as the model reads them, without those
 // that were steered into it. What a person's client cut in pieces is one message, with one
