@@ -8,6 +8,7 @@ import (
 	"dragoman/agent"
 	"dragoman/internal/gateway"
 	"dragoman/internal/openai"
+	"dragoman/internal/respond"
 )
 
 // openAI serves OpenAI's API. It starts nothing.
@@ -37,8 +38,14 @@ type givenTurns struct{ *Daemon }
 // Given implements [openai.Turns].
 func (g givenTurns) Given(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	res, err := g.gateway.Given(ctx, t)
-	if errors.Is(err, gateway.ErrStopping) {
+	var refused *gateway.RefusedError
+	switch {
+	case errors.Is(err, gateway.ErrStopping):
 		err = openai.ErrStopping
+	case errors.As(err, &refused) && !refused.Later:
+		err = &respond.Refusal{Status: http.StatusForbidden, Sentence: refused.Why}
+	case errors.As(err, &refused):
+		err = refusalOfQuestion(t.Key, err)
 	}
 	return res, err
 }

@@ -141,3 +141,18 @@ func textsOf(r *running, page *live.Client) (texts []string) {
 	}
 	return texts
 }
+
+// A pause of the configuration also holds for requests without a conversation.
+func TestOpenAIInAPause(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "limits: {pause: {answer: 'Back on Monday.'}}")
+	r := p.run()
+	s := speaker{r, r.token("program", "", "chat")}
+	s.expect(403, "Back on Monday.", messages("one"))
+	p.write("limits: {pause: {answer: 'A moment.', keep: true}}")
+	r.reload("reloaded")
+	s.expect(429, "A moment.", messages("one"))
+	p.write("")
+	r.reload("reloaded")
+	s.expect(200, "chat.completion", messages("one"))
+}

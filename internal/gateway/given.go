@@ -7,6 +7,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/window"
+	"dragoman/internal/admission"
 )
 
 // ErrStopping: the gateway drains and begins nothing new.
@@ -14,12 +15,21 @@ var ErrStopping = errDraining
 
 // Given runs a turn over messages that its caller keeps, when one of Options.MaxTurns
 // slots is free. It stores nothing, and belongs to no conversation. Errors are those of
-// [agent.Agent.Run], and ErrStopping. When ctx ends, so does the turn.
+// [agent.Agent.Run], [*RefusedError] with what a rule says, and ErrStopping. When ctx ends,
+// so does the turn.
 func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
 	if !g.busy.begin() {
 		return agent.Result{}, ErrStopping
 	}
 	defer g.busy.end()
+	v, err := g.askRules(ctx, admission.Turn{ID: t.ID, Key: t.Key, Person: t.Person, Private: t.Private, At: g.opts.Now()})
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if !v.IsZero() {
+		g.opts.Observer.TurnEnded("skipped", 0)
+		return agent.Result{}, &RefusedError{Why: g.spellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
+	}
 	if err := g.turns.Acquire(ctx, 1); err != nil {
 		return agent.Result{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/channels"
 	"dragoman/internal/admission"
 	"dragoman/internal/gateway"
 	"dragoman/sessions/sqlite/sqlitetest"
@@ -124,4 +125,29 @@ func TestNewRulesAreAskedAboutParkedTurns(t *testing.T) {
 		store = sqlitetest.OpenIn(t, folder, nil)
 		start(t, in).expect("1", "echo one")
 	})
+}
+
+// A turn over messages that its caller keeps is asked about, too.
+func TestARuleRefusesAGivenTurn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		decide func(admission.Turn) (admission.Verdict, error)
+		later  bool
+	}{
+		"ends":  {ends("Not now."), false},
+		"parks": {keeps("Not now.", time.Hour), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, ruled(&rule{decide: tt.decide}))
+				_, err := w.gw.Given(t.Context(), agent.Turn{ID: "g", Key: channels.MustKey("openai:token:a")})
+				var refused *gateway.RefusedError
+				if !errors.As(err, &refused) || refused.Why != "Not now." || refused.Later != tt.later {
+					t.Errorf("Given = %v, want the sentence, later: %t", err, tt.later)
+				}
+				if n := w.agent.count(); n != 0 {
+					t.Errorf("the model was asked %d times, want never", n)
+				}
+			})
+		})
+	}
 }
