@@ -183,12 +183,11 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 // deleted or edited meanwhile. The turn that runs instead does not know it.
 func (a *attendant) retract(ctx context.Context, id string) {
 	a.r.live.dropPreview()
-	r, ok := ability[channels.Retractor](a.r.b)
+	from, ok := ability[channels.Retractor](a.r.b)
 	if !ok {
 		return
 	}
-	err := a.call(context.WithoutCancel(ctx), "retract", func(ctx context.Context) error { return r.Retract(ctx, a.r.claim.Key, id) })
-	if err != nil {
+	if err := a.r.retract(ctx, from, id); err != nil {
 		a.r.log().Warn("could not remove the preview of an unfinished answer", "err", err)
 	}
 }

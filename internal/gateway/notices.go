@@ -17,29 +17,66 @@ import (
 // slow.
 const sayWaiting = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
 
+// worthWaiting is how long I must still be going to try for sayWaiting to be true. With
+// less, an apology would follow at once and contradict it.
+const worthWaiting = 15 * time.Second
+
 // sayWaiting tells the person, once, that their answer takes long. The notice has
 // its own id, and the store accepts it only the first time, however often and on
 // whatever node the turn is tried. It comes before the answer in the outbox. Nobody
 // waits for a job. failed is the error of the last attempt, or nil.
 func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
-	if r.job != nil || r.b == nil {
+	if r.job != nil || r.b == nil || r.g.opts.GiveUpAfter-r.age() < worthWaiting {
 		return
 	}
 	text := sayWaiting
 	if failed != nil {
 		text = r.g.withCure(r.claim.Key, text, sentences[failed.Cause].forOwner(failed))
 	}
-	r.notice(ctx, "waiting", r.id, formerWaiting, text)
+	if r.notice(ctx, "waiting", r.id, formerWaiting, text) {
+		r.removePreview(ctx)
+	}
 }
 
-// notice sends the notice called name about something, once. former is the prefix of its
-// id in former versions.
-func (r *run) notice(ctx context.Context, name, about, former, text string) {
+// removePreview takes back the beginning of the answer that is shown above a notice. The
+// answer would edit it, and so come above the notice, without a sound on the phone.
+func (r *run) removePreview(ctx context.Context) {
+	_, shown := r.live.current()
+	retractor, able := ability[channels.Retractor](r.b)
+	if shown == "" || !able {
+		return
+	}
+	r.live.dropPreview()
+	// First the journal: after a crash the answer is a new message, too.
+	none := sessions.Step{Kind: sessions.StepPreview, At: r.g.opts.Now()}
+	err := r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), none)
+	if err == nil {
+		err = r.retract(ctx, retractor, shown)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log().Warn("could not remove the preview of an unfinished answer", "turn", r.id, "err", err)
+	}
+}
+
+// retract removes a message that the network shows. It recovers from a panic of the
+// adapter.
+func (r *run) retract(ctx context.Context, from channels.Retractor, id string) (err error) {
+	defer recoverTo(&err, "retract on "+r.claim.Key.Channel())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
+	defer cancel()
+	return from.Retract(ctx, r.claim.Key, id)
+}
+
+// notice sends the notice called name about something, once, and reports whether this is
+// the time. former is the prefix of its id in former versions.
+func (r *run) notice(ctx context.Context, name, about, former, text string) (first bool) {
 	newest := r.newest()
 	replies := r.g.split(sessions.Label{Kind: channels.KindNotice, Turn: r.id}, newest.Key, text, newest)
-	if err := r.g.notify(ctx, newest, onceID(name, about), former+about, replies); err != nil && ctx.Err() == nil {
+	first, err := r.g.notify(ctx, newest, onceID(name, about), former+about, replies)
+	if err != nil && ctx.Err() == nil {
 		r.log().Warn("could not send a notice to the person", "turn", r.id, "notice", name, "err", err)
 	}
+	return first
 }
 
 // sayUnseen is shown once in a conversation that is too long to be read whole
@@ -89,7 +126,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 	for i := range replies {
 		replies[i].ID = onceID("tell", to.String(), id, strconv.Itoa(i))
 	}
-	err := g.notify(ctx, channels.Inbound{Key: to}, onceID("tell", to.String(), id), formerTell+id, replies)
+	_, err := g.notify(ctx, channels.Inbound{Key: to}, onceID("tell", to.String(), id), formerTell+id, replies)
 	if err == nil {
 		return nil
 	}
@@ -108,14 +145,14 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 }
 
 // notify stores replies as a notice in the chat of to: once for its id, however
-// often it is called.
-func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id, formerID string, replies []sessions.Reply) error {
-	_, err := g.store.Accept(ctx, sessions.Entry{
+// often it is called. It reports whether this was the first time.
+func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id, formerID string, replies []sessions.Reply) (first bool, err error) {
+	got, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: to.Key, ID: id, At: g.opts.Now()},
 		Origin:  sessions.OriginNotice, Answered: true, FormerID: formerID, Replies: replies,
 	})
 	if err == nil {
 		g.chats.kick(to.Key)
 	}
-	return err
+	return err == nil && got.Outcome != sessions.Duplicate, err
 }

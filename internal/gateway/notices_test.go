@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,5 +238,67 @@ func (w *world) records() func() (sessions.Record, error) {
 		}
 		r, all = all[0], all[1:]
 		return r, nil
+	}
+}
+
+// The answer is below the notice, where people look, and their phone announces it: it is
+// no edit of a preview above it. That holds within one call and over several.
+func TestAnswerFollowsTheNotice(t *testing.T) {
+	for name, run := range map[string]func(w *world) func(context.Context, agent.Turn) (string, error){
+		"one call": func(*world) func(context.Context, agent.Turn) (string, error) {
+			return func(ctx context.Context, turn agent.Turn) (string, error) {
+				turn.Progress(agent.Progress{Text: "half of"})
+				return slowEcho(90*time.Second)(ctx, turn)
+			}
+		},
+		"two calls": func(w *world) func(context.Context, agent.Turn) (string, error) {
+			return func(ctx context.Context, turn agent.Turn) (string, error) {
+				if w.agent.count() > 1 {
+					return echo(ctx, turn)
+				}
+				turn.Progress(agent.Progress{Text: "half of"})
+				time.Sleep(58 * time.Second)
+				return "", &agent.ModelError{Kind: agent.ErrorTemporary, Err: errors.New("connection reset"), After: 30 * time.Second}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, impatient)
+				w.agent.run = run(w)
+				w.say("1", "hello")
+				time.Sleep(5 * time.Minute)
+				w.expect("1", waitingNotice, "echo hello")
+				if edit := w.net.sent[1].Edit; edit != "" {
+					t.Errorf("the answer edits %q, which is above the notice", edit)
+				}
+				if !slices.Equal(w.net.retracted, []string{"p1"}) {
+					t.Errorf("%q was taken back of %d previews, want p1 once", w.net.retracted, len(w.net.previews))
+				}
+			})
+		})
+	}
+}
+
+// Nobody reads that I keep trying, and a moment later that I have given up.
+func TestNoNoticeJustBeforeGivingUp(t *testing.T) {
+	for name, run := range map[string]func(context.Context, agent.Turn) (string, error){
+		"refused": downUntil(time.Now().Add(100 * 365 * 24 * time.Hour)),
+		"hangs": func(ctx context.Context, turn agent.Turn) (string, error) {
+			time.Sleep(time.Until(turn.Until))
+			return "", &agent.ModelError{Kind: agent.ErrorTemporary, Cause: agent.CauseSlow, Err: errors.New("no piece of the answer")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, impatient, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.GiveUpAfter = 65 * time.Second })
+				w.agent.run = run
+				w.say("1", "hello")
+				time.Sleep(5 * time.Minute)
+				if got := w.net.texts("1"); len(got) != 1 || !strings.HasPrefix(got[0], "Sorry, ") {
+					t.Errorf("they read %q, want one apology", got)
+				}
+			})
+		})
 	}
 }
