@@ -112,3 +112,28 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// A command is no question: the model would guess what it does. Every door says so.
+func TestAskCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		for text, want := range map[string]string{
+			"/foo":          "there is no command /foo",
+			" /Newx now":    "there is no command /newx. Did you mean /new?",
+			"/help":         "/help is a command, and this takes questions only; write it in the chat",
+			"/new ":         "/new is a command, and this takes questions only; write it in the chat",
+			"/usr/bin?":     "",
+			"what is /foo?": "",
+		} {
+			q := gateway.Question{Key: channels.MustKey("net:1"), ID: text, Text: text}
+			_, asked := w.gw.Ask(t.Context(), q)
+			_, said := w.gw.Say(t.Context(), q, "")
+			for name, err := range map[string]error{"Ask": asked, "Say": said} {
+				var refused *gateway.RefusedError
+				if errors.As(err, &refused) != (want != "") || refused != nil && refused.Why != want {
+					t.Errorf("%s %q = %v, want %q", name, text, err, want)
+				}
+			}
+		}
+	})
+}

@@ -115,6 +115,9 @@ func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.In
 	if err != nil {
 		return m, got, err
 	}
+	if why := g.notAsked(m.Text); why != "" {
+		return m, got, &RefusedError{Why: why}
+	}
 	got, err = g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
 	if err != nil {
 		return m, got, fmt.Errorf("gateway: ask in %s: %w", m.Key, err)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,11 +21,33 @@ func (g *Gateway) unknownCommand(k channels.Key, word string) string {
 	for _, c := range g.commands() {
 		known = append(known, "/"+c.Name)
 	}
-	meant := ""
-	if c := g.nearestCommand(word); c != "" {
-		meant = fmt.Sprintf(" Did you mean /%s?", c)
+	return fmt.Sprintf("There is no %s%s.%s I know: %s", g.commandSign(k), word, g.meantBy(word), strings.Join(known, ", "))
+}
+
+// notAsked is why a question that is a command is not asked, or "". Commands are for those
+// who write in a chat: their answer is for them alone, and they may stop what others asked.
+func (g *Gateway) notAsked(text string) string {
+	word, is := parseCommand(text)
+	switch {
+	case !is:
+		return ""
+	case slices.ContainsFunc(g.commands(), func(c channels.Command) bool { return c.Name == word }):
+		return fmt.Sprintf("/%s is a command, and this takes questions only; write it in the chat", word)
 	}
-	return fmt.Sprintf("There is no %s%s.%s I know: %s", g.commandSign(k), word, meant, strings.Join(known, ", "))
+	why := "there is no command /" + word
+	if meant := g.meantBy(word); meant != "" {
+		why += "." + meant
+	}
+	return why
+}
+
+// meantBy asks whether word was meant to be a command that exists, or is "".
+func (g *Gateway) meantBy(word string) string {
+	c := g.nearestCommand(word)
+	if c == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean /%s?", c)
 }
 
 // commands are those that work with these settings.
