@@ -145,6 +145,10 @@ func givenArgs(r *http.Request, v Spec, fields map[string]reflect.Value) (map[st
 	given := map[string]json.RawMessage{}
 	objects := map[string]map[string]string{}
 	for name, values := range r.URL.Query() {
+		isList := fields[name].IsValid() && fields[name].Kind() == reflect.Slice
+		if len(values) > 1 && !isList {
+			return nil, refuse(name, "%s is given %d times, and can have one value", name, len(values))
+		}
 		object, field, dotted := strings.Cut(name, ".")
 		if dotted {
 			if objects[object] == nil {
@@ -154,7 +158,7 @@ func givenArgs(r *http.Request, v Spec, fields map[string]reflect.Value) (map[st
 			continue
 		}
 		given[name] = quoted(values[0], fields[name])
-		if fields[name].IsValid() && fields[name].Kind() == reflect.Slice {
+		if isList {
 			given[name] = encode(values)
 		}
 	}

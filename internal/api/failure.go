@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"syscall"
 
 	"dragoman/internal/people"
@@ -48,6 +49,27 @@ func refusalOf(err error) (no *respond.Refusal, told bool) {
 		}
 	}
 	return &respond.Refusal{Status: http.StatusInternalServerError, Sentence: plain.Text(err), Cause: err}, false
+}
+
+// nouns say what an argument in a path names.
+var nouns = map[string]string{
+	"key": "conversation %q", "from": "conversation %q", "fact": "fact %q", "id": "entry %q in the queue",
+	"identity": "joined identity %q", "person": "paired person %q", "n": "file %q of this message",
+}
+
+// nothingAt says that there is no such thing as the path of r names. The words of the store
+// name its steps, which say nothing to callers, and show whether somebody else has the
+// thing. Tokens, jobs and channels have a name, and their part of the path is their plural.
+func nothingAt(r *http.Request) string {
+	_, path, _ := strings.Cut(r.Pattern, Root+"/")
+	plural, _, _ := strings.Cut(path, "/")
+	names := Spec{Path: path}.names()
+	if len(names) == 0 {
+		return "There is nothing of this name."
+	}
+	last := names[len(names)-1]
+	noun := cmp.Or(nouns[last], strings.TrimSuffix(plural, "s")+" %q")
+	return fmt.Sprintf("There is no "+noun+".", r.PathValue(last))
 }
 
 // failed is what a response that is no success says: a refusal, which unwraps to the

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -182,6 +183,9 @@ func (v Spec) admit(ctx context.Context) error {
 // may read the log.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	no, told := refusalOf(err)
+	if told && errors.Is(no.Cause, sessions.ErrNotFound) {
+		no.Sentence = nothingAt(r)
+	}
 	if !told {
 		if !caller(r.Context()).May(people.Admin) {
 			s.Logger.Error("a request failed", "method", r.Method, "route", r.Pattern, "err", err)

@@ -289,6 +289,8 @@ func TestBadRequests(t *testing.T) {
 		{"no place", "GET", "/conversations?after=x", "", 400, "after"},
 		{"an unknown argument", "GET", "/conversations?lmit=7", "", 400, "lmit"},
 		{"an argument with parts", "GET", "/conversations?tag.x=7", "", 400, "tag"},
+		{"an argument twice", "GET", "/conversations?limit=1&limit=2", "", 400, "limit"},
+		{"a part twice", "GET", "/conversations?meta.a=1&meta.a=2", "", 400, "meta.a"},
 		{"no key", "GET", "/conversations/x/messages", "", 400, "key"},
 		{"no message", "GET", "/conversations/telegram:1/messages?after=x", "", 400, "after"},
 		{"no key in a search", "GET", "/search?query=x&key=x", "", 400, "key"},
@@ -326,6 +328,28 @@ func TestBadRequests(t *testing.T) {
 				t.Errorf("it blames %q, want %q: %s", param, tt.param, w.Body)
 			}
 		})
+	}
+}
+
+// What there is not is named as callers know it, without words of the store, and whatever
+// the verb.
+func TestNothingOfThatName(t *testing.T) {
+	h := api.New(optionsOf(filled(t)))
+	for target, want := range map[string]string{
+		"GET /conversations/web:nope":           `There is no conversation "web:nope".`,
+		"DELETE /conversations/web:nope":        `There is no conversation "web:nope".`,
+		"GET /queue/out%2F9":                    `There is no entry "out/9" in the queue.`,
+		"DELETE /tokens/mine":                   `There is no token "mine".`,
+		"DELETE /tokens/mine?person=telegram:9": `There is no token "mine".`,
+		"DELETE /pairings/telegram/7":           `There is no paired person "7".`,
+		"DELETE /facts/9?target=telegram:1":     `There is no fact "9".`,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		w := asked(h, method, api.Root+path, "")
+		var body struct{ Error struct{ Message string } }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != 404 || body.Error.Message != want {
+			t.Errorf("%s = %d %s, want %q", target, w.Code, w.Body, want)
+		}
 	}
 }
 

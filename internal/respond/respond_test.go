@@ -139,6 +139,10 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/things/one", 200, "", `"one"`},
 		{"DELETE", "/things/one", 405, "GET, HEAD, POST", `"code":"method_not_allowed"`},
 		{"GET", "/nowhere", 404, "", `"code":"not_found"`},
+		{"GET", "//things/one", 404, "", `"code":"not_found"`},
+		{"GET", "/things//one", 404, "", `"code":"not_found"`},
+		{"GET", "/x/../things/one", 404, "", `"code":"not_found"`},
+		{"GET", "/things/a%2F%2Fb", 200, "", `"a//b"`},
 	} {
 		w := httptest.NewRecorder()
 		respond.Routes(mux).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))

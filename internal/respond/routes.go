@@ -1,6 +1,10 @@
 package respond
 
-import "net/http"
+import (
+	"net/http"
+	"path"
+	"strings"
+)
 
 // ErrNothing is the refusal of a path that leads nowhere.
 var ErrNothing = &Refusal{Status: http.StatusNotFound, Sentence: "There is nothing here."}
@@ -8,6 +12,9 @@ var ErrNothing = &Refusal{Status: http.StatusNotFound, Sentence: "There is nothi
 // Missing is why mux has no handler for r: [ErrNothing], or that the path does not have
 // the method. It is nil if there is a handler.
 func Missing(mux *http.ServeMux, r *http.Request) *Refusal {
+	if !isClean(r.URL.EscapedPath()) {
+		return ErrNothing
+	}
 	fallback, pattern := mux.Handler(r)
 	if pattern != "" {
 		return nil
@@ -18,6 +25,12 @@ func Missing(mux *http.ServeMux, r *http.Request) *Refusal {
 		return WrongMethod(said.header.Get("Allow"))
 	}
 	return ErrNothing
+}
+
+// isClean reports whether mux takes a path as it is. From others, like //api, it redirects
+// with a web page, which programs do not understand.
+func isClean(escaped string) bool {
+	return escaped == "" || escaped == "/" || path.Clean(escaped) == strings.TrimSuffix(escaped, "/")
 }
 
 // Routes serves mux, and refuses in JSON what mux would refuse in plain text: unknown
