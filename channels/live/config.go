@@ -16,9 +16,9 @@ func (*Settings) Network() string { return "the chat page" }
 // Everybody is whoever can open the page.
 func (*Settings) Everybody(token bool) string {
 	if token {
-		return "everybody who has the token of the page"
+		return "everybody who has a token"
 	}
-	return "everybody who can open the page"
+	return "everybody who has a token, and until one is made everybody on this machine"
 }
 
 // Identities are none: the page's people have no names.

@@ -98,6 +98,10 @@ func (k *tokenCreateCmd) Run(e *env, c *cli) error {
 		if err := e.showSecret(made, k.JSON); err != nil {
 			return err
 		}
+		cfg, err := e.loadWithoutSecrets(c.Config)
+		if err != nil || cfg.HTTP.Token.IsSet() {
+			return nil // the page asks for one already
+		}
 		all, err := api.ListTokens.Call(ctx, a, api.None{})
 		if err == nil && len(all.Data) == 1 {
 			_, _ = fmt.Fprintf(e.err, "It is the first one: the page asks for a token from now on, also on this machine. To open it: %s\n", e.command("console"))
@@ -171,19 +175,19 @@ func (e *env) tokenError(name string, err error) error {
 	return err
 }
 
-// parseSpan reads "90d", "12h" or "30m"; "" and "0" are no time.
+// parseSpan reads "90d", "12h" or "30m"; "" and 0, with or without a unit, are no time.
 func parseSpan(flag, text string) (time.Duration, error) {
-	if text == "" || text == "0" {
+	if text == "" {
 		return 0, nil
 	}
 	if days, found := strings.CutSuffix(text, "d"); found {
 		n, err := strconv.Atoi(days)
-		if err == nil && n > 0 && n <= 36500 {
+		if err == nil && n >= 0 && n <= 36500 {
 			return time.Duration(n) * 24 * time.Hour, nil
 		}
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	if err != nil || d < 0 {
 		return 0, &usageError{flag + " wants a time, like 90d, 12h or 30m"}
 	}
 	return d, nil

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dragoman/internal/config"
 )
 
 // TestToken: a token is printed alone, so that it can be piped, and once.
@@ -29,8 +31,27 @@ func TestToken(t *testing.T) {
 		t.Errorf("rotate = %q", second)
 	}
 	w.want([]string{"the secret before ends"}, "token", "list")
+	for _, none := range []string{"0", "0s", "0m", "0d"} {
+		if code, _, errs := w.run("token", "rotate", "laptop", "--grace", none); code != exitOK || strings.Contains(errs, "before it ends") {
+			t.Errorf("rotate --grace %s = %d %s, want no grace", none, code, errs)
+		}
+	}
 	w.want([]string{"The token laptop of operator lets nobody in any more."}, "token", "revoke", "laptop")
 	w.want([]string{"revoked"}, "token", "list")
+}
+
+// The page asks for a token already if the configuration has one.
+func TestFirstTokenIsNotTheFirst(t *testing.T) {
+	const first = "It is the first one"
+	w := newWorld(t)
+	if _, _, errs := w.run("token", "create", "a", "--scope", "chat"); !strings.Contains(errs, first) {
+		t.Errorf("without http.token it does not say %q: %s", first, errs)
+	}
+	w = newWorld(t)
+	w.daemon.adjust = func(cfg *config.Config) { cfg.HTTP.Token = config.NewSecret("canary-0123456789") }
+	if _, _, errs := w.run("token", "create", "a", "--scope", "chat"); strings.Contains(errs, first) {
+		t.Errorf("with http.token it says %q: %s", first, errs)
+	}
 }
 
 // TestTokenRefuses says what is wrong in a sentence.

@@ -53,12 +53,13 @@ func (c *Config) OfType(kind string) []string {
 func (c *Config) Policy() []string {
 	var lines []string
 	for _, name := range c.Active() {
-		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy(c.HTTP.Token.IsSet())))
+		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy(c.HTTP.Token.IsSet() || c.HTTP.NeedsNamedToken())))
 	}
 	return lines
 }
 
-// policy is what Policy says about one channel. token: the page asks for one.
+// policy is what Policy says about one channel. token: the page asks for one, whether any
+// was made by a command or not.
 func (ch Channel) policy(token bool) string {
 	local, isLocal := ch.Settings.(channels.Local)
 	everybody := slices.Contains(ch.Allow, "*")

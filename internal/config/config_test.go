@@ -131,7 +131,7 @@ heartbeat:
 		"cli: everybody who can run dragoman chat on this machine",
 		"libera: 1 entry in allow may talk; in shared chats only when addressed",
 		"telegram: 1 entry in allow may talk; in shared chats only when addressed",
-		"web: everybody who can open the page",
+		"web: everybody who has a token, and until one is made everybody on this machine",
 	}
 	if diff := cmp.Diff(want, c.Policy()); diff != "" {
 		t.Error(diff)
@@ -163,12 +163,19 @@ func TestOffNeedsNothing(t *testing.T) {
 	}
 }
 
+// Tokens that are made by a command are not in the configuration, and count, too.
 func TestPolicyOfThePage(t *testing.T) {
-	c, err := load(t, "http: {token: canary-0123456789}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := c.Policy()[1], "web: everybody who has the token of the page"; got != want {
-		t.Errorf("Policy = %q, want %q", got, want)
+	for text, want := range map[string]string{
+		"http: {token: canary-0123456789}":   "web: everybody who has a token",
+		"http: {listen: \"0.0.0.0:8787\"}":   "web: everybody who has a token",
+		"http: {listen: \"127.0.0.1:8787\"}": "web: everybody who has a token, and until one is made everybody on this machine",
+	} {
+		c, err := load(t, text+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Policy()[1]; got != want {
+			t.Errorf("with %s: Policy = %q, want %q", text, got, want)
+		}
 	}
 }
