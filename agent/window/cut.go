@@ -165,7 +165,7 @@ func capMessages(msgs []sessions.Message, turn int, sizes []int, budget int) ([]
 	return msgs, sum(sizes)
 }
 
-// minExcerpt is the smallest useful size of an excerpt of an old message, in tokens.
+// minExcerpt is the smallest useful size of an excerpt, in tokens.
 const minExcerpt = 64
 
 // If not everything fits, a message from before the turn takes at most one
@@ -266,11 +266,12 @@ func groupEnd(msgs []sessions.Message, start int) int {
 }
 
 // shorten makes excerpts of the longest messages, ever shorter ones until everything
-// fits into budget. It goes in steps, so that the next request shows the same
-// excerpts.
+// fits into budget, or each is at most minExcerpt: what is left of less says nothing, and
+// a model that reads it answers nobody's question. It goes in steps, so that the next
+// request shows the same excerpts.
 func shorten(msgs []sessions.Message, budget int, text func(string) int) []sessions.Message {
 	out := msgs
-	for most := budget; most > 0 && Count(out, text) > budget; most = most * 3 / 4 {
+	for most := max(budget, minExcerpt); most >= minExcerpt && Count(out, text) > budget; most = most * 3 / 4 {
 		out = slices.Clone(msgs)
 		for i := range msgs {
 			if EstimateMessage(&msgs[i]) > most {
