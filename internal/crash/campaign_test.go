@@ -25,6 +25,7 @@ var steps = []string{
 	"journal.tool_done.before", "journal.tool_done.after",
 	"journal.preview.before", "journal.preview.after",
 	"commit.before", "commit.after",
+	"park.before", "park.after", "journal.resumed.after",
 	"sending.before", "sending.after", // before the network is called
 	"sent.before", "sent.after", // after that
 }
@@ -43,9 +44,11 @@ type campaign struct {
 	model  *agenttest.Server
 	bin    string
 	config string
-	log    *os.File
-	env    []string // what the daemon is told beside the config
-	store  string
+	// settings are what the configuration has while the daemon is not paused.
+	settings string
+	log      *os.File
+	env      []string // what the daemon is told beside the config
+	store    string
 	// channel is the network's, as in keys.
 	channel string
 	places  []*place // of the chats, on Telegram
@@ -132,7 +135,7 @@ func (c *campaign) prepare(t *testing.T, store, channel string) {
 	}
 	t.Cleanup(func() { _ = c.log.Close() })
 	c.config = filepath.Join(dir, "dragoman.yaml")
-	text := fmt.Sprintf(`
+	c.settings = fmt.Sprintf(`
 state_dir: %s
 store: {type: %s}
 http: {listen: "off"}
@@ -143,9 +146,7 @@ queue: {rate_per_minute: 0, max_waiting: 1000}
 channels:
   %s
 `, filepath.Join(dir, "state"), store, c.model.URL(), channel)
-	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c.configure("")
 }
 
 func ann(chat int) botapi.User { return botapi.Person(int64(firstChat+chat), "Ann") }
@@ -277,6 +278,8 @@ func runCampaign(t *testing.T, store, section string, kills int) {
 			{"messages changed afterwards", c.talk.edits},
 			{"refusals of the bot's token (401), which was well again", c.refused},
 			{"outages of the network", c.outages},
+			{"pauses of the daemon, which kept what came", c.pauses},
+			{"sentences about a pause", v.paused},
 			{"topics closed for a while", c.closures},
 			{"topics gone for a while", c.losses},
 			{"answers in the group because their topic was gone", v.outside},

@@ -22,6 +22,7 @@ type stored struct {
 	// each turn.
 	failures map[string][][]int
 	renewed  int // replies to /new
+	paused   int // sentences about a pause
 	files    int
 	flaws    []string
 }
@@ -118,6 +119,8 @@ func (c *campaign) said(store *engine.Store) {
 			s.failures[sentence] = append(s.failures[sentence], turns[o.Turn])
 		case strings.HasPrefix(o.Text, toldRenewed):
 			s.renewed++
+		case o.Text == toldPaused:
+			s.paused++
 		case o.File != "" && o.State == sessions.DeliverySent:
 			s.files++
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -32,6 +33,9 @@ const (
 	toldUnanswered = " I have not answered “" // and names
 )
 
+// toldPaused is what people read while the daemon is paused.
+const toldPaused = "A moment, please."
+
 // unrest is what happens to the servers while the daemon is killed, and what
 // the model was asked meanwhile.
 type unrest struct {
@@ -47,6 +51,7 @@ type unrest struct {
 
 	refused, outages, silences int // of the token, of the network, of the model
 	closures, losses           int // of topics
+	pauses                     int // of the daemon
 }
 
 // reply is the model behind its outages.
@@ -94,6 +99,8 @@ func (c *campaign) trouble(ctx context.Context) {
 			return
 		}
 		switch long := 200*time.Millisecond + upTo(c.dice.unrest, 300*time.Millisecond); {
+		case c.api != nil && i%5 == 4:
+			c.rest(ctx, long)
 		case c.people.annoy != nil && i%2 == 1:
 			c.people.annoy()
 		case c.api == nil || i%3 == 0:
@@ -113,6 +120,29 @@ func (c *campaign) trouble(ctx context.Context) {
 			heal()
 			c.outages++
 		}
+	}
+}
+
+// rest pauses the daemon for a while, as an operator does who has to mend something. What
+// it is asked meanwhile waits, and is answered afterwards.
+func (c *campaign) rest(ctx context.Context, long time.Duration) {
+	c.configure("limits: {pause: {answer: '" + toldPaused + "', keep: true}}\n")
+	c.hangup()
+	c.pause(ctx, long)
+	c.configure("")
+	c.hangup()
+	c.pauses++
+}
+
+// configure writes the configuration, with more in the end.
+func (c *campaign) configure(more string) {
+	draft := c.config + ".new"
+	err := os.WriteFile(draft, []byte(c.settings+more), 0o600)
+	if err == nil {
+		err = os.Rename(draft, c.config)
+	}
+	if err != nil {
+		c.t.Error(err)
 	}
 }
 

@@ -31,6 +31,7 @@ type verdict struct {
 	stopped    int // replies to /stop
 	renewed    int // replies to /new
 	failures   int // sentences about a turn that failed
+	paused     int // sentences about a pause
 
 	outside, files, instead int // in a group because the topic is gone, files, and what came in their place
 }
@@ -65,7 +66,7 @@ func (v *verdict) chat(id int, sent []int, shown []string, has stored) (seen map
 	turns := newEnds(has.failures, shown)
 	pieces := map[string]bool{}
 	newest, sure := 0, 0
-	renewals := 0
+	renewals, pauses := 0, 0
 	for _, text := range shown {
 		words := fmt.Sprintf("chat %d: %s", id, text)
 		switch marked := strings.HasPrefix(text, repeatMark); {
@@ -85,6 +86,11 @@ func (v *verdict) chat(id int, sent []int, shown []string, has stored) (seen map
 			v.renewed++
 			if !marked {
 				renewals++
+			}
+		case strings.TrimPrefix(text, repeatMark) == toldPaused:
+			v.paused++
+			if !marked {
+				pauses++
 			}
 		case strings.HasPrefix(text, pieceMark): // of a long answer
 			if pieces[text] {
@@ -114,6 +120,9 @@ func (v *verdict) chat(id int, sent []int, shown []string, has stored) (seen map
 	}
 	if renewals > has.renewed || renewals < has.renewed && v.renewed == renewals {
 		v.flaws = append(v.flaws, fmt.Sprintf("chat %d: %d replies to /new are shown, of %d", id, renewals, has.renewed))
+	}
+	if pauses > has.paused {
+		v.twice = append(v.twice, fmt.Sprintf("chat %d: %d sentences about a pause are shown, of %d", id, pauses, has.paused))
 	}
 	return seen
 }
@@ -251,12 +260,15 @@ func TestVerdictFindsFlaws(t *testing.T) {
 		{"two failures, one with the mark", []int{1, 3}, []string{toldEmpty, "↻ " + toldEmpty}, 0, "2 0 0 1 0"},
 		{"a new one", []int{renewed}, []string{toldRenewed}, 1, "0 0 0 0 0"},
 		{"a piece twice", nil, []string{"§1.2 and", "§1.2 and"}, 0, "0 1 0 0 0"},
+		{"a pause", []int{1}, []string{toldPaused, "Seen: #1 done."}, 0, "1 0 0 0 0"},
+		{"a pause told twice", []int{1}, []string{toldPaused, toldPaused, "Seen: #1 done."}, 0, "1 1 0 0 0"},
+		{"a pause told again with the mark", []int{1}, []string{toldPaused, "↻ " + toldPaused}, 0, "0 0 0 0 0"},
 		{"a piece twice with the mark", nil, []string{"§1.2 and", "↻ §1.2 and"}, 0, "0 0 0 1 0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var v verdict
-			seen := v.chat(1, tt.sent, tt.shown, stored{failures: map[string][][]int{toldEmpty: {{1}, {3}}, sorry: {{2}}}, renewed: tt.news})
+			seen := v.chat(1, tt.sent, tt.shown, stored{failures: map[string][][]int{toldEmpty: {{1}, {3}}, sorry: {{2}}}, renewed: tt.news, paused: 1})
 			got := fmt.Sprint(len(seen), len(v.twice), len(v.disordered), v.marked, v.repeated)
 			if got != tt.want || len(v.flaws) > 0 {
 				t.Errorf("seen, twice, disordered, marked, repeated = %s, want %s; flaws: %q", got, tt.want, v.flaws)
