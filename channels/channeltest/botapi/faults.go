@@ -48,13 +48,6 @@ func (s *Server) Heal() {
 	s.faults = nil
 }
 
-// SetWebhook makes getUpdates answer 409, or no more.
-func (s *Server) SetWebhook(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.webhook = on
-}
-
 func (s *Server) faultFor(c *Call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

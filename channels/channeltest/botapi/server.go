@@ -4,7 +4,8 @@
 // It keeps the rules of the real network that an adapter can get wrong. An
 // update is handed out again and again until a getUpdates with a higher
 // offset confirms it, and only then forgotten. Of two polls that overlap the
-// older gets 409. HTML is parsed, refused and measured as the network does
+// older gets 409. With a webhook, updates are sent instead, the next of a chat when the
+// one before was answered with 200. HTML is parsed, refused and measured as the network does
 // (4096 UTF-16 units of visible text). Replies, topics, edits and migrated
 // groups are checked. [Fault] breaks calls in every way seen in the wild:
 // error codes, retry_after, an HTML page from a proxy, connections dropped
@@ -17,6 +18,7 @@ package botapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +64,9 @@ type Server struct {
 	served   chan struct{}
 	handlers sync.WaitGroup
 	requests atomic.Int64
+	out      *http.Client    // calls the webhook
+	life     context.Context // ends in Close
+	end      context.CancelFunc
 
 	mu       sync.Mutex
 	conns    map[net.Conn]struct{}
@@ -79,7 +84,7 @@ type Server struct {
 	counts   map[string]int
 	faults   []*Fault
 	commands []Command
-	webhook  bool
+	hooked   hooked
 	presses  []*Press
 	admins   map[int64]bool
 }
@@ -119,7 +124,9 @@ func Start(addr string, o Options) (*Server, error) {
 		o: o, url: "http://" + l.Addr().String(), served: make(chan struct{}),
 		conns: map[net.Conn]struct{}{}, chats: map[int64]*Chat{}, files: map[string]*file{}, counts: map[string]int{},
 		lastID: 700_000_000, wake: make(chan struct{}), changed: make(chan struct{}),
+		out: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, hooked: hooked{busy: map[int64]bool{}},
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.track, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(s.served)
@@ -151,8 +158,13 @@ func (s *Server) Rename(name string) { s.renamed.Store(&name) }
 func (s *Server) Close() {
 	_ = s.http.Close() // nothing to do about a listener that will not close
 	<-s.served
+	s.mu.Lock()
+	s.hooked.ended = true
+	s.mu.Unlock()
+	s.end()
 	s.Cut()
 	s.handlers.Wait()
+	s.out.CloseIdleConnections()
 }
 
 // Cut closes every connection once. New ones are served.
@@ -208,6 +220,9 @@ var methods = map[string]method{
 	"setmycommands":   (*Server).setMyCommands,
 	"getmycommands":   (*Server).getMyCommands,
 	"getfile":         (*Server).getFile,
+	"setwebhook":      (*Server).setWebhook,
+	"deletewebhook":   (*Server).deleteWebhook,
+	"getwebhookinfo":  (*Server).getWebhookInfo,
 
 	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
 	"answercallbackquery":    (*Server).answerCallbackQuery,

@@ -60,8 +60,9 @@ func (s *Server) enqueue(u update) {
 	s.rouse()
 }
 
-// rouse wakes waiting polls. The caller holds the lock.
+// rouse wakes waiting polls, or sends to the webhook. The caller holds the lock.
 func (s *Server) rouse() {
+	s.sendOut()
 	close(s.wake)
 	s.wake = make(chan struct{})
 }
@@ -82,7 +83,7 @@ func (s *Server) ConfirmedTo() int64 {
 
 func (s *Server) getUpdates(r *http.Request, p params) answer {
 	s.mu.Lock()
-	if s.webhook {
+	if s.hooked.hook != nil {
 		s.mu.Unlock()
 		return refuse(http.StatusConflict, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
 	}
@@ -90,16 +91,7 @@ func (s *Server) getUpdates(r *http.Request, p params) answer {
 	mine := s.poll
 	s.rouse() // an older poll that waits is over
 	s.confirm(p.int("offset"))
-	var kinds []string
-	if p.into("allowed_updates", &kinds) {
-		s.allowed = nil
-		if len(kinds) > 0 {
-			s.allowed = map[string]bool{}
-		}
-		for _, k := range kinds {
-			s.allowed[k] = true
-		}
-	}
+	s.allow(p)
 	s.mu.Unlock()
 
 	limit := int(p.int("limit"))
@@ -116,6 +108,9 @@ func (s *Server) getUpdates(r *http.Request, p params) answer {
 		s.mu.Unlock()
 		switch {
 		case over:
+			if s.Webhook() != "" {
+				return refuse(http.StatusConflict, "Conflict: terminated by setWebhook request")
+			}
 			return refuse(http.StatusConflict, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")
 		case batch != nil:
 			return answer{raw: batch}
@@ -126,6 +121,20 @@ func (s *Server) getUpdates(r *http.Request, p params) answer {
 			return answer{raw: []byte("[]")}
 		case <-r.Context().Done():
 			return answer{raw: []byte("[]")}
+		}
+	}
+}
+
+// allow notes which kinds of updates the bot wants. The caller holds the lock.
+func (s *Server) allow(p params) {
+	var kinds []string
+	if p.into("allowed_updates", &kinds) {
+		s.allowed = nil
+		if len(kinds) > 0 {
+			s.allowed = map[string]bool{}
+		}
+		for _, k := range kinds {
+			s.allowed[k] = true
 		}
 	}
 }
