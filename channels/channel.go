@@ -9,7 +9,7 @@
 // An adapter shows what else it can do by implementing the small interfaces in
 // this package ([Typer], [Previewer], [Fader], [Thinker], [Retractor], [Splitter],
 // [Plainer], [RepeatMarker], [Interleaver], [Stopper], [Reporter], [Reviver], [Commander], [CommandSigner],
-// [Pauser], [Sharer], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
+// [Pauser], [Sharer], [Called], [Fetcher], [Filer], [Deduper], [Mirror], [Eraser]).
 //
 // What a network is for the configuration is its [Type], with [Settings] that know their
 // keys, defaults and checks.
@@ -20,6 +20,7 @@ package channels
 import (
 	"context"
 	"io"
+	"net/http"
 	"time"
 )
 
@@ -160,6 +161,29 @@ type Sharer interface {
 	// Shared reports whether chat, the second part of a key, is a group or a room.
 	Shared(chat string) bool
 }
+
+// Called is a channel whose network may call the daemon over HTTP. Without it, the
+// channel gets its messages itself, in Run.
+type Called interface {
+	// Callback is how the network calls; nil if it does not.
+	Callback() *Callback
+}
+
+// Callback is how a network calls, at [CallbackPath].
+type Callback struct {
+	// Authentic reports whether the network sent a request with this header, in a
+	// time that does not depend on the secret that it shows.
+	Authentic func(http.Header) bool
+	// MaxBody is how long a request may be, in bytes.
+	MaxBody int64
+	// Take stores what a request says. After nil it is durable, and the network may
+	// forget it; after an error the network sends it again. Any node may take a
+	// request, also one that does not run the channel. It is safe for concurrent use.
+	Take func(ctx context.Context, in Intake, body []byte) error
+}
+
+// CallbackPath is where the network of the channel called name calls.
+func CallbackPath(name string) string { return "/webhook/" + name }
 
 // Stopper is a channel that sends text on its own, such as the part of an answer
 // that it shows only when somebody asks for more. Without it, /stop only ends the

@@ -108,6 +108,13 @@ type Local interface {
 	Everybody(token bool) string
 }
 
+// CalledBack is for networks that may call the daemon over HTTP: see [Called]. Without it,
+// they never do.
+type CalledBack interface {
+	// CallsAt is the address below which the network calls, "" if it does not.
+	CallsAt() string
+}
+
 // Maker is for settings that are enough to make the channel, together with what every
 // channel gets. The channels of the other types are made in internal/app.
 type Maker interface {

@@ -1,6 +1,9 @@
 package telegram
 
 import (
+	"net/url"
+	"slices"
+
 	"dragoman/channels"
 	"dragoman/internal/lazily"
 	"dragoman/internal/setting"
@@ -15,6 +18,13 @@ type Settings struct {
 	APIURL      string           `yaml:"api_url" default:"https://api.telegram.org" is:"url" doc:"The Bot API server."`
 	PollTimeout setting.Duration `yaml:"poll_timeout" default:"30s" range:"1s..1m" doc:"How long a poll waits at the server when there are no messages."`
 	Preview     bool             `yaml:"preview" default:"true" doc:"Show the answer while it is written."`
+	Webhook     WebhookSettings  `yaml:"webhook"`
+}
+
+// WebhookSettings let Telegram call instead of being polled.
+type WebhookSettings struct {
+	URL    string         `yaml:"url" is:"url" empty:"ok" doc:"The public https address of http.listen, like https://bot.example.org. Telegram then calls its /webhook/ and the name of this channel, instead of being polled. Empty: poll."`
+	Secret setting.Secret `yaml:"secret,omitempty" is:"webhook secret" doc:"What Telegram shows with each call: 16 to 256 letters, digits, _ and -."`
 }
 
 var (
@@ -22,6 +32,7 @@ var (
 	_ channels.Distinct   = (*Settings)(nil)
 	_ channels.ChatKnower = (*Settings)(nil)
 	_ channels.Maker      = (*Settings)(nil)
+	_ channels.CalledBack = (*Settings)(nil)
 )
 
 // Network is Telegram.
@@ -30,7 +41,8 @@ func (*Settings) Network() string { return "Telegram" }
 // Forms are those of a token.
 func (*Settings) Forms() map[string]func(text string) (what, want string) {
 	return map[string]func(string) (string, string){
-		"bot token": setting.Like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
+		"webhook secret": setting.Must(secretForm.Matches, "is no secret for Telegram", "write 16 to 256 letters, digits, _ and -, like what this prints: openssl rand -hex 32"),
+		"bot token":      setting.Like(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits"),
 	}
 }
 
@@ -61,17 +73,48 @@ func (s *Settings) Distinct() (id, what string) {
 	return s.Token.Reveal(), "has the same token as %s, and two pollers of one bot stop each other"
 }
 
-// Check wants a token.
-func (*Settings) Check(r channels.Report) {
+// CallsAt is the address of the webhook.
+func (s *Settings) CallsAt() string { return s.Webhook.URL }
+
+// Check wants a token, and a secret for a webhook.
+func (s *Settings) Check(r channels.Report) {
+	s.checkWebhook(r)
 	if r.Enabled() && !r.Written("token") {
 		r.Bad("token", "is needed", "get one from @BotFather, and write token: \"${file:/path}\"")
 	}
 }
 
+// checkWebhook wants an address that Telegram calls: it takes https only, at four ports.
+func (s *Settings) checkWebhook(r channels.Report) {
+	if s.Webhook.URL == "" {
+		if r.Written("webhook.secret") {
+			r.Bad("webhook.secret", "works only with webhook.url", "write the public address of http.listen there, or remove the secret")
+		}
+		return
+	}
+	if !r.Written("webhook.secret") {
+		r.Bad("webhook.secret", "is needed: without it, anybody could write in anybody's name", "make one with: openssl rand -hex 32")
+	}
+	u, err := url.Parse(s.Webhook.URL)
+	if err != nil || s.APIURL != ownServer { // one's own Bot API server calls any address
+		return
+	}
+	switch {
+	case u.Scheme != "https":
+		r.Bad("webhook.url", "is not https, and Telegram calls nothing else", "put a proxy with TLS in front, and write its address")
+	case !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
+		r.Bad("webhook.url", "has a port that Telegram does not call", "use 443, 80, 88 or 8443")
+	}
+}
+
+// ownServer is Telegram's.
+const ownServer = "https://api.telegram.org"
+
 // Make makes the bot's channel.
 func (s *Settings) Make(with channels.Setup) (channels.Channel, error) {
 	return New(with.Name, Options{
 		Token: s.Token.Reveal(), APIURL: s.APIURL, PollTimeout: s.PollTimeout.D(), NoPreview: !s.Preview,
+		WebhookURL: s.Webhook.URL, WebhookSecret: s.Webhook.Secret.Reveal(),
 		Shared: with.Shared, Proxy: with.Proxy, Logger: with.Logger,
 	})
 }

@@ -60,6 +60,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	register := sync.OnceFunc(func() { registering.Go(func() { c.registerCommands(ctx) }) })
 	ask := updatesParams{Limit: batchSize, Allowed: wanted}
 	began := time.Now()
+	checked := false // whose webhook is set
 	var tries channels.Backoff
 	for ctx.Err() == nil {
 		// The first poll after a failure returns at once, so that Status is soon right.
@@ -75,6 +76,9 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			}
 			if c.o.Shared && ctx.Err() == nil && conflicts(err) && time.Since(began) > conflictGrace {
 				return fmt.Errorf("telegram: %s: %w", conflictDetail, channels.ErrElsewhere)
+			}
+			if !checked && hasWebhook(err) {
+				checked = c.removeOwnWebhook(ctx)
 			}
 			if errors.Is(err, errUnreadable) {
 				ask.Limit = 1 // One update spoils the answer: get the others one by one.
@@ -123,11 +127,14 @@ func (c *Channel) fetchUpdates(ctx context.Context, ask updatesParams, named fun
 // conflictDetail is the status detail while another program polls.
 const conflictDetail = "another program polls with this token; stop it, or make a separate bot for this one"
 
+// webhookDetail is the status detail of a poll while a webhook is set.
+const webhookDetail = "a webhook is set, so another program gets this bot's messages; remove it there first"
+
 // conflicts reports whether another program polls with our token. A webhook
 // answers with the same code and has another cure.
 func conflicts(err error) bool {
 	r := (*apiError)(nil)
-	return errors.As(err, &r) && r.code == http.StatusConflict && !r.contains("webhook")
+	return errors.As(err, &r) && r.code == http.StatusConflict && !hasWebhook(err)
 }
 
 // refused reports whether err says that the token is not valid. Errors about a chat or
@@ -144,8 +151,12 @@ func (c *Channel) pauseAfter(ctx context.Context, err error, wait time.Duration,
 	if r := (*apiError)(nil); errors.As(err, &r) {
 		detail = fmt.Sprintf("Telegram answered %d; trying again", r.code)
 		switch {
-		case r.code == http.StatusConflict && r.contains("webhook"):
-			wait, detail = conflictPause, "a webhook is set, so another program gets this bot's messages; remove it there first"
+		case r.code == http.StatusBadRequest && r.method == "setWebhook":
+			detail = "Telegram refuses the webhook: " + markup.Clip(markup.Line(r.description), 200)
+		case hasWebhook(err) && justStarted:
+			detail = webhookDetail
+		case hasWebhook(err):
+			wait, detail = conflictPause, webhookDetail
 		case conflicts(err):
 			detail = conflictDetail
 			if !justStarted {

@@ -9,15 +9,23 @@
 // restart, with the same Inbound.ID (the update id). The adapter keeps nothing on
 // disk, because Telegram keeps the unconfirmed updates.
 //
+// With Options.WebhookURL, Telegram calls instead of being polled, and an update is
+// answered with 200 only after the intake has stored it. Any node of several may take
+// the call; Run, on one of them, keeps the webhook set. Neither way ever drops what
+// waits at Telegram, so the mode can change at any start: what comes twice has the same
+// Inbound.ID.
+//
 // Outbound: [Channel.Send] returns nil only after Telegram has answered with the
 // message. Markdown is sent as Telegram's HTML, or as plain text if Telegram
 // refuses the markup.
 //
 // # Failures
 //
-// A refused token ends Run with [channels.ErrPermanent]. A second poller or a
-// webhook (409) shows in Status, and polling is retried every 30 s (but see
-// Options.Shared). Run waits as long as retry_after says. It retries all other
+// A refused token ends Run with [channels.ErrPermanent]. A second poller or another
+// program's webhook (409) shows in Status, and polling is retried every 30 s (but see
+// Options.Shared). A webhook that Telegram cannot call shows in Status, with its reason.
+// One that another program has changed is set again. A call that cannot be stored is an
+// error, and Telegram repeats it. Run waits as long as retry_after says. It retries all other
 // errors with growing, jittered waits.
 //
 // # Identity
@@ -57,6 +65,13 @@ type Options struct {
 	APIURL string
 	// PollTimeout is how long Telegram may hold a poll open; 50 s if 0.
 	PollTimeout time.Duration
+	// WebhookURL is the public address of this machine, below which Telegram calls
+	// channels.CallbackPath of the channel instead of being polled. Empty: it is polled.
+	WebhookURL string
+	// WebhookSecret is what Telegram then shows: 16 to 256 letters, digits, "_" and "-".
+	WebhookSecret string
+	// WebhookEvery is how often Telegram is asked how the webhook does; a minute if 0.
+	WebhookEvery time.Duration
 	// NoPreview turns off previews of unfinished answers.
 	NoPreview bool
 	// PreviewEvery is the shortest time between two previews in a private chat;
@@ -86,7 +101,8 @@ func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }
 // Channel is one bot. It is made by [New].
 type Channel struct {
 	name         string
-	o            Options // without the token
+	o            Options // without the token and the secret
+	hook         webhook
 	log          *slog.Logger
 	api          *client
 	id           int64 // the bot's user id
@@ -118,10 +134,14 @@ var (
 	_ channels.Splitter  = (*Channel)(nil)
 	_ channels.Reporter  = (*Channel)(nil)
 	_ channels.Commander = (*Channel)(nil)
+	_ channels.Called    = (*Channel)(nil)
 )
 
 // tokenRefusedDetail is the status detail after Telegram has refused the token.
 const tokenRefusedDetail = "Telegram refuses the token; put the one that BotFather shows into the configuration"
+
+// secretForm is what Telegram takes as a secret, and long enough not to be guessed.
+var secretForm = lazily.Compile(`^[A-Za-z0-9_-]{16,256}$`)
 
 var tokenForm = lazily.Compile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
 
@@ -145,14 +165,19 @@ func New(name string, o Options) (*Channel, error) {
 	}
 	o.PollTimeout = cmp.Or(o.PollTimeout, 50*time.Second)
 	o.PreviewEvery = cmp.Or(o.PreviewEvery, time.Second)
+	o.WebhookEvery = cmp.Or(o.WebhookEvery, webhookEvery)
+	if o.WebhookURL != "" && !secretForm.Matches(o.WebhookSecret) {
+		return nil, errors.New("telegram: the webhook needs a secret of 16 to 256 letters, digits, _ and -")
+	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	c := &Channel{
 		name: name, log: o.Logger.With("channel", name), id: id,
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
 		preview: newPreviewer(o.PreviewEvery), typing: newRateBudget(typingPerSecond),
-		migrated: map[int64]int64{},
+		migrated: map[int64]int64{}, hook: newWebhook(name, o.WebhookURL, o.WebhookSecret),
 	}
 	o.Token = ""
+	o.WebhookSecret = ""
 	c.o = o
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
 	return c, nil
@@ -175,16 +200,23 @@ func (c *Channel) report(state channels.State, detail string) {
 	}
 }
 
-// Run polls until ctx ends or Telegram refuses the token. The package comment lists
-// its failures.
+// Run polls, or has Telegram call, until ctx ends or Telegram refuses the token. The
+// package comment lists its failures.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	c.report(channels.StateConnecting, "asking Telegram who the bot is")
 	defer c.api.http.CloseIdleConnections()
-	err := c.poll(ctx, in)
+	err := c.receive(ctx, in)
 	if ctx.Err() != nil {
 		c.report(channels.StateDown, "stopped")
 		return nil
 	}
 	c.report(channels.StateFailed, tokenRefusedDetail)
 	return err
+}
+
+func (c *Channel) receive(ctx context.Context, in channels.Intake) error {
+	if c.hook.url != "" {
+		return c.keepWebhook(ctx)
+	}
+	return c.poll(ctx, in)
 }
