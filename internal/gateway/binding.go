@@ -114,3 +114,15 @@ func (b *binding) albumPause(m channels.Inbound) (quiet, most time.Duration) {
 	}
 	return albumQuiet, albumLimit
 }
+
+// callback is how the network calls the channel; nil if it does not.
+func (b *binding) callback() *channels.Callback {
+	c, is := b.Channel.(channels.Called)
+	if !is {
+		return nil
+	}
+	return c.Callback()
+}
+
+// takesAnywhere reports whether messages come in on every node.
+func (b *binding) takesAnywhere() bool { return b.Everywhere || b.callback() != nil }

@@ -25,6 +25,29 @@ type intake struct {
 	b *binding
 }
 
+// Callbacks are, by channel, those whose network calls.
+func (g *Gateway) Callbacks() map[string]Callback {
+	all := map[string]Callback{}
+	for name, b := range g.bindings {
+		c := b.callback()
+		if c == nil {
+			continue
+		}
+		all[name] = Callback{*c, func(ctx context.Context, body []byte) (err error) {
+			defer recoverTo(&err, "a call for channel "+name)
+			return c.Take(ctx, intake{g, b}, body)
+		}}
+	}
+	return all
+}
+
+// Callback is how the network of one channel calls.
+type Callback struct {
+	channels.Callback
+	// Store is Take, into the store of this gateway.
+	Store func(ctx context.Context, body []byte) error
+}
+
 func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
 	return in.g.accept(ctx, in.b, m)
 }

@@ -39,7 +39,7 @@ func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
 	if !g.rates.allow(who) {
 		return false
 	}
-	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].Everywhere {
+	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].takesAnywhere() {
 		if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
 			g.log(m.Key).Warn("a message counts against its author's rate on this node only", "err", err)
 		}

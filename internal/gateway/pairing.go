@@ -170,15 +170,29 @@ func (g *Gateway) ApprovePairing(ctx context.Context, code string, now time.Time
 	if err != nil {
 		return p, err
 	}
-	if _, err := onNode(ctx, g, sessions.Peer{Lease: leaseOf(p.Channel)}, callAdmit, p, g.admit); err != nil {
+	if err := g.admitEverywhere(ctx, p); err != nil {
 		g.opts.Logger.Warn("could not tell a paired person that they may write; they must write again", "channel", p.Channel, "sender", p.PersonID, "err", err)
 	}
 	return p, nil
 }
 
+// admitEverywhere calls admit where the applicant's messages came in: on the node that
+// runs the channel or, if the network calls any of them, on all.
+func (g *Gateway) admitEverywhere(ctx context.Context, p sessions.Pairing) error {
+	b := g.bindings[p.Channel]
+	if g.opts.Peers == nil || b == nil || b.callback() == nil {
+		_, err := onNode(ctx, g, sessions.Peer{Lease: leaseOf(p.Channel)}, callAdmit, p, g.admit)
+		return err
+	}
+	_, here := g.admit(ctx, p)
+	_, there := call[struct{}](ctx, g, sessions.Peer{All: true}, callAdmit, p)
+	return errors.Join(here, there)
+}
+
 // admit tells an applicant that they were let in, and queues what they wrote
 // before. The messages get new ids, because the old ones belong to the answers
-// of that time. It runs on the node that has their channel.
+// of that time. It does nothing on a node to which the
+// applicant has not written.
 func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{}, err error) {
 	it := g.applicants.take(p.Channel, p.PersonID)
 	b := g.bindings[p.Channel]

@@ -19,6 +19,9 @@
 // mode says who can open it. A token is never part of a URL, and a link's secret never
 // leaves the browser in one: it follows a "#" and is exchanged with a POST.
 //
+// A network that calls shows a secret of its own instead ([Door.Called]), which opens only
+// the path that it calls.
+//
 // Two of them that name two people are refused, because one of the two was not meant.
 // Requests that a browser sends on behalf of another site are refused, whatever they
 // carry, and so are those that change something without showing that no other site sent

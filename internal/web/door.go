@@ -89,10 +89,12 @@ type Door struct {
 	routes    []Route
 }
 
-// Route is what a path at the port needs. An empty Scope: strangers may see it, too.
+// Route is what a path at the port needs. An empty Scope without Secret: strangers may see
+// it, too.
 type Route struct {
 	Pattern string // as http.ServeMux has it
 	Scope   people.Scope
+	Secret  bool // one of its own: see [Door.Called]
 }
 
 // Routes are all routes, in the order in which they were added.
@@ -148,7 +150,7 @@ func (d *Door) Public(pattern string, next http.Handler) {
 // Protect serves requests of those who have the scope. The request's context carries the
 // principal, and ends when their token does. See the package comment for the rules.
 func (d *Door) Protect(pattern string, scope people.Scope, next http.Handler) {
-	d.routes = append(d.routes, Route{pattern, scope})
+	d.routes = append(d.routes, Route{Pattern: pattern, Scope: scope})
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		c, err := d.admit(r, scope)
 		if err != nil {
@@ -159,6 +161,30 @@ func (d *Door) Protect(pattern string, scope people.Scope, next http.Handler) {
 		ctx, end := d.visits.begin(people.With(r.Context(), c.Principal), c)
 		defer end()
 		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// Called serves requests of a program that shows a secret of its own in their header, and
+// knows no token: a network that calls. Whoever authentic recognises comes in, from
+// anywhere, also to an open port, and is no principal. A wrong secret counts as a wrong
+// token does, and a body of more than most bytes is refused.
+func (d *Door) Called(pattern string, authentic func(http.Header) bool, most int64, next http.Handler) {
+	d.routes = append(d.routes, Route{Pattern: pattern, Secret: true})
+	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		err := d.checkSite(r)
+		if err == nil && !authentic(r.Header) {
+			err = d.countFailure(r, unauthorized("That is not the secret."))
+		}
+		if err == nil && r.ContentLength > most {
+			err = &respond.Refusal{Status: http.StatusRequestEntityTooLarge, Sentence: "The body is too long."}
+		}
+		if err != nil {
+			deny(w, r, err)
+			return
+		}
+		d.identity.strip(r.Header)
+		r.Body = http.MaxBytesReader(w, r.Body, most)
+		next.ServeHTTP(w, r)
 	})
 }
 
