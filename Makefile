@@ -81,7 +81,7 @@ test-models:
 ## crash: kill the real binary KILLS times; writes docs/internals/reliability.md
 crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
-		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign|TestIRCCampaign' ./internal/crash
+		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestWebhookCampaign|TestFileStoreCampaign|TestWhatsAppCampaign|TestIRCCampaign' ./internal/crash
 	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run TestMigrateKilled ./internal/story
 
 ## test-older: stores and nodes of an older version beside this one (needs its commit in the clone)

@@ -132,6 +132,7 @@ func (d *Daemon) openServers(ctx context.Context) error {
 		served := mcpserver.New(mcpserver.Options{Client: api.AsCaller(verbs), Version: d.opts.Version, Send: d.cfg.MCP.Send})
 		d.door.Protect("/mcp", people.Chat, served.Handler())
 	}
+	d.serveCallbacks()
 	d.door.Protect("GET "+profilePath, people.Admin, http.HandlerFunc(profile))
 	d.door.Protect("GET /metrics", people.Read, d.metrics.Handler())
 	d.door.Probes(web.ProbeOptions{Check: d.store.Check, Ready: d.ready, Channels: d.gateway.Channels})

@@ -92,6 +92,9 @@ func (ch Channel) policy(token bool) string {
 	default:
 		s += "; in shared chats only when addressed"
 	}
+	if called, ok := ch.Settings.(channels.CalledBack); ok && called.CallsAt() != "" {
+		s += "; " + ch.Settings.Network() + " calls " + called.CallsAt()
+	}
 	return s
 }
 

@@ -22,6 +22,7 @@ func exampleText(t *testing.T) string {
 	}
 	token := filepath.Join(t.TempDir(), "telegram")
 	write(t, token, "123456:abcdefghijklmnop\n")
+	write(t, token+"_webhook", "canary-webhook-0123456789\n")
 	return strings.ReplaceAll(string(data), "/run/credentials/dragoman.service/telegram", token)
 }
 
@@ -141,10 +142,10 @@ func TestEffective(t *testing.T) {
 			t.Errorf("Effective lacks %s:\n%s", want, got)
 		}
 	}
-	// The hidden tokens are too short to be one, and no bot token; all else loads.
+	// The hidden tokens and secrets are too short to be one, and no bot token; all else loads.
 	_, err = load(t, got)
 	for _, p := range problems(t, err) {
-		if !strings.Contains(p, "token") && !strings.Contains(p, "identity_secret") && !strings.Contains(p, "signing_secret") {
+		if !strings.Contains(p, "token") && !strings.Contains(p, "identity_secret") && !strings.Contains(p, "signing_secret") && !strings.Contains(p, "webhook.secret") {
 			t.Errorf("Effective does not load: %s", p)
 		}
 	}

@@ -21,6 +21,9 @@ func (v *validator) channels() {
 		if !ch.Enabled {
 			continue
 		}
+		if called, ok := ch.Settings.(channels.CalledBack); ok && called.CallsAt() != "" && v.c.HTTP.Listen == "off" {
+			v.bad(path, "is called by its network at http.listen, which is off", "write an address there, like 127.0.0.1:8787")
+		}
 		id, what := "the only one", "there is one channel of this type already: %s"
 		if d, ok := ch.Settings.(channels.Distinct); ok {
 			id, what = d.Distinct()

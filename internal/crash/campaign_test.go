@@ -1,7 +1,9 @@
 package crash_test
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +51,7 @@ type campaign struct {
 	log      *os.File
 	env      []string // what the daemon is told beside the config
 	store    string
+	listen   string // the daemon's port; "off" if it is ""
 	// channel is the network's, as in keys.
 	channel string
 	places  []*place // of the chats, on Telegram
@@ -138,14 +141,14 @@ func (c *campaign) prepare(t *testing.T, store, channel string) {
 	c.settings = fmt.Sprintf(`
 state_dir: %s
 store: {type: %s}
-http: {listen: "off"}
+http: {listen: %q}
 log: {level: info}
 model: {type: openai, base_url: %s, name: fake, context_window: 200000}
 summary: {trigger: {messages: 30}, keep: {n: 8}}
 queue: {rate_per_minute: 0, max_waiting: 1000}
 channels:
   %s
-`, filepath.Join(dir, "state"), store, c.model.URL(), channel)
+`, filepath.Join(dir, "state"), store, cmp.Or(c.listen, "off"), c.model.URL(), channel)
 	c.configure("")
 }
 
@@ -261,6 +264,30 @@ func (c *campaign) start(at string) *exec.Cmd {
 
 func TestCampaign(t *testing.T) { runCampaign(t, "sqlite", "crash", wanted(t, 24)) }
 
+// TestWebhookCampaign is the same with Telegram calling, instead of being polled.
+func TestWebhookCampaign(t *testing.T) {
+	c := &campaign{listen: freeAddress(t)}
+	channel := c.telegram(t, placesOf(chats))
+	hook := fmt.Sprintf(`, webhook: {url: "http://%s", secret: a-secret-of-this-campaign}}`, c.listen)
+	c.prepare(t, "sqlite", strings.TrimSuffix(channel, "}")+hook)
+	c.lengthy = true
+	c.run(wanted(t, 20), "crash-webhook", c.telegramLines)
+	if polls := c.api.Count("getUpdates"); polls > 0 {
+		t.Errorf("the daemon polled %d times, want a webhook alone", polls)
+	}
+}
+
+// freeAddress is one at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 // TestFileStoreCampaign is the same over documents.
 func TestFileStoreCampaign(t *testing.T) {
 	kills := wanted(t, 0)
@@ -273,23 +300,26 @@ func TestFileStoreCampaign(t *testing.T) {
 func runCampaign(t *testing.T, store, section string, kills int) {
 	t.Helper()
 	c := newCampaign(t, store)
-	c.run(kills, section, func(v verdict) []line {
-		return []line{
-			{"messages changed afterwards", c.talk.edits},
-			{"refusals of the bot's token (401), which was well again", c.refused},
-			{"outages of the network", c.outages},
-			{"pauses of the daemon, which kept what came", c.pauses},
-			{"sentences about a pause", v.paused},
-			{"topics closed for a while", c.closures},
-			{"topics gone for a while", c.losses},
-			{"answers in the group because their topic was gone", v.outside},
-			{"files with a long answer", v.files},
-			{"sentences in place of a forbidden file", v.instead},
-			{"sent with the mark ↻, because an earlier sending may have arrived", v.marked},
-			{"of those, really seen twice", v.repeated},
-			{"previews left unfinished by a kill, visibly (…)", v.leftovers},
-		}
-	})
+	c.run(kills, section, c.telegramLines)
+}
+
+// telegramLines are what a report says of Telegram alone.
+func (c *campaign) telegramLines(v verdict) []line {
+	return []line{
+		{"messages changed afterwards", c.talk.edits},
+		{"refusals of the bot's token (401), which was well again", c.refused},
+		{"outages of the network", c.outages},
+		{"pauses of the daemon, which kept what came", c.pauses},
+		{"sentences about a pause", v.paused},
+		{"topics closed for a while", c.closures},
+		{"topics gone for a while", c.losses},
+		{"answers in the group because their topic was gone", v.outside},
+		{"files with a long answer", v.files},
+		{"sentences in place of a forbidden file", v.instead},
+		{"sent with the mark ↻, because an earlier sending may have arrived", v.marked},
+		{"of those, really seen twice", v.repeated},
+		{"previews left unfinished by a kill, visibly (…)", v.leftovers},
+	}
 }
 
 // run kills the daemon and judges what came of it. own is what the network has
