@@ -41,13 +41,22 @@ func (m *metered) cost(u sessions.Usage) float64 {
 
 func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
-	span := trace.Begin(ctx, trace.OperationChat+" "+m.label, trace.Client, trace.Text(trace.Operation, trace.OperationChat), trace.Text(trace.RequestModel, m.label))
+	span := m.beginSpan(ctx)
 	first := firstPiece{m: m, span: span, began: began, onDelta: onDelta}
 	res, err = m.Model.Complete(ctx, r, first.add)
 	m.health.record(err)
 	outcome := m.meter(&res, err, time.Since(began))
 	m.finish(span, &res, outcome)
 	return res, err
+}
+
+// beginSpan begins the span of a call, if somebody traces.
+func (m *metered) beginSpan(ctx context.Context) *trace.Span {
+	if !trace.On(ctx) {
+		return nil
+	}
+	return trace.Begin(ctx, trace.OperationChat+" "+m.label, trace.Client,
+		trace.Text(trace.Operation, trace.OperationChat), trace.Text(trace.RequestModel, m.label))
 }
 
 // firstPiece times how long a model takes until it says something.
