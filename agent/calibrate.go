@@ -68,7 +68,7 @@ func (a *Agent) room(name string, tokens int) int {
 }
 
 // learn calibrates with the server's token count of req.
-func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
+func (a *Agent) learn(m Model, req *Request, u *sessions.Usage) {
 	if u == nil || u.Input <= 0 {
 		return
 	}

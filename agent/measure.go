@@ -59,7 +59,7 @@ func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, 
 	case err != nil:
 		return recap.Answer{}, fmt.Errorf("agent: summarise: %w", err)
 	}
-	a.learn(a.opts.Summarizer, req, resp.Usage)
+	a.learn(a.opts.Summarizer, &req, resp.Usage)
 	return recap.Answer{
 		Text: resp.Message.Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0,
 	}, nil

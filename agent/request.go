@@ -46,8 +46,8 @@ type fitting struct {
 // request builds the next request. The order matters: repair comes first, and pruning
 // and fitting keep the shape that it produced, which complete validates. lacks counts
 // only if the request is sent: shrink builds some to compare their size.
-func (r *run) request(final bool) (req Request, lacks lack) {
-	req = Request{
+func (r *run) request(final bool) (req *Request, lacks lack) {
+	req = &Request{
 		System: r.frame.System, Tools: r.offer.specs,
 		Until: r.t.Until, MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: cmp.Or(r.t.History.Settings.Reasoning, r.a.opts.Effort),
 		// Keyed with a secret seed, so the provider cannot recognise the
@@ -60,7 +60,7 @@ func (r *run) request(final bool) (req Request, lacks lack) {
 	if final {
 		req.Tools = nil
 	}
-	r.t.Given.ask(&req)
+	r.t.Given.ask(req)
 	whole, users, failed := r.view(final)
 	view, listed := window.Fit(r.newestMessages(whole, users), users, r.budget(), r.a.opts.Count)
 	// Nothing should be missing before the fitting.
@@ -194,7 +194,7 @@ type attempts struct {
 // what means, or "" if none is left. Each is tried once: tool results are pruned,
 // then the history is summarised, and at last older messages are left out. A means
 // that changes nothing is skipped: the same request would only be refused again.
-func (r *run) shrink(ctx context.Context, req Request, tried *attempts, final bool) (means string, err error) {
+func (r *run) shrink(ctx context.Context, req *Request, tried *attempts, final bool) (means string, err error) {
 	size := r.a.messageTokens(req.Messages)
 	smaller := func() bool {
 		next, _ := r.request(final)

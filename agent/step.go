@@ -73,26 +73,26 @@ func (r *run) sendUntilItFits(ctx context.Context, tried *attempts, final bool) 
 		req, lacks := r.request(final)
 		r.fit.lacks = lack{max(r.fit.lacks.all, lacks.all), max(r.fit.lacks.silent, lacks.silent)}
 		r.logCut(ctx)
-		resp, err := r.send(ctx, &req)
+		resp, err := r.send(ctx, req)
 		if err == nil {
 			r.readAnswer(resp)
 			if tried.refused > 0 { // otherwise there is nothing to learn
-				tried.passed = r.requestTokens(&req)
+				tried.passed = r.requestTokens(req)
 			}
-			if !r.silentCut(&req, resp) {
+			if !r.silentCut(req, resp) {
 				r.a.learn(r.model, req, resp.Usage)
 			}
-			r.a.noteLength(r.model.Name(), &req)
+			r.a.noteLength(r.model.Name(), req)
 			return resp, nil
 		}
 		if !tooLong(err) {
-			if r.halve(&req, err, tried, final) {
+			if r.halve(req, err, tried, final) {
 				continue
 			}
 			return nil, tried.reason(err)
 		}
 		if !errors.Is(err, errOverWindow) {
-			tried.refused = r.requestTokens(&req)
+			tried.refused = r.requestTokens(req)
 		}
 		means, stop := r.shrink(ctx, req, tried, final)
 		switch {

@@ -105,10 +105,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.chats.end(r.live)
-	if first {
-		g.opts.Observer.Phase(metrics.PhaseWait, r.age())
-	}
-	g.emit(r.about(stream.TurnBegun))
+	r.tellBegun(first)
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
 		g.chats.kick(r.claim.Key)
@@ -116,6 +113,14 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	result, err := r.ask(tctx, steps)
 	stop()
 	return r.handleResult(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
+}
+
+// tellBegun tells that the model will be asked. first: for the first time.
+func (r *run) tellBegun(first bool) {
+	if first {
+		r.g.opts.Observer.Phase(metrics.PhaseWait, r.age())
+	}
+	r.g.emit(r.about(stream.TurnBegun))
 }
 
 func (r *run) handleResult(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
