@@ -146,7 +146,7 @@ func (s *server) eventFilter(q EventQuery) stream.Filter {
 	}
 	return stream.Filter{
 		Names: names,
-		See: func(e stream.Event) bool {
+		See: func(e *stream.Event) bool {
 			return len(q.Key) == 0 || slices.Contains(q.Key, e.Key)
 		},
 		May: func(ctx context.Context, e *stream.Event) (bool, error) { return s.eventSight(ctx, e, len(q.Key) > 0) },

@@ -189,7 +189,7 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 // listenForHooks listens to what a hook of to wants now. Most daemons have no hooks, and
 // then no event wakes the goroutine that passes them on.
 func listenForHooks(from *stream.Hub, to *hooks.Hooks) *stream.Listener {
-	wanted := func(e stream.Event) bool { return to.Wants(e.Event) }
+	wanted := func(e *stream.Event) bool { return to.Wants(e.Event) }
 	l, err := from.Listen(context.Background(), stream.Filter{Names: stream.ForHooks(), See: wanted}, "")
 	if err != nil {
 		panic("app: listen to events: " + err.Error()) // only a look for missed events can fail

@@ -23,7 +23,7 @@ func (d *Daemon) feedRooms(ctx context.Context) {
 	ours := stream.Filter{
 		Own:   true, // the hubs of several nodes tell each other
 		Names: []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone, stream.ToolBegun},
-		See: func(e stream.Event) bool {
+		See: func(e *stream.Event) bool {
 			ours := func(h *live.Hub) bool { return h.Name() == e.Key.Channel() }
 			return !shownBySend(e) && slices.ContainsFunc(hubs, ours)
 		},
@@ -43,7 +43,7 @@ func (d *Daemon) feedRooms(ctx context.Context) {
 
 // shownBySend reports whether e is about an answer that the room's Send shows: it knows
 // which preview the answer replaces.
-func shownBySend(e stream.Event) bool {
+func shownBySend(e *stream.Event) bool {
 	switch e.Event {
 	case stream.TurnDone:
 		return e.Outcome == "answered" || e.Outcome == "failed"

@@ -62,7 +62,7 @@ type Hub struct {
 // kept is a durable event that the Hub remembers, with its number.
 type kept struct {
 	number int64
-	event  Event
+	event  *Event
 }
 
 // New makes a Hub. It needs no end.
@@ -85,34 +85,48 @@ func (h *Hub) Publish(e Event) {
 	if follower != nil && e.Event.Durable() {
 		follower.own(&e)
 	}
-	h.give(e, true)
+	h.give(&e, true)
 }
 
 // publish gives the listeners an event of another process.
-func (h *Hub) publish(e Event) { h.give(e, false) }
+func (h *Hub) publish(e Event) { h.give(&e, false) }
 
-// give gives e to the listeners. own: this process has published it.
-func (h *Hub) give(e Event, own bool) {
-	if e.At.IsZero() {
-		e.At = h.opts.Now()
-	}
+// give gives a copy of e to the listeners. own: this process has published it.
+func (h *Hub) give(e *Event, own bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.Event.Durable() {
+	if !e.Event.Durable() && !h.named(e.Event) {
+		return
+	}
+	shared := new(*e) // by all listeners; it never changes
+	if shared.At.IsZero() {
+		shared.At = h.opts.Now()
+	}
+	if shared.Event.Durable() {
 		h.number++
 		if len(h.kept) >= maxKept {
 			h.kept = append(h.kept[:0], h.kept[maxKept/2:]...)
 		}
-		h.kept = append(h.kept, kept{h.number, e})
+		h.kept = append(h.kept, kept{h.number, shared})
 	}
 	for l := range h.listeners {
 		if !own && l.filter.Own {
 			continue
 		}
-		if !l.put(h.number, e) {
+		if !l.put(h.number, shared) {
 			delete(h.listeners, l) // it may take a while until it notices
 		}
 	}
+}
+
+// named reports whether a listener wants events of that name. The caller holds h.mu.
+func (h *Hub) named(name Name) bool {
+	for l := range h.listeners {
+		if l.filter.names(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // followed reports whether somebody listens to what other processes do.
@@ -156,9 +170,8 @@ type Filter struct {
 	Names []Name
 	// See reports whether the listener may see an event now. It must be quick, because
 	// Publish waits for it, and it is called for each event anew, because rights
-	// change. Nil: it may see all. It gets a copy: an event that it could keep would cost
-	// an allocation for each listener.
-	See func(Event) bool
+	// change. It must not change the event. Nil: the listener may see all.
+	See func(*Event) bool
 	// May is See for what takes longer, such as to ask the store. It is asked for each
 	// event when the listener takes it, in the listener's goroutine. Its error is that of
 	// Listen or Next. Nil: the listener may see what See allows.
@@ -172,11 +185,14 @@ func (f *Filter) follows() bool {
 	return !f.Own && (len(f.Names) == 0 || slices.ContainsFunc(f.Names, Name.Durable))
 }
 
+// names reports whether the listener wants events of that name.
+func (f *Filter) names(name Name) bool { return len(f.Names) == 0 || slices.Contains(f.Names, name) }
+
 func (f *Filter) wants(e *Event) bool {
-	if len(f.Names) > 0 && !slices.Contains(f.Names, e.Event) {
+	if !f.names(e.Event) {
 		return false
 	}
-	return f.See == nil || f.See(*e)
+	return f.See == nil || f.See(e)
 }
 
 // may is May, or true without one.
@@ -231,7 +247,7 @@ func (h *Hub) look(ctx context.Context, l *Listener, c *cursor) (missed []queued
 		return replayed(events, l.last.Number), whole, err
 	}
 	for _, k := range kept {
-		may, err := l.filter.may(ctx, &k.event)
+		may, err := l.filter.may(ctx, k.event)
 		if err != nil {
 			return nil, false, err
 		}
@@ -247,8 +263,8 @@ func (h *Hub) look(ctx context.Context, l *Listener, c *cursor) (missed []queued
 // listener that leaves before it comes back with the cursor that it had.
 func replayed(events []Event, number int64) []queued {
 	list := make([]queued, len(events))
-	for i, e := range events {
-		list[i] = queued{number: number, event: e, inside: i < len(events)-1}
+	for i := range events {
+		list[i] = queued{number: number, event: &events[i], inside: i < len(events)-1}
 	}
 	return list
 }
@@ -273,7 +289,7 @@ func (h *Hub) resume(l *Listener, c *cursor) (missed []queued, remembered bool) 
 	}
 	l.last = *c
 	for i := range h.kept {
-		if h.kept[i].number > c.Number && l.filter.wants(&h.kept[i].event) {
+		if h.kept[i].number > c.Number && l.filter.wants(h.kept[i].event) {
 			missed = append(missed, queued{number: h.kept[i].number, event: h.kept[i].event})
 		}
 	}
@@ -325,16 +341,20 @@ func (h *Hub) Listeners() int {
 	return len(h.listeners)
 }
 
+// wanted reports whether a listener wants e. The caller holds h.mu.
+func (h *Hub) wanted(e *Event) bool {
+	for l := range h.listeners {
+		if l.filter.wants(e) {
+			return true
+		}
+	}
+	return false
+}
+
 // Watched reports whether somebody listens to the events called name about k, so that
 // whoever makes them can save the work. It is meant for those that are not durable.
 func (h *Hub) Watched(k channels.Key, name Name) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := Event{Event: name, Key: k}
-	for l := range h.listeners {
-		if l.filter.wants(&e) {
-			return true
-		}
-	}
-	return false
+	return h.named(name) && h.wanted(&Event{Event: name, Key: k})
 }

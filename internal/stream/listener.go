@@ -44,7 +44,7 @@ type Listener struct {
 // queued is an event on its way to a listener. number is that of the hub when it came.
 type queued struct {
 	number int64
-	event  Event
+	event  *Event
 	inside bool // its cursor is that of a later event: see replayed
 }
 
@@ -59,8 +59,8 @@ type Delivered struct {
 
 // put queues e, if the listener wants it, or cuts the listener off: then it reports false.
 // It never blocks for long: the hub holds its lock.
-func (l *Listener) put(number int64, e Event) bool {
-	if !l.filter.wants(&e) {
+func (l *Listener) put(number int64, e *Event) bool {
+	if !l.filter.wants(e) {
 		return true
 	}
 	l.mu.Lock()
@@ -92,7 +92,7 @@ func (l *Listener) missed(events []queued, whole bool) {
 		l.lost = false
 		now := l.hub.opts.Now()
 		l.last = cursor{At: now.UnixMilli()}
-		events = []queued{{number: l.attached, event: Event{Event: Reset, At: now}}}
+		events = []queued{{number: l.attached, event: &Event{Event: Reset, At: now}}}
 	}
 	for i := range events {
 		l.queued += events[i].event.bytes()
@@ -147,14 +147,14 @@ func (l *Listener) choose(ctx context.Context, taken []queued) ([]Delivered, err
 		may := q.event.Event == Reset
 		if !may {
 			var err error
-			may, err = l.filter.may(ctx, &q.event)
+			may, err = l.filter.may(ctx, q.event)
 			if err != nil {
 				return nil, err
 			}
 		}
-		d := Delivered{Event: q.event}
+		d := Delivered{Event: *q.event}
 		if durable := q.event.Event.Durable() || q.event.Event == Reset; durable && may {
-			d.Cursor = l.pass(q.number, &q.event)
+			d.Cursor = l.pass(q.number, q.event)
 		}
 		if q.inside {
 			d.Cursor = ""

@@ -77,7 +77,7 @@ func TestListenersGetWhatTheyWant(t *testing.T) {
 	h := stream.New(stream.Options{})
 	all := listen(t, h, stream.Filter{}, "")
 	texts := listen(t, h, stream.Filter{Names: []stream.Name{stream.Text}}, "")
-	mine := listen(t, h, stream.Filter{See: func(e stream.Event) bool { return e.Key == ann }}, "")
+	mine := listen(t, h, stream.Filter{See: func(e *stream.Event) bool { return e.Key == ann }}, "")
 	h.Publish(accepted(ann, 1))
 	h.Publish(stream.Event{Event: stream.Text, Key: ann, Text: "Hel"})
 	h.Publish(accepted(channels.MustKey("telegram:2"), 7))
@@ -282,7 +282,12 @@ func TestPublishIsCheap(t *testing.T) {
 	}
 	free("Publish without a listener", func() { h.Publish(e) })
 	listen(t, h, stream.Filter{Names: []stream.Name{stream.TurnDone}}, "")
-	listen(t, h, stream.Filter{See: func(e stream.Event) bool { return e.Key != ann }}, "")
 	free("Publish to listeners that do not want the event", func() { h.Publish(e) })
 	free("Watched", func() { h.Watched(ann, stream.Text) })
+	for range 3 {
+		listen(t, h, stream.Filter{See: func(e *stream.Event) bool { return e.Key != ann }}, "")
+	}
+	if n := testing.AllocsPerRun(1000, func() { h.Publish(e) }); n > 1 {
+		t.Errorf("Publish to three listeners that look at the event allocates %v times, want once", n)
+	}
 }
