@@ -66,11 +66,13 @@ func newEnds(failures map[string][][]int, shown []string) *ends {
 
 // next are the messages of the turn that text is about, or again: it was shown before.
 // Sentences may be the same for several turns; where one is shown too often, those with
-// the mark are repeats.
-func (e *ends) next(text string) (turn []int, again bool) {
+// the mark are repeats, if enough of them are left in later, which is shown afterwards, for
+// the turns that ended before the next answer.
+func (e *ends) next(text string, later []string) (turn []int, again bool) {
 	sentence, _ := failure(text)
 	marked := strings.HasPrefix(text, repeatMark)
-	if len(e.left[sentence]) == 0 || marked && e.begun[sentence] && e.repeats[sentence] > 0 {
+	spare := marked && e.begun[sentence] && e.repeats[sentence] > 0
+	if len(e.left[sentence]) == 0 || spare && enough(sentence, e.left[sentence], later) {
 		e.repeats[sentence]--
 		return nil, true
 	}
@@ -78,6 +80,28 @@ func (e *ends) next(text string) (turn []int, again bool) {
 	e.left[sentence] = e.left[sentence][1:]
 	e.begun[sentence] = true
 	return turn, false
+}
+
+// enough reports whether the sentence is shown as often before the next answer in later as
+// turns end with it before that answer.
+func enough(sentence string, turns [][]int, later []string) bool {
+	shown := 0
+	for _, text := range later {
+		other, is := failure(text)
+		switch about := marks(text); {
+		case is && other == sentence:
+			shown++
+		case !is && strings.HasPrefix(strings.TrimPrefix(text, repeatMark), "Seen: #") && len(about) > 0:
+			ended := 0
+			for _, turn := range turns {
+				if len(turn) > 0 && turn[0] < about[0] {
+					ended++
+				}
+			}
+			return shown >= ended
+		}
+	}
+	return true
 }
 
 // said reads what the daemon said, from a store that no daemon has.

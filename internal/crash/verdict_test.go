@@ -67,12 +67,12 @@ func (v *verdict) chat(id int, sent []int, shown []string, has stored) (seen map
 	pieces := map[string]bool{}
 	newest, sure := 0, 0
 	renewals, pauses := 0, 0
-	for _, text := range shown {
+	for i, text := range shown {
 		words := fmt.Sprintf("chat %d: %s", id, text)
 		switch marked := strings.HasPrefix(text, repeatMark); {
 		case isFailure(text):
 			v.failures++
-			turn, again := turns.next(text)
+			turn, again := turns.next(text, shown[i+1:])
 			switch {
 			case !again:
 				newest = v.end(words, turn, marked, seen, newest)
@@ -257,6 +257,7 @@ func TestVerdictFindsFlaws(t *testing.T) {
 		{"a failure too early", []int{1, 2}, []string{sorry, "Seen: #1 done."}, 0, "2 0 1 0 0"},
 		{"a failure after the answer", []int{2}, []string{"Seen: #2 done.", sorry}, 0, "1 1 0 0 0"},
 		{"two failures with the same words", []int{1, 3}, []string{toldEmpty, "↻ " + toldEmpty, toldEmpty}, 0, "2 0 0 1 1"},
+		{"two failures, both with the mark, and one of them twice", []int{1, 2, 3}, []string{toldEmpty, "Seen: #2 done.", "↻ " + toldEmpty, "Seen: #4 done.", "↻ " + toldEmpty}, 0, "4 0 0 2 1"},
 		{"two failures, one with the mark", []int{1, 3}, []string{toldEmpty, "↻ " + toldEmpty}, 0, "2 0 0 1 0"},
 		{"a new one", []int{renewed}, []string{toldRenewed}, 1, "0 0 0 0 0"},
 		{"a piece twice", nil, []string{"§1.2 and", "§1.2 and"}, 0, "0 1 0 0 0"},
