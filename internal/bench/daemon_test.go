@@ -83,7 +83,8 @@ type plan struct {
 	latency  time.Duration
 	far      bool // the model is not on this machine, as far as the daemon can tell
 	reply    func(*agenttest.Request) agenttest.Reply
-	recorded int // requests that the model keeps
+	recorded int    // requests that the model keeps
+	http     string // what the configuration says of the port; "" is any free one
 }
 
 func newHouse(t *testing.T, bin string, p plan) *house {
@@ -122,15 +123,18 @@ func newHouse(t *testing.T, bin string, p plan) *house {
 	if p.far { // behind a proxy, which the fake server can be
 		h.proxy, model = model, "http://model.example/v1"
 	}
+	if p.http == "" {
+		p.http = `{listen: "127.0.0.1:0"}`
+	}
 	text := fmt.Sprintf(`
 state_dir: %s
 store: {type: %s}
-http: {listen: "127.0.0.1:0"}
+http: %s
 model: {type: openai, base_url: %s, name: fake}
 queue: {rate_per_minute: 0}
 channels:
   telegram: {type: telegram, token: %q, api_url: %s, allow: ["*"]}
-`, p.state, p.store, model, h.api.Token(), h.api.URL())
+`, p.state, p.store, p.http, model, h.api.Token(), h.api.URL())
 	if err := os.WriteFile(h.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
