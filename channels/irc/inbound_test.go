@@ -210,6 +210,7 @@ func TestSeveralLines(t *testing.T) {
 func TestSilence(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := startInGo(t, addr)
+	srv.WaitHeard("dragoman", "WHO #go", 1, time.Minute) // the last line that it says by itself
 	before := len(srv.Heard("dragoman"))
 	for _, line := range []string{
 		"@bot :bob!b@h PRIVMSG dragoman :I am a program",

@@ -210,6 +210,7 @@ func TestRealRefusedSends(t *testing.T) {
 			t.Errorf("Send to %q = %v, want permanent", target, err)
 		}
 	}
+	alice.Sync()
 	if got := alice.Heard("dragoman", "#go"); len(got) != 0 {
 		t.Errorf("alice heard %q, want nothing", got)
 	}

@@ -124,6 +124,7 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 		t.Errorf("Send to somebody who came back = %v, want nil", err)
 	}
 	again.WaitHeard("dragoman", "alice", 1)
+	stranger.Sync()
 	if got := stranger.Heard("dragoman", "alice"); len(got) != 0 {
 		t.Errorf("the stranger was told %q", got)
 	}
