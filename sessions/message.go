@@ -162,6 +162,9 @@ type Settings struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
+// ReasoningLevels are what Settings.Reasoning can be. "auto" leaves it to the server.
+var ReasoningLevels = []string{"auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
 // History is the part of a conversation that a turn needs.
 type History struct {
 	// Generation is "" while the conversation has no message yet.

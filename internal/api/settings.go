@@ -68,9 +68,6 @@ const (
 	maxModelID = 200
 )
 
-// levels of reasoning that a conversation may have. "" removes its own.
-var levels = []string{"", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
-
 var metaForm = lazily.Compile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 // isTag uses no regular expression, because this one would cost every process 2 MB.
@@ -98,8 +95,9 @@ func (c Change) check() error {
 	if c.System != nil && len(*c.System) > maxSystem {
 		return refuse("system_prompt", "a system prompt has at most %d bytes", maxSystem)
 	}
-	if c.Reasoning != nil && !slices.Contains(levels, *c.Reasoning) {
-		return refuse("reasoning", "reasoning is one of %s", strings.Join(levels[1:], ", "))
+	// "" removes the conversation's own.
+	if c.Reasoning != nil && *c.Reasoning != "" && !slices.Contains(sessions.ReasoningLevels, *c.Reasoning) {
+		return refuse("reasoning", "reasoning is one of %s", strings.Join(sessions.ReasoningLevels, ", "))
 	}
 	if c.Model != nil && len(*c.Model) > maxModelID {
 		return refuse("model", "a model's name has at most %d bytes", maxModelID)

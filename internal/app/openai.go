@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"dragoman/agent"
 	"dragoman/internal/gateway"
@@ -30,6 +32,30 @@ func (d *Daemon) offeredModels() []string {
 		names = append(names, o.Name)
 	}
 	return names
+}
+
+// choices are the offered models as people choose among them.
+func (d *Daemon) choices() (all []gateway.Model) {
+	for i, name := range d.offeredModels() {
+		if slices.ContainsFunc(all, func(m gateway.Model) bool { return m.Name == name }) {
+			continue // of the fallback, and with settings of its own
+		}
+		m := gateway.Model{Name: name}
+		if i == 0 {
+			m.Window = d.models.Window()
+			m.Input = d.cfg.Model.Prices.Input
+			m.Output = d.cfg.Model.Prices.Output
+		}
+		for _, o := range d.cfg.Model.Others {
+			if o.Name == name {
+				m.Window = cmp.Or(o.ContextWindow, d.cfg.Model.ContextWindow)
+				m.Input = o.Prices.Input
+				m.Output = o.Prices.Output
+			}
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // givenTurns implements [openai.Turns].

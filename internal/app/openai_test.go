@@ -156,3 +156,25 @@ func TestOpenAIInAPause(t *testing.T) {
 	r.reload("reloaded")
 	s.expect(200, "chat.completion", messages("one"))
 }
+
+// The models that people can choose in a chat are those of the configuration, and the chosen
+// one answers.
+func TestChooseAModel(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small"}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, prices: {input: 2, output: 8}, `+
+		`others: [{name: small, context_window: 8000}]}`).run()
+	page := r.page("")
+	const list = "main answers here. These can be chosen:\n\n- main, reads 100k tokens at once, 2 in and 8 out for a million tokens\n- small, reads 8000 tokens at once\n"
+	if got := r.ask(page, "/model"); !strings.HasPrefix(got, list) {
+		t.Errorf("/model says %q, want %q", got, list)
+	}
+	if got := r.ask(page, "/model small"); !strings.HasPrefix(got, "From the next answer on, small writes here.") {
+		t.Errorf("/model small says %q", got)
+	}
+	r.ask(page, "hello")
+	requests := server.Requests()
+	if got := string(requests[len(requests)-1].Body); !strings.Contains(got, `"model":"small"`) {
+		t.Errorf("the request goes to another model: %.200s", got)
+	}
+}

@@ -43,10 +43,10 @@ func TestHelpListsTheOfferedCommands(t *testing.T) {
 // A command that does not exist is answered without the model. What only begins like one
 // is a question.
 func TestUnknownCommands(t *testing.T) {
-	const known = " I know: /help, /new, /stop, /again, /compact, /title, /status, /start"
+	const known = " I know: /help, /new, /stop, /again, /compact, /title, /model, /think, /status, /start"
 	for text, want := range map[string]string{
 		"/foo":                        "There is no /foo." + known,
-		"/model gpt":                  "There is no /model." + known,
+		"/skills gpt":                 "There is no /skills." + known,
 		"  /Usage\nof today ":         "There is no /usage." + known,
 		"/statsu":                     "There is no /statsu. Did you mean /status?" + known,
 		"/comp":                       "There is no /comp. Did you mean /compact?" + known,

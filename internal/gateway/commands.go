@@ -24,6 +24,8 @@ var commands = []channels.Command{
 	{Name: "again", Help: "answer your last message once more"},
 	{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
 	{Name: "title", Help: "give this conversation a title, or show it"},
+	{Name: "model", Help: "show the models, or choose the one that answers here"},
+	{Name: "think", Help: "show or choose how much the model thinks before it answers"},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -103,6 +105,10 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		answered := make(chan struct{})
 		defer close(answered)
 		text, err = g.summaries.Ask(ctx, m, answered)
+	case "model":
+		text, err = g.chooseModel(ctx, m)
+	case "think":
+		text, err = g.chooseThinking(ctx, m)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

@@ -126,11 +126,13 @@ type Node struct {
 	Methods map[string]Method
 }
 
-// About is what /status tells people.
+// About is what /status and /model tell people.
 type About struct {
 	Version  string
 	Model    string // the configured one
 	OneModel bool   // Model answers whatever a conversation names
+	// Models are those that people can choose. Nil: there is no choice.
+	Models func() []Model
 }
 
 func (o *Options) setDefaults() {
@@ -138,6 +140,9 @@ func (o *Options) setDefaults() {
 	o.Queue = cmp.Or(o.Queue, Collect)
 	if o.Audit == nil {
 		o.Audit = func(_ string, do func() error, _ ...channels.Key) error { return do() }
+	}
+	if o.Models == nil {
+		o.Models = func() []Model { return nil }
 	}
 	if o.People == nil {
 		o.People = people.NewDirectory(nil, people.DirectoryOptions{})

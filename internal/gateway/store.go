@@ -52,7 +52,7 @@ type Outbox interface {
 	Sending(ctx context.Context, id string) (sessions.Delivery, error)
 }
 
-// Conversations reads, names, joins and expires conversations.
+// Conversations reads, names, configures, joins and expires conversations.
 type Conversations interface {
 	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
@@ -60,6 +60,7 @@ type Conversations interface {
 	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
+	Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error
 	Join(ctx context.Context, from, to channels.Key) error
 	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
 	// Sweep removes notes whose life is over.

@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Model is a model that people can choose for a conversation.
+type Model struct {
+	Name string
+	// Window is its context window in tokens, 0 if that is not known.
+	Window int
+	// Input and Output are what a million tokens cost, 0 if that is not known.
+	Input, Output float64
+}
+
+// byDefault removes a choice.
+const byDefault = "default"
+
+const (
+	sayMayNotChoose = "Only whoever runs me can change that in a shared chat."
+	sayOneModel     = "There is only one model here."
+)
+
+// chooseModel answers /model: it lists the models, or chooses one for the conversation.
+func (g *Gateway) chooseModel(ctx context.Context, m channels.Inbound) (string, error) {
+	models := g.opts.Models()
+	if len(models) < 2 {
+		return sayOneModel, nil
+	}
+	h, err := g.history(ctx, m.Key)
+	if err != nil {
+		return "", fmt.Errorf("gateway: model of %s: %w", m.Key, err)
+	}
+	now := g.modelOf(h)
+	name := strings.TrimSpace(arguments(m.Text))
+	if name == "" {
+		return listModels(models, now), nil
+	}
+	chosen, say := findModel(models, name)
+	if say != "" {
+		return say, nil
+	}
+	say, err = g.choose(ctx, m, "model", func(s *sessions.Settings) { s.Model = chosen.Name })
+	if say != "" || err != nil {
+		return say, err
+	}
+	h, err = g.history(ctx, m.Key)
+	if err != nil {
+		return "", fmt.Errorf("gateway: model of %s: %w", m.Key, err)
+	}
+	text := fmt.Sprintf("From the next answer on, %s writes here.", g.modelOf(h))
+	i := slices.IndexFunc(models, func(o Model) bool { return o.Name == now })
+	if i >= 0 && chosen.Window > 0 && chosen.Window < models[i].Window {
+		text += fmt.Sprintf(" It reads %s at once, less than %s: what no longer fits is summarised first.", tokens(chosen.Window), now)
+	}
+	return text, nil
+}
+
+// listModels says which models there are and which one answers now.
+func listModels(models []Model, now string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s answers here. These can be chosen:\n\n", now)
+	for _, m := range models {
+		fmt.Fprintf(&b, "- %s", m.Name)
+		if m.Window > 0 {
+			fmt.Fprintf(&b, ", reads %s at once", tokens(m.Window))
+		}
+		if m.Input > 0 || m.Output > 0 {
+			fmt.Fprintf(&b, ", %g in and %g out for a million tokens", m.Input, m.Output)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\nWrite its name after the command: /model " + models[len(models)-1].Name + ". /model " + byDefault + " takes the choice back.")
+	return b.String()
+}
+
+// tokens is a number of tokens as people read it.
+func tokens(n int) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%d tokens", n)
+	}
+	return fmt.Sprintf("%dk tokens", n/1000)
+}
+
+// findModel is the model that a person means, its Name "" for the configured one. say, if
+// not "", is why it is not clear which one that is.
+func findModel(models []Model, name string) (found Model, say string) {
+	if strings.EqualFold(name, byDefault) {
+		return Model{}, ""
+	}
+	var near []Model
+	for _, m := range models {
+		if strings.EqualFold(m.Name, name) {
+			return m, ""
+		}
+		if strings.Contains(strings.ToLower(m.Name), strings.ToLower(name)) {
+			near = append(near, m)
+		}
+	}
+	if len(near) == 1 {
+		return near[0], ""
+	}
+	if len(near) == 0 {
+		near = models
+	}
+	var names []string
+	for _, m := range near {
+		names = append(names, m.Name)
+	}
+	return Model{}, fmt.Sprintf("It is not clear which model “%s” is. Choose one of %s.", clipText(name, maxDroppedBytes), strings.Join(names, ", "))
+}
+
+// chooseThinking answers /think: it says how much the model thinks, or changes that.
+func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (string, error) {
+	level := strings.ToLower(strings.TrimSpace(arguments(m.Text)))
+	all := strings.Join(sessions.ReasoningLevels, ", ")
+	if level == "" {
+		h, err := g.history(ctx, m.Key)
+		if err != nil {
+			return "", fmt.Errorf("gateway: thinking of %s: %w", m.Key, err)
+		}
+		now := "as much as it is configured to"
+		if h.Settings.Reasoning != "" {
+			now = h.Settings.Reasoning
+		}
+		return fmt.Sprintf("The model thinks here: %s. Write one of %s after the command, or %s: /think high.", now, all, byDefault), nil
+	}
+	if level != byDefault && !slices.Contains(sessions.ReasoningLevels, level) {
+		return fmt.Sprintf("“%s” is none of %s, %s.", clipText(level, maxDroppedBytes), all, byDefault), nil
+	}
+	say, err := g.choose(ctx, m, "reasoning", func(s *sessions.Settings) {
+		s.Reasoning = level
+		if level == byDefault {
+			s.Reasoning = ""
+		}
+	})
+	if say != "" || err != nil {
+		return say, err
+	}
+	return fmt.Sprintf("From the next answer on, the model thinks here: %s.", level), nil
+}
+
+// choose changes the settings of the conversation for the author of m, if they may: in a
+// private chat everybody, in a shared one whoever runs Dragoman. say is why not.
+func (g *Gateway) choose(ctx context.Context, m channels.Inbound, what string, change func(*sessions.Settings)) (say string, err error) {
+	if !m.Private {
+		operator, err := g.opts.People.IsOperator(ctx, m)
+		if err != nil {
+			return "", fmt.Errorf("gateway: %s of %s: %w", what, m.Key, err)
+		}
+		if !operator {
+			return sayMayNotChoose, nil
+		}
+	}
+	err = g.opts.Audit(what, func() error {
+		return g.store.Configure(ctx, m.Key, func(s *sessions.Settings) error {
+			change(s)
+			return nil
+		})
+	}, m.Key)
+	switch {
+	case errors.Is(err, sessions.ErrFenced), ctx.Err() != nil:
+		return "", err
+	case err != nil:
+		// As for a title: without an answer the network would hand in the command for ever.
+		g.log(m.Key).Error("a setting was not changed", "setting", what, "err", err)
+		return "Sorry, I could not change that. Please try again later.", nil
+	}
+	return "", nil
+}
