@@ -287,6 +287,8 @@ export interface Hit {
   /** Cursor is the "after" of the next page. */
   cursor: string;
   key: Key;
+  /** Marks are where the content has them: the first hundred. */
+  marks: (Mark)[];
   message: Message;
   /** Words counts the different query words in the message. */
   words: number;
@@ -347,6 +349,11 @@ export interface MadeToken {
   revoked?: string;
   scope: string;
   secret: string;
+}
+/** Mark is a part of a message's content, in UTF-16 code units, as JavaScript counts them: content.slice(start, start + length). */
+export interface Mark {
+  length: number;
+  start: number;
 }
 /** Message is one entry of a transcript. What a provider attached to it for itself is not shown. */
 export interface Message {
@@ -806,6 +813,16 @@ export interface Operations {
   };
   /** Has the last message answered once more, as `/again` does. */
   "POST /conversations/{key}/again": {
+    path: {
+      key: Key;
+    };
+    body: {
+      id?: string;
+    };
+    answer: void;
+  };
+  /** Summarises the older part of a conversation, as `/compact` does: all of it is kept. The conversation is told what became of it. */
+  "POST /conversations/{key}/compact": {
     path: {
       key: Key;
     };

@@ -63,7 +63,18 @@ type Found struct {
 	Message Message      `json:"message"`
 	// Words counts the different query words in the message.
 	Words int `json:"words"`
+	// Marks are where the message has them, at most [MostMarks].
+	Marks []Mark `json:"marks,omitempty"`
 }
+
+// Mark is a part of a message's content, in bytes.
+type Mark struct {
+	Start int `json:"start"`
+	End   int `json:"end"` // exclusive
+}
+
+// MostMarks is how many marks one found message has.
+const MostMarks = 100
 
 // DayCount counts the messages of one day, UTC.
 type DayCount struct {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"time"
+	"unicode/utf16"
 
 	"dragoman/channels"
 	"dragoman/internal/people"
@@ -30,8 +31,35 @@ type Hit struct {
 	Message Message      `json:"message"`
 	// Words counts the different query words in the message.
 	Words int `json:"words"`
+	// Marks are where the content has them: the first hundred.
+	Marks []Mark `json:"marks"`
 	// Cursor is the "after" of the next page.
 	Cursor string `json:"cursor"`
+}
+
+// Mark is a part of a message's content, in UTF-16 code units, as JavaScript counts them:
+// content.slice(start, start + length).
+type Mark struct {
+	Start  int `json:"start"`
+	Length int `json:"length"`
+}
+
+// marksOf are marks of content as they go over the wire.
+func marksOf(content string, marks []sessions.Mark) []Mark {
+	list := make([]Mark, 0, len(marks))
+	at, units := 0, 0 // how far content is counted
+	count := func(to int) int {
+		for _, r := range content[at:to] {
+			units += utf16.RuneLen(r)
+		}
+		at = to
+		return units
+	}
+	for _, m := range marks {
+		start := count(m.Start)
+		list = append(list, Mark{Start: start, Length: count(m.End) - start})
+	}
+	return list
 }
 
 // maxSearchReads is how many pages of results one call looks through for messages that
@@ -97,7 +125,7 @@ func (s *server) visible(ctx context.Context, found []sessions.Found, seen map[c
 			seen[f.Key] = sight
 		}
 		if sight.May && f.Message.Seq >= sight.From {
-			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Cursor: f.Position().String()})
+			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Marks: marksOf(f.Message.Content, f.Marks), Cursor: f.Position().String()})
 		}
 	}
 	return hits, nil

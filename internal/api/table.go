@@ -119,6 +119,10 @@ var (
 		Method: post, Path: "/conversations/{key}/new", Scope: people.Chat, Within: callWithin, Act: "new",
 		Doc: "Begins a new generation, as `/new` does: the old one is kept, and the model does not see it.",
 	}, order("new")}
+	Compact = Order[Ordered]{Spec{
+		Method: post, Path: "/conversations/{key}/compact", Scope: people.Chat, Within: callWithin, Act: "compact", success: http.StatusAccepted,
+		Doc: "Summarises the older part of a conversation, as `/compact` does: all of it is kept. The conversation is told what became of it.",
+	}, order("compact")}
 	ReplyByHand = Order[Prompt]{Spec{
 		Method: post, Path: "/conversations/{key}/replies", Scope: people.Operate, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted, Act: "reply",
 		Doc: "Sends a text in the name of the assistant, who then sees it as its own words. The transcript names who wrote it.",
@@ -271,7 +275,7 @@ var table = []Route{
 	ReadStatus.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
-	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), ReplyByHand.route(), Delete.route(), Join.route(),
+	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),

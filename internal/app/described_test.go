@@ -244,6 +244,7 @@ func described(dead, aside, fact string) [][3]string {
 		{"POST", "/conversations/" + own + "/messages", `{"text": "hello", "mode": "steer"}`},
 		{"POST", "/conversations/" + own + "/stop", "{}"},
 		{"POST", "/conversations/" + own + "/again", "{}"},
+		{"POST", "/conversations/" + own + "/compact", "{}"},
 		{"POST", "/conversations/" + own + "/replies", `{"text": "by hand"}`},
 		{"POST", "/conversations/" + own + "/new", "{}"},
 		{"PATCH", "/conversations/" + own, `{"tag": ["work"], "meta": {"color": "blue"}}`},

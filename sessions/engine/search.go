@@ -77,6 +77,9 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 		ranking.add(f)
 	}
 	found := v.loaded(ranking.page())
+	for i := range found {
+		found[i].Marks = rules.Located(words, found[i].Message.Content, sessions.MostMarks)
+	}
 	return found, s.wrap("search all", v.err)
 }
 

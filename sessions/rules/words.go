@@ -25,19 +25,30 @@ func Words(s string) []string { return slices.Collect(eachWord(s)) }
 // eachWord yields the words of s.
 func eachWord(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		for start, end := range eachSpan(s) {
+			if !yield(strings.ToLower(s[start:end])) {
+				return
+			}
+		}
+	}
+}
+
+// eachSpan yields where each word of s begins and ends.
+func eachSpan(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
 		start := -1
 		for i, r := range s {
 			part := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 			alone := unspaced(r)
 			if start >= 0 && (alone || !part) {
-				if !yield(strings.ToLower(s[start:i])) {
+				if !yield(start, i) {
 					return
 				}
 				start = -1
 			}
 			switch {
 			case alone:
-				if !yield(string(r)) {
+				if !yield(i, i+utf8.RuneLen(r)) {
 					return
 				}
 			case part && start < 0:
@@ -45,7 +56,7 @@ func eachWord(s string) iter.Seq[string] {
 			}
 		}
 		if start >= 0 {
-			yield(strings.ToLower(s[start:]))
+			yield(start, len(s))
 		}
 	}
 }
@@ -101,6 +112,31 @@ func Query(typed string) []string {
 	return q[:min(len(q), 32)]
 }
 
+// matches reports whether word is one that w, a word of a query, finds.
+func matches(w, word string) bool {
+	return word == w || Begins(w) && strings.HasPrefix(word, w)
+}
+
+// Located returns where text has words of the query, the first ones up to most. Neighbours
+// in a script without spaces are one mark.
+func Located(query []string, text string, most int) (marks []sessions.Mark) {
+	for start, end := range eachSpan(text) {
+		word := strings.ToLower(text[start:end])
+		if !slices.ContainsFunc(query, func(w string) bool { return matches(w, word) }) {
+			continue
+		}
+		if n := len(marks); n > 0 && marks[n-1].End == start {
+			marks[n-1].End = end
+			continue
+		}
+		if len(marks) == most {
+			break
+		}
+		marks = append(marks, sessions.Mark{Start: start, End: end})
+	}
+	return marks
+}
+
 // Score counts the words of the query that text has.
 func Score(query []string, text string) int {
 	if len(query) == 0 {
@@ -109,7 +145,7 @@ func Score(query []string, text string) int {
 	have, n := make([]bool, len(query)), 0
 	for word := range eachWord(text) {
 		for i, w := range query {
-			if !have[i] && (word == w || Begins(w) && strings.HasPrefix(word, w)) {
+			if !have[i] && matches(w, word) {
 				have[i] = true
 				n++
 			}

@@ -103,6 +103,22 @@ var searchTests = map[string]func(*testing.T, *rig){
 			}
 		}
 	},
+	"Search/Marks": func(t *testing.T, r *rig) {
+		r.say(t, "x:1", "1", user("A red Fox, two FOXES; 東京都 \xff fox"))
+		r.say(t, "x:2", "2", user(strings.Repeat("fox ", sessions.MostMarks+1)))
+		for query, want := range map[string][]string{"fox red": {"red", "Fox", "fox"}, "東京": {"東京"}, "red red": {"red"}} {
+			found, err := r.SearchAll(t.Context(), sessions.Search{Query: query, Key: key("x:1"), Limit: 1})
+			must(t, err)
+			var got []string
+			for _, m := range found[0].Marks {
+				got = append(got, found[0].Message.Content[m.Start:m.End])
+			}
+			same(t, "the marks of "+query, got, want)
+		}
+		found, err := r.SearchAll(t.Context(), sessions.Search{Query: "fox", Key: key("x:2"), Limit: 1})
+		must(t, err)
+		same(t, "the most marks", len(found[0].Marks), sessions.MostMarks)
+	},
 	"Search/MostOfTheWords": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "1", user("a house"), user("a red house"), user("a house, a house"), user("red"), user("green"))
 		if got, want := hits(t, r, sessions.Lookup{Query: "big red house", Limit: 2}), "[2 4] 0 4"; got != want {
