@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
+	"dragoman/internal/web"
 	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
@@ -275,6 +276,27 @@ func TestEventsTellWhyTheyEnd(t *testing.T) {
 		}
 		close(stopping)
 		other.want("ended", `"why":"stopping"`)
+	})
+}
+
+// Whoever loses access while they listen is told so, and gets nothing afterwards.
+func TestEventsEndWithTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub, o := streaming(seen{annsTalk: {May: true}})
+		ctx, revoke := context.WithCancelCause(t.Context())
+		defer revoke(nil)
+		h := api.New(o)
+		l := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r.WithContext(people.With(ctx, ann)))
+		}), ann, "", "")
+		l.want("hello", "")
+		revoke(web.ErrAccessEnded)
+		synctest.Wait()
+		hub.Publish(accepted(annsTalk, 1))
+		l.want("ended", `"why":"token"`)
+		if got := l.block(); got != "EOF" {
+			t.Errorf("after the end comes %q", got)
+		}
 	})
 }
 
