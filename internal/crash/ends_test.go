@@ -28,7 +28,7 @@ type stored struct {
 }
 
 // toldEmpty is the sentence about an empty answer. Others have an id.
-const toldEmpty = "(The model gave an empty answer.)"
+const toldEmpty = "(The model gave an empty answer. Please ask again, or in other words.)"
 
 var failureForm = regexp.MustCompile(`^Sorry, .* \(error [0-9a-f]{6}\)\.`)
 

@@ -26,6 +26,7 @@ func (s sentence) cause() string {
 const (
 	whyUnknown  agent.Cause = "unknown"
 	whyRefused  agent.Cause = "refused"
+	whyInvalid  agent.Cause = "no reason"
 	whyGone     agent.Cause = "gone"
 	whySame     agent.Cause = "the same again"
 	whyEmpty    agent.Cause = "empty"
@@ -82,12 +83,16 @@ var sentences = map[agent.Cause]sentence{
 	},
 	whyUnknown: {"something went wrong on my side and I could not answer this", "The log has the error under this id."},
 	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Check the settings under model."},
-	whyGone:    {"I could not reach the model for a while, so I have given up on this message. Please ask again later", "The log has each attempt."},
+	whyInvalid: {
+		"the model's server refused this request and gave no reason that I know. Please ask in other words, or start again with /new",
+		"Perhaps a setting under model, a file or a tool does not suit it; the log has the error under this id.",
+	},
+	whyGone: {"I could not reach the model for a while, so I have given up on this message. Please ask again later", "The log has each attempt."},
 	whySame: {
 		"the model's answer was broken three times in the same way, so I have stopped trying. Please ask again later, or in other words",
 		"The server answers, but each time it breaks off or sends something that is not an answer; look at its log.",
 	},
-	whyEmpty: {"The model gave an empty answer.", "If it happens often, the server's chat template may not fit the model."},
+	whyEmpty: {"The model gave an empty answer. Please ask again, or in other words.", "If it happens often, the server's chat template may not fit the model."},
 	whyThoughts: {
 		"The model thought about this and then gave no answer. Please ask again, or in other words.",
 		"Raise model.max_tokens, or let it think less.",
@@ -113,6 +118,8 @@ func causeOf(model *agent.ModelError) agent.Cause {
 		return whyGone
 	case model.Kind == agent.ErrorRefused:
 		return whyRefused
+	case model.Kind == agent.ErrorInvalid:
+		return whyInvalid
 	}
 	return whyUnknown
 }

@@ -26,6 +26,8 @@ func TestCausesAreNamed(t *testing.T) {
 	busy.Kind = agent.ErrorTemporary
 	slow := refusal(agent.CauseSlow, 0)
 	slow.Kind = agent.ErrorTemporary
+	invalid := refusal("", 400)
+	invalid.Kind = agent.ErrorInvalid
 	for name, test := range map[string]struct {
 		err        *agent.ModelError
 		said, cure string
@@ -41,6 +43,7 @@ func TestCausesAreNamed(t *testing.T) {
 		"away":      {away, "could not reach the model for a while", "model.base_url"},
 		"slow":      {slow, "took too long", "model.first_byte_timeout"},
 		"busy":      {busy, "was overloaded", "fallback"},
+		"no reason": {invalid, "Please ask in other words, or start again with /new", "does not suit"},
 		"unknown":   {refusal("", 418), "refuses my requests", "the server's words"},
 		"a new one": {refusal("something else", 418), "refuses my requests", "the server's words"},
 	} {
@@ -80,7 +83,7 @@ func TestAnEmptyAnswerIsSaid(t *testing.T) {
 		ended      agent.Result
 		said, cure string
 	}{
-		"empty":    {agent.Result{Finish: "stop"}, "(The model gave an empty answer.)", "template"},
+		"empty":    {agent.Result{Finish: "stop"}, "(The model gave an empty answer. Please ask again, or in other words.)", "template"},
 		"thoughts": {agent.Result{Finish: "stop", Thought: true}, "(The model thought about this and then gave no answer.", "model.max_tokens"},
 		"cut":      {agent.Result{Finish: "length", Thought: true}, "(The answer reached its length limit before its first word.", "model.max_tokens"},
 		"filtered": {agent.Result{Finish: "content_filter"}, "(The model's provider filtered the answer.", "content filter"},
