@@ -48,6 +48,9 @@ func refusalOf(err error) (no *respond.Refusal, told bool) {
 			return &respond.Refusal{Status: c.status, Code: c.code, Sentence: plain.Text(err), Cause: err}, true
 		}
 	}
+	if plain.DiskFull(err) {
+		return &respond.Refusal{Status: http.StatusServiceUnavailable, Sentence: plain.Reason(err), Cause: err}, true
+	}
 	return &respond.Refusal{Status: http.StatusInternalServerError, Sentence: plain.Text(err), Cause: err}, false
 }
 

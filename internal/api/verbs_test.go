@@ -353,6 +353,22 @@ func TestNothingOfThatName(t *testing.T) {
 	}
 }
 
+// A full disk passes, and everybody may know of it: it is no mistake of ours.
+func TestDiskIsFull(t *testing.T) {
+	for text, want := range map[string]int{
+		"gateway: ask in web:x: sqlite: accept: the disk is full: database or disk is full (13)": 503,
+		"postgres: accept: the disk of PostgreSQL at 127.0.0.1:5432 is full (no space)":          503,
+		"gateway: ask in web:x: sqlite: accept: out of memory":                                   500,
+	} {
+		o := optionsOf(filled(t))
+		o.Ask = func(context.Context, channels.Key, string, string) (string, error) { return "", errors.New(text) }
+		w := asked(api.New(o), "POST", api.Root+"/ask", `{"key": "web:x", "text": "hello"}`)
+		if w.Code != want || strings.Contains(w.Body.String(), "is full: messages are not accepted until there is space.") != (want == 503) {
+			t.Errorf("%s: %d %s, want %d", text, w.Code, w.Body, want)
+		}
+	}
+}
+
 // A body that says it is something else than JSON is refused. curl calls all a form.
 func TestTypesOfBodies(t *testing.T) {
 	h := api.AsOperator(api.New(optionsOf(filled(t))))

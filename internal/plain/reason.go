@@ -28,6 +28,21 @@ var reasons = []struct {
 	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
 }
 
+// DiskFull reports whether the store fails because a disk or a quota is full: the same
+// request works as soon as there is space.
+func DiskFull(err error) bool {
+	text := strings.ToLower(err.Error())
+	for _, r := range reasons[:diskReasons] {
+		if (r.is != nil && errors.Is(err, r.is)) || strings.Contains(text, r.words) {
+			return true
+		}
+	}
+	return false
+}
+
+// diskReasons are how many of the reasons, the first ones, say that a disk is full.
+const diskReasons = 3
+
 // Reason says in one sentence why the store fails, as far as Dragoman knows.
 func Reason(err error) string {
 	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
