@@ -170,6 +170,7 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 				log.Warn("events came faster than they could be passed to the hooks; some are lost")
 				l.Close()
 				l = listenForHooks(from, to)
+				to.Missed()
 			case ctx.Err() != nil && err != nil:
 				l.Close()
 				rest, _ := l.Next(context.Background()) // what came before Close

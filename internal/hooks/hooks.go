@@ -234,7 +234,18 @@ func (h *Hooks) Emit(e stream.Event) {
 func (h *Hooks) Wants(name stream.Name) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.workers, func(w *worker) bool { return slices.Contains(w.On, name) })
+	return slices.ContainsFunc(h.workers, func(w *worker) bool { return slices.Contains(w.On, name) }) ||
+		slices.ContainsFunc(h.senders, func(s *sender) bool { return slices.Contains(s.On, name) })
+}
+
+// Missed says that events were published that Emit did not get: letters that were stored
+// with a turn are sent all the same.
+func (h *Hooks) Missed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.senders {
+		s.ring()
+	}
 }
 
 // Waiting returns how many events wait for each hook, by its name in the log.

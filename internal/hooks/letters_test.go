@@ -331,6 +331,22 @@ func TestKeptLetterSaysWhatIsKnownLater(t *testing.T) {
 	}
 }
 
+// A letter whose event never came, because events came too fast, is sent a little later.
+func TestMissedEvents(t *testing.T) {
+	srv := serve(t)
+	store := &notes{}
+	w := start(t, hooks.Options{Store: store}, posted(srv))
+	defer w.stop()
+	if !w.Wants(stream.TurnDone) || w.Wants(stream.DiskFull) {
+		t.Error("Wants names other events than the hook")
+	}
+	store.mu.Lock()
+	store.list = w.Keep(turnDone)
+	store.mu.Unlock()
+	w.Missed()
+	testkit.Eventually(t, "the letter", func() bool { return w.seen.get("turn_done ok") == 1 && store.count() == 0 })
+}
+
 // A process that is killed between the POST and its record sends the letter again, with the
 // same id.
 func TestKilledBetweenPostAndRecord(t *testing.T) {
