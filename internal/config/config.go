@@ -32,32 +32,33 @@ const (
 // Config has all settings. The "doc" tag of a field is its sentence in
 // docs/configuration.md and in the reference.
 type Config struct {
-	StateDir       string             `yaml:"state_dir" doc:"The folder for everything that must survive a restart. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
-	Workspace      string             `yaml:"workspace" doc:"The only folder that the file tools can reach. Default: workspace inside state_dir."`
-	WorkspaceMode  string             `yaml:"workspace_mode" default:"shared" oneof:"shared per_chat" doc:"shared: all conversations see the whole workspace. per_chat: each conversation sees only its own folder, chats/NAME; jobs and the operator see everything."`
-	WorkspaceQuota Size               `yaml:"workspace_quota" default:"1GiB" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
-	Store          Store              `yaml:"store"`
-	Roles          []string           `yaml:"roles,flow" default:"channels turns jobs" oneof:"channels turns jobs" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
-	Node           Node               `yaml:"node"`
-	HTTP           HTTP               `yaml:"http"`
-	People         People             `yaml:"people"`
-	Log            Log                `yaml:"log"`
-	Model          Model              `yaml:"model"`
-	Agent          Agent              `yaml:"agent"`
-	Summary        Summary            `yaml:"summary"`
-	Prune          Prune              `yaml:"prune"`
-	Queue          Queue              `yaml:"queue"`
-	Limits         Limits             `yaml:"limits"`
-	Media          Media              `yaml:"media"`
-	Delivery       Delivery           `yaml:"delivery"`
-	Pairing        Pairing            `yaml:"pairing"`
-	Channels       map[string]Channel `yaml:"channels"`
-	Heartbeat      Heartbeat          `yaml:"heartbeat"`
-	Sessions       Sessions           `yaml:"sessions"`
-	Hooks          []Hook             `yaml:"hooks"`
-	Alerts         Alerts             `yaml:"alerts"`
-	Traces         Traces             `yaml:"traces"`
-	MCP            MCP                `yaml:"mcp"`
+	StateDir         string             `yaml:"state_dir" doc:"The folder for everything that must survive a restart. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
+	Workspace        string             `yaml:"workspace" doc:"The only folder that the file tools can reach. Default: workspace inside state_dir."`
+	WorkspaceMode    string             `yaml:"workspace_mode" default:"shared" oneof:"shared per_chat" doc:"shared: all conversations see the whole workspace. per_chat: each conversation sees only its own folder, chats/NAME; jobs and the operator see everything."`
+	WorkspaceQuota   Size               `yaml:"workspace_quota" default:"1GiB" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
+	Store            Store              `yaml:"store"`
+	Roles            []string           `yaml:"roles,flow" default:"channels turns jobs" oneof:"channels turns jobs" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
+	Node             Node               `yaml:"node"`
+	HTTP             HTTP               `yaml:"http"`
+	People           People             `yaml:"people"`
+	Log              Log                `yaml:"log"`
+	Model            Model              `yaml:"model"`
+	Agent            Agent              `yaml:"agent"`
+	Summary          Summary            `yaml:"summary"`
+	Prune            Prune              `yaml:"prune"`
+	Queue            Queue              `yaml:"queue"`
+	Limits           Limits             `yaml:"limits"`
+	Media            Media              `yaml:"media"`
+	Delivery         Delivery           `yaml:"delivery"`
+	Pairing          Pairing            `yaml:"pairing"`
+	Channels         map[string]Channel `yaml:"channels"`
+	Heartbeat        Heartbeat          `yaml:"heartbeat"`
+	Sessions         Sessions           `yaml:"sessions"`
+	Hooks            []Hook             `yaml:"hooks"`
+	IncomingWebhooks []IncomingWebhook  `yaml:"incoming_webhooks"`
+	Alerts           Alerts             `yaml:"alerts"`
+	Traces           Traces             `yaml:"traces"`
+	MCP              MCP                `yaml:"mcp"`
 
 	warnings []Problem
 	absent   Problems
@@ -336,6 +337,21 @@ type Hook struct {
 	SigningSecret    Secret   `yaml:"signing_secret,omitempty" is:"signing secret" empty:"ok" doc:"Signs what is posted, as Standard Webhooks 1.0 says: whsec_ and base64 of 24 to 64 random bytes."`
 	OldSigningSecret Secret   `yaml:"old_signing_secret,omitempty" is:"signing secret" empty:"ok" doc:"The former signing_secret while it is changed: posts have both signatures."`
 	Timeout          Duration `yaml:"timeout,omitempty" default:"10s" range:"100ms..10m" doc:"Maximum duration, after which the program is killed or the connection closed."`
+}
+
+// IncomingWebhook is what other programs call, at POST /api/v1/hooks/NAME.
+type IncomingWebhook struct {
+	Name      string `yaml:"name,omitempty" is:"hook name" once:"yes" doc:"The last part of its address, /api/v1/hooks/NAME. Unique."`
+	Verify    string `yaml:"verify,omitempty" oneof:"bearer github standard basic" doc:"How a caller shows that it may: bearer (Authorization: Bearer SECRET), github (X-Hub-Signature-256), standard (Standard Webhooks 1.0) or basic (USER:PASSWORD)."`
+	Secret    Secret `yaml:"secret,omitempty" doc:"What caller and Dragoman know: at least 16 characters; USER:PASSWORD for basic; whsec_ and base64 of 24 to 64 bytes for standard."`
+	OldSecret Secret `yaml:"old_secret,omitempty" empty:"ok" doc:"The former secret while it is changed: both are good."`
+	To        string `yaml:"to,omitempty" doc:"The conversation that it is for, like telegram:123456789."`
+	Prompt    string `yaml:"prompt,omitempty" is:"paths" empty:"ok" doc:"A message for the model, which answers in that conversation. {{issue.title}} is a value of the call's JSON, {{body}} all of it, {{header.x-github-event}} a header. Set either prompt or message."`
+	Message   string `yaml:"message,omitempty" is:"paths" empty:"ok" doc:"A message that the chat is sent as it is, without a model. Values as in prompt."`
+	Owner     string `yaml:"owner" default:"operator" is:"person" doc:"Whom its turns count for: operator, or an identity on the channel of to, like telegram:123456789."`
+	Repeats   string `yaml:"repeats" default:"id" oneof:"id id_or_body body" doc:"By what a repeat is known, which is answered and leads to nothing: the id of the call (X-GitHub-Delivery, webhook-id), that or else its body, or its body alone."`
+	PerHour   int    `yaml:"per_hour" default:"60" range:"1..10000" doc:"How many calls an hour it takes. Repeats do not count."`
+	MaxBytes  Size   `yaml:"max_bytes" default:"1MiB" range:"1KiB..32MiB" doc:"The greatest body of a call."`
 }
 
 // Alerts says who learns that something fails.

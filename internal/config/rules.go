@@ -182,6 +182,15 @@ var forms = map[string]setting.Form{
 	"prompt":          promptFlaw,
 	"hook name":       setting.Like(`^[a-z0-9][a-z0-9._-]{0,39}$`, "%s is not the name of a hook", "write 1 to 40 lower-case letters, digits, dots, dashes or underscores"),
 	"signing secret":  signingFlaw,
+	"paths":           pathsFlaw,
+}
+
+// pathsFlaw refuses a template of a webhook.
+func pathsFlaw(s string) (what, want string) {
+	if _, err := webhook.ParseTemplate(s); err != nil {
+		return "has a wrong place: " + err.Error(), "write the names of fields with dots, like {{issue.title}}"
+	}
+	return "", ""
 }
 
 // signingFlaw refuses what cannot sign webhooks.

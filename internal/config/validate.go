@@ -40,6 +40,7 @@ func (v *validator) run() {
 	v.channels()
 	v.heartbeat(&v.c.Heartbeat)
 	v.hooks()
+	v.incomingWebhooks()
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
