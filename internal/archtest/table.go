@@ -103,8 +103,9 @@ var Table = []Rule{
 	{Package: "internal/stream", Imports: domain},
 	// What a turn spends its time on, for a collector. It knows no type of ours.
 	{Package: "internal/trace"},
-	// Signatures of messages between servers.
+	// Signatures and templates of messages between servers, and the server for those of others.
 	{Package: "internal/webhook"},
+	{Package: "internal/incoming", Imports: []string{"channels", "internal/respond", "internal/webhook"}},
 	{Package: "internal/hooks", Imports: join(domain, "internal/stream", "internal/webhook")},
 	{Package: "internal/alerts", Imports: []string{"channels"}},
 	{Package: "internal/linking", Imports: []string{"channels"}},

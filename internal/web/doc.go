@@ -28,6 +28,8 @@
 // them: they need an Origin of ours, Sec-Fetch-Site, the header X-Dragoman, or a bearer
 // token. No answer allows another origin to read it.
 //
+// Behind [Door.Open] a handler asks for a secret of its own, and the door for nothing.
+//
 // # Failures
 //
 //	what is wrong                              what happens

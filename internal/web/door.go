@@ -188,6 +188,19 @@ func (d *Door) Called(pattern string, authentic func(http.Header) bool, most int
 	})
 }
 
+// Open serves requests whose handler alone decides who may send them, by a secret of its
+// own: nobody is in their context, and neither cookies nor tokens of ours count. Their
+// RemoteAddr is the address that they come from, also behind a proxy that we trust.
+func (d *Door) Open(pattern string, next http.Handler) {
+	d.routes = append(d.routes, Route{Pattern: pattern, Secret: true})
+	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		d.identity.strip(r.Header)
+		own := r.Clone(r.Context())
+		own.RemoteAddr = d.proxies.client(r).String()
+		next.ServeHTTP(w, own)
+	})
+}
+
 // Probes serves /healthz and /readyz to everybody, whatever host they name: load
 // balancers have no token.
 func (d *Door) Probes(o ProbeOptions) {
