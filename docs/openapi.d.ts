@@ -18,6 +18,14 @@ export interface Attachment {
   /** MIME type, as the network says */
   type?: string;
 }
+/** Called is a call of a webhook that was taken. */
+export interface Called {
+  hook: string;
+  /** ID is the one that the call named. */
+  id?: string;
+  /** Repeated: it was taken before, and leads to nothing more. */
+  repeated?: boolean;
+}
 /** Channel is a configured channel with its state. */
 export interface Channel {
   /** Detail is one short sentence: why, and what to do. */
@@ -1014,6 +1022,15 @@ export interface Operations {
       target: string;
     };
     answer: void;
+  };
+  /** Calls a webhook of the section `incoming_webhooks`, with any body. A repeat is answered with 200 and leads to nothing more. */
+  "POST /hooks/{name}": {
+    path: {
+      name: string;
+    };
+    body: unknown;
+    answer: Called;
+    answer: Called;
   };
   /** The jobs: all with the scope operate, else those that write to one's own conversations. */
   "GET /jobs": {

@@ -16,8 +16,11 @@ func TestDocumentation(t *testing.T) {
 	want.WriteString("| verb | scope | what it does |\n|---|---|---|\n")
 	for _, r := range api.Table() {
 		scope := string(r.Scope)
-		if r.Socket {
+		switch {
+		case r.Socket:
 			scope = "socket"
+		case r.OwnSecret:
+			scope = "its own secret"
 		}
 		fmt.Fprintf(&want, "| `%s %s` | %s | %s |\n", r.Method, r.Path, scope, r.Doc)
 	}

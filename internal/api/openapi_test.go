@@ -85,6 +85,7 @@ func inJSON(schema object) object {
 
 // operation is one verb.
 func (s *schemas) operation(r api.Route) object {
+	also := object{} // the responses
 	properties, required := s.arguments(r)
 	parameters := []any{}
 	for _, found := range pathArgument.FindAllStringSubmatch(r.Path, -1) {
@@ -96,7 +97,16 @@ func (s *schemas) operation(r api.Route) object {
 		"operationId": operationID(r), "summary": r.Doc, "tags": []string{strings.Split(r.Path, "/")[1]},
 		"security": []any{object{"token": []string{string(r.Scope)}}}, "x-scope": string(r.Scope),
 	}
+	if r.OwnSecret {
+		op["security"] = []any{}
+		op["x-scope"] = "its own secret"
+		again := s.success(r)
+		again["description"] = "A repeat, which leads to nothing more."
+		also["200"] = again
+	}
 	switch {
+	case r.OwnSecret:
+		op["requestBody"] = object{"required": true, "content": object{"*/*": object{"schema": object{}}}}
 	case r.Raw():
 		op["requestBody"] = object{"required": true, "content": object{"application/x-ndjson": object{"schema": object{}}}}
 	case r.InBody():
@@ -117,7 +127,9 @@ func (s *schemas) operation(r api.Route) object {
 	if r.Socket {
 		op["x-socket-only"] = true
 	}
-	op["responses"] = object{strconv.Itoa(r.Success()): s.success(r), "default": object{"$ref": "#/components/responses/Refusal"}}
+	also[strconv.Itoa(r.Success())] = s.success(r)
+	also["default"] = object{"$ref": "#/components/responses/Refusal"}
+	op["responses"] = also
 	return op
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"dragoman/internal/people"
@@ -46,6 +47,8 @@ type Options struct {
 	Ask Asker
 	// Talk is what can be done in a conversation. Nil: no daemon runs.
 	Talk Talk
+	// Callers takes calls of webhooks. Nil: no daemon runs.
+	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and
 	// nothing is anybody's own.
 	Reads Reads
@@ -113,12 +116,22 @@ func New(o Options) http.Handler {
 	routes := respond.Routes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(formHeader, wireForm)
-		if _, known := people.From(r.Context()); !known {
+		if _, known := people.From(r.Context()); !known && !IsHook(r) {
 			respond.Refuse(w, &respond.Refusal{Status: http.StatusUnauthorized, Sentence: "Send a token as Authorization: Bearer."})
 			return
 		}
 		routes.ServeHTTP(w, r)
 	})
+}
+
+// HookPattern is the route of calls that show a secret of their own, and so need nobody in
+// their context.
+const HookPattern = "POST " + Root + "/hooks/{name}"
+
+// IsHook reports whether r is one of [HookPattern].
+func IsHook(r *http.Request) bool {
+	name, found := strings.CutPrefix(r.URL.Path, Root+"/hooks/")
+	return found && r.Method == http.MethodPost && name != "" && !strings.Contains(name, "/")
 }
 
 // guarded answers the requests of one verb, of those who may use it. It alone compares the
@@ -163,6 +176,8 @@ func (s *server) guarded(route Route) http.Handler {
 func (v Spec) admit(ctx context.Context) error {
 	who := caller(ctx)
 	switch {
+	case v.OwnSecret:
+		return nil
 	case !who.May(v.Scope) && who.Token == "":
 		return &respond.Refusal{
 			Status: http.StatusForbidden, Code: respond.CodeScope,

@@ -249,6 +249,10 @@ var (
 		Method: get, Path: "/events", Scope: people.Chat, media: inEvents,
 		Doc: "What happens, as server-sent events: all that you may read, or of some conversations and types.",
 	}, (*server).events, reflect.TypeFor[Event]()}
+	callHook = Stream[HookName]{Spec{
+		Method: post, Path: "/hooks/{name}", Within: callWithin, raw: true, media: inJSON, success: http.StatusAccepted, OwnSecret: true,
+		Doc: "Calls a webhook of the section `incoming_webhooks`, with any body. A repeat is answered with 200 and leads to nothing more.",
+	}, (*server).call, reflect.TypeFor[Called]()}
 	PlanErase = Verb[Target, ErasePlan]{Spec{
 		Method: get, Path: "/erasures", Scope: people.Admin, Within: patient,
 		Doc: "What erasing a conversation or a person would remove.",
@@ -282,7 +286,7 @@ var table = []Route{
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
-	readDescription.route(), streamEvents.route(),
+	readDescription.route(), streamEvents.route(), callHook.route(),
 	ListChannels.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }

@@ -26,6 +26,9 @@ type Spec struct {
 	Doc string
 	// Socket says that only callers at the operator's socket may use the verb.
 	Socket bool
+	// OwnSecret says that a call needs no scope, but the secret of what it names: the verb
+	// checks it by itself.
+	OwnSecret bool
 	// Act is what the audit log calls a verb that changes something; "": the verb only
 	// reads, or what it does is recorded elsewhere.
 	Act string

@@ -31,6 +31,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
+	"dragoman/internal/incoming"
 	"dragoman/internal/linking"
 	"dragoman/internal/llm"
 	"dragoman/internal/media"
@@ -103,6 +104,7 @@ type Daemon struct {
 	events    *stream.Hub
 	follower  *stream.Follower // nil: no other node shares the store
 	hooks     *hooks.Hooks
+	incoming  *incoming.Hooks
 	traces    *trace.Tracer // nil: nobody is told
 	door      *web.Door     // nil without, as public is
 	public    *server
@@ -297,6 +299,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})
+	d.incoming = incoming.New(incomingOf(d.cfg), taker{d}, incoming.Options{Logger: d.log})
 	return err
 }
 

@@ -193,6 +193,10 @@ func (d *description) send(c *http.Client, method, path, body string) string {
 		return ""
 	}
 	d.checkRequest(op, r, []byte(body))
+	if strings.HasPrefix(path, "/hooks/") {
+		r.Header.Set("Authorization", "Bearer "+shopSecret)
+		r.Header.Set("webhook-id", "1")
+	}
 	resp, err := c.Do(r)
 	if err != nil {
 		d.t.Errorf("%s %s: %v", method, path, err)
@@ -269,6 +273,9 @@ func described(dead, aside, fact string) [][3]string {
 		{"POST", "/tokens/t/rotate", "{}"},
 		{"DELETE", "/tokens/t"},
 		{"POST", "/console/links", "{}"},
+		{"POST", "/hooks/shop", `{"what": "a book"}`},
+		{"POST", "/hooks/shop", `{"what": "a book"}`},
+		{"POST", "/hooks/none", `{"what": "a book"}`},
 		{"GET", "/events"},
 		{"GET", "/events?type=text&key=web:default"},
 		{"POST", "/channels/none/link", "{}"},
@@ -287,7 +294,7 @@ func described(dead, aside, fact string) [][3]string {
 // requests and answers against it.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
-	r := newPlace(t, "heartbeat:\n  jobs: [{name: hourly, every: 1h, target: \"web:default\", prompt: 'say: good hour'}]").run()
+	r := newPlace(t, "heartbeat:\n  jobs: [{name: hourly, every: 1h, target: \"web:default\", prompt: 'say: good hour'}]\n"+shopHook).run()
 	restoreTalk(t, r.admin, channels.MustKey("web:other"))
 	restoreQueue(t, r.admin)
 	queue, err := api.ListQueue.Call(t.Context(), r.admin, api.Limited{})

@@ -91,13 +91,19 @@ const (
 	ownTalk, othersTalk = "web:default", "telegram:2"
 )
 
+// shopHook is a webhook that others call.
+const (
+	shopSecret = "the-secret-of-the-shop"
+	shopHook   = "incoming_webhooks: [{name: shop, verify: bearer, secret: " + shopSecret + ", to: 'web:default', prompt: 'sold: {{what}}'}]"
+)
+
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
 	m := &matrix{
 		t: t, token: map[string]string{"config": pageToken}, bad: map[string]string{"wrong": strings.Repeat("wrong", 5)},
 		// Each request comes from an address of its own, because wrong tokens slow an address down.
-		guarded: newPlace(t, "http: {listen: '127.0.0.1:0', trusted_proxies: [127.0.0.1], token: "+pageToken+"}").run(),
-		open:    newPlace(t, "").run(),
+		guarded: newPlace(t, "http: {listen: '127.0.0.1:0', trusted_proxies: [127.0.0.1], token: "+pageToken+"}\n"+shopHook).run(),
+		open:    newPlace(t, shopHook).run(),
 	}
 	m.port = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: noRedirect}
 	socket := storage.Socket(m.guarded.state(""))

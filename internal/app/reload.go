@@ -98,6 +98,7 @@ func (d *Daemon) reload(ctx context.Context) {
 	}
 	now.Limits = cfg.Limits
 	d.hooks.Replace(hooksOf(cfg))
+	d.incoming.Replace(incomingOf(cfg))
 	if err := d.agent.SetCompaction(cfg.Summary.Compaction); err != nil {
 		d.log.Error("reload: the settings of summaries were not changed", "err", err)
 	} else {
@@ -105,13 +106,13 @@ func (d *Daemon) reload(ctx context.Context) {
 	}
 	d.current.Store(&now)
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts and models of channels, limits, summaries, jobs, hooks and log level")
+	d.log.Info("reloaded: allow lists, prompts and models of channels, limits, summaries, jobs, hooks, incoming webhooks and log level")
 	if node, shares := d.peers.(interface{ Configured(hash string) }); shares {
 		node.Configured(now.Fingerprint())
 	}
 	was := *d.cfg
 	was.Summary = now.Summary
-	if rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
+	if rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

@@ -124,6 +124,7 @@ func (d *Daemon) openServers(ctx context.Context) error {
 		console.Serve(d.door, console.Options{Chat: d.channels.web.Handler(), Accounts: accounts{d, d.links}})
 	}
 	d.door.Protect(api.Root+"/", people.Chat, verbs)
+	d.door.Open(api.HookPattern, verbs)
 	if d.cfg.HTTP.OpenAI {
 		d.door.Protect(openai.Root+"/", people.Chat, d.openAI())
 	}
@@ -255,6 +256,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.PageURL = d.pageURL
 		o.Listening = d.events
 		o.Talk = doors{d}
+		o.Callers = callers{d.incoming}
 		o.Configuration = d.configuration
 		o.Stopping = d.stopping
 		o.Channels = d.listChannels
