@@ -94,7 +94,7 @@ type Door struct {
 type Route struct {
 	Pattern string // as http.ServeMux has it
 	Scope   people.Scope
-	Secret  bool // one of its own: see [Door.Called]
+	Secret  bool // one of its own: see [Door.Called] and [Door.Open]
 }
 
 // Routes are all routes, in the order in which they were added.
