@@ -26,6 +26,9 @@ var commands = []channels.Command{
 	{Name: "title", Help: "give this conversation a title, or show it"},
 	{Name: "model", Help: "show the models, or choose the one that answers here"},
 	{Name: "think", Help: "show or choose how much the model thinks before it answers"},
+	{Name: "memory", Help: "show what I remember beyond this conversation"},
+	{Name: "remember", Help: "make me remember something"},
+	{Name: "forget", Help: "make me forget something, by its number"},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -109,6 +112,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.chooseModel(ctx, m)
 	case "think":
 		text, err = g.chooseThinking(ctx, m)
+	case "memory", "remember", "forget":
+		text, err = g.aboutMemory(ctx, m, c.Name)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

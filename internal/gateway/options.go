@@ -61,6 +61,8 @@ type Options struct {
 	Reset Reset // default: never
 	// Gate decides who may talk, by the Policy of each Binding. Nil: one over the store.
 	Gate *people.Gate
+	// Memory is what commands show and change. Nil: there is none.
+	Memory Memory
 	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
 	Rules []admission.Rule
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
