@@ -272,6 +272,22 @@ type Opener interface {
 	Opened(ctx context.Context, k Key) error
 }
 
+// Judge is an ability of an [Intake]: it knows which messages the bot answers.
+type Judge interface {
+	// Answers reports whether the sender of m may talk there, and m needs no other
+	// address than it has. It stores nothing, and is false if it cannot find out.
+	Answers(ctx context.Context, m Inbound) bool
+}
+
+// Answers reports whether the bot answers m, as in knows it. Without a [Judge] those
+// are the private messages and those that address us.
+func Answers(ctx context.Context, in Intake, m Inbound) bool {
+	if j, ok := in.(Judge); ok {
+		return j.Answers(ctx, m)
+	}
+	return m.Private || m.Addressed
+}
+
 // Resolver is an ability of an [Intake]: a quarantined message came in after all.
 // Without it such messages stay on the operator's list.
 type Resolver interface {

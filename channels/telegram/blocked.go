@@ -156,21 +156,18 @@ func (c *Channel) unblock(ctx context.Context, in channels.Intake, chat int64) e
 // wakes reports whether m may end the wait of messages to its chat. In private chats
 // that does not look for messages which an earlier process put off: Telegram says when
 // somebody unblocks the bot.
-func (c *Channel) wakes(m *models.Message, forUs bool) bool {
+//
+// A reason to try again is that a topic was opened, that a person writes, who then has not
+// blocked the bot, or that a group asks what the bot answers. Whether it does is asked
+// only where messages may wait.
+func (c *Channel) wakes(m *models.Message, answered func() bool) bool {
 	switch {
-	case !reopens(m, forUs):
-		return false
 	case m.Chat.ID > 0:
 		return c.blocked.any(m.Chat.ID)
+	case m.ForumTopicReopened != nil, m.GeneralForumTopicUnhidden != nil:
+		return true
 	}
-	return m.ForumTopicReopened != nil || m.GeneralForumTopicUnhidden != nil || c.blocked.mayWait(m.Chat.ID)
-}
-
-// reopens reports whether m is a reason to try again in a place of its chat where the bot
-// could not write: a person who writes has not blocked the bot, a topic was opened, or a
-// group asks the bot something, which it would hardly do in vain.
-func reopens(m *models.Message, forUs bool) bool {
-	return m.Chat.ID > 0 || forUs || m.ForumTopicReopened != nil || m.GeneralForumTopicUnhidden != nil
+	return c.blocked.mayWait(m.Chat.ID) && answered()
 }
 
 func mayWrite(m *models.ChatMember) bool {

@@ -96,6 +96,11 @@ type presser struct {
 	mu      sync.Mutex
 	opened  []channels.Key
 	refuses int
+	all     bool // answers what addresses nobody, as with "groups: all"
+}
+
+func (p *presser) Answers(_ context.Context, m channels.Inbound) bool {
+	return p.all || m.Private || m.Addressed
 }
 
 func (p *presser) Press(context.Context, channels.Inbound) (string, error) {

@@ -110,6 +110,18 @@ func TestClosedPlacesWait(t *testing.T) {
 				c.Post(botapi.Post{From: n.ann, Topic: topic, Text: "@dragoman_bot hello?"})
 			}, false,
 		},
+		"texts forbidden, then somebody asks by no name": {
+			forbid("text messages"), func(n *network, c *botapi.Chat, topic int64) {
+				c.Refuse()
+				c.Post(botapi.Post{From: n.ann, Topic: topic, Text: "hello?"})
+			}, false,
+		},
+		"topic closed, then somebody asks there by no name": {
+			(*botapi.Chat).CloseTopic, func(n *network, c *botapi.Chat, topic int64) {
+				c.ReopenTopicSilently(topic)
+				c.Post(botapi.Post{From: n.ann, Topic: topic, Text: "hello?"})
+			}, true,
+		},
 		"topic closed, then somebody asks elsewhere": {
 			(*botapi.Chat).CloseTopic, func(n *network, c *botapi.Chat, topic int64) {
 				c.ReopenTopic(topic, n.ann)
@@ -131,6 +143,7 @@ func TestClosedPlacesWait(t *testing.T) {
 			forum.Say(n.ann, "hello")
 			n.settled(t)
 			test.closes(forum, topic)
+			in.all = strings.Contains(name, "by no name")
 			send := func(topic int64) error {
 				_, err := c.Send(t.Context(), channels.Outbound{Key: channels.MustKey(fmt.Sprintf("telegram:-1005:%d", topic)), Text: "x"})
 				return err

@@ -161,7 +161,8 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a update) erro
 	}
 	c.learnName(ctx, message)
 	m, ok, err := c.inbound(a.key(), message, edited)
-	if c.wakes(message, ok && m.Addressed) {
+	answered := func() bool { return ok && channels.Answers(ctx, in, m) }
+	if c.wakes(message, answered) {
 		if failed := c.unblock(ctx, in, message.Chat.ID); failed != nil {
 			return failed
 		}

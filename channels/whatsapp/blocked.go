@@ -48,6 +48,14 @@ func (s *blockedChats) retryIn(chat string) time.Duration {
 	return time.Until(s.until[chat])
 }
 
+// has reports whether chat is blocked, or was until its pause ended.
+func (s *blockedChats) has(chat string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.until[chat]
+	return has
+}
+
 // forget reports whether chat was blocked, or had been until its pause ended.
 func (s *blockedChats) forget(chat string) bool {
 	s.mu.Lock()

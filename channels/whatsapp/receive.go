@@ -117,7 +117,7 @@ func (k *connection) handInAs(ctx context.Context, evt *events.Message, id, quar
 		}
 	}
 	k.c.albums.delivered(got.in)
-	if got.in.Private || got.in.Addressed {
+	if k.c.blocked.has(got.in.Key.Chat()) && (got.in.Private || channels.Answers(ctx, k.in, got.in)) {
 		k.reopen(ctx, got.in.Key.Chat())
 	}
 	return nil

@@ -58,6 +58,9 @@ func TestWhoMayTalk(t *testing.T) {
 				m.Sender = tt.sender
 				m.Private = !tt.shared
 				m.Addressed = tt.addr
+				if got := channels.Answers(t.Context(), w.in, m); got != tt.want {
+					t.Errorf("Answers = %v, want %v", got, tt.want)
+				}
 				if err := w.in.Accept(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}

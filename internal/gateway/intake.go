@@ -17,6 +17,7 @@ var (
 	_ channels.Presser  = intake{}
 	_ channels.Opener   = intake{}
 	_ channels.Joiner   = intake{}
+	_ channels.Judge    = intake{}
 )
 
 // intake is where one channel hands in its messages.
@@ -50,6 +51,13 @@ type Callback struct {
 
 func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
 	return in.g.accept(ctx, in.b, m)
+}
+
+// Answers asks the gate. A message that nobody may answer is no reason to try again
+// where the bot could not write.
+func (in intake) Answers(ctx context.Context, m channels.Inbound) bool {
+	verdict, err := in.g.opts.Gate.MayTalk(ctx, m)
+	return err == nil && verdict == people.Welcome
 }
 
 // Quarantine keeps a message that the channel could not decode, so that later

@@ -51,14 +51,19 @@ func (c *Chat) CloseTopic(topic int64) {
 
 // ReopenTopic opens it again, which the bot hears of.
 func (c *Chat) ReopenTopic(topic int64, by User) {
-	c.s.mu.Lock()
-	delete(c.rights.closed, topic)
-	c.s.mu.Unlock()
+	c.ReopenTopicSilently(topic)
 	note := "forum_topic_reopened"
 	if topic == 0 {
 		note = "general_forum_topic_unhidden"
 	}
 	c.Post(Post{From: by, Topic: topic, Extra: map[string]any{note: map[string]any{}}})
+}
+
+// ReopenTopicSilently is ReopenTopic, but its update is lost.
+func (c *Chat) ReopenTopicSilently(topic int64) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	delete(c.rights.closed, topic)
 }
 
 // Refuse takes the right to send a sort of messages: "text messages" or "documents".
