@@ -56,13 +56,6 @@ type envelope struct {
 	due       time.Time
 }
 
-// keptID is a webhook-id for an event that was stored with what it is about: it follows from
-// the event, of which there is one a turn.
-func keptID(hook string, e *stream.Event) string {
-	sum := sha256.Sum256([]byte(hook + "\x00" + string(e.Event) + "\x00" + e.Key.String() + "\x00" + e.Turn))
-	return "msg_" + base32.StdEncoding.EncodeToString(sum[:])[:26]
-}
-
 // newID is a webhook-id that nothing else has.
 func newID() string { return "msg_" + rand.Text() }
 

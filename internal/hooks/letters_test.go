@@ -303,6 +303,9 @@ func TestKilledBetweenCommitAndPost(t *testing.T) {
 		t.Fatalf("%d notes, want one", len(store.list))
 	}
 	want := store.list[0].Name
+	if again := killed.Keep(turnDone); again[0].Name == want {
+		t.Errorf("another turn of the same name has the id %s, too", want)
+	}
 	w := start(t, hooks.Options{Store: store, Now: func() time.Time { return time.Now().Add(time.Minute) }}, posted(srv))
 	defer w.stop()
 	testkit.Eventually(t, "the letter", func() bool { return w.seen.get("turn_done ok") == 1 && store.count() == 0 })

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -56,6 +57,38 @@ type sender struct {
 	mu sync.Mutex
 	// confirmed are the letters whose turn is stored, with their final words.
 	confirmed map[string]json.RawMessage
+	// kept are the ids of letters that are stored with a turn, until it is published.
+	kept map[aboutTurn]string
+}
+
+// aboutTurn names an event that was stored with a turn.
+type aboutTurn struct {
+	event stream.Name
+	key   channels.Key
+	turn  string
+}
+
+// keep gives the letter of e its id, which no letter had before: another turn may have the
+// same name after its conversation was deleted.
+func (s *sender) keep(e *stream.Event) string {
+	id := newID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) >= maxWaiting { // of turns that were not stored; all others are only sent a little later
+		clear(s.kept)
+	}
+	s.kept[aboutTurn{e.Event, e.Key, e.Turn}] = id
+	return id
+}
+
+// idOf is the id of the letter of e; "" if it is not known any more.
+func (s *sender) idOf(e *stream.Event) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	about := aboutTurn{e.Event, e.Key, e.Turn}
+	id := s.kept[about]
+	delete(s.kept, about)
+	return id
 }
 
 // hostOf is the host of a URL.
@@ -88,7 +121,7 @@ func (h *Hooks) senderFor(hook Hook, number int) *sender {
 	}
 	s := &sender{
 		Hook: hook, host: hostOf(hook.URL), http: newClient(), wake: make(chan struct{}, 1), retired: make(chan struct{}),
-		confirmed: map[string]json.RawMessage{},
+		confirmed: map[string]json.RawMessage{}, kept: map[aboutTurn]string{},
 	}
 	s.number.Store(int32(number))
 	if h.post != nil {
@@ -151,7 +184,7 @@ func (h *Hooks) Keep(events ...stream.Event) []sessions.Note {
 			if !slices.Contains(s.On, events[i].Event) || s.full() {
 				continue
 			}
-			l, err := letterOf(s, keptID(s.Name, &events[i]), &events[i])
+			l, err := letterOf(s, s.keep(&events[i]), &events[i])
 			if err != nil {
 				continue
 			}
@@ -185,12 +218,15 @@ func (h *Hooks) emitTo(s *sender, e stream.Event) {
 		}
 		return
 	}
-	if s.full() {
+	id := s.idOf(&e)
+	body, err := json.Marshal(e)
+	switch {
+	case id == "" && s.full():
 		h.dropLetter(s, e)
-		return
-	}
-	if body, err := json.Marshal(e); err == nil {
-		s.confirm(keptID(s.Name, &e), body)
+	case id == "" || err != nil:
+		s.ring() // if it was stored, it is sent as it is
+	default:
+		s.confirm(id, body)
 	}
 }
 
