@@ -146,6 +146,9 @@ type Inbound struct {
 	// Instructions are what the program through which the person writes adds to the system
 	// prompt of this message's turn. Adapters do not set it.
 	Instructions string `json:"instructions,omitempty"`
+	// Model, if not empty, is the model for this message's turn, in place of the
+	// conversation's. Adapters do not set it.
+	Model string `json:"model,omitempty"`
 	// Quote is the message that this one replies to, if any.
 	Quote *Quote `json:"quote,omitempty"`
 	// Forwarded, if not nil, says that the message was passed on. The model is

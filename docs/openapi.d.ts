@@ -729,6 +729,8 @@ export interface Operations {
     body: {
       id?: string;
       key: Key;
+      /** Model is the model that answers this question alone; "": the conversation's. */
+      model?: string;
       text: string;
       /** Wait is how long to wait for the answer, like "5m". */
       wait?: string;
@@ -826,6 +828,8 @@ export interface Operations {
     };
     body: {
       id?: string;
+      /** Model is the model that answers this time; "": the conversation's. */
+      model?: string;
     };
     answer: void;
   };
@@ -878,6 +882,8 @@ export interface Operations {
       id?: string;
       /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
       mode?: string;
+      /** Model is the model that answers this message alone; "": the conversation's. */
+      model?: string;
       text: string;
     };
     answer: Said;
@@ -937,6 +943,8 @@ export interface Operations {
       id?: string;
       /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
       mode?: string;
+      /** Model is the model that answers this message alone; "": the conversation's. */
+      model?: string;
       text: string;
     };
     answer: void;

@@ -22,6 +22,7 @@ type askCmd struct {
 	Question []string      `arg:"" help:"The question; - reads it from standard input."`
 	Key      string        `placeholder:"KEY" default:"cli:direct" help:"The conversation (${default})."`
 	Wait     time.Duration `placeholder:"TIME" default:"5m" help:"How long to wait for the answer (${default}, at most 1h)."`
+	Model    string        `placeholder:"NAME" help:"The model that answers this question alone, one of those of dragoman.yaml."`
 	ID       string        `placeholder:"ID" help:"A name for the question. Asking again with the same name only waits for its answer."`
 	jsonFlag
 }
@@ -49,7 +50,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 	}
 	id := cmp.Or(k.ID, rand.Text())
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		got, err := api.PutQuestion.Call(ctx, a, api.Question{Key: to, ID: id, Text: text, Wait: k.Wait.String()})
+		got, err := api.PutQuestion.Call(ctx, a, api.Question{Key: to, ID: id, Text: text, Model: k.Model, Wait: k.Wait.String()})
 		switch {
 		case errors.Is(err, api.ErrNoDaemon):
 			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))

@@ -17,7 +17,7 @@ import (
 // Asker puts a question into a conversation and waits for the answer. If the id was
 // asked before, it only waits. An error that the caller is to read is a
 // [respond.Refusal].
-type Asker func(ctx context.Context, k channels.Key, id, text string) (string, error)
+type Asker func(ctx context.Context, q Question) (string, error)
 
 // Asked is a question and its answer.
 type Asked struct {
@@ -31,6 +31,8 @@ type Question struct {
 	Key  channels.Key `json:"key"`
 	ID   string       `json:"id,omitempty"`
 	Text string       `json:"text"`
+	// Model is the model that answers this question alone; "": the conversation's.
+	Model string `json:"model,omitempty"`
 	// Wait is how long to wait for the answer, like "5m".
 	Wait string `json:"wait,omitempty"`
 }
@@ -81,7 +83,7 @@ func putQuestion(ctx context.Context, ask Asker, q Question) (Asked, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	answer, err := ask(ctx, q.Key, q.ID, q.Text)
+	answer, err := ask(ctx, q)
 	if ctx.Err() != nil {
 		return Asked{}, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
 	}

@@ -15,7 +15,7 @@ import (
 func TestPatientQuestion(t *testing.T) {
 	o := optionsOf(filled(t))
 	synctest.Test(t, func(t *testing.T) {
-		o.Ask = func(ctx context.Context, _ channels.Key, _, _ string) (string, error) {
+		o.Ask = func(ctx context.Context, _ api.Question) (string, error) {
 			channels.Sleep(ctx, 50*time.Minute)
 			return "here", ctx.Err()
 		}

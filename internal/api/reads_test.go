@@ -186,7 +186,7 @@ func TestConversationsOfOthers(t *testing.T) {
 	s := talks(t)
 	o := optionsOf(s)
 	o.Reads = &sights{}
-	o.Ask = func(context.Context, channels.Key, string, string) (string, error) {
+	o.Ask = func(context.Context, api.Question) (string, error) {
 		t.Error("the question was asked")
 		return "", nil
 	}

@@ -16,11 +16,10 @@ import (
 // way of a message of its channel. An error that the caller is to read is a
 // [respond.Refusal]. With the same id each is done once.
 type Talk interface {
-	// Say puts a message into a conversation. mode is "", or how it is answered while a
-	// turn runs: see [Prompt].
-	Say(ctx context.Context, k channels.Key, id, text, mode string) (Said, error)
-	// Order carries out a command, like "stop".
-	Order(ctx context.Context, k channels.Key, id, name string) error
+	// Say puts a message, which has an id, into a conversation.
+	Say(ctx context.Context, p Prompt) (Said, error)
+	// Order carries out a command, like "stop". Only "again" has a model: see [AnotherTry].
+	Order(ctx context.Context, o Ordered, name, model string) error
 	// Reply sends text in the name of the assistant.
 	Reply(ctx context.Context, k channels.Key, id, text string) error
 }
@@ -33,6 +32,8 @@ type Prompt struct {
 	// Mode is how it is answered while a turn runs: "steer" hands it to the turn between
 	// its steps, "interrupt" begins the turn again with it. "": as configured.
 	Mode string `json:"mode,omitempty"`
+	// Model is the model that answers this message alone; "": the conversation's.
+	Model string `json:"model,omitempty"`
 }
 
 // Said is a message that was taken.
@@ -52,8 +53,18 @@ type Ordered struct {
 	ID  string       `json:"id,omitempty"`
 }
 
-func (p Prompt) about(act *erasure.Act)  { act.Targets = []string{p.Key.String()} }
+func (p Prompt) about(act *erasure.Act)     { act.Targets = []string{p.Key.String()} }
+func (a AnotherTry) about(act *erasure.Act) { act.Targets = []string{a.Key.String()} }
+
 func (o Ordered) about(act *erasure.Act) { act.Targets = []string{o.Key.String()} }
+
+// AnotherTry asks for another answer to the last message.
+type AnotherTry struct {
+	Key channels.Key `json:"key"`
+	ID  string       `json:"id,omitempty"`
+	// Model is the model that answers this time; "": the conversation's.
+	Model string `json:"model,omitempty"`
+}
 
 // say puts a message into a conversation and does not wait: events tell the rest.
 func (s *server) say(ctx context.Context, p Prompt) (Said, error) {
@@ -64,7 +75,11 @@ func (s *server) say(ctx context.Context, p Prompt) (Said, error) {
 	if p.Mode != "" && p.Mode != "steer" && p.Mode != "interrupt" {
 		return Said{}, refuse("mode", "mode is steer or interrupt")
 	}
-	return s.Talk.Say(ctx, p.Key, id, p.Text, p.Mode)
+	if p.Mode == "steer" && p.Model != "" {
+		return Said{}, refuse("model", "a message for the running turn cannot choose its model")
+	}
+	p.ID = id
+	return s.Talk.Say(ctx, p)
 }
 
 // reply sends text in the name of the assistant.
@@ -73,21 +88,27 @@ func (s *server) reply(ctx context.Context, p Prompt) error {
 	if err != nil {
 		return err
 	}
-	if p.Mode != "" {
-		return refuse("mode", "a reply has no mode")
+	if p.Mode != "" || p.Model != "" {
+		return refuse("mode", "a reply has no mode and no model")
 	}
 	return s.Talk.Reply(ctx, p.Key, id, p.Text)
 }
 
 // order makes the verb that carries out a command.
 func order(name string) func(*server, context.Context, Ordered) error {
-	return func(s *server, ctx context.Context, o Ordered) error {
-		id, err := s.mayTalk(ctx, o.Key, o.ID)
-		if err != nil {
-			return err
-		}
-		return s.Talk.Order(ctx, o.Key, id, name)
+	return func(s *server, ctx context.Context, o Ordered) error { return s.order(ctx, o, name, "") }
+}
+
+func (s *server) again(ctx context.Context, a AnotherTry) error {
+	return s.order(ctx, Ordered{Key: a.Key, ID: a.ID}, "again", a.Model)
+}
+
+func (s *server) order(ctx context.Context, o Ordered, name, model string) (err error) {
+	o.ID, err = s.mayTalk(ctx, o.Key, o.ID)
+	if err != nil {
+		return err
 	}
+	return s.Talk.Order(ctx, o, name, model)
 }
 
 // mayTalk refuses those who may not talk in k: it is not theirs, and they have not the

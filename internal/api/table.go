@@ -111,10 +111,10 @@ var (
 		Method: post, Path: "/conversations/{key}/stop", Scope: people.Chat, Within: callWithin, Act: "stop",
 		Doc: "Stops the running turn and keeps what it said so far, as `/stop` does.",
 	}, order("stop")}
-	AskAgain = Order[Ordered]{Spec{
+	AskAgain = Order[AnotherTry]{Spec{
 		Method: post, Path: "/conversations/{key}/again", Scope: people.Chat, Within: callWithin, Act: "again", success: http.StatusAccepted,
 		Doc: "Has the last message answered once more, as `/again` does.",
-	}, order("again")}
+	}, (*server).again}
 	BeginAnew = Order[Ordered]{Spec{
 		Method: post, Path: "/conversations/{key}/new", Scope: people.Chat, Within: callWithin, Act: "new",
 		Doc: "Begins a new generation, as `/new` does: the old one is kept, and the model does not see it.",

@@ -361,7 +361,7 @@ func TestDiskIsFull(t *testing.T) {
 		"gateway: ask in web:x: sqlite: accept: out of memory":                                   500,
 	} {
 		o := optionsOf(filled(t))
-		o.Ask = func(context.Context, channels.Key, string, string) (string, error) { return "", errors.New(text) }
+		o.Ask = func(context.Context, api.Question) (string, error) { return "", errors.New(text) }
 		w := asked(api.New(o), "POST", api.Root+"/ask", `{"key": "web:x", "text": "hello"}`)
 		if w.Code != want || strings.Contains(w.Body.String(), "is full: messages are not accepted until there is space.") != (want == 503) {
 			t.Errorf("%s: %d %s, want %d", text, w.Code, w.Body, want)

@@ -247,7 +247,7 @@ func described(dead, aside, fact string) [][3]string {
 		{"DELETE", "/conversations/" + own + "/pin"},
 		{"POST", "/conversations/" + own + "/messages", `{"text": "hello", "mode": "steer"}`},
 		{"POST", "/conversations/" + own + "/stop", "{}"},
-		{"POST", "/conversations/" + own + "/again", "{}"},
+		{"POST", "/conversations/" + own + "/again", `{"id": "g1"}`},
 		{"POST", "/conversations/" + own + "/compact", "{}"},
 		{"POST", "/conversations/" + own + "/replies", `{"text": "by hand"}`},
 		{"POST", "/conversations/" + own + "/new", "{}"},

@@ -35,21 +35,23 @@ func (d *Daemon) question(ctx context.Context, k channels.Key, id, text string) 
 	return q, nil
 }
 
-func (t doors) Say(ctx context.Context, k channels.Key, id, text, mode string) (api.Said, error) {
-	q, err := t.d.question(ctx, k, id, text)
+func (t doors) Say(ctx context.Context, p api.Prompt) (api.Said, error) {
+	q, err := t.d.question(ctx, p.Key, p.ID, p.Text)
 	if err != nil {
 		return api.Said{}, err
 	}
-	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(mode))
-	return api.Said{Key: k, ID: id, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(k, err)
+	q.Model = p.Model
+	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(p.Mode))
+	return api.Said{Key: p.Key, ID: p.ID, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(p.Key, err)
 }
 
-func (t doors) Order(ctx context.Context, k channels.Key, id, name string) error {
-	q, err := t.d.question(ctx, k, name+"-"+id, "")
+func (t doors) Order(ctx context.Context, o api.Ordered, name, model string) error {
+	q, err := t.d.question(ctx, o.Key, name+"-"+o.ID, "")
 	if err != nil {
 		return err
 	}
-	return refusalOfQuestion(k, t.d.gateway.Order(ctx, q, name))
+	q.Model = model
+	return refusalOfQuestion(o.Key, t.d.gateway.Order(ctx, q, name))
 }
 
 func (t doors) Reply(ctx context.Context, k channels.Key, id, text string) error {

@@ -330,13 +330,14 @@ func (d *Daemon) infoRunning(i *api.Info) {
 
 // ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
 // would mend a failure.
-func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
-	q, err := d.question(ctx, k, id, text)
+func (d *Daemon) ask(ctx context.Context, asked api.Question) (string, error) {
+	q, err := d.question(ctx, asked.Key, asked.ID, asked.Text)
 	if err != nil {
 		return "", err
 	}
+	q.Model = asked.Model
 	answer, err := d.gateway.Ask(ctx, q)
-	return answer, refusalOfQuestion(k, err)
+	return answer, refusalOfQuestion(asked.Key, err)
 }
 
 // refusalOfQuestion is what whoever asked in k learns of an error of the gateway.

@@ -51,6 +51,9 @@ type Question struct {
 	// [channels.Inbound].
 	Attachments  []channels.Attachment
 	Instructions string
+	// Model is the model that answers, one of Options.Models; "": the conversation's. A
+	// message that joins a running turn does not change the model of that.
+	Model string
 	// Show, if not nil, gets the progress of the turn that answers, if it runs on this
 	// node. It must not block.
 	Show func(agent.Progress)

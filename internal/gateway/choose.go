@@ -117,6 +117,19 @@ func findModel(models []Model, name string) (found Model, say string) {
 	return Model{}, fmt.Sprintf("It is not clear which model “%s” is. Choose one of %s.", clipText(name, maxDroppedBytes), strings.Join(names, ", "))
 }
 
+// knownModel refuses a name that is none of the models that answer people. "" is the
+// conversation's own.
+func (g *Gateway) knownModel(name string) error {
+	var names []string
+	for _, m := range g.opts.Models() {
+		names = append(names, m.Name)
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return &RefusedError{Why: fmt.Sprintf("there is no model %s here; there is %s", clipText(name, maxDroppedBytes), strings.Join(names, ", "))}
+}
+
 // chooseThinking answers /think: it says how much the model thinks, or changes that.
 func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (string, error) {
 	level := strings.ToLower(strings.TrimSpace(arguments(m.Text)))

@@ -1,10 +1,12 @@
 package gateway_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -56,6 +58,41 @@ func TestChoicesOfAPerson(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A prompt names a model for its own turn. A turn that runs again, after an interruption or
+// a crash, has it too, because it is stored with the message.
+func TestModelOfAPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, choices)
+		k := channels.MustKey("net:1")
+		w.agent.run = slowEcho(time.Minute)
+		_, err := w.gw.Say(t.Context(), gateway.Question{Key: k, ID: "a", Text: "hello", Model: "small"}, "")
+		time.Sleep(time.Second)
+		_, err2 := w.gw.Say(t.Context(), gateway.Question{Key: k, ID: "b", Text: "and"}, gateway.Interrupt)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		w.say("1", "next")
+		time.Sleep(time.Hour)
+		if err := w.gw.Order(t.Context(), gateway.Question{Key: k, ID: "c", Model: "big-2"}, "again"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		var got []string
+		for _, turn := range w.agent.asked() {
+			got = append(got, turn.History.Settings.Model)
+		}
+		if want := []string{"small", "small", "", "big-2"}; !slices.Equal(got, want) {
+			t.Errorf("the turns have the models %q, want %q", got, want)
+		}
+		var refused *gateway.RefusedError
+		_, err = w.gw.Say(t.Context(), gateway.Question{Key: k, Text: "x", Model: "none"}, "")
+		if !errors.As(err, &refused) || refused.Why != "there is no model none here; there is big-1, big-2, small" {
+			t.Errorf("with a model that is not there, Say = %v", err)
+		}
+	})
 }
 
 // In a shared chat only whoever runs Dragoman chooses; everybody may look. Where there is one

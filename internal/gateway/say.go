@@ -96,9 +96,12 @@ func (g *Gateway) asked(ctx context.Context, q Question) (m channels.Inbound, fo
 	if err := g.whyNot(k, present, len(text)+len(q.Instructions)); err != nil {
 		return m, "", err
 	}
+	if err := g.knownModel(q.Model); err != nil {
+		return m, "", err
+	}
 	m = channels.Inbound{
 		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
-		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions,
+		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions, Model: q.Model,
 	}
 	if q.Sender.ID() == "" {
 		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}

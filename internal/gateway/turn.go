@@ -215,6 +215,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
 		return nil, &storeError{err}
 	}
+	t.History = r.withOwnModel(t.History)
 	r.history = t.History
 	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
 	if err != nil {
@@ -266,9 +267,24 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 	h, err := r.g.summaries.ForTurn(ctx, r.claim.Key, r.history, keep)
 	if err == nil {
+		h = r.withOwnModel(h)
 		r.history = h
 	}
 	return h, err
+}
+
+// withOwnModel returns h with the model that the newest of the messages names which name
+// one. It is stored with them, so a turn that resumes has the same.
+func (r *run) withOwnModel(h sessions.History) sessions.History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range slices.Backward(r.rows) {
+		if w.Inbound.Model != "" {
+			h.Settings.Model = w.Inbound.Model
+			break
+		}
+	}
+	return h
 }
 
 // storeError is a failure of the store before or during a turn, as opposed to
@@ -400,7 +416,7 @@ func (r *run) joined(steered map[int64]bool) (all []channels.Inbound) {
 // continues reports whether next is more words of the person who wrote m just before.
 func (r *run) continues(m, next *channels.Inbound) bool {
 	words := func(m *channels.Inbound) bool {
-		return len(m.Attachments) == 0 && m.Edits == "" && m.Forwarded == nil && !m.Again && m.Instructions == ""
+		return len(m.Attachments) == 0 && m.Edits == "" && m.Forwarded == nil && !m.Again && m.Instructions == "" && m.Model == ""
 	}
 	if m.Album == "" || m.Album != next.Album || !m.Sender.Is(next.Sender) || next.Quote != nil || !words(m) || !words(next) {
 		return false

@@ -58,6 +58,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	m.Sender.Name = Text(m.Sender.Name)
 	m.Text, m.Prefix = Text(m.Text), Text(m.Prefix)
 	m.Instructions = Text(m.Instructions)
+	m.Model = Text(m.Model)
 	m.Via = channels.Via(Text(string(m.Via)))
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
 	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
