@@ -207,10 +207,8 @@ func identitiesOf(list []sessions.Owner) []string {
 // nobody knows yet who wrote in them, the most recently updated first.
 func (s *Store) UnknownOwners(ctx context.Context) (unknown []channels.Key, err error) {
 	v := s.view(ctx)
-	for h := range v.heads(rows.Newest) {
-		if h.Conversation.Owners == nil {
-			unknown = append(unknown, h.Key)
-		}
+	for h := range v.heads(rows.Unowned) {
+		unknown = append(unknown, h.Key)
 	}
 	return unknown, s.wrap("unknown owners", v.err)
 }

@@ -58,7 +58,7 @@ type conversation struct {
 	Usage      sessions.Usage    `json:"usage,omitzero"`
 	Settings   sessions.Settings `json:"settings,omitzero"`
 	Erasures   int               `json:"erasures,omitempty"`
-	Owners     []sessions.Owner  `json:"owners,omitzero"`
+	Owners     []sessions.Owner  `json:"owners,omitzero"` // the last: see reader.Heads
 }
 
 // outData is an outbox row.

@@ -90,11 +90,16 @@ func (r reader) Head(ctx context.Context, k channels.Key) (rows.Head, bool, erro
 	return row.head, true, nil
 }
 
+// newestHeads are the heads of conversations after a place in the order of rows.Newest.
+const newestHeads = `(updated, $1) <= ($2, $1) AND (updated < $2 OR key > $1)`
+
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	query := `known AND key > $1 AND $2::bigint IS NOT NULL ORDER BY key`
 	switch o {
 	case rows.Newest:
-		query = `(updated, $1) <= ($2, $1) AND (updated < $2 OR key > $1) ORDER BY updated DESC, key`
+		query = newestHeads + ` ORDER BY updated DESC, key`
+	case rows.Unowned: // owners are the last field, and the only list in that place
+		query = newestHeads + ` AND NOT (conversation LIKE '%"owners":[%' AND conversation LIKE '%]}') ORDER BY updated DESC, key`
 	case rows.Oldest:
 		query = `updated >= $2 AND (updated > $2 OR key < $1) ORDER BY updated, key DESC`
 	}
@@ -103,7 +108,7 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 		updated int64
 	}
 	at := place{updated: noTime}
-	if o == rows.Newest {
+	if o == rows.Newest || o == rows.Unowned {
 		at.updated = math.MaxInt64
 	}
 	if after != nil {

@@ -67,6 +67,8 @@ const (
 	Newest
 	// Oldest is Newest in reverse.
 	Oldest
+	// Unowned is Newest without the keys whose Owners are known. It reads none of these.
+	Unowned
 )
 
 // WordSearch is a search in transcripts.

@@ -230,9 +230,9 @@ func headOfKey(k channels.Key) question {
 }
 
 func (d *differ) askHeads(k channels.Key) question {
-	order := pick(d.r, rows.ByKey, rows.Newest, rows.Newest, rows.Oldest)
+	order := pick(d.r, rows.ByKey, rows.Newest, rows.Newest, rows.Oldest, rows.Unowned)
 	var after *sessions.Cursor
-	if order != rows.Oldest && d.r.IntN(2) == 0 {
+	if order != rows.Oldest && order != rows.Unowned && d.r.IntN(2) == 0 {
 		after = &sessions.Cursor{Updated: d.time(), Key: k}
 	}
 	return question{fmt.Sprintf("Heads(%v, %+v)", order, after), func(ctx context.Context, r rows.Reader, _ bool) (any, error) {

@@ -450,23 +450,6 @@ func moves(t *testing.T, b rows.Backend) {
 	same(t, "found messages", found(t, b, k2, "word1"), []int64{3, 5})
 }
 
-func heads(t *testing.T, b rows.Backend) {
-	for i, k := range []string{"x:a", "x:b", "x:c"} {
-		ch := said(channels.MustKey(k), fmt.Sprintf("20260501_%03d", i+1), 1)
-		ch.Conversation.Updated = noon.Add(time.Duration(i/2) * time.Hour) // two of one moment
-		put(t, b, of(ch))
-	}
-	put(t, b, of(queues(channels.MustKey("x:q"), 1, 1, []*rows.InPut{in(channels.MustKey("x:q"), 1, rules.InWaiting)})))
-	at := func(o rows.Order, after *sessions.Cursor) []string {
-		return list(t, b.Heads(t.Context(), o, after), headKey)
-	}
-	same(t, "by key", at(rows.ByKey, nil), []string{"x:a", "x:b", "x:c", "x:q"})
-	same(t, "by key, after one that is not stored", at(rows.ByKey, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:aa")}), []string{"x:b", "x:c", "x:q"})
-	same(t, "newest", at(rows.Newest, nil), []string{"x:c", "x:a", "x:b"})
-	same(t, "oldest", at(rows.Oldest, nil), []string{"x:b", "x:a", "x:c"})
-	same(t, "after a cursor", at(rows.Newest, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
-}
-
 // generations: generations and summaries are read as records, by key; a generation
 // also by its ID.
 func generations(t *testing.T, b rows.Backend) {

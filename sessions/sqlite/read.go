@@ -66,6 +66,8 @@ var (
 	byKeyQuery  = allHeads + ` WHERE k.key > ? ORDER BY k.key`
 	newestQuery = talkHeads + ` WHERE c.updated <= ? AND (c.updated < ? OR k.key > ?) ORDER BY c.updated DESC, k.key`
 	oldestQuery = talkHeads + ` ORDER BY c.updated, k.key DESC`
+	// Only a conversation whose owners nobody knows has no text there.
+	unownedQuery = talkHeads + ` WHERE c.owners = '' ORDER BY c.updated DESC, k.key`
 )
 
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
@@ -82,6 +84,8 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 		return stream(ctx, r.src, scan, byKeyQuery, key)
 	case rows.Oldest:
 		return stream(ctx, r.src, scan, oldestQuery)
+	case rows.Unowned:
+		return stream(ctx, r.src, scan, unownedQuery)
 	}
 	return stream(ctx, r.src, scan, newestQuery, from, from, key)
 }

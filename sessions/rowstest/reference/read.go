@@ -64,6 +64,9 @@ func (r reader) Heads(_ context.Context, o rows.Order, after *sessions.Cursor) i
 		list = slices.DeleteFunc(list, func(h rows.Head) bool { return h.Conversation == nil })
 		place = func(h rows.Head) sessions.Cursor { return sessions.Cursor{Updated: h.Conversation.Updated, Key: h.Key} }
 	}
+	if o == rows.Unowned {
+		list = slices.DeleteFunc(list, func(h rows.Head) bool { return h.Conversation.Owners != nil })
+	}
 	newest := func(a, b sessions.Cursor) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Key.String(), b.Key.String()))
 	}
