@@ -34,7 +34,7 @@ func TestQuietChatsAreForgotten(t *testing.T) {
 			case "fail":
 				return "", &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}
 			case "later":
-				if turn.Until.Sub(time.Now()) > 9*time.Minute {
+				if time.Until(turn.Until) > 9*time.Minute {
 					return "", &agent.ModelError{Kind: agent.ErrorTemporary, Cause: agent.CauseUnreachable, Err: errors.New("away")}
 				}
 			case "long":
