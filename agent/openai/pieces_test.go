@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -80,7 +81,39 @@ func TestWholeMessages(t *testing.T) {
 			"Paris it is.", 0,
 		},
 		"two growing pieces": {
+			[]string{delta(`"Paris it"`), delta(`"Paris it is."`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"Paris it is.", 0,
+		},
+		"two growing pieces that nobody can tell": {
 			[]string{delta(`"Paris"`), delta(`"Paris it is."`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"ParisParis it is.", 0,
+		},
+		"three numbers that look so": {
+			[]string{delta(`"1"`), delta(`"10"`), delta(`"100"`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"110100", 0,
+		},
+		"a laugh": {
+			[]string{delta(`"ha"`), delta(`"haha"`), delta(`"hahaha"`), delta(`"hahahaha, "`), delta(`"no"`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"hahahahahahahahahaha, no", 0,
+		},
+		"a rule": {
+			[]string{delta(`"="`), delta(`"=="`), delta(`"===="`), delta(`"========"`), delta(`"================"`), choice(`"delta":{},"finish_reason":"stop"`)},
+			strings.Repeat("=", 31), 0,
+		},
+		"bits": {
+			[]string{delta(`"1"`), delta(`"0"`), delta(`"10"`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"1010", 0,
+		},
+		"the same line twice": {
+			[]string{delta(`"Row your boat, please.\n"`), delta(`"Row your boat, please.\n"`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"Row your boat, please.\nRow your boat, please.\n", 0,
+		},
+		"a sentence that begins a second time": {
+			[]string{delta(`"Paris, "`), delta(`"as ever."`), delta(`"Paris, as ever."`), delta(`" No."`), choice(`"delta":{},"finish_reason":"stop"`)},
+			"Paris, as ever.Paris, as ever. No.", 0,
+		},
+		"once more as a short piece": {
+			[]string{delta(`"Paris"`), delta(`" it is."`), choice(`"delta":{"content":"Paris it is."},"finish_reason":"stop"`)},
 			"Paris it is.", 0,
 		},
 		"pieces that only look so": {
@@ -157,8 +190,7 @@ func (d *dialect) roll(n int) int {
 	return int(b) % n
 }
 
-// cut cuts text into pieces, none of them empty. A text that repeats its beginning
-// could be told from none that grows, so the first piece has some letters.
+// cut cuts text into pieces, none of them empty.
 func (d *dialect) cut(text string) (pieces []string) {
 	runes := []rune(text)
 	for len(runes) > 0 {
@@ -191,8 +223,15 @@ const (
 // text writes the field of a text.
 func (d *dialect) text(field, text string) (chunks []string) {
 	way := d.roll(dialects)
+	pieces := d.cut(text)
+	switch {
+	case way == asGrowing && unmistakable(clip(text, 12)):
+		pieces = append([]string{clip(text, 12)}, d.cut(text[len(clip(text, 12)):])...)
+	case way == asGrowing, way == asPiecesAndAgain && !unmistakable(text):
+		way = asPieces
+	}
 	soFar := ""
-	for _, piece := range d.cut(text) {
+	for _, piece := range pieces {
 		soFar += piece
 		switch way {
 		case asPieces, asPiecesThenWhole, asPiecesAndAgain:
@@ -206,14 +245,24 @@ func (d *dialect) text(field, text string) (chunks []string) {
 	switch {
 	case way == asGrowing && len(chunks) > 1:
 		chunks = append(chunks, chunks[len(chunks)-1])
-	case way == asPiecesAndAgain && len([]rune(text)) >= 16:
+	case way == asPiecesAndAgain:
 		chunks = append(chunks, choice(fmt.Sprintf(`"delta":{%q:%s}`, field, d.json(text))))
-	case text == "" || way == asPieces || way == asGrowing || way == asPiecesAndAgain:
+	case text == "" || way == asPieces || way == asGrowing:
 	default:
 		chunks = append(chunks, choice(fmt.Sprintf(`"message":{%q:%s}`, field, d.json(text))))
 	}
 	return chunks
 }
+
+// unmistakable reports whether text twice in a row is a repeat of the server's: it has
+// words, and would need a space between.
+func unmistakable(text string) bool {
+	return plainWords.MatchString(text) && !repeatsBeginning(text)
+}
+
+var plainWords = regexp.MustCompile(`^[a-zA-Z]+ [a-zA-Z ]{6,}[a-z.]$`)
+
+func clip(text string, most int) string { return string([]rune(text)[:min(most, len([]rune(text)))]) }
 
 // call writes one call.
 func (d *dialect) call(at int, c sessions.ToolCall) (chunks []string) {
@@ -265,6 +314,7 @@ func FuzzDialects(f *testing.F) {
 	f.Add("Paris it is.", "Let me see.", "UTC", "Europe/Rome", []byte{0})
 	f.Add("Here you are: 110.", "", "a\\\"b{}", "", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add("", "hm", "", "x", []byte{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9})
+	f.Add("As far as I know it is Paris.", "Well then let me see.", "UTC", "", []byte{5, 1, 4, 3, 4, 2, 5, 8, 4, 4})
 	f.Add("äöü 🙂 {}", "{}", "{}", "{\"zone\":1}", []byte{4, 4, 4, 2, 4, 1, 0})
 	f.Fuzz(func(t *testing.T, text, thoughts, first, second string, dice []byte) {
 		clean := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }

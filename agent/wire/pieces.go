@@ -7,30 +7,46 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // What a piece of a stream adds is decided here, for the texts, thoughts and arguments
 // of all APIs. By the protocols each piece is new. Servers and proxies also send all
-// that has come so far, once more at the end or in every piece.
+// that has come so far, once more at the end or in every piece. A text that is shown
+// twice is seen, and one that is lost is not, so a piece counts as new until it cannot be.
 
 // Text joins the pieces of a text. The zero value is ready.
 type Text struct {
-	b     strings.Builder
-	first int    // the length of the first piece
-	held  string // the second piece, while it may be all that has come so far
-	state textState
+	b      strings.Builder
+	pieces int
+	state  textState
+	held   []string // the pieces that wait for a decision, oldest first
+	common int      // in textHeld: how many letters they have in common with the pieces before
 }
 
 // textState says how the pieces of a [Text] relate.
 type textState int
 
 const (
-	textEmpty   textState = iota // nothing has come
-	textBegun                    // one piece has come
-	textHeld                     // the second piece began with the first one
+	textBegun   textState = iota // at most one piece has come
+	textHeld                     // each piece began with all of the one before
 	textPlain                    // each piece is new
+	textAgain                    // so was each, but the last one may repeat them all
 	textGrowing                  // each piece is all that has come so far
+)
+
+const (
+	// surelyCommon is how many letters three or more pieces have in common with the
+	// pieces before them, if each is all that has come so far.
+	surelyCommon = 24
+	// surelyAll is how many letters a last piece has that repeats all the others.
+	surelyAll = 64
+	// surelyWords is how many letters a text has that is not written twice without a
+	// space between.
+	surelyWords = 8
+	// maxHeld bounds how many pieces wait.
+	maxHeld = 16
 )
 
 // Add takes a piece and returns what it adds.
@@ -39,35 +55,102 @@ func (t *Text) Add(piece string) (more string) {
 		return ""
 	}
 	switch t.state {
-	case textEmpty:
-		t.state, t.first = textBegun, len(piece)
-		if t.b.Len() > 0 { // from Whole
-			t.state = textPlain
+	case textBegun, textHeld:
+		if t.extends(piece) {
+			return t.hold(piece)
 		}
-	case textBegun:
-		if len(piece) > t.first && strings.HasPrefix(piece, t.b.String()) && strings.TrimSpace(t.b.String()) != "" {
-			t.state, t.held = textHeld, piece
-			return ""
-		}
-		t.state = textPlain
-		return t.Add(piece)
-	case textHeld:
-		more = t.settle(strings.HasPrefix(piece, t.held))
-		return more + t.Add(piece)
+		more = t.release()
+	case textAgain:
+		more = t.release()
 	case textGrowing:
 		piece = t.beyond(piece)
-	case textPlain:
-		if len(piece) == t.b.Len() && piece == t.b.String() && utf8.RuneCountInString(piece) >= surelyAll {
-			return "" // the whole text once more, at its end
-		}
+		t.b.WriteString(piece)
+		return piece
 	}
+	if t.repeatsAll(piece) {
+		t.state = textAgain
+		t.held = append(t.held, piece)
+		return more
+	}
+	if t.pieces > 0 || t.b.Len() > 0 {
+		t.state = textPlain
+	}
+	t.pieces++
 	t.b.WriteString(piece)
-	return piece
+	return more + piece
 }
 
-// surelyAll is how many letters a piece has that repeats all that has come so far, and
-// is not a word that the text says twice.
-const surelyAll = 16
+// extends reports whether piece begins with all of the piece before it.
+func (t *Text) extends(piece string) bool {
+	before := t.newest()
+	return t.pieces == 1 && strings.TrimSpace(before) != "" && len(piece) > len(before) && strings.HasPrefix(piece, before)
+}
+
+// newest is the last piece that has come, if the state is textBegun or textHeld.
+func (t *Text) newest() string {
+	if len(t.held) > 0 {
+		return t.held[len(t.held)-1]
+	}
+	return t.b.String()
+}
+
+// hold keeps a piece that may be all that has come so far, until enough of them say so.
+func (t *Text) hold(piece string) (more string) {
+	before := t.newest()
+	t.state = textHeld
+	t.held = append(t.held, piece)
+	t.common += utf8.RuneCountInString(before)
+	switch {
+	case writtenOnce(before), len(t.held) > 1 && hasWords(piece) && (t.common >= surelyCommon || severalWords(before)):
+		t.state = textGrowing
+		t.held = nil
+		more = piece[t.b.Len():]
+		t.b.WriteString(more)
+	case len(t.held) == maxHeld:
+		more = t.release()
+	}
+	return more
+}
+
+// release decides that each piece which was held is new, and returns them.
+func (t *Text) release() (more string) {
+	if len(t.held) > 0 {
+		t.state = textPlain
+	}
+	more = strings.Join(t.held, "")
+	t.pieces += len(t.held)
+	t.held = nil
+	t.b.WriteString(more)
+	return more
+}
+
+// repeatsAll reports whether piece is all that has come so far, and would hardly be
+// written twice in a row.
+func (t *Text) repeatsAll(piece string) bool {
+	if len(piece) != t.b.Len() || piece != t.b.String() {
+		return false
+	}
+	return writtenOnce(piece) || t.pieces > 1 && utf8.RuneCountInString(piece) >= surelyAll && hasWords(piece)
+}
+
+// writtenOnce reports whether text has words and begins and ends so that nobody writes
+// it twice without a space between.
+func writtenOnce(text string) bool {
+	if utf8.RuneCountInString(text) < surelyWords || !severalWords(text) || !hasWords(text) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.IsLetter(first) && (unicode.IsLetter(last) || strings.ContainsRune(".,!?:", last))
+}
+
+func severalWords(text string) bool { return strings.ContainsAny(strings.TrimSpace(text), " \n\t") }
+
+// hasWords reports whether text has letters and is not one thing over and over.
+func hasWords(text string) bool {
+	repeats := strings.Contains((text + text)[1:len(text)*2-1], text)
+	return strings.ContainsFunc(text, unicode.IsLetter) && !repeats
+}
 
 // beyond returns what piece adds if it is all that has come so far. A piece that is
 // something else is new.
@@ -82,27 +165,13 @@ func (t *Text) beyond(piece string) string {
 	return piece
 }
 
-// settle decides about the piece that was held back, and returns what it adds.
-func (t *Text) settle(growing bool) (more string) {
-	t.state, more = textPlain, t.held
-	if growing {
-		t.state, more = textGrowing, t.held[t.first:]
-	}
-	t.held = ""
-	t.b.WriteString(more)
-	return more
-}
-
-// surelyFirst is how many letters a first piece has that a server repeats. Fewer may
-// be what the text begins with twice, like the 1 of 110.
-const surelyFirst = 4
-
-// End says that no more pieces come, and returns what was held back.
+// End says that no more pieces come, and returns what was held back and is new.
 func (t *Text) End() (more string) {
-	if t.state != textHeld {
-		return ""
+	if t.state == textAgain {
+		t.held = nil
+		t.state = textPlain
 	}
-	return t.settle(utf8.RuneCountInString(t.held[:t.first]) >= surelyFirst)
+	return t.release()
 }
 
 // Whole takes all of the text that has come so far, as the server says, and returns
@@ -111,9 +180,16 @@ func (t *Text) Whole(text string) (more string) {
 	if text == "" {
 		return ""
 	}
-	pieces := t.state != textEmpty
-	if t.state == textHeld {
-		more = t.settle(text == t.held)
+	pieces := t.pieces > 0
+	switch {
+	case t.state == textHeld && text == t.newest():
+		t.held = nil
+		t.state = textGrowing
+	case t.state == textAgain && text == t.b.String():
+		t.held = nil
+		t.state = textPlain
+	default:
+		more = t.release()
 	}
 	have := t.b.String()
 	rest, grown := strings.CutPrefix(text, have)
