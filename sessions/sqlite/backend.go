@@ -166,11 +166,14 @@ func (b *backend) start(o Options) error {
 		}
 		t.runAll(nil, `CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted)`, `CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created)`)
 		t.runAll(nil, noteTables...)
+		t.runAll(nil, additionsTable)
 		t.endSweeps()
 		if b.documented {
 			t.runAll(nil, documentsTable, documentsStale)
 		}
 		t.scan([]any{&b.prefix, &epoch}, `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`)
+		t.scan([]any{&t.additions}, `SELECT count(*) FROM additions, json_each(additions.list)`)
+		t.negative = t.additions > 0
 		t.scan([]any{&t.marks}, `SELECT EXISTS (SELECT 1 FROM erased)`)
 		items, err = t.reads.open(channels.Key{})
 		return err

@@ -73,7 +73,9 @@ func (t *tx) outdate(changes *rows.Changes) {
 			deleted: was.deleted || deleted,
 		}
 	}
-	if len(changes.Records)+len(changes.Removed)+len(changes.Add) > 0 || changes.Name != nil {
+	// Sums change with each turn: their document follows when they are moved to counts, or
+	// when something else in it changes.
+	if len(changes.Records)+len(changes.Removed) > 0 || changes.Name != nil {
 		t.outdated[channels.Key{}] = outdated{}
 	}
 }

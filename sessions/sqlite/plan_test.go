@@ -41,7 +41,8 @@ var wholeTables = []string{
 	"SELECT name, coalesce((SELECT seq FROM sqlite_sequence", // a row or two
 	"SELECT scope, id, at, text FROM facts ORDER BY scope, id",
 	"SELECT kind, owner, name, due, at, data FROM notes ORDER BY", // copies, and the sweep
-	"SELECT kind, owner, day, n FROM counts ORDER BY",
+	"SELECT kind, owner, day, sum(n) FROM (SELECT kind, owner, day, n FROM counts UNION",
+	"SELECT kind, owner, day, sum(n) FROM (SELECT kind, owner, day, n FROM counts)",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
 	"SELECT EXISTS (SELECT 1 FROM sqlite_schema",
 	"SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages", // the LIMIT is inside
@@ -104,7 +105,7 @@ func slow(query string, steps []string) string {
 		switch {
 		case strings.Contains(step, "AUTOMATIC"):
 			return step
-		case !scan, strings.Contains(step, "VIRTUAL TABLE INDEX"), rest == "CONSTANT ROW", rest == "meta": // one row
+		case !scan, strings.Contains(step, "VIRTUAL TABLE INDEX"), rest == "CONSTANT ROW", rest == "meta", rest == "additions": // one row, or at most foldMost
 		case slices.Contains(steps, "CO-ROUTINE "+rest): // what other steps of the plan find
 		case strings.Contains(step, "USING") && !sorted && strings.Contains(query, "LIMIT +?"):
 		default:

@@ -116,6 +116,9 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 	if example.Note != nil && !example.Note.Due.IsZero() {
 		order = "due, " + k.names
 	}
+	if k == counts {
+		return r.sums(ctx, where, args)
+	}
 	return stream(ctx, r.src, func(row scanner) (r rows.Record, err error) {
 		err = row.Scan(k.fields(&r)...)
 		return r, err
@@ -135,15 +138,12 @@ func (t *tx) put(r rows.Record) {
 	t.run(upsert(k.table, columns, k.unique, columns), k.fields(&r)...)
 }
 
-// add adds n to its sum.
-func (t *tx) add(n sessions.Count) {
-	t.run(insert("counts", "kind, owner, day, n")+` ON CONFLICT (kind, owner, day) DO UPDATE SET n = n + excluded.n`, n.Kind, n.Owner, n.Day, n.N)
-	t.run(`DELETE FROM counts WHERE kind = ? AND owner = ? AND day = ? AND n = 0`, n.Kind, n.Owner, n.Day)
-}
-
 // remove deletes a record, or all facts of a scope.
 func (t *tx) remove(r rows.Record) {
 	k := kindOf(r)
+	if k == counts {
+		t.settleCounts()
+	}
 	where, args := k.like(r, true)
 	t.run(`DELETE FROM `+k.table+where, args...)
 }

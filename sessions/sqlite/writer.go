@@ -35,6 +35,9 @@ type writer struct {
 
 	keys    map[channels.Key]*keyRow // that the transaction looked at
 	touched map[channels.Key]bool    // those that it changed
+
+	additions int  // that wait in their table
+	negative  bool // some of them may be
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -126,6 +129,7 @@ type tx struct {
 
 	// For the end of the transaction.
 	indexed  []indexEntry              // to add to the search index
+	counted  map[string]int64          // to add to sums
 	outdated map[channels.Key]outdated // documents to mark
 }
 
@@ -204,7 +208,7 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 		if t.rewrote {
 			t.b.cache.rewrite(true)
 		}
-		if err = cmp.Or(t.index(), t.markOutdated()); err == nil {
+		if err = cmp.Or(t.index(), t.writeCounts(), t.markOutdated()); err == nil {
 			err = t.exec(`COMMIT`)
 		}
 	}
