@@ -721,6 +721,58 @@ export interface Usage {
   input: number;
   output: number;
 }
+/** UsageReport is what was used from one day to another. */
+export interface UsageReport {
+  from: string;
+  /** Others are what the limit of rows leaves out. */
+  others?: Used;
+  /** the most tokens first; days in their order */
+  rows: (UsedRow)[];
+  /** Since is the first day of which anything is known; "": nothing is. Of days that are more than three months old there is one sum a month, on its first day. */
+  since?: string;
+  to: string;
+  total: Used;
+  /** Zone is the time zone of the days: agent.time_zone. */
+  zone: string;
+}
+/** Used is what turns used. Cost is 0 where no prices are known. */
+export interface Used {
+  /** part of Input that came from its cache */
+  cached?: number;
+  /** Cost is in the currency of the configured prices. Without prices it is the provider's figure, or 0. */
+  cost?: number;
+  input: number;
+  output: number;
+  tool_calls: number;
+  turns: number;
+}
+/** UsedDay is what was used on one day. */
+export interface UsedDay {
+  /** part of Input that came from its cache */
+  cached?: number;
+  /** Cost is in the currency of the configured prices. Without prices it is the provider's figure, or 0. */
+  cost?: number;
+  day: string;
+  input: number;
+  output: number;
+  tool_calls: number;
+  turns: number;
+}
+/** UsedRow is what one person, chat or model used, or what was used on one day. */
+export interface UsedRow {
+  /** part of Input that came from its cache */
+  cached?: number;
+  /** Cost is in the currency of the configured prices. Without prices it is the provider's figure, or 0. */
+  cost?: number;
+  /** without those of which there is nothing */
+  days?: (UsedDay)[];
+  input: number;
+  /** Name is a day like 2026-11-29, a model's name, a conversation's key, or a person: an identity, or the one that stands for all that were joined with it. */
+  name: string;
+  output: number;
+  tool_calls: number;
+  turns: number;
+}
 
 /** The verbs, by method and path. */
 export interface Operations {
@@ -1175,6 +1227,17 @@ export interface Operations {
   "GET /statistics": {
     answer: Numbers;
   };
+  /** Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person or chat. */
+  "GET /statistics/usage": {
+    query: {
+      by?: string;
+      days?: boolean;
+      from?: string;
+      limit?: number;
+      to?: string;
+    };
+    answer: UsageReport;
+  };
   /** The state of the daemon, its channels, its model and its queues. */
   "GET /status": {
     answer: Status;
@@ -1216,5 +1279,13 @@ export interface Operations {
       person?: string;
     };
     answer: MadeToken;
+  };
+  /** What you have used, by day. */
+  "GET /usage": {
+    query: {
+      from?: string;
+      to?: string;
+    };
+    answer: UsageReport;
   };
 }

@@ -20,6 +20,7 @@ type cli struct {
 	Status     statusCmd     `cmd:"" help:"Show the state of the daemon, its channels and its queues."`
 	Nodes      nodesCmd      `cmd:"" help:"List the daemons that share the database, and what each does."`
 	Logs       logsCmd       `cmd:"" help:"Show the log of the service."`
+	Usage      usageCmd      `cmd:"" help:"Show turns, tokens and costs by day, model, person or chat."`
 	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
 	Queue      queueCmd      `cmd:"" help:"List unanswered messages and undelivered answers, retry or drop them."`
 	Backup     backupCmd     `cmd:"" help:"Save everything that must survive to one file, even while the daemon runs."`

@@ -108,7 +108,7 @@ func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*ap
 	audit := erasure.Log{Path: f.audit, Now: now}
 	directory := people.NewDirectory(s, people.DirectoryOptions{Now: now})
 	return api.InProcess(api.New(api.Options{
-		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s, Counted: s},
 		Tokens: people.NewTokens(s, people.Options{Now: now}), Directory: directory,
 		Jobs: f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, People: directory, Log: audit, Now: now}), Now: now,
 		Info: func() api.Info {

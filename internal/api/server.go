@@ -65,6 +65,8 @@ type Options struct {
 	// Served hears of each request: its route like "GET /api/v1/jobs", the status code, and
 	// how long it took, 0 for a stream. It must not block. Nil: not called.
 	Served func(route string, code int, took time.Duration)
+	// Zone is the time zone of days. Default: UTC.
+	Zone *time.Location
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Logger gets errors that the caller is not told. Nil: discarded.
@@ -92,6 +94,9 @@ type server struct {
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
 	}
 	if o.Approve == nil {
 		o.Approve = o.Store.ApprovePairing

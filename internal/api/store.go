@@ -19,6 +19,7 @@ type Store struct {
 	Facts
 	Copies
 	Health
+	Counted
 }
 
 // Conversations lists, counts and changes conversations.
@@ -79,4 +80,9 @@ type Copies interface {
 type Health interface {
 	Stats(ctx context.Context) (sessions.Stats, error)
 	Check(ctx context.Context) error
+}
+
+// Counted has the sums of what was used.
+type Counted interface {
+	Sums(ctx context.Context, f sessions.SumFilter) ([]sessions.Count, error)
 }

@@ -43,6 +43,15 @@ var (
 		Doc: "Messages and tokens of the last seven days, and the conversations with the most tokens.",
 	}, (*server).numbers}
 
+	ReadUsage = Verb[UsageBy, UsageReport]{Spec{
+		Method: get, Path: "/statistics/usage", Scope: people.Read, Within: patient,
+		Doc: "Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person or chat.",
+	}, (*server).usage}
+	ReadOwnUsage = Verb[UsageQuery, UsageReport]{Spec{
+		Method: get, Path: "/usage", Scope: people.Chat, Within: callWithin,
+		Doc: "What you have used, by day.",
+	}, (*server).ownUsage}
+
 	Find = Verb[ConversationQuery, Page[Conversation]]{Spec{
 		Method: get, Path: "/conversations", Scope: people.Chat, Within: callWithin,
 		Doc: "Conversations that match, the most recently updated first: all with the scope read, else one's own.",
@@ -276,7 +285,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(),
+	ReadStatus.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),

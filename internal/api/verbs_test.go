@@ -67,7 +67,7 @@ func filled(t *testing.T) *sqlitetest.Store {
 func optionsOf(s *sqlitetest.Store) api.Options {
 	return api.Options{
 		Tokens: people.NewTokens(s, people.Options{Now: now}),
-		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s},
+		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s, Counted: s},
 		Eraser: erasure.New(erasure.Options{Store: s, Now: now}), Now: now, Info: func() api.Info { return api.Info{} },
 	}
 }

@@ -63,7 +63,7 @@ func Running(ctx context.Context, src config.Source) (c *api.Client, release fun
 // adminOf returns a client that works on the store in state, without a running
 // daemon.
 func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state *storage.Dir) (c *api.Client, release func(), err error) {
-	d := &Daemon{cfg: cfg, opts: Options{Caller: who}, state: state}
+	d := &Daemon{cfg: cfg, zone: zoneOf(cfg.Agent.TimeZone), opts: Options{Caller: who}, state: state}
 	d.current.Store(cfg)
 	defer func() {
 		if err != nil {

@@ -99,7 +99,8 @@ type Daemon struct {
 	channels  *adapters
 	links     *linking.Links
 	gateway   *gateway.Gateway
-	turns     int // conversations that are answered at the same time
+	zone      *time.Location // of days: agent.time_zone
+	turns     int            // conversations that are answered at the same time
 	beats     *beats
 	events    *stream.Hub
 	follower  *stream.Follower // nil: no other node shares the store
@@ -139,7 +140,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
+	d = &Daemon{cfg: cfg, opts: opts, zone: zoneOf(cfg.Agent.TimeZone), log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -295,7 +296,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Rules: d.rules(d.cfg), People: d.people, Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Heartbeats: d.beats, Media: d.files, Events: d.events,
+		Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Heartbeats: d.beats, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})

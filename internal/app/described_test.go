@@ -228,6 +228,8 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/settings"},
 		{"GET", "/nodes"},
 		{"GET", "/statistics"},
+		{"GET", "/statistics/usage?by=model&days=true"},
+		{"GET", "/usage"},
 		{"GET", "/channels"},
 		{"GET", "/openapi.json"},
 		{"POST", "/ask", `{"key": "web:default", "text": "hello", "id": "one"}`},

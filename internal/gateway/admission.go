@@ -115,10 +115,13 @@ func (r *run) ending(ctx context.Context, sentence string) (agent.Result, error)
 	return agent.Result{Text: text, Messages: append(r.questions(), said)}, nil
 }
 
-// counts are what rules add up of a turn that the model has answered with messages.
+// counts are what is added up of a turn that the model has answered with messages.
 func (r *run) counts(messages []sessions.Message) (all []sessions.Count) {
 	sum := usageOf(messages)
 	t := r.asked()
+	if r.g.opts.Count != nil {
+		all = r.g.opts.Count(t, messages)
+	}
 	for _, rule := range *r.g.rules.Load() {
 		if c, able := rule.(admission.Counter); able {
 			all = append(all, c.Count(t, sum)...)

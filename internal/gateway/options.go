@@ -65,6 +65,9 @@ type Options struct {
 	Memory Memory
 	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
 	Rules []admission.Rule
+	// Count returns what is added to the store's sums in the commit of a turn that ended with
+	// these messages. Nil: nothing. They must be counts that the store takes.
+	Count func(t admission.Turn, messages []sessions.Message) []sessions.Count
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
 	// mend a failure. Nil: nobody does but the one at the command line.
 	People *people.Directory

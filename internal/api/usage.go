@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/internal/usage"
+)
+
+// UsageQuery chooses what was used on which days: From and To, both inclusive, like
+// 2026-11-29. Without them: the last thirty days.
+type UsageQuery struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// UsageBy is a UsageQuery about everybody.
+type UsageBy struct {
+	// By says what the rows are: day, model, person or chat. Default: day.
+	By    string `json:"by,omitempty"`
+	From  string `json:"from,omitempty"`
+	To    string `json:"to,omitempty"`
+	Limit int    `json:"limit,omitempty"` // of rows, 1 to 200; 0: 100
+	// Days adds to each row what was used on each day.
+	Days bool `json:"days,omitempty"`
+}
+
+// Used is what turns used. Cost is 0 where no prices are known.
+type Used struct {
+	Turns     int `json:"turns"`
+	ToolCalls int `json:"tool_calls"`
+	Usage
+}
+
+// UsedRow is what one person, chat or model used, or what was used on one day.
+type UsedRow struct {
+	// Name is a day like 2026-11-29, a model's name, a conversation's key, or a person: an
+	// identity, or the one that stands for all that were joined with it.
+	Name string `json:"name"`
+	Used
+	Days []UsedDay `json:"days,omitempty"` // without those of which there is nothing
+}
+
+// UsedDay is what was used on one day.
+type UsedDay struct {
+	Day string `json:"day"`
+	Used
+}
+
+// UsageReport is what was used from one day to another.
+type UsageReport struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Zone is the time zone of the days: agent.time_zone.
+	Zone string `json:"zone"`
+	// Since is the first day of which anything is known; "": nothing is. Of days that are
+	// more than three months old there is one sum a month, on its first day.
+	Since string    `json:"since,omitempty"`
+	Total Used      `json:"total"`
+	Rows  []UsedRow `json:"rows"` // the most tokens first; days in their order
+	// Others are what the limit of rows leaves out.
+	Others *Used `json:"others,omitempty"`
+}
+
+func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
+	by := usage.By(q.By)
+	if by == "" {
+		by = usage.ByDay
+	}
+	if !slices.Contains([]usage.By{usage.ByDay, usage.ByModel, usage.ByPerson, usage.ByChat}, by) {
+		return UsageReport{}, refuse("by", "by is day, model, person or chat")
+	}
+	return s.readUsage(ctx, usage.Query{By: by, Limit: min(page(q.Limit), maxListed), Person: s.Directory.Person}, UsageQuery{q.From, q.To}, q.Days)
+}
+
+// ownUsage is what the caller used, in all conversations.
+func (s *server) ownUsage(ctx context.Context, q UsageQuery) (UsageReport, error) {
+	who := caller(ctx)
+	mine, err := s.Reads.Mine(ctx, who)
+	if err != nil {
+		return UsageReport{}, err
+	}
+	owners := append([]string{who.ID}, mine...)
+	slices.Sort(owners)
+	return s.readUsage(ctx, usage.Query{By: usage.ByDay, Owners: slices.Compact(owners)}, q, false)
+}
+
+func (s *server) readUsage(ctx context.Context, q usage.Query, days UsageQuery, each bool) (UsageReport, error) {
+	var err error
+	q.From, q.To, err = usage.Range(days.From, days.To, s.Now().In(s.Zone))
+	if err != nil {
+		return UsageReport{}, refuse("from", "%s", err)
+	}
+	got, err := usage.Read(ctx, s.Store, q)
+	if err != nil {
+		return UsageReport{}, err
+	}
+	r := UsageReport{From: q.From, To: q.To, Zone: s.Zone.String(), Since: got.Since, Total: usedOf(got.Total), Rows: []UsedRow{}}
+	for _, row := range got.Rows {
+		one := UsedRow{Name: row.Name, Used: usedOf(row.Used)}
+		for _, d := range row.Days {
+			if each {
+				one.Days = append(one.Days, UsedDay{Day: d.Day, Used: usedOf(d.Used)})
+			}
+		}
+		r.Rows = append(r.Rows, one)
+	}
+	if got.Others != (usage.Used{}) {
+		r.Others = new(usedOf(got.Others))
+	}
+	return r, nil
+}
+
+func usedOf(u usage.Used) Used {
+	return Used{Turns: u.Turns, ToolCalls: u.Tools, Usage: Usage(u.Usage)}
+}

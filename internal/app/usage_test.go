@@ -1,0 +1,76 @@
+package app_test
+
+import (
+	"testing"
+
+	"dragoman/internal/api"
+	"dragoman/internal/testkit/pgtest"
+)
+
+// What turns use is counted with them: by day, model, person and chat, over restarts, in
+// each store. The sums of a chat are erased with it, and those of the model stay.
+func TestUsageIsCounted(t *testing.T) {
+	t.Parallel()
+	for store, settings := range map[string]func(t *testing.T) string{
+		"sqlite": func(*testing.T) string { return "store: {type: sqlite}" },
+		"file":   func(*testing.T) string { return "store: {type: file}" },
+		"postgres": func(t *testing.T) string {
+			return "store: {type: postgres, url: \"" + pgtest.New(t, pgtest.Options{}).URL("postgres") + "\"}"
+		},
+	} {
+		t.Run(store, func(t *testing.T) {
+			p := newPlace(t, settings(t))
+			r := p.run()
+			r.ask(r.page("hall"), "hello")
+			r.ask(r.page("hall"), "hello again")
+			r.ask(r.page("other"), "hello")
+			r.stop()
+			r = p.run()
+			turns := func(by string) map[string]int {
+				t.Helper()
+				got, err := api.ReadUsage.Call(t.Context(), r.admin, api.UsageBy{By: by})
+				if err != nil {
+					t.Fatal(err)
+				}
+				list := map[string]int{}
+				for _, row := range got.Rows {
+					list[row.Name] = row.Turns
+					if row.Input == 0 || row.Output == 0 {
+						t.Errorf("%s used no tokens", row.Name)
+					}
+				}
+				return list
+			}
+			for by, want := range map[string]int{"day": 3, "model": 3, "person": 3} {
+				got := turns(by)
+				if len(got) != 1 {
+					t.Errorf("by %s: %v, want one row of %d turns", by, got, want)
+				}
+				for _, n := range got {
+					if n != want {
+						t.Errorf("by %s: %v, want %d turns", by, got, want)
+					}
+				}
+			}
+			if got := turns("person"); got["operator"] != 3 {
+				t.Errorf("by person: %v, want the operator", got)
+			}
+			if got := turns("chat"); got["web:hall"] != 2 || got["web:other"] != 1 {
+				t.Errorf("by chat: %v", got)
+			}
+			plan, err := api.PlanErase.Call(t.Context(), r.admin, api.Target{Name: "web:hall", OnlyConversation: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := api.Erase.Call(t.Context(), r.admin, plan.Erasure); err != nil {
+				t.Fatal(err)
+			}
+			if got := turns("chat"); len(got) != 1 || got["web:other"] != 1 {
+				t.Errorf("after an erasure, by chat: %v", got)
+			}
+			if got := turns("model"); got["demo"] != 3 {
+				t.Errorf("after an erasure, by model: %v", got)
+			}
+		})
+	}
+}
