@@ -167,6 +167,11 @@ func TestBadSignature(t *testing.T) {
 		`{"error":{"message":"messages.3: reasoning blocks must remain unchanged"}}`,
 		`{"error":{"message":"The redacted_thinking content does not match the original response"}}`,
 		`{"error":{"message":"Encrypted reasoning has been altered"}}`,
+		`{"error":{"message":"messages.1.content.0: Expected ` + "`thinking` or `redacted_thinking`, but found `text`" + `"}}`,
+		`{"error":{"message":"messages.1.content.0: Expected thinking or redacted_thinking, but found text"}}`,
+		`{"error":{"message":"messages.1.content.0.thinking: each thinking block must contain thinking"}}`,
+		`{"error":{"message":"The thinking block was not produced by this model"}}`,
+		`{"error":{"message":"messages.5: thinking blocks are only allowed first in a message"}}`,
 		`{"type":"error","error":{"type":"invalid_request_error","message":"The request body is not valid JSON: no low surrogate in string: line 1 column 907"}}`,
 	} {
 		m, s := refusing(t, 400, body, "extra_content")

@@ -181,11 +181,17 @@ var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expire
 	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|(?:thinking|reasoning|encrypted)[^\n]{0,140}(?:cannot be modified|can't be modified|must remain|must not be (?:changed|modified|altered)|(?:was|were|been) (?:changed|modified|altered)|not match)` +
 	`|surrogate`)
 
+// thinkingBlock matches the name of what a Claude attaches to a message, in any error
+// about it. Settings of thinking have other names.
+var thinkingBlock = lazily.Compile(`\bredacted_thinking\b|\bthinking\b[\W_]{0,3}blocks?\b|\b(?:expected|found|type:?)\W{0,3}thinking\b`)
+
 // attachedRefused handles attached data that its provider no longer accepts.
 // The request is repeated without it. There is no lesson, because the next
 // message has its own data.
 func (t *try) attachedRefused(refusal *wire.ServerError) bool {
-	if t.omitAttached || !signatureBad.Regexp().MatchString(refusal.Words) {
+	hasAttached := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Attached != nil })
+	named := signatureBad.Regexp().MatchString(refusal.Words) || hasAttached && thinkingBlock.Regexp().MatchString(refusal.Words)
+	if t.omitAttached || !named {
 		return false
 	}
 	t.omitAttached = true
