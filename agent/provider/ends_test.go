@@ -43,7 +43,11 @@ func TestEnds(t *testing.T) {
 		"model_context_window_exceeded": {"length", context},
 		"context_length_exceeded":       {"length", context},
 		"max_input_tokens":              {"length", context},
-		"OTHER":                         {"OTHER", "OTHER"},
+		"OTHER":                         {"length", "length"},
+		"LANGUAGE":                      {"length", "length"},
+		"FINISH_REASON_UNSPECIFIED":     {"length", "length"},
+		"unsupported_language":          {"length", "length"},
+		"moonrise":                      {"moonrise", "moonrise"},
 		"function_call_filter: MALFORMED_FUNCTION_CALL": {temporary, temporary},
 	} {
 		for text, want := range map[string]string{"Half": want.half, "": want.nothing} {
@@ -60,7 +64,7 @@ func TestEnds(t *testing.T) {
 			if got != want || err == nil && resp.Message.Content != text {
 				t.Errorf("%q after %q ends as %s with %q, %v; want %s", reason, text, got, resp.Message.Content, err, want)
 			}
-			if logged := strings.Contains(log.String(), "does not know"); logged != (reason == "OTHER") {
+			if logged := strings.Contains(log.String(), "does not know"); logged != (reason == "moonrise") {
 				t.Errorf("%q is logged: %v", reason, logged)
 			}
 		}

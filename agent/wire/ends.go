@@ -37,7 +37,7 @@ var otherEnds = []struct {
 	{lazily.Compile(`context[_ -]?(?:window|length|size|limit|full)|window[_ -]?(?:full|exceeded)|(?:input|prompt)[_ -]?(?:too[_ -]?long|length|limit|tokens)`), endWindow},
 	{lazily.Compile(`malformed|invalid|unexpected|too[_ -]?many[_ -]?tool|error|fail|interrupt|abort|cancel|insufficient|resource|overload|unavailable|time[_ -]?out|timed[_ -]?out|network|disconnect|internal|crash`), endBroken},
 	{lazily.Compile(`filter|safety|sensitive|block|prohibit|recitation|spii|policy|moderat|refus|guardrail|censor|violat|unsafe|copyright`), endFilter},
-	{lazily.Compile(`length|max|limit|trunc|budget|too[_ -]?long|incomplete|cut|repetition`), endLength},
+	{lazily.Compile(`length|max|limit|trunc|budget|too[_ -]?long|incomplete|cut|repetition|^(?:finish_reason_)?(?:other|language|unspecified|unknown)$|unsupported[_ -]?language`), endLength},
 }
 
 // meaning returns what reason means.
