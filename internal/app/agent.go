@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -47,19 +48,46 @@ func (t counted) Run(ctx context.Context, c agent.Call) (string, error) {
 	return result, err
 }
 
-// newTracer makes the tracer that the configuration asks for, or nil.
+// newTracer makes the tracer that the configuration or OpenTelemetry's variables ask for,
+// or nil.
 func (d *Daemon) newTracer() *trace.Tracer {
-	c := d.cfg.Traces
-	if c.URL == "" {
+	address, headers := d.collector()
+	if address == "" {
 		return nil
 	}
-	headers := map[string]string{}
+	return trace.New(trace.Options{
+		URL: address, Headers: headers, Version: d.opts.Version, Node: storage.Node(d.cfg), Count: d.metrics.Spans, Logger: d.log,
+	})
+}
+
+// collector is where traces go. The headers of the environment are for its server, so
+// they do not count beside an address in the configuration.
+func (d *Daemon) collector() (address string, headers map[string]string) {
+	c := d.cfg.Traces
+	headers = map[string]string{}
+	address = c.URL
+	if address == "" {
+		address = d.opts.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+		headers = otelHeaders(d.opts.Getenv("OTEL_EXPORTER_OTLP_HEADERS"))
+	}
 	for name, value := range c.Headers {
 		headers[name] = value.Reveal()
 	}
-	return trace.New(trace.Options{
-		URL: c.URL, Headers: headers, Version: d.opts.Version, Node: storage.Node(d.cfg), Count: d.metrics.Spans, Logger: d.log,
-	})
+	return address, headers
+}
+
+// otelHeaders reads headers as OpenTelemetry writes them: name=value, separated by commas,
+// with values as in URLs. What is no header is left out.
+func otelHeaders(list string) map[string]string {
+	headers := map[string]string{}
+	for one := range strings.SplitSeq(list, ",") {
+		name, value, found := strings.Cut(one, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if found && err == nil && strings.TrimSpace(name) != "" {
+			headers[strings.TrimSpace(name)] = value
+		}
+	}
+	return headers
 }
 
 // toollessSystem is defaultSystem for a model that cannot call tools.

@@ -27,6 +27,11 @@ func Tidy(ctx context.Context, s FilingStore, files *media.Store, now time.Time)
 	return tidy(ctx, s, files, now.Add(-tidyAge))
 }
 
+// CollectorOf is where a daemon with this configuration and environment sends traces.
+func CollectorOf(cfg *config.Config, getenv func(string) string) (address string, headers map[string]string) {
+	return (&Daemon{cfg: cfg, opts: Options{Getenv: getenv}}).collector()
+}
+
 // AgentOptions are what the daemon makes its agent with.
 func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
 

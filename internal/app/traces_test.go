@@ -11,6 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/internal/app"
+	"dragoman/internal/config"
 )
 
 // otlp is an ExportTraceServiceRequest as the specification has its JSON.
@@ -176,5 +181,28 @@ func (c *collector) checkAll() {
 			c.t.Errorf("%s has the ids %q and %q", s.Name, s.TraceID, s.SpanID)
 		}
 		ids[s.SpanID] = true
+	}
+}
+
+// OpenTelemetry's variables count unless the configuration has an address.
+func TestTracesByEnvironment(t *testing.T) {
+	env := map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318",
+		"OTEL_EXPORTER_OTLP_HEADERS":  "Authorization=Bearer%20theirs, x-tenant=a%2Cb,nonsense,=none,bad=%zz",
+	}
+	getenv := func(name string) string { return env[name] }
+	address, headers := app.CollectorOf(&config.Config{}, getenv)
+	want := map[string]string{"Authorization": "Bearer theirs", "x-tenant": "a,b"}
+	if diff := cmp.Diff(want, headers); diff != "" || address != env["OTEL_EXPORTER_OTLP_ENDPOINT"] {
+		t.Errorf("by the environment, traces go to %q; headers (-want +got):\n%s", address, diff)
+	}
+	written := &config.Config{Traces: config.Traces{URL: "http://127.0.0.1:9999", Headers: map[string]config.Secret{"X-Ours": config.NewSecret("ours")}}}
+	address, headers = app.CollectorOf(written, getenv)
+	if diff := cmp.Diff(map[string]string{"X-Ours": "ours"}, headers); diff != "" || address != "http://127.0.0.1:9999" {
+		t.Errorf("by the configuration, traces go to %q; headers (-want +got):\n%s", address, diff)
+	}
+	address, _ = app.CollectorOf(&config.Config{}, func(string) string { return "" })
+	if address != "" {
+		t.Errorf("by neither, traces go to %q", address)
 	}
 }
