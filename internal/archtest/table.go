@@ -151,7 +151,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in api and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/mcpserver", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/mcpserver", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest", "internal/usage"}},
 }
 
 func join(some []string, more ...string) []string {

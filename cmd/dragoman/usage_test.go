@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/usage"
+	"dragoman/sessions"
+)
+
+// What turns used is shown by day, model, person or chat, with a total and without a cost
+// that nobody knows.
+func TestUsageOfTurns(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nothing was used from "}, "usage")
+	turn := usage.Turn{
+		Person: "telegram:6", Chat: channels.MustKey("telegram:6"), At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		Messages: []sessions.Message{{Role: sessions.RoleAssistant, Model: "large", Usage: &sessions.Usage{Input: 12345, Output: 7}}},
+	}
+	if err := w.daemon.store.Count(t.Context(), turn.Counts()...); err != nil {
+		t.Fatal(err)
+	}
+	w.want([]string{"MODEL", "large", "12 345", "total", "no prices are configured"}, "usage", "--by", "model")
+	w.want([]string{"PERSON", "telegram:6", "12 345"}, "usage", "--by", "person")
+	w.want([]string{`"tool_calls": 0`, `"name": "telegram:6"`, `"days": [`}, "usage", "--by", "chat", "--days", "--json")
+	code, _, errs := w.run("usage", "--from", "yesterday")
+	if code == 0 || errs == "" {
+		t.Errorf("a day that is none = %d, %q", code, errs)
+	}
+}
