@@ -40,7 +40,7 @@ func TestRefusedPartIsLeftOut(t *testing.T) {
 		"entities":                      {fault: botapi.Fault{Status: 400, Description: "Bad Request: ENTITY_BOUNDS_INVALID"}, send: channels.Outbound{Text: "**x**"}, want: []string{"x"}},
 		"reply":                         {fault: botapi.Fault{Status: 400, Description: "Bad Request: REPLY_MESSAGE_ID_INVALID"}, send: channels.Outbound{Text: "x", ReplyTo: "99"}, want: []string{"x"}},
 		"no reason":                     {fault: botapi.Fault{Status: 400, Description: "Bad Request: ODD"}, send: channels.Outbound{Text: "**x**"}, want: []string{"x"}},
-		"topic and files":               {prepare: func(c *botapi.Chat, id int64) { c.DeleteTopic(id); c.Refuse("documents") }, send: channels.Outbound{Text: "x", File: file}, want: []string{"no files here"}},
+		"topic and files":               {prepare: func(c *botapi.Chat, id int64) { c.DeleteTopic(id); c.Refuse("documents") }, send: channels.Outbound{Text: "x", File: file}, want: []string{gone + "\n\nno files here"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -75,7 +75,8 @@ func (c *Channel) deliver(ctx context.Context, m channels.Outbound, f form) (int
 			return 0, err
 		}
 		c.log.Warn("Telegram refused a message; sending it in another form", "key", m.Key, "msg_id", m.ID, "err", refusalOf(err))
-		if next.topic != asked && f.topic == asked {
+		becameText := f.file != nil && next.file == nil // and lost the word about the topic
+		if next.topic != asked && (f.topic == asked || becameText) {
 			next = c.outsideTopic(ctx, next, asked)
 		}
 		f = next
