@@ -21,6 +21,7 @@ const (
 	refusedReply          // once more, not as a reply
 	refusedLength         // once more as a file
 	refusedFile           // once more as a text
+	refusedSize           // once more as a text that says so
 	refusedTopic          // the topic is gone: once more in the chat itself
 	refusedClosed         // the topic is closed: wait until it may be open again
 	refusedRight          // a file: once more as a text; a text: wait for the right
@@ -44,12 +45,13 @@ var refusals = []refusal{
 	{refusedLength, []string{"message is too long", "MESSAGE_TOO_LONG"}},
 	{refusedTopic, []string{"message thread not found", "message thread id", "TOPIC_DELETED", "TOPIC_ID_INVALID", "topic not found"}},
 	{refusedClosed, []string{"TOPIC_CLOSED", "topic is closed", "TOPIC_HIDDEN", "topic is hidden"}},
-	{refusedFile, []string{"send documents", "send media", "SEND_DOCS_FORBIDDEN", "SEND_MEDIA_FORBIDDEN", "file is too big", "Request Entity Too Large", "caption is too long", "CAPTION_TOO_LONG", "file must be non-empty"}},
+	{refusedSize, []string{"file is too big", "file is too large", "FILE_TOO_BIG", "Request Entity Too Large"}},
+	{refusedFile, []string{"send documents", "send media", "SEND_DOCS_FORBIDDEN", "SEND_MEDIA_FORBIDDEN", "caption is too long", "CAPTION_TOO_LONG", "file must be non-empty"}},
 	{refusedForGood, []string{
 		"chat not found", "user is deactivated", "group chat was deleted", "group chat was deactivated",
 		"messages to bots", "PEER_ID_INVALID", "USER_ID_INVALID", "user not found",
 	}},
-	{refusedChat, []string{"blocked by the user", "was kicked", "is not a member", "can't initiate conversation", "need administrator rights", "CHAT_RESTRICTED"}},
+	{refusedChat, []string{"blocked by the user", "was kicked", "is not a member", "can't initiate conversation", "need administrator rights", "CHAT_RESTRICTED", "PAYMENT_REQUIRED"}},
 	{refusedRight, []string{"not enough rights", "no rights to send", "CHAT_WRITE_FORBIDDEN", "_FORBIDDEN", "CHAT_ADMIN_REQUIRED"}},
 }
 
@@ -73,7 +75,7 @@ func followOf(err error) (follow, bool) {
 	case http.StatusForbidden: // It is the chat that forbids.
 		return refusedChat, true
 	case http.StatusRequestEntityTooLarge:
-		return refusedFile, true
+		return refusedSize, true
 	}
 	return refusedUnknown, true
 }
@@ -88,9 +90,11 @@ type form struct {
 }
 
 // longName is the file of a text that is too long for Telegram, and sayLong its caption.
+// sayTooLarge takes the place of a file that Telegram does not take.
 const (
-	longName = "answer.md"
-	sayLong  = "This is too long for one message; the file has it."
+	longName    = "answer.md"
+	sayLong     = "This is too long for one message; the file has it."
+	sayTooLarge = "(The file is too large for Telegram, so it is missing here. Ask me for a part of it.)"
 )
 
 // without returns f without what err refuses. It returns false if there is no other form.
@@ -119,7 +123,9 @@ func (f form) without(err error) (form, bool) {
 		if f.file == nil {
 			return f.asFile(), true
 		}
-		return f.asText()
+		return f.asTooLarge()
+	case refusedSize:
+		return f.asTooLarge()
 	case refusedFile, refusedRight:
 		return f.asText()
 	case refusedUnknown:
@@ -153,6 +159,16 @@ func (f form) asText() (form, bool) {
 		return f, false
 	}
 	f.page = render(f.file.Instead)
+	f.file = nil
+	return f, true
+}
+
+// asTooLarge is a text that says why the file is missing.
+func (f form) asTooLarge() (form, bool) {
+	if f.file == nil {
+		return f, false
+	}
+	f.page = render(sayTooLarge)
 	f.file = nil
 	return f, true
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const tooLarge = "(The file is too large for Telegram, so it is missing here. Ask me for a part of it.)"
+
 const gone = "(The topic of this answer is gone, so I write here.)"
 
 // What Telegram refuses is taken away, and the rest is sent. The server refuses as long as
@@ -34,7 +36,10 @@ func TestRefusedPartIsLeftOut(t *testing.T) {
 		"topic id that is none":         {fault: botapi.Fault{Status: 400, Description: "Bad Request: TOPIC_ID_INVALID"}, send: channels.Outbound{Text: "x"}, want: []string{gone + "\n\nx"}},
 		"files forbidden":               {prepare: forbid("documents"), send: channels.Outbound{Text: "caption", File: file}, want: []string{"no files here"}},
 		"media forbidden":               {fault: botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: CHAT_SEND_MEDIA_FORBIDDEN"}, send: channels.Outbound{Text: "x", File: file}, want: []string{"no files here"}},
-		"file too large for a proxy":    {fault: botapi.Fault{Method: "sendDocument", Status: 413, Body: "<html>"}, send: channels.Outbound{Text: "x", File: file}, want: []string{"no files here"}},
+		"file too large for a proxy":    {fault: botapi.Fault{Method: "sendDocument", Status: 413, Body: "<html>"}, send: channels.Outbound{Text: "x", File: file}, want: []string{tooLarge}},
+		"file too large":                {fault: botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: file is too big"}, send: channels.Outbound{Text: "x", File: file}, want: []string{tooLarge}},
+		"file too large, no other text": {fault: botapi.Fault{Method: "sendDocument", Status: 413, Description: "Request Entity Too Large"}, send: channels.Outbound{Text: "x", File: &channels.File{Name: "a", Content: "b"}}, want: []string{tooLarge}},
+		"file is a long message":        {fault: botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: message is too long"}, send: channels.Outbound{Text: "x", File: &channels.File{Name: "a", Content: "b"}}, want: []string{tooLarge}},
 		"file refused without a reason": {fault: botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: ODD"}, send: channels.Outbound{Text: "x", File: file}, want: []string{"no files here"}},
 		"text too long":                 {fault: botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: message is too long"}, send: channels.Outbound{Text: "**x**"}, want: []string{"This is too long for one message; the file has it."}},
 		"entities":                      {fault: botapi.Fault{Status: 400, Description: "Bad Request: ENTITY_BOUNDS_INVALID"}, send: channels.Outbound{Text: "**x**"}, want: []string{"x"}},
@@ -170,6 +175,19 @@ func TestClosedPlacesWait(t *testing.T) {
 				t.Errorf("Send after it opened = %v, Opened was called %d times, want nil and once", err, opened)
 			}
 		})
+	}
+}
+
+// A chat that wants to be paid holds its messages, as one that refuses them otherwise.
+func TestPaidChatHoldsMessages(t *testing.T) {
+	n := newNetwork(t)
+	n.Break(botapi.Fault{Method: "sendMessage", Times: 1, Status: 403, Description: "Forbidden: ALLOW_PAYMENT_REQUIRED_5"})
+	n.Break(botapi.Fault{Method: "sendMessage", Times: 1, Status: 400, Description: "Bad Request: ALLOW_PAYMENT_REQUIRED"})
+	for range 2 {
+		var retry *channels.Retry
+		if _, err := n.open(t, telegram.Options{}).Send(t.Context(), channels.Outbound{Key: n.Key(), Text: "x"}); !errors.As(err, &retry) {
+			t.Errorf("Send = %v, want a Retry", err)
+		}
 	}
 }
 
