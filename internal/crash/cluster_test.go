@@ -74,7 +74,7 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 			lines = append(lines, net.telegram(t, make([]kind, chats)))
 			net.api.Private(botapi.Person(jobChat, "Clock"))
 		case "irc":
-			c.irc = &ircCampaign{pause: 10 * time.Second}
+			c.irc = &ircCampaign{pause: 10 * time.Second, frozen: c.frozen}
 			lines = append(lines, c.irc.connect(t))
 			net = &c.irc.campaign
 		case "whatsapp":
@@ -274,6 +274,19 @@ func TestCluster(t *testing.T) {
 	<-watched
 	c.settle()
 	c.judge(time.Since(began))
+}
+
+// frozen is when nodes did not run, with the time after it in which their connections may
+// still have what was theirs.
+func (c *cluster) frozen() (all []span) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.faults {
+		if f.name == "freeze" {
+			all = append(all, span{f.from, f.to.Add(lease)})
+		}
+	}
+	return all
 }
 
 // freeze stops a node for a while.

@@ -28,6 +28,9 @@ type ircCampaign struct {
 	persons []*ircd.Person // one in each chat
 	kicks   [chats][]time.Time
 	deaf    []span // nobody may hear
+	// frozen, if not nil, is when a node that may have had the nick did not run. What is
+	// said to the nick goes to its connection, and is lost with that.
+	frozen func() []span
 	// A person waits for pause before they say more, 0 for none. Whoever answers the
 	// bot ten times in a minute is taken for a program.
 	pause   time.Duration
@@ -156,7 +159,7 @@ func (c *ircCampaign) kick() {
 
 // shown is what the bot said in a chat, without what IRC adds.
 func (c *ircCampaign) shown(chat int) []string {
-	all, _ := c.persons[chat].HeardAt("dragoman", where(chat))
+	all, _ := c.saidBy(chat)
 	plain := strings.NewReplacer("\x02", "", "\x1d", "", "\x0f", "", nickOf(chat)+": ", "")
 	for i, text := range all {
 		all[i] = plain.Replace(text)
@@ -165,8 +168,25 @@ func (c *ircCampaign) shown(chat int) []string {
 }
 
 func (c *ircCampaign) when(chat int) []time.Time {
-	_, times := c.persons[chat].HeardAt("dragoman", where(chat))
+	_, times := c.saidBy(chat)
 	return times
+}
+
+// saidBy is what the bot said in a chat, in order, under each of its nicks: while a dead
+// connection has the first one, it uses another.
+func (c *ircCampaign) saidBy(chat int) (texts []string, times []time.Time) {
+	for _, nick := range []string{"dragoman", "dragoman_", "dragoman__"} {
+		more, at := c.persons[chat].HeardAt(nick, where(chat))
+		for i, text := range more {
+			j, _ := slices.BinarySearchFunc(times, at[i], time.Time.Compare)
+			for j < len(times) && times[j].Equal(at[i]) {
+				j++
+			}
+			texts = slices.Insert(texts, j, text)
+			times = slices.Insert(times, j, at[i])
+		}
+	}
+	return texts, times
 }
 
 // where is the target of what the bot says in a chat.
@@ -187,11 +207,15 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 		c.listen(c.deaths[len(c.deaths)-1])
 	}
 	for _, n := range sent {
+		during := func(s span) bool { return c.talk.said[n].After(s.from) && c.talk.said[n].Before(s.to) }
 		late := func(end time.Time) bool { return end.Sub(c.talk.said[n]).Abs() < hearing }
 		switch {
 		case has[n] > 0:
 			has[n]--
-		case n <= 0, slices.ContainsFunc(c.deaf, func(s span) bool { return c.talk.said[n].After(s.from) && c.talk.said[n].Before(s.to) }), slices.ContainsFunc(c.kicks[chat], late):
+		case n <= 0, slices.ContainsFunc(c.deaf, during), slices.ContainsFunc(c.kicks[chat], late):
+			c.unheard++
+			continue
+		case chat < talks && c.frozen != nil && slices.ContainsFunc(c.frozen(), during):
 			c.unheard++
 			continue
 		}
