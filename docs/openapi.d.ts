@@ -1090,7 +1090,6 @@ export interface Operations {
     };
     body: unknown;
     answer: Called;
-    answer: Called;
   };
   /** The jobs: all with the scope operate, else those that write to one's own conversations. */
   "GET /jobs": {

@@ -73,11 +73,13 @@ func operationType(out *strings.Builder, name string, op object) {
 	if body, found := op["requestBody"].(object); found {
 		fmt.Fprintf(out, "    body: %s;\n", contentType(body, "    "))
 	}
+	answers := map[string]bool{} // several statuses may have one type
 	for status, response := range op["responses"].(object) {
 		if status != "default" {
-			fmt.Fprintf(out, "    answer: %s;\n", contentType(response.(object), "    "))
+			answers[contentType(response.(object), "    ")] = true
 		}
 	}
+	fmt.Fprintf(out, "    answer: %s;\n", strings.Join(slices.Sorted(maps.Keys(answers)), " | "))
 	out.WriteString("  };\n")
 }
 
