@@ -208,7 +208,8 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 		if t.rewrote {
 			t.b.cache.rewrite(true)
 		}
-		if err = cmp.Or(t.index(), t.writeCounts(), t.markOutdated()); err == nil {
+		err = cmp.Or(t.index(), t.writeCounts(), t.markOutdated())
+		if err == nil {
 			err = t.exec(`COMMIT`)
 		}
 	}
