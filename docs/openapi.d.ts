@@ -583,10 +583,10 @@ export interface Sender {
 /** SettingNow is one setting as it counts. */
 export interface SettingNow {
   line?: number;
-  /** Origin is "file" or "default", and Line where the file has it. */
-  origin: string;
   /** "http.listen" */
   path: string;
+  /** Source is "file" or "default", and Line where the file has it. */
+  source: string;
   /** as in YAML; secrets are hidden */
   value: string;
 }

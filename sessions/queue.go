@@ -6,16 +6,16 @@ import (
 	"dragoman/channels"
 )
 
-// Origin says what made an inbox entry.
-type Origin string
+// Source says what made an inbox entry.
+type Source string
 
-// The origins of inbox entries.
+// The sources of inbox entries.
 const (
-	OriginChat      Origin = "chat"
-	OriginHeartbeat Origin = "heartbeat"
-	// OriginNotice is an Answered entry without a message: the gateway sends its
+	SourceChat      Source = "chat"
+	SourceHeartbeat Source = "heartbeat"
+	// SourceNotice is an Answered entry without a message: the gateway sends its
 	// Replies once for its ID. Feeds show the replies, not the entry.
-	OriginNotice Origin = "notice"
+	SourceNotice Source = "notice"
 )
 
 // Control is the effect of a command on its conversation.
@@ -37,7 +37,7 @@ type Entry struct {
 	Inbound channels.Inbound
 	// FormerID, if not empty, is the ID under which earlier versions accepted the same.
 	FormerID string
-	Origin   Origin // "" is OriginChat
+	Source   Source // "" is SourceChat
 	// MaxWaiting is how many messages of the key may wait: when there are that many,
 	// Accept refuses the entry with [ErrFull]. 0: no limit. Answered entries are never
 	// refused.

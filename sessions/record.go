@@ -65,7 +65,7 @@ type InboxRecord struct {
 	// Rev grows when an edit replaces the text of a waiting message.
 	Rev      int              `json:"rev,omitempty"`
 	Inbound  channels.Inbound `json:"inbound"`
-	Origin   Origin           `json:"origin"`
+	Source   Source           `json:"origin"` // the name of older versions
 	State    string           `json:"state"`
 	Turn     string           `json:"turn,omitempty"`
 	Attempts int              `json:"attempts,omitempty"` // how often it was postponed

@@ -19,8 +19,8 @@ type Configuration struct {
 type SettingNow struct {
 	Path  string `json:"path"`  // "http.listen"
 	Value string `json:"value"` // as in YAML; secrets are hidden
-	// Origin is "file" or "default", and Line where the file has it.
-	Origin string `json:"origin"`
+	// Source is "file" or "default", and Line where the file has it.
+	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
 }
 

@@ -11,9 +11,9 @@ func (d *Daemon) configuration() (api.Configuration, error) {
 		return now, err
 	}
 	for _, s := range list {
-		one := api.SettingNow{Path: s.Path, Value: s.Value, Origin: "default", Line: s.Line}
+		one := api.SettingNow{Path: s.Path, Value: s.Value, Source: "default", Line: s.Line}
 		if s.Line > 0 {
-			one.Origin = "file"
+			one.Source = "file"
 		}
 		now.Settings = append(now.Settings, one)
 	}

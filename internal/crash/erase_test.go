@@ -147,9 +147,9 @@ func (h *eraseHouse) records() []sessions.Record {
 				Summaries:   []sessions.Summary{{CoversSeq: 1, Text: "They told of " + saidWord, At: at}},
 			}},
 			sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{said, other}}},
-			sessions.Record{Inbox: &sessions.InboxRecord{Seq: 1, Inbound: in, Origin: sessions.OriginChat, State: "done", Accepted: at}},
+			sessions.Record{Inbox: &sessions.InboxRecord{Seq: 1, Inbound: in, Source: sessions.SourceChat, State: "done", Accepted: at}},
 			// This one waits, and its file is fetched already.
-			sessions.Record{Inbox: &sessions.InboxRecord{Seq: 2, Inbound: file(k, "10"+k.Chat()), Origin: sessions.OriginChat, State: "waiting", Accepted: at, Due: at}},
+			sessions.Record{Inbox: &sessions.InboxRecord{Seq: 2, Inbound: file(k, "10"+k.Chat()), Source: sessions.SourceChat, State: "waiting", Accepted: at, Due: at}},
 		)
 	}
 	return append(

@@ -72,7 +72,7 @@ func (c *campaign) rows() (all [chats][]row) {
 		switch {
 		case r.Outbox != nil && r.Outbox.ReplyTo != "" && r.Outbox.Key.Channel() == c.channel:
 			replies[r.Outbox.Key.Chat()+" "+r.Outbox.ReplyTo] += r.Outbox.Text
-		case r.Inbox != nil && r.Inbox.Origin == sessions.OriginChat && r.Inbox.Inbound.Edits == "" && r.Inbox.Inbound.Key.Channel() == c.channel:
+		case r.Inbox != nil && r.Inbox.Source == sessions.SourceChat && r.Inbox.Inbound.Edits == "" && r.Inbox.Inbound.Key.Channel() == c.channel:
 			in := r.Inbox.Inbound
 			chat, known := numbers[in.Key.Chat()]
 			mark, said := c.mark(chat, in)

@@ -57,7 +57,7 @@ func (g *Gateway) TakeHook(ctx context.Context, h Hooked) (repeated bool, err er
 		e.ResetBefore = g.resetBefore(m)
 	} else {
 		e.Inbound = channels.Inbound{Key: h.Key, ID: m.ID, At: m.At, Via: m.Via}
-		e.Origin = sessions.OriginNotice
+		e.Source = sessions.SourceNotice
 		e.Answered = true
 		e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: h.Shown, Name: m.Sender.Name, At: m.At, Via: m.Via, Synthetic: true}}
 		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, h.Key, text, channels.Inbound{})

@@ -149,7 +149,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 func (g *Gateway) notify(ctx context.Context, to channels.Inbound, id, formerID string, replies []sessions.Reply) (first bool, err error) {
 	got, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: to.Key, ID: id, At: g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, FormerID: formerID, Replies: replies,
+		Source:  sessions.SourceNotice, Answered: true, FormerID: formerID, Replies: replies,
 	})
 	if err == nil {
 		g.chats.kick(to.Key)

@@ -202,7 +202,7 @@ func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{},
 	g.chats.turnBack(it.first.Key)
 	hello := it.first
 	hello.ID, hello.At = onceID("let in", hello.ID), g.opts.Now()
-	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, channels.KindNotice, "You may write now."); err != nil {
+	if _, err := g.storeReply(ctx, sessions.Entry{Inbound: hello, Source: sessions.SourceNotice}, channels.KindNotice, "You may write now."); err != nil {
 		return done, err
 	}
 	for _, m := range it.messages {

@@ -59,7 +59,7 @@ func (g *Gateway) Reply(ctx context.Context, q Question, by string) error {
 	}
 	id := onceID("reply", q.Key.String(), q.ID)
 	_, err := g.store.Accept(ctx, sessions.Entry{
-		Inbound: channels.Inbound{Key: q.Key, ID: id, At: g.opts.Now()}, Origin: sessions.OriginNotice, Answered: true,
+		Inbound: channels.Inbound{Key: q.Key, ID: id, At: g.opts.Now()}, Source: sessions.SourceNotice, Answered: true,
 		Append:  []sessions.Message{{Role: sessions.RoleAssistant, Content: text, Name: by, At: g.opts.Now(), Synthetic: true}},
 		Replies: g.split(sessions.Label{Kind: channels.KindNotice}, q.Key, text, channels.Inbound{}),
 	})

@@ -81,7 +81,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	for _, w := range p.Messages {
 		r.add(w)
 	}
-	if p.Messages[0].Origin == sessions.OriginHeartbeat {
+	if p.Messages[0].Source == sessions.SourceHeartbeat {
 		r.job = g.jobOf(p.Messages[0])
 	}
 	return r

@@ -90,7 +90,7 @@ func bySeq(a, b Item) int { return cmp.Compare(a.Seq, b.Seq) }
 // In is the item of an inbox row.
 func In(r *rows.In) Item {
 	lane := Chat
-	if r.Origin == sessions.OriginHeartbeat {
+	if r.Source == sessions.SourceHeartbeat {
 		lane = Heartbeat
 	}
 	return Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Since: r.Accepted, Gone: r.State != rules.InWaiting}

@@ -16,7 +16,7 @@ func TestChoose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Now()
 		open := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *rows.In {
-			r := &rows.In{Origin: rapid.SampledFrom([]sessions.Origin{sessions.OriginChat, sessions.OriginHeartbeat}).Draw(t, "origin")}
+			r := &rows.In{Source: rapid.SampledFrom([]sessions.Source{sessions.SourceChat, sessions.SourceHeartbeat}).Draw(t, "source")}
 			if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 				r.Due = now.Add(time.Hour)
 			}
@@ -49,7 +49,7 @@ func rule(open []*rows.In, now time.Time, most int) (chosen []int64, turn string
 	var due []*rows.In
 	held := false
 	for _, r := range open {
-		late, job := r.Due.After(now), r.Origin == sessions.OriginHeartbeat
+		late, job := r.Due.After(now), r.Source == sessions.SourceHeartbeat
 		held = held || late && !job
 		if !late && (job || !held) {
 			due = append(due, r)
@@ -68,7 +68,7 @@ func rule(open []*rows.In, now time.Time, most int) (chosen []int64, turn string
 		return seqs(whole), turn, len(others)
 	}
 	n := 0
-	for n < len(due) && (n == 0 || due[n].Origin != sessions.OriginHeartbeat && due[0].Origin != sessions.OriginHeartbeat && (most == 0 || n < most)) {
+	for n < len(due) && (n == 0 || due[n].Source != sessions.SourceHeartbeat && due[0].Source != sessions.SourceHeartbeat && (most == 0 || n < most)) {
 		n++
 	}
 	return seqs(due[:n]), "", len(due) - n

@@ -53,8 +53,8 @@ func known[T ~string](what string, v T, all ...T) error {
 	return fmt.Errorf("unknown %s %q", what, v)
 }
 
-func knownOrigin(o sessions.Origin) error {
-	return known("origin", o, "", sessions.OriginChat, sessions.OriginHeartbeat, sessions.OriginNotice)
+func knownSource(s sessions.Source) error {
+	return known("source", s, "", sessions.SourceChat, sessions.SourceHeartbeat, sessions.SourceNotice)
 }
 
 func knownStep(k sessions.StepKind) error {

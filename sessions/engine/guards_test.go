@@ -39,7 +39,7 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 	return map[string]func() error{
 		"Accept without a key":        accept(func(e *sessions.Entry) { e.Inbound.Key = none }),
 		"Accept without an id":        accept(func(e *sessions.Entry) { e.Inbound.ID = "" }),
-		"Accept an unknown origin":    accept(func(e *sessions.Entry) { e.Origin = "odd" }),
+		"Accept an unknown source":    accept(func(e *sessions.Entry) { e.Source = "odd" }),
 		"Accept an unknown control":   accept(func(e *sessions.Entry) { e.Answered, e.Control = true, "odd" }),
 		"Accept a control unanswered": accept(func(e *sessions.Entry) { e.Control = sessions.ControlStop }),
 		"Accept a /new of some": accept(func(e *sessions.Entry) {

@@ -47,7 +47,7 @@ func checkEntry(e sessions.Entry) error {
 	return cmp.Or(
 		known("control", control, sessions.ControlNone, sessions.ControlStop, sessions.ControlNew),
 		known("deletion", m.Deletes, "", channels.DeletedBySender, channels.DeletedByAdmin),
-		knownOrigin(e.Origin),
+		knownSource(e.Source),
 	)
 }
 
@@ -195,11 +195,11 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 
 // addInbound adds a row for e.
 func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
-	if e.Origin == "" {
-		e.Origin = sessions.OriginChat
+	if e.Source == "" {
+		e.Source = sessions.SourceChat
 	}
 	c.Seq++
-	r := &rows.In{Seq: c.Seq, Inbound: e.Inbound, Origin: e.Origin, State: state, Accepted: rules.Time(st.now)}
+	r := &rows.In{Seq: c.Seq, Inbound: e.Inbound, Source: e.Source, State: state, Accepted: rules.Time(st.now)}
 	if state == rules.InWaiting {
 		c.Waiting++
 	}
@@ -242,7 +242,7 @@ func (st *step) waitsOtherwise(c *chat, e sessions.Entry) bool {
 	}
 	newest := slices.Max(append([]int64{0}, e.Waiting...))
 	return len(e.Ends) == 0 && slices.ContainsFunc(open, func(r *rows.In) bool {
-		return r.Origin == sessions.OriginChat && r.Seq > newest
+		return r.Source == sessions.SourceChat && r.Seq > newest
 	})
 }
 
@@ -262,7 +262,7 @@ func (st *step) control(c *chat, e sessions.Entry) {
 			st.endJournal(c, r.Turn)
 			r.Turn = ""
 		}
-		if r.Origin == sessions.OriginChat {
+		if r.Source == sessions.SourceChat {
 			closed = append(closed, sessions.UserMessage(r.Inbound))
 			authors = append(authors, sessions.AuthorOf(r.Inbound))
 		}

@@ -87,13 +87,13 @@ func (st *step) advance(job string, was, due, next time.Time) (fresh bool, err e
 }
 
 // Fire records the occurrence at due as fired, puts m into the inbox (as
-// OriginHeartbeat) and moves job from was to next as Plan does, in one commit. An
+// SourceHeartbeat) and moves job from was to next as Plan does, in one commit. An
 // occurrence of the schedule has due equal to was. An occurrence that already has an
 // outcome, because the job was planned back to it, does not fire again: the job
 // continues with the next one.
 func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
-		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}
+		e := sessions.Entry{Inbound: rules.Inbound(m), Source: sessions.SourceHeartbeat}
 		if err := checkEntry(e); err != nil {
 			return err
 		}

@@ -234,8 +234,8 @@ func (p *plan) addInbox(r sessions.InboxRecord) error {
 	r.Due = rules.Time(r.Due)
 	r.Accepted = rules.Time(r.Accepted)
 	r.JobDue = rules.Time(r.JobDue)
-	if r.Origin == "" {
-		r.Origin = sessions.OriginChat
+	if r.Source == "" {
+		r.Source = sessions.SourceChat
 	}
 	c := p.chat(r.Inbound.Key)
 	for _, s := range r.Steps {

@@ -78,7 +78,7 @@ func recentDelivery(o *rows.Out) sessions.Recent {
 // isSaid reports whether people see r as a message of somebody: no job, no notice, and
 // no change of another message.
 func isSaid(r *rows.In) bool {
-	return r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn
+	return r.Source == sessions.SourceChat && r.State != rules.InEdit && r.State != rules.InWithdrawn
 }
 
 // watcher is told what commits stored.

@@ -15,7 +15,7 @@ import (
 )
 
 // Pending reads the next task of cl: an interrupted turn, or else the due messages in
-// order, at most most of them. An entry of OriginHeartbeat is always returned alone.
+// order, at most most of them. An entry of SourceHeartbeat is always returned alone.
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
 	err = s.live(ctx, "pending", cl, func(v *view) {
 		open := pointers(v.inbox(cl.Key, rows.QueueFilter{Open: true}))
@@ -51,7 +51,7 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 	late := map[string]bool{}
 	held := false
 	for _, r := range open {
-		isLate, isJob := r.Due.After(now), r.Origin == sessions.OriginHeartbeat
+		isLate, isJob := r.Due.After(now), r.Source == sessions.SourceHeartbeat
 		late[r.Turn] = late[r.Turn] || isLate
 		held = held || isLate && !isJob
 		if !isLate && (isJob || !held) {
@@ -65,7 +65,7 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 		}
 	}
 	for _, r := range due {
-		isJob := r.Origin == sessions.OriginHeartbeat
+		isJob := r.Source == sessions.SourceHeartbeat
 		if len(chosen) > 0 && (isJob || most > 0 && len(chosen) >= most) {
 			break
 		}

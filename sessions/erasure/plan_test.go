@@ -88,7 +88,7 @@ func (r town) records(t *testing.T) (all []sessions.Record) {
 		}
 		for seq := range int64(r.IntN(4)) {
 			in := channels.Inbound{Key: k, ID: fmt.Sprint(k, seq), Text: "hi", Sender: channels.Person{IDs: r.ids(), Name: r.of("", "ann", "Cat")}, Private: r.IntN(2) == 0}
-			all = append(all, sessions.Record{Inbox: &sessions.InboxRecord{Seq: seq + 1, Inbound: in, Origin: sessions.OriginChat, State: r.of("waiting", "done"), Accepted: at}})
+			all = append(all, sessions.Record{Inbox: &sessions.InboxRecord{Seq: seq + 1, Inbound: in, Source: sessions.SourceChat, State: r.of("waiting", "done"), Accepted: at}})
 		}
 	}
 	for id := range int64(r.IntN(6)) {

@@ -182,7 +182,7 @@ func (b *backend) archivePath(k channels.Key) string { return filepath.Join(b.di
 // folder is usual, or for a scheduled job, which has a queue and no conversation,
 // jobDir.
 func folder(k channels.Key, usual string) string {
-	if k.Channel() == string(sessions.OriginHeartbeat) {
+	if k.Channel() == string(sessions.SourceHeartbeat) {
 		return jobDir
 	}
 	return usual

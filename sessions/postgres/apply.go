@@ -187,7 +187,7 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 		}
 		t.queue(`INSERT INTO inbox (key_id, seq, state, beat, due, accepted, dedupe, message_id, about, data, inbound) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 			ON CONFLICT (key_id, seq) DO UPDATE SET state = excluded.state, due = excluded.due, data = excluded.data, inbound = excluded.inbound`,
-			r.id, p.Seq, p.State, p.Origin == sessions.OriginHeartbeat, nanos(p.Due), nanos(p.Accepted),
+			r.id, p.Seq, p.State, p.Source == sessions.SourceHeartbeat, nanos(p.Due), nanos(p.Accepted),
 			rules.Hash(rules.Dedupe(m)), messageID, []byte(about), encode(inData{In: &p.In}), encode(m))
 	}
 	for _, o := range ch.Out {

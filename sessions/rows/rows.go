@@ -141,7 +141,7 @@ type Chat struct {
 type InPut struct {
 	In
 	// Fresh marks a new row, or one whose Inbound changes, but for its ID, MessageID and
-	// Edits. The Inbound of other rows does not change, and may be empty here. Origin,
+	// Edits. The Inbound of other rows does not change, and may be empty here. Source,
 	// Accepted and Job of a stored row do not change. Job names an Occurrence of the store
 	// or of these changes.
 	Fresh bool

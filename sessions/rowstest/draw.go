@@ -372,7 +372,7 @@ func (d *differ) label() sessions.Label {
 func (d *differ) inbox(c *chat, all *rows.Changes) *rows.InPut {
 	c.Seq++
 	p := &rows.InPut{Fresh: true, In: rows.In{
-		Seq: c.Seq, Rev: d.r.IntN(3), Origin: pick(d.r, sessions.OriginChat, sessions.OriginHeartbeat, sessions.OriginNotice), State: d.state(), Turn: pick(d.r, turns...),
+		Seq: c.Seq, Rev: d.r.IntN(3), Source: pick(d.r, sessions.SourceChat, sessions.SourceHeartbeat, sessions.SourceNotice), State: d.state(), Turn: pick(d.r, turns...),
 		Attempts: d.r.IntN(3), Due: pick(d.r, moments...), Accepted: d.time(), Why: d.text(),
 		Inbound: channels.Inbound{
 			Key: c.Key, ID: fmt.Sprint("id", d.fresh()), Sender: channels.Person{IDs: some(d.r, []string{"7", d.text()}), Name: d.text()}, Text: d.text(), Prefix: some(d.r, d.text()),
@@ -381,7 +381,7 @@ func (d *differ) inbox(c *chat, all *rows.Changes) *rows.InPut {
 			Attachments: d.attachments(), Album: some(d.r, "album"), At: pick(d.r, moments...),
 		},
 	}}
-	if p.Origin == sessions.OriginHeartbeat && d.r.IntN(2) == 0 {
+	if p.Source == sessions.SourceHeartbeat && d.r.IntN(2) == 0 {
 		p.Job, p.JobDue = "job", noon.Add(time.Duration(d.fresh())*time.Minute)
 		all.Records = append(all.Records, rows.Record{Occurrence: &sessions.Occurrence{Job: p.Job, Due: p.JobDue, Outcome: "fired", At: d.time()}})
 	}

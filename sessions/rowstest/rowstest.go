@@ -93,7 +93,7 @@ func said(k channels.Key, generation string, n int) *rows.Chat {
 // in is an inbox row of k.
 func in(k channels.Key, seq int64, state string) *rows.InPut {
 	return &rows.InPut{Fresh: true, In: rows.In{
-		Seq: seq, State: state, Origin: sessions.OriginChat, Accepted: noon,
+		Seq: seq, State: state, Source: sessions.SourceChat, Accepted: noon,
 		Inbound: channels.Inbound{Key: k, ID: fmt.Sprint(k, seq), MessageID: fmt.Sprint("m", seq%2), Text: fmt.Sprint("text ", seq), Sender: channels.Person{IDs: []string{"7"}}},
 	}}
 }

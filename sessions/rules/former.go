@@ -63,7 +63,7 @@ func formerJob(id string, l sessions.Label) sessions.Label {
 	l.Kind = channels.KindJob
 	l.Job = part[4]
 	l.Part = piece + 1
-	if k, err := channels.NewKey(string(sessions.OriginHeartbeat), l.Job); err == nil {
+	if k, err := channels.NewKey(string(sessions.SourceHeartbeat), l.Job); err == nil {
 		l.Turn = k.String() + "#" + part[1]
 	}
 	return l

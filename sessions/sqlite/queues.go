@@ -36,7 +36,7 @@ const (
 
 // inLightFields are the fields of inLight. key is the id of the row's key.
 func inLightFields(key *int64, r *rows.In) []any {
-	return []any{asRowID{key, &r.Seq}, &r.Origin, &r.State, &r.Rev, &r.Attempts, asTime(&r.Due), asTime(&r.Accepted), &r.Turn, &r.Why}
+	return []any{asRowID{key, &r.Seq}, &r.Source, &r.State, &r.Rev, &r.Attempts, asTime(&r.Due), asTime(&r.Accepted), &r.Turn, &r.Why}
 }
 
 // inMessageFields are the fields of inMessage. rest is JSON.

@@ -120,7 +120,7 @@ func columnValues(args []any) {
 			args[i] = string(*p)
 		case *channels.Form:
 			args[i] = string(*p)
-		case *sessions.Origin:
+		case *sessions.Source:
 			args[i] = string(*p)
 		case *[]byte:
 			args[i] = *p

@@ -364,7 +364,7 @@ func copiedTimes(t *testing.T, a, b *rig) {
 			}},
 			{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{{Role: sessions.RoleUser, Content: n, At: at}}}},
 			{Inbox: &sessions.InboxRecord{
-				Seq: 1, Inbound: withTime(in(k.String(), n, n), at), Origin: sessions.OriginChat, State: "waiting", Accepted: at, Due: at, Turn: n,
+				Seq: 1, Inbound: withTime(in(k.String(), n, n), at), Source: sessions.SourceChat, State: "waiting", Accepted: at, Due: at, Turn: n,
 				Steps: []sessions.Step{{Kind: sessions.StepNote, At: at, Message: &sessions.Message{Role: sessions.RoleUser, At: at}}},
 			}},
 			{Outbox: &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: n, Key: k, Seq: 2, State: sessions.DeliverySent, Created: at, NotBefore: at}}},

@@ -114,12 +114,12 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			in := r.Inbox
 			in.Seq = 1
 			in.State = "waiting"
-			in.Origin = sessions.OriginHeartbeat
+			in.Source = sessions.SourceHeartbeat
 			in.Inbound.Reaction = "" // stores need not keep it
 			in.Steps[0].Message.Seq = 0
 			chat := *in
 			chat.Seq = 2
-			chat.Origin = sessions.OriginChat
+			chat.Source = sessions.SourceChat
 			chat.Inbound.ID = "another"
 			chat.Turn = ""
 			chat.Steps = nil

@@ -38,7 +38,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		must(t, r.Fire(ctx, "j", due, due, next, in("x:1", "hb:again", "prompt")))
 		h := r.claim(t)
 		p := r.pending(t, h, 0, "prompt")
-		if p.Messages[0].Origin != sessions.OriginHeartbeat || p.More != 0 {
+		if p.Messages[0].Source != sessions.SourceHeartbeat || p.More != 0 {
 			t.Errorf("Pending = %+v", p)
 		}
 		must(t, r.CommitTurn(ctx, h.Claim, sessions.Turn{

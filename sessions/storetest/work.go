@@ -17,14 +17,14 @@ var workTests = map[string]func(*testing.T, *rig){
 		if p := r.pending(t, h, 2, "t0", "t1"); p.More != 3 {
 			t.Errorf("More = %d, want 3", p.More)
 		}
-		if p := r.pending(t, h, 10, "t0", "t1", "t2", "t3", "t4"); p.More != 0 || p.Messages[0].Accepted.IsZero() || p.Messages[0].Origin != sessions.OriginChat {
+		if p := r.pending(t, h, 10, "t0", "t1", "t2", "t3", "t4"); p.More != 0 || p.Messages[0].Accepted.IsZero() || p.Messages[0].Source != sessions.SourceChat {
 			t.Errorf("Pending = %+v", p)
 		}
 	},
 	"Work/HeartbeatsComeAlone": func(t *testing.T, r *rig) {
 		r.accept(t, "x:1", "1", "a")
 		r.accept(t, "x:1", "2", "b")
-		r.enter(t, sessions.Entry{Inbound: in("x:1", "3", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "3", "beat"), Source: sessions.SourceHeartbeat}, sessions.Queued)
 		r.accept(t, "x:1", "4", "c")
 		h := r.claim(t)
 		for _, want := range [][]string{{"a", "b"}, {"beat"}, {"c"}, nil} {
@@ -74,7 +74,7 @@ var workTests = map[string]func(*testing.T, *rig){
 		before, err := r.Find(t.Context(), sessions.Query{Limit: 10})
 		must(t, err)
 		for i, k := range []string{"x:1", "x:2"} {
-			e := sessions.Entry{Inbound: in(k, number("hb", i), "beat"), Origin: sessions.OriginHeartbeat}
+			e := sessions.Entry{Inbound: in(k, number("hb", i), "beat"), Source: sessions.SourceHeartbeat}
 			a := r.enter(t, e, sessions.Queued)
 			h := r.claim(t)
 			must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: []sessions.Answered{{Seq: a.Seq}}, Replies: []sessions.Reply{{Text: "news"}}}))
@@ -216,7 +216,7 @@ var workTests = map[string]func(*testing.T, *rig){
 		must(t, r.Postpone(t.Context(), h.Claim, []int64{one}, time.Now().Add(time.Hour), ""))
 		h.release(nil)
 		r.accept(t, "x:1", "later", "two")
-		r.enter(t, sessions.Entry{Inbound: in("x:1", "2", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "2", "beat"), Source: sessions.SourceHeartbeat}, sessions.Queued)
 		h = r.claim(t)
 		if p := r.pending(t, h, 0, "beat"); p.More != 0 {
 			t.Errorf("More = %d: message two waits for message one", p.More)
