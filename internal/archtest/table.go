@@ -122,6 +122,8 @@ var Table = []Rule{
 	// What a turn must pass before it asks the model.
 	{Package: "internal/admission", Imports: domain},
 	{Package: "internal/usage", Imports: domain},
+	// What needs a yes, and who said it.
+	{Package: "internal/actions", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	// The description of the API, which it serves.
 	{Package: "docs"},

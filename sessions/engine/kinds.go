@@ -62,6 +62,9 @@ var lives = map[string]life{
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
+	// What is always allowed in a chat is, until somebody takes it back. An old backup may
+	// have what was taken back since.
+	"always": {most: 100, secret: secret},
 }
 
 // undeclared is the life of any other kind. It is long: whoever wrote the notes may be a

@@ -1,0 +1,244 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/channels"
+)
+
+const (
+	// MaxQuestions is how many questions a turn may ask.
+	MaxQuestions = 3
+	// maxPending is how many questions may wait in a chat.
+	maxPending = 3
+	// maxStored is how much of the arguments a record keeps for people to read, in
+	// characters.
+	maxStored = 12_000
+)
+
+// Turn is whose calls a [Guard] decides about.
+type Turn struct {
+	ID string
+	// Chat is where it asks, and Item the item of the queue that makes it due.
+	Chat       channels.Key
+	Item       string
+	Generation string
+	Person     Who
+	Private    bool
+	// Nobody is there to be asked: a job runs, or a program asks for somebody.
+	Nobody bool
+	// Asked reports whether somebody was asked about a call when the turn was parked. It
+	// is never asked about again. Nil: no.
+	Asked func(call string) bool
+}
+
+// Call is what a guard decides about.
+type Call struct {
+	ID     string
+	Tool   string
+	Args   string // JSON, as the journal has it
+	Effect Effect
+	// Origins are where the words that the model had read come from, without the person
+	// and the model: "web", "mcp:NAME".
+	Origins []string
+}
+
+// Decision is what a guard says about a call.
+type Decision struct {
+	Verdict Verdict
+	// Say is the result of a call that is refused, for the model.
+	Say string
+	// Until is how long to wait for the answer, with Ask.
+	Until time.Time
+}
+
+// Guard decides about the calls of one turn.
+type Guard struct {
+	b *Book
+	t Turn
+}
+
+// Guard returns the guard of a turn.
+func (b *Book) Guard(t Turn) *Guard {
+	if t.Asked == nil {
+		t.Asked = func(string) bool { return false }
+	}
+	return &Guard{b, t}
+}
+
+// What the model reads in place of a result.
+const (
+	sayDenied      = "error: not run: the person has refused it. Do not try to reach the same in another way; say what is missing."
+	sayDeniedAgain = "error: not run: the person has refused exactly this already."
+	sayExpired     = "error: not run: nobody allowed it in time"
+	sayClosed      = "error: not run: the question about it was closed"
+	sayInterrupted = "interrupted: it was allowed, and may or may not have happened"
+	sayChanged     = "error: not run: something has changed since the person was asked about it"
+	sayLost        = "error: not run: the person was asked about it, and the answer is lost"
+	sayTooOld      = "error: not run: it was allowed too long ago"
+	sayTooMany     = "error: not run: at most %d questions may be asked in one turn. Tell the person what you would have done."
+	sayFull        = "error: not run: too many questions wait for an answer in this chat"
+	sayNoDecider   = "error: not run: it needs a person's yes, and nobody in this chat can give it"
+	sayNobody      = "error: not run: it needs a person's yes, and nobody is there to be asked"
+	sayForbidden   = "error: not run: the configuration forbids this tool"
+	sayUnreadable  = "error: not run: %v"
+)
+
+// Decide says whether a call may run, and asks about it if need be. An error is the
+// store's: nothing may run. It may be called side by side.
+func (g *Guard) Decide(ctx context.Context, c Call) (Decision, error) {
+	text, values, err := canonical(c.Args)
+	if err != nil {
+		return Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
+	}
+	s := Situation{
+		Effect: c.Effect, Rule: g.b.o.Rules[c.Tool], Tainted: len(c.Origins) > 0, Nobody: g.t.Nobody,
+		Weighty: weighty(c.Tool, values, g.t.Nobody),
+	}
+	verdict := Judge(s)
+	if verdict == Allow {
+		return Decision{Verdict: Allow}, nil
+	}
+	if s.Rule == RuleDeny {
+		return Decision{Say: sayForbidden}, nil
+	}
+	files, err := g.b.o.Files(ctx, c.Tool, values)
+	if err != nil {
+		return Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
+	}
+	about := subject{
+		Tool: c.Tool, Args: text, Key: g.t.Chat, Requester: g.t.Person.identity(), Generation: g.t.Generation,
+		Policy: g.b.policy, Files: files,
+	}
+	standing := ""
+	if s.Effect == EffectOut && !s.Tainted {
+		standing = about.standing()
+		allowed, err := g.b.stands(ctx, g.t.Chat, standing)
+		if allowed || err != nil {
+			return Decision{Verdict: Allow}, err
+		}
+	}
+	if verdict == Refuse {
+		return Decision{Say: sayNobody}, nil
+	}
+	return g.ask(ctx, c, about, record{
+		Standing: standing, Shown: cut(text, maxStored), Length: utf8.RuneCountInString(text), Files: files,
+		Origins: c.Origins, Why: why(s, c.Origins),
+	})
+}
+
+// ask finds the answer to the question about a call, or puts the question, of which draft
+// has what people read.
+func (g *Guard) ask(ctx context.Context, c Call, about subject, draft record) (d Decision, err error) {
+	var told *record
+	err = g.b.on(ctx, g.t.Chat, func(p *page) error {
+		told = nil
+		r := p.byCall(g.t.ID, c.ID)
+		if r != nil {
+			was := r.State
+			d = p.answer(r, about.hash(), g.b.o.For)
+			if r.State != was {
+				told = r
+			}
+			return nil
+		}
+		d = g.mayAsk(p, c.ID, about.hash())
+		if d.Verdict != Ask {
+			return nil
+		}
+		r = g.propose(p, c, about, draft)
+		d.Until = r.Until
+		told = r
+		return nil
+	})
+	if err != nil {
+		return Decision{}, fmt.Errorf("actions: ask about a call of %s: %w", c.Tool, err)
+	}
+	if told != nil {
+		g.b.tell(told)
+	}
+	return d, nil
+}
+
+// propose adds a question to p: draft, with what is known of it now.
+func (g *Guard) propose(p *page, c Call, about subject, draft record) *record {
+	r := draft // p may be another page at the next try
+	r.State = Pending
+	r.Chat = g.t.Chat
+	r.Item = g.t.Item
+	r.Turn = g.t.ID
+	r.Call = c.ID
+	r.Tool = c.Tool
+	r.Hash = about.hash()
+	r.Requester = about.Requester
+	r.Private = g.t.Private
+	r.Deciders = g.b.deciders(g.t.Person, g.t.Private)
+	r.Asked = p.now
+	r.Until = p.now.Add(g.b.o.For).Truncate(time.Second)
+	p.add(&r)
+	return &r
+}
+
+// answer is what became of the question r, now that its turn goes on. good is how long an
+// answer is good.
+func (p *page) answer(r *record, hash string, good time.Duration) Decision {
+	switch {
+	case p.pending(r) && r.Hash == hash:
+		return Decision{Verdict: Ask, Until: r.Until}
+	case r.State == Pending && r.Hash == hash:
+		p.end(r, Expired)
+	case r.State == Pending:
+		p.end(r, Closed)
+		p.settle(r)
+		return Decision{Say: sayChanged}
+	}
+	defer p.settle(r)
+	switch r.State {
+	case Allowed:
+		if r.Hash != hash {
+			r.State = Closed
+			return Decision{Say: sayChanged}
+		}
+		if p.now.Sub(r.Decided) > good {
+			r.State = Expired
+			return Decision{Say: sayTooOld}
+		}
+		r.State = Used
+		return Decision{Verdict: Allow}
+	case Used:
+		return Decision{Say: sayInterrupted}
+	case Denied:
+		return Decision{Say: sayDenied}
+	case Expired:
+		return Decision{Say: sayExpired}
+	}
+	return Decision{Say: sayClosed}
+}
+
+// mayAsk says Ask, or why no question is put about a call.
+func (g *Guard) mayAsk(p *page, call, hash string) Decision {
+	asked := 0
+	denied := false
+	for _, r := range p.all {
+		if r.Turn == g.t.ID {
+			asked++
+			denied = denied || r.State == Denied && r.Hash == hash
+		}
+	}
+	switch {
+	case g.t.Asked(call):
+		return Decision{Say: sayLost}
+	case denied:
+		return Decision{Say: sayDeniedAgain}
+	case asked >= MaxQuestions:
+		return Decision{Say: fmt.Sprintf(sayTooMany, MaxQuestions)}
+	case len(g.b.deciders(g.t.Person, g.t.Private)) == 0:
+		return Decision{Say: sayNoDecider}
+	case len(p.waiting()) >= maxPending:
+		return Decision{Say: sayFull}
+	}
+	return Decision{Verdict: Ask}
+}

@@ -1,0 +1,160 @@
+package actions
+
+import "strings"
+
+// Effect is what a call does to the world. The zero value is the worst that a tool can do
+// without saying so.
+type Effect int
+
+// The effects.
+const (
+	EffectOut  Effect = iota // words leave: another chat, an address that the model made up
+	EffectRead               // changes nothing
+	EffectOwn                // changes what is ours, and can be undone: memory, reminders, our workspace
+	EffectRun                // runs a program
+)
+
+// Rule is what the configuration says about a tool.
+type Rule string
+
+// The rules.
+const (
+	RuleDefault Rule = ""      // as the table says
+	RuleAllow   Rule = "allow" // nobody is asked while everything that the model read is the person's own
+	RuleAsk     Rule = "ask"   // somebody is always asked, unless the tool only reads
+	RuleDeny    Rule = "deny"  // never
+)
+
+// Verdict is what is done about a call.
+type Verdict int
+
+// The verdicts.
+const (
+	Refuse Verdict = iota
+	Ask
+	Allow
+)
+
+// Situation is what a verdict depends on.
+type Situation struct {
+	Effect Effect
+	Rule   Rule
+	// Tainted: the model had read words that are not the person's when it made the call.
+	Tainted bool
+	// Nobody is there to be asked: a job runs, or a program asks for somebody.
+	Nobody bool
+	// Weighty: of what is ours, it is a change that people notice late: see [weighty].
+	Weighty bool
+}
+
+// Judge is the table. It never asks about what only reads, and allows nothing that leaves
+// us or runs a program after foreign words without a person.
+//
+//	effect            clean                 tainted   nobody there
+//	read              allow                 allow     allow
+//	own               allow                 allow     allow
+//	own and weighty   allow                 ask       refuse
+//	out               allow, or as ruled    ask       refuse; ruled "allow" and clean: allow
+//	run               ask                   ask       refuse
+func Judge(s Situation) Verdict {
+	v := judgeEffect(s)
+	switch {
+	case s.Rule == RuleDeny:
+		return Refuse
+	case s.Rule == RuleAsk && s.Effect != EffectRead:
+		v = min(v, Ask)
+	}
+	if v == Ask && s.Nobody {
+		return Refuse
+	}
+	return v
+}
+
+// judgeEffect is Judge for tools of which the configuration does not say more than "allow".
+func judgeEffect(s Situation) Verdict {
+	switch s.Effect {
+	case EffectRead:
+		return Allow
+	case EffectOwn:
+		if s.Weighty && (s.Tainted || s.Nobody) {
+			return Ask
+		}
+		return Allow
+	case EffectRun:
+		return Ask
+	}
+	if s.Tainted || s.Nobody && s.Rule != RuleAllow {
+		return Ask
+	}
+	return Allow
+}
+
+// weighty reports whether a call that changes what is ours is noticed late: what is
+// forgotten is missed when it is needed, and what repeats goes on. It reads the arguments
+// as the tools of these names declare them.
+func weighty(tool string, args map[string]any, nobody bool) bool {
+	several := func(name string) bool {
+		list, is := args[name].([]any)
+		return is && len(list) > 1
+	}
+	switch tool {
+	case "forget":
+		return nobody || several("id") || several("ids")
+	case "schedule":
+		return args["repeat"] != nil || args["every"] != nil
+	case "change_job", "cancel_job":
+		return nobody
+	case "remember":
+		return nobody && args["pinned"] == true
+	}
+	return false
+}
+
+// reasons say why an origin of words is a reason to ask, by the part before the colon.
+var reasons = map[string]string{
+	"others": "words of somebody else were read",
+	"web":    "a page of the web was read",
+	"file":   "a file was read",
+	"memory": "something that I was told earlier was read",
+	"mcp":    "words from the server %s were read",
+	"hook":   "words that came in by %s were read",
+	"skill":  "the skill %s was used",
+}
+
+// why says why a call is asked about.
+func why(s Situation, origins []string) string {
+	if !s.Tainted {
+		if s.Effect == EffectRun {
+			return "it runs a program"
+		}
+		return "the configuration asks for a yes"
+	}
+	var said []string
+	for _, o := range origins {
+		kind, name, _ := strings.Cut(o, ":")
+		reason := reasons[kind]
+		switch {
+		case reason == "":
+			reason = "foreign words were read"
+		case strings.Contains(reason, "%s"):
+			name, _, _ = strings.Cut(name, "@")
+			reason = strings.Replace(reason, "%s", visible(name), 1)
+		case name != "":
+			reason += " (" + visible(name) + ")"
+		}
+		said = append(said, reason)
+	}
+	return strings.Join(unique(said), ", and ")
+}
+
+// unique drops repeated entries.
+func unique(list []string) (kept []string) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s] {
+			kept = append(kept, s)
+		}
+		seen[s] = true
+	}
+	return kept
+}

@@ -1,0 +1,173 @@
+package actions
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxShown is how much of the arguments a question shows, in characters.
+	maxShown = 1000
+	// maxLine is the same for a question in one line.
+	maxLine = 250
+)
+
+// Text asks q, in Markdown. In a shared chat it says who is heard.
+func (q Question) Text(private bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "May I run **%s**?\n\n%s\n", visible(q.Tool), fenced(q.clipped(maxShown)))
+	for _, f := range q.Files {
+		fmt.Fprintf(&b, "With the file %s as it is now (%s).\n", visible(f.Name), shortHash(f.Hash))
+	}
+	fmt.Fprintf(&b, "I ask because %s. It waits until %s.\n", q.Why, q.clock(q.Until, q.Asked))
+	b.WriteString(q.howTo())
+	if !private {
+		b.WriteString(" I only listen to those who may decide that.")
+	}
+	return b.String()
+}
+
+// Line is Text in one line, for networks on which each line is a message.
+func (q Question) Line() string {
+	return fmt.Sprintf("May I run %s %s? Because %s. %s Until %s.", visible(q.Tool), q.clipped(maxLine), q.Why, q.howTo(), q.clock(q.Until, q.Asked))
+}
+
+// howTo says how to answer.
+func (q Question) howTo() string {
+	said := fmt.Sprintf("/allow %s or /deny %s", q.Code, q.Code)
+	if q.MayAlways {
+		said = fmt.Sprintf("/allow %s, /deny %s or /always %s", q.Code, q.Code, q.Code)
+	}
+	return "Answer " + said + "."
+}
+
+// Whole shows q with all of its arguments that are kept.
+func (q Question) Whole() string {
+	return fmt.Sprintf("%s %s: %s\n\n%s", q.Code, visible(q.Tool), q.Status(), fenced(q.clipped(maxStored)))
+}
+
+// Status says what became of q.
+func (q Question) Status() string {
+	at := q.clock(q.Decided, q.Asked)
+	by := ""
+	if name := visible(q.ByName); name != "" {
+		by = " by " + name
+	}
+	switch q.State {
+	case Pending:
+		return "waits until " + q.clock(q.Until, q.Asked)
+	case Allowed, Used:
+		if q.Always {
+			return "always allowed" + by + " since " + at
+		}
+		return "allowed" + by + " at " + at
+	case Denied:
+		return "refused" + by + " at " + at
+	case Expired:
+		return "nobody allowed it until " + q.clock(q.Until, q.Asked)
+	}
+	return "closed at " + at
+}
+
+// DecidedText is the text of q's message after the decision.
+func (q Question) DecidedText() string {
+	return fmt.Sprintf("**%s**: %s.\n\n%s", visible(q.Tool), q.Status(), fenced(q.clipped(maxShown)))
+}
+
+// Say is the answer to whoever gave an answer.
+func (o Outcome) Say() string {
+	q := o.Question
+	switch o.Result {
+	case NotYours:
+		return "Only those who may decide that can answer it. Nothing has changed."
+	case NotAlways:
+		return fmt.Sprintf("That can only be allowed once: /allow %s.", q.Code)
+	case Decided:
+		return fmt.Sprintf("%s is %s.", visible(q.Tool), q.Status())
+	case Before:
+		return fmt.Sprintf("Nothing has changed: %s was settled before (%s).", visible(q.Tool), q.Status())
+	case TooManyWrong:
+		return "That was one wrong code too many, so all open questions here are closed. Nothing of them was run."
+	}
+	if len(o.Waiting) > 0 {
+		return "No question has this code. These wait for an answer: " + strings.Join(o.Waiting, ", ") + "."
+	}
+	return "No question waits for an answer here."
+}
+
+// clipped are the arguments, at most most characters of them.
+func (q Question) clipped(most int) string {
+	text := visible(cut(q.Shown, most))
+	if more := q.Length - min(most, utf8.RuneCountInString(q.Shown)); more > 0 {
+		text += fmt.Sprintf(" … %d more: /approvals %s", more, q.Code)
+	}
+	return text
+}
+
+// clock is t as people read it, with its day if that is not the day of asked.
+func (q Question) clock(t, asked time.Time) string {
+	zone := q.zone
+	if zone == nil {
+		zone = time.Local
+	}
+	t, asked = t.In(zone), asked.In(zone)
+	if t.YearDay() == asked.YearDay() && t.Year() == asked.Year() {
+		return t.Format("15:04")
+	}
+	return t.Format("2 January 15:04")
+}
+
+// shortHash begins a hash, for people to compare.
+func shortHash(hash string) string {
+	if hash == "" {
+		return "it does not exist"
+	}
+	return "sha256 " + hash[:min(len(hash), 12)]
+}
+
+// cut is the beginning of text, at most most characters.
+func cut(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// fenced is text as a block of code, whatever text has.
+func fenced(text string) string {
+	longest, now := 0, 0
+	for _, r := range text {
+		now++
+		if r != '`' {
+			now = 0
+		}
+		longest = max(longest, now)
+	}
+	fence := strings.Repeat("`", max(3, longest+1))
+	return fence + "\n" + text + "\n" + fence
+}
+
+// unseen are characters that are printed, and show nothing.
+const unseen = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+// visible writes characters that would be invisible, or change the order of others, as
+// \u{202e}.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		hidden := !unicode.IsPrint(r) || strings.ContainsRune(unseen, r) || unicode.Is(unicode.Variation_Selector, r)
+		if hidden {
+			fmt.Fprintf(&b, `\u{%04x}`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

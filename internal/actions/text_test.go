@@ -1,0 +1,129 @@
+package actions_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/internal/actions"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The table of verdicts, cell by cell.
+func TestJudge(t *testing.T) {
+	const (
+		allow  = actions.Allow
+		ask    = actions.Ask
+		refuse = actions.Refuse
+	)
+	tests := []struct {
+		name   string
+		effect actions.Effect
+		rule   actions.Rule
+		weigh  bool
+		// clean, tainted, nobody there and clean, nobody there and tainted
+		want [4]actions.Verdict
+	}{
+		{"read", actions.EffectRead, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own", actions.EffectOwn, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own and weighty", actions.EffectOwn, "", true, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"out", actions.EffectOut, "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"run", actions.EffectRun, "", false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"read, ruled ask", actions.EffectRead, actions.RuleAsk, false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own, ruled ask", actions.EffectOwn, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled ask", actions.EffectOut, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled allow", actions.EffectOut, actions.RuleAllow, false, [4]actions.Verdict{allow, ask, allow, refuse}},
+		{"run, ruled allow", actions.EffectRun, actions.RuleAllow, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"own and weighty, ruled allow", actions.EffectOwn, actions.RuleAllow, true, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"read, ruled deny", actions.EffectRead, actions.RuleDeny, false, [4]actions.Verdict{refuse, refuse, refuse, refuse}},
+		{"an effect that nobody knows", actions.Effect(99), "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got [4]actions.Verdict
+			for i := range got {
+				got[i] = actions.Judge(actions.Situation{Effect: tt.effect, Rule: tt.rule, Weighty: tt.weigh, Tainted: i%2 == 1, Nobody: i >= 2})
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is ours is asked about only where it is noticed late.
+func TestWeighty(t *testing.T) {
+	tests := []struct {
+		tool, args string
+		nobody     bool
+		want       string
+	}{
+		{"forget", `{"id":3}`, false, "run"},
+		{"forget", `{"ids":[3,4]}`, false, "ask"},
+		{"forget", `{"id":3}`, true, nobody},
+		{"remember", `{"text":"x"}`, true, "run"},
+		{"remember", `{"text":"x","pinned":true}`, true, nobody},
+		{"schedule", `{"text":"x","in":"1h"}`, false, "run"},
+		{"schedule", `{"text":"x","repeat":{"freq":"daily"}}`, false, "ask"},
+		{"schedule", `{"text":"x","every":"1h"}`, true, nobody},
+		{"cancel_job", `{"id":"r7"}`, false, "run"},
+		{"cancel_job", `{"id":"r7"}`, true, nobody},
+		{"write_file", `{"path":"a","content":"b"}`, true, "run"},
+	}
+	for _, tt := range tests {
+		w := newWorld(t)
+		w.call.Tool = tt.tool
+		w.call.Args = tt.args
+		w.call.Effect = actions.EffectOwn
+		w.turn.Nobody = tt.nobody
+		if got := w.said(); got != tt.want {
+			t.Errorf("%s %s, nobody there: %t: the guard says %q, want %q", tt.tool, tt.args, tt.nobody, got, tt.want)
+		}
+	}
+}
+
+// What people read: everything that would run, with nothing hidden.
+func TestText(t *testing.T) {
+	w := newWorld(t)
+	w.call.Args = "{\"url\":\"https://a.example/\u202egpj.exe\",\"note\":\"one\\ntwo ``` [x](y) <b>\u200b\"}"
+	w.call.Origins = []string{"web:example.org", "others", "mcp:mail", "web:example.org"}
+	w.said()
+	q := w.question()
+	args := `{"note":"one\ntwo ` + "```" + ` [x](y) <b>\u{200b}","url":"https://a.example/\u{202e}gpj.exe"}`
+	why := "a page of the web was read (example.org), and words of somebody else were read, and words from the server mail were read"
+	answers := "/allow " + q.Code + " or /deny " + q.Code
+	want := "May I run **web_fetch**?\n\n````\n" + args + "\n````\nI ask because " + why + ". It waits until 14:10.\nAnswer " + answers + "."
+	if diff := cmp.Diff(want, q.Text(true)); diff != "" {
+		t.Errorf("the question (-want +got):\n%s", diff)
+	}
+	want = "May I run web_fetch " + args + "? Because " + why + ". Answer " + answers + ". Until 14:10."
+	if diff := cmp.Diff(want, q.Line()); diff != "" {
+		t.Errorf("the question in one line (-want +got):\n%s", diff)
+	}
+}
+
+// Long arguments are shown in part, and as a whole when somebody asks.
+func TestLongText(t *testing.T) {
+	w := newWorld(t)
+	w.call.Args = `{"text":"` + strings.Repeat("ä", 4401) + `"}`
+	w.said()
+	q := w.question()
+	shown := `{"text":"` + strings.Repeat("ä", 991)
+	if want := "```\n" + shown + " … 3412 more: /approvals " + q.Code + "\n```"; !strings.Contains(q.Text(true), want) {
+		t.Errorf("the question is %q, want it with %q", q.Text(true), want)
+	}
+	found, is, err := w.book.Show(t.Context(), private, strings.ToLower(q.Code))
+	if err != nil || !is || !strings.Contains(found.Whole(), "```\n"+w.call.Args+"\n```") {
+		t.Errorf("Show = %v, %v, %q, want all of it", is, err, found.Whole())
+	}
+}
+
+// Times of another day say so.
+func TestTextBeforeMidnight(t *testing.T) {
+	w := newWorld(t)
+	w.later(9*60*60*1e9 + 55*60*1e9) // 23:55
+	w.said()
+	if q := w.question(); !strings.Contains(q.Text(false), "It waits until 29 November 00:05.") || !strings.HasSuffix(q.Text(false), "I only listen to those who may decide that.") {
+		t.Errorf("the question is %q", q.Text(false))
+	}
+}

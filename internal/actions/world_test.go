@@ -1,0 +1,189 @@
+package actions_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/actions"
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite/sqlitetest"
+)
+
+var (
+	private = channels.MustKey("telegram:42")
+	group   = channels.MustKey("telegram:-100")
+	ann     = actions.Who{Channel: "telegram", IDs: []string{"42"}, Name: "Ann"}
+	bob     = actions.Who{Channel: "telegram", IDs: []string{"7"}, Name: "Bob"}
+)
+
+// world is a book over a real store, with a turn of Ann that wants to call a tool after it
+// read a page.
+type world struct {
+	t     *testing.T
+	store actions.Store
+	o     actions.Options
+	book  *actions.Book
+	turn  actions.Turn
+	call  actions.Call
+	files []actions.File
+
+	mu     sync.Mutex
+	now    time.Time
+	events []string
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, now: time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)}
+	w.store = sqlitetest.Open(t, w.clock)
+	w.o = actions.Options{
+		Zone: time.UTC, Now: w.clock,
+		Tell: func(e actions.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events = append(w.events, string(e.State))
+		},
+		Files: func(context.Context, string, map[string]any) ([]actions.File, error) { return w.files, nil },
+	}
+	w.turn = actions.Turn{ID: "telegram:42#1", Chat: private, Item: "in/telegram:42/1", Generation: "20261128_001", Person: ann, Private: true}
+	w.call = actions.Call{ID: "c1", Tool: "web_fetch", Args: `{"url":"https://example.org/?q=secret"}`, Origins: []string{"web"}}
+	w.open()
+	return w
+}
+
+// open makes the book anew, as a restart does.
+func (w *world) open() { w.book = actions.New(w.store, w.o) }
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) later(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// said returns what the guard says about the call: "run", "ask" or the refusal.
+func (w *world) said() string {
+	w.t.Helper()
+	d, err := w.book.Guard(w.turn).Decide(w.t.Context(), w.call)
+	if err != nil {
+		w.t.Fatalf("Decide = %v", err)
+	}
+	switch d.Verdict {
+	case actions.Allow:
+		return "run"
+	case actions.Ask:
+		return "ask"
+	}
+	return d.Say
+}
+
+// question is the only one that waits in the turn's chat.
+func (w *world) question() actions.Question {
+	w.t.Helper()
+	list, err := w.book.Questions(w.t.Context(), w.turn.Chat, w.turn.ID)
+	if err != nil || len(list) != 1 {
+		w.t.Fatalf("Questions = %v, %v, want one", list, err)
+	}
+	return list[0]
+}
+
+// answer answers in the turn's chat.
+func (w *world) answer(who actions.Who, ref string, a actions.Answer) actions.Outcome {
+	w.t.Helper()
+	o, err := w.book.Decide(w.t.Context(), who, actions.Ref{Chat: w.turn.Chat, Text: ref, Private: w.turn.Private}, a)
+	if err != nil {
+		w.t.Fatalf("Decide = %v", err)
+	}
+	return o
+}
+
+// gives answers the question that waits, and wants that result.
+func (w *world) gives(who actions.Who, a actions.Answer, want actions.Result) {
+	w.t.Helper()
+	if got := w.answer(who, w.question().Code, a).Result; got != want {
+		w.t.Errorf("the answer of %s has the result %d, want %d", who.Name, got, want)
+	}
+}
+
+func (w *world) inGroup() {
+	w.turn.Chat = group
+	w.turn.Private = false
+}
+
+// refusals of calls, as the model reads them.
+const (
+	denied      = "error: not run: the person has refused it. Do not try to reach the same in another way; say what is missing."
+	deniedAgain = "error: not run: the person has refused exactly this already."
+	expired     = "error: not run: nobody allowed it in time"
+	closed      = "error: not run: the question about it was closed"
+	interrupted = "interrupted: it was allowed, and may or may not have happened"
+	changed     = "error: not run: something has changed since the person was asked about it"
+	lost        = "error: not run: the person was asked about it, and the answer is lost"
+	tooOld      = "error: not run: it was allowed too long ago"
+	noDecider   = "error: not run: it needs a person's yes, and nobody in this chat can give it"
+	nobody      = "error: not run: it needs a person's yes, and nobody is there to be asked"
+)
+
+func yes(w *world) { w.gives(ann, actions.AllowOnce, actions.Decided) }
+func no(w *world)  { w.gives(ann, actions.Deny, actions.Decided) }
+
+func withApprovers(w *world) {
+	w.inGroup()
+	w.o.Approvers = []string{"telegram:7"}
+}
+
+func withSelf(w *world) {
+	w.inGroup()
+	w.o.Self = true
+}
+
+func withAsk(w *world) {
+	w.o.Rules = map[string]actions.Rule{"web_fetch": actions.RuleAsk}
+	w.call.Origins = nil
+}
+
+// otherCode is a code that no question has.
+func otherCode(w *world) string {
+	if w.question().Code == "AAAA" {
+		return "BBBB"
+	}
+	return "AAAA"
+}
+
+func wrongCodes(n int) func(*world) {
+	return func(w *world) {
+		other := otherCode(w)
+		for range n {
+			w.answer(ann, other, actions.AllowOnce)
+		}
+	}
+}
+
+func (w *world) close(waits map[string]bool) {
+	w.t.Helper()
+	if err := w.book.Close(w.t.Context(), w.turn.Chat, waits); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// forget removes all records, as a restore does with what waits.
+func (w *world) forget() {
+	w.t.Helper()
+	err := w.store.ChangeNotes(w.t.Context(), "approval", sessions.ChatScope(w.turn.Chat), func(have []sessions.Note) ([]sessions.Note, []string, error) {
+		var names []string
+		for _, n := range have {
+			names = append(names, n.Name)
+		}
+		return nil, names, nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
