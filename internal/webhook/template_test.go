@@ -88,3 +88,30 @@ func FuzzQuoted(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a template and a value are, the template's own words stay as they are and in
+// place, and a value is where its place was.
+func FuzzTemplate(f *testing.F) {
+	f.Add("say {{a}} and {{ b.0 }}!", "x")
+	f.Add("{{a}}{{header.x}}", "}}{{")
+	f.Fuzz(func(t *testing.T, template, value string) {
+		tmpl, err := webhook.ParseTemplate(template)
+		if err != nil {
+			return
+		}
+		var want strings.Builder
+		rest := template
+		for range tmpl.Places() {
+			before, after, _ := strings.Cut(rest, "{{")
+			_, after, _ = strings.Cut(after, "}}")
+			want.WriteString(before)
+			want.WriteString(value)
+			rest = after
+		}
+		want.WriteString(rest)
+		got := tmpl.Fill(webhook.NewMessage(nil, []byte(`{"a":1}`)), func(string) string { return value })
+		if got != want.String() {
+			t.Errorf("%q filled with %q is %q, want %q", template, value, got, want.String())
+		}
+	})
+}
