@@ -732,7 +732,7 @@ export interface UsageReport {
   since?: string;
   to: string;
   total: Used;
-  /** Zone is the time zone of the days: agent.time_zone. */
+  /** Zone is the time zone of the days: agent.time_zone, or that of the machine; "Local" if nobody knows its name. */
   zone: string;
 }
 /** Used is what turns used. Cost is 0 where no prices are known. */

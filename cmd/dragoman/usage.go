@@ -50,7 +50,11 @@ func (e *env) usage(by string, r api.UsageReport) {
 	}
 	add("total", r.Total)
 	t.print(e)
-	e.say("\nDays are those of %s. It is counted since %s.", r.Zone, cmp.Or(r.Since, r.From))
+	zone := r.Zone
+	if zone == "Local" { // its name is not known
+		zone = "the time zone of the machine"
+	}
+	e.say("\nDays are those of %s. It is counted since %s.", zone, cmp.Or(r.Since, r.From))
 	if r.Total.Cost == 0 && r.Total.Input > 0 {
 		e.say("The cost is unknown, because no prices are configured (model.prices).")
 	}

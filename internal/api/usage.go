@@ -51,7 +51,8 @@ type UsedDay struct {
 type UsageReport struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Zone is the time zone of the days: agent.time_zone.
+	// Zone is the time zone of the days: agent.time_zone, or that of the machine; "Local" if
+	// nobody knows its name.
 	Zone string `json:"zone"`
 	// Since is the first day of which anything is known; "": nothing is. Of days that are
 	// more than three months old there is one sum a month, on its first day.

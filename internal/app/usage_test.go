@@ -2,7 +2,11 @@ package app_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/agenttest"
 	"dragoman/internal/api"
 	"dragoman/internal/testkit/pgtest"
 )
@@ -72,5 +76,48 @@ func TestUsageIsCounted(t *testing.T) {
 				t.Errorf("after an erasure, by model: %v", got)
 			}
 		})
+	}
+}
+
+// A request of OpenAI's API without a conversation is counted for its person, its model and
+// its day, and for no chat. A repeat is not, nor are the messages that the client gives.
+func TestUsageOfGivenMessages(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}, Reply: func(q *agenttest.Request) agenttest.Reply {
+		if q.LastUser() == "two steps" && q.Messages[len(q.Messages)-1].Role != "tool" {
+			return agenttest.ToolReply(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_0", Name: "time", Arguments: "{}"})
+		}
+		return nil
+	}})
+	p := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0, prices: {input: 2, output: 8}}`)
+	r := p.run()
+	mine := speaker{r, r.token("program", "", "chat")}
+	ann := speaker{r, r.token("ann", "telegram:42", "chat")}
+	mine.expect(200, "echo: three", messages("one", "an answer of the client's", "three"))
+	mine.expect(200, "chat.completion", messages("two steps"), "Idempotency-Key", "k")
+	mine.expect(200, "chat.completion", messages("two steps"), "Idempotency-Key", "k")
+	mine.expect(400, "messages", `{"model":"dragoman","messages":[]}`)
+	ann.expect(200, "echo: hers", messages("hers"))
+	r.stop()
+	r = p.run()
+	for by, want := range map[string]map[string]int{
+		"person": {"operator": 2, "telegram:42": 1}, "model": {"main": 3}, "day": {time.Now().In(time.Local).Format(time.DateOnly): 3}, "chat": {},
+	} {
+		report, err := api.ReadUsage.Call(t.Context(), r.admin, api.UsageBy{By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		calls := 0
+		for _, row := range report.Rows {
+			got[row.Name] = row.Turns
+			calls += row.ToolCalls
+			if row.Input == 0 || row.Output == 0 || row.Cost == 0 {
+				t.Errorf("by %s, %s used %+v, want tokens and a cost", by, row.Name, row.Used)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || calls != min(len(want), 1) {
+			t.Errorf("by %s, %d calls of tools (-want +got):\n%s", by, calls, diff)
+		}
 	}
 }

@@ -100,6 +100,20 @@ func TestPeople(t *testing.T) {
 	}
 }
 
+// A turn without a conversation counts for its person and its models.
+func TestWithoutConversation(t *testing.T) {
+	given := turn("x:ann")
+	given.Chat = channels.Key{}
+	s := sums(given.Counts())
+	for by, want := range map[usage.By]map[string]int{
+		usage.ByDay: {"2026-11-29": 315}, usage.ByModel: {"small": 105, "large": 210}, usage.ByPerson: {"x:ann": 315}, usage.ByChat: {},
+	} {
+		if diff := cmp.Diff(want, names(read(t, s, usage.Query{By: by}))); diff != "" {
+			t.Errorf("by %s (-want +got):\n%s", by, diff)
+		}
+	}
+}
+
 // What no model answered is not counted, and what cannot be an owner never fails a commit.
 func TestNotCounted(t *testing.T) {
 	apology := usage.Turn{Person: "x:ann", Chat: channels.MustKey("x:ann"), At: day, Messages: []sessions.Message{{Role: sessions.RoleAssistant, Content: "Sorry", Synthetic: true}}}
