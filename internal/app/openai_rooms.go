@@ -27,7 +27,20 @@ var errNoTalk = &respond.Refusal{
 }
 
 // Room implements [openai.Rooms].
-func (d openRooms) Room(ctx context.Context, who people.Principal, name string) (channels.Key, error) {
+func (d openRooms) Room(ctx context.Context, who people.Principal, name string) (openai.Room, error) {
+	k, err := d.keyOf(ctx, who, name)
+	if err != nil {
+		return openai.Room{}, err
+	}
+	c, err := d.store.Conversation(ctx, k)
+	if errors.Is(err, sessions.ErrNotFound) {
+		err = nil
+	}
+	return openai.Room{Key: k, Settings: c.Settings}, err
+}
+
+// keyOf is the key of who's conversation of that name.
+func (d openRooms) keyOf(ctx context.Context, who people.Principal, name string) (channels.Key, error) {
 	k, err := channels.ParseKey(name)
 	if err != nil {
 		return k, errNoTalk
@@ -69,23 +82,50 @@ func (d openRooms) Say(ctx context.Context, who people.Principal, m openai.Messa
 }
 
 // Transcript implements [openai.Rooms].
-func (d openRooms) Transcript(ctx context.Context, k channels.Key) (all []sessions.Message, s sessions.Settings, err error) {
-	h, err := d.store.History(ctx, k, sessions.HistoryLimit{Messages: 1})
+func (d openRooms) Transcript(ctx context.Context, k channels.Key, p openai.Part) (all []sessions.Message, err error) {
+	generations, err := d.store.Generations(ctx, k)
+	if errors.Is(err, sessions.ErrNotFound) || err == nil && len(generations) == 0 {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, s, err
+		return nil, err
+	}
+	newest := generations[len(generations)-1]
+	after := max(p.After, newest.FirstSeq-1)
+	last := newest.LastSeq
+	if p.Before > 0 {
+		last = min(last, p.Before-1)
+	}
+	most := int64(p.Most)
+	if most > 0 && !p.Oldest {
+		after = max(after, last-most)
+	}
+	if most > 0 && p.Oldest {
+		last = min(last, after+most)
 	}
 	const page = 200
-	for after := max(h.FirstSeq-1, 0); ; {
-		msgs, err := d.store.Messages(ctx, k, after, page)
-		if errors.Is(err, sessions.ErrNotFound) {
-			return nil, h.Settings, nil
+	for after < last {
+		msgs, err := d.store.Messages(ctx, k, after, int(min(page, last-after)))
+		if errors.Is(err, sessions.ErrNotFound) || err == nil && len(msgs) == 0 {
+			break // it was deleted meanwhile
 		}
-		if err != nil || len(msgs) == 0 {
-			return all, h.Settings, err
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, msgs...)
+		for _, m := range msgs {
+			if m.Seq > last {
+				return all, nil
+			}
+			all = append(all, m)
+		}
 		after = msgs[len(msgs)-1].Seq
 	}
+	return all, nil
+}
+
+// Configure implements [openai.Rooms].
+func (d openRooms) Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error {
+	return d.store.Configure(ctx, k, change)
 }
 
 // Keep implements [openai.Rooms].

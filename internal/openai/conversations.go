@@ -1,22 +1,28 @@
 package openai
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"dragoman/internal/people"
 	"dragoman/internal/respond"
+	"dragoman/sessions"
 )
 
 // conversation is one that POST /v1/conversations made: a room of the page. It is stored
-// with its first message.
+// with its first message, or with the metadata that its client gave it.
 type conversation struct {
-	ID       string         `json:"id"`
-	Object   string         `json:"object"`
-	Created  int64          `json:"created_at"` // Unix seconds; they are a part of the id
-	Metadata map[string]any `json:"metadata"`
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Created  int64             `json:"created_at"` // Unix seconds; they are a part of the id
+	Metadata map[string]string `json:"metadata"`
 }
 
 const (
@@ -24,9 +30,55 @@ const (
 	convRandom  = 20 // characters after them
 )
 
+// What a conversation's metadata has of this API.
+const (
+	// ClosedName is when its client deleted it. Whoever takes it out opens it again.
+	ClosedName = "openai_closed"
+	// MetadataName are the client's words about it.
+	MetadataName = "openai_metadata"
+)
+
+// The limits of metadata are OpenAI's.
+const (
+	maxMetadata      = 16
+	maxMetadataName  = 64
+	maxMetadataValue = 512
+)
+
 func newConversation(seconds int64) conversation {
 	id := fmt.Sprintf("%s%0*x%s", convPrefix, convSeconds, seconds, strings.ToLower(rand.Text()[:convRandom]))
-	return conversation{ID: id, Object: "conversation", Created: seconds, Metadata: map[string]any{}}
+	return conversation{ID: id, Object: "conversation", Created: seconds, Metadata: map[string]string{}}
+}
+
+// room finds the conversation of that name, unless its client has deleted it.
+func (s *server) room(ctx context.Context, who people.Principal, name string) (Room, error) {
+	room, err := s.Rooms.Room(ctx, who, name)
+	if err != nil {
+		return room, err
+	}
+	if _, closed := room.Settings.Metadata[ClosedName]; closed {
+		return room, &respond.Refusal{Status: http.StatusNotFound, Sentence: "This conversation was deleted."}
+	}
+	return room, nil
+}
+
+// named finds the conversation that the path of a request names.
+func (s *server) named(r *http.Request) (c conversation, room Room, err error) {
+	c = conversation{ID: r.PathValue("id"), Object: "conversation", Metadata: map[string]string{}}
+	rest, found := strings.CutPrefix(c.ID, convPrefix)
+	if !found || len(rest) != convSeconds+convRandom {
+		return c, room, respond.ErrNothing
+	}
+	c.Created, err = strconv.ParseInt(rest[:convSeconds], 16, 64)
+	if err != nil {
+		return c, room, respond.ErrNothing
+	}
+	room, err = s.room(r.Context(), caller(r), roomChannel+":"+c.ID)
+	if err != nil {
+		return c, room, err
+	}
+	_ = json.Unmarshal(room.Settings.Metadata[MetadataName], &c.Metadata) // what others have written there is none
+	return c, room, nil
 }
 
 // makeConversation answers POST /v1/conversations.
@@ -40,30 +92,75 @@ func (s *server) makeConversation(w http.ResponseWriter, r *http.Request) error 
 	}
 	c := newConversation(s.Now().Unix())
 	o.take("metadata", &c.Metadata)
+	checkMetadata(o, c.Metadata)
 	if err := o.problem(); err != nil {
 		return err
 	}
-	if _, err := s.Rooms.Room(r.Context(), caller(r), roomChannel+":"+c.ID); err != nil {
+	room, err := s.room(r.Context(), caller(r), roomChannel+":"+c.ID)
+	if err != nil {
+		return err
+	}
+	if len(c.Metadata) > 0 {
+		if err := s.describe(r.Context(), room, MetadataName, c.Metadata); err != nil {
+			return err
+		}
+	}
+	respond.JSON(w, http.StatusOK, c)
+	return nil
+}
+
+// checkMetadata refuses what OpenAI would refuse.
+func checkMetadata(o *object, metadata map[string]string) {
+	if len(metadata) > maxMetadata {
+		o.refuse("metadata", fmt.Sprintf("metadata may have %d entries.", maxMetadata))
+	}
+	for name, value := range metadata {
+		if len(name) > maxMetadataName || len(value) > maxMetadataValue {
+			o.refuse("metadata", fmt.Sprintf("A name in metadata may have %d bytes, and a value %d.", maxMetadataName, maxMetadataValue))
+		}
+	}
+}
+
+// describe notes something about a conversation.
+func (s *server) describe(ctx context.Context, room Room, name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("openai: describe %s: %w", room.Key, err)
+	}
+	err = s.Rooms.Configure(ctx, room.Key, func(set *sessions.Settings) error {
+		all := map[string]json.RawMessage{}
+		maps.Copy(all, set.Metadata)
+		all[name] = data
+		set.Metadata = all
+		return nil
+	})
+	if err != nil {
+		return s.unavailable(err)
+	}
+	return nil
+}
+
+// showConversation answers GET /v1/conversations/{id}.
+func (s *server) showConversation(w http.ResponseWriter, r *http.Request) error {
+	c, _, err := s.named(r)
+	if err != nil {
 		return err
 	}
 	respond.JSON(w, http.StatusOK, c)
 	return nil
 }
 
-// showConversation answers GET /v1/conversations/{id}.
-func (s *server) showConversation(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	rest, found := strings.CutPrefix(id, convPrefix)
-	if !found || len(rest) != convSeconds+convRandom {
-		return respond.ErrNothing
-	}
-	seconds, err := strconv.ParseInt(rest[:convSeconds], 16, 64)
+// closeConversation answers DELETE /v1/conversations/{id}: no request finds it any more,
+// and what was said in it is kept. A client that cleans up after itself must not destroy
+// what somebody has said, and its token may have no right to that.
+func (s *server) closeConversation(w http.ResponseWriter, r *http.Request) error {
+	c, room, err := s.named(r)
 	if err != nil {
-		return respond.ErrNothing
-	}
-	if _, err := s.Rooms.Room(r.Context(), caller(r), roomChannel+":"+id); err != nil {
 		return err
 	}
-	respond.JSON(w, http.StatusOK, conversation{ID: id, Object: "conversation", Created: seconds, Metadata: map[string]any{}})
+	if err := s.describe(r.Context(), room, ClosedName, s.Now().UTC().Format(time.RFC3339)); err != nil {
+		return err
+	}
+	respond.JSON(w, http.StatusOK, map[string]any{"id": c.ID, "object": "conversation.deleted", "deleted": true})
 	return nil
 }

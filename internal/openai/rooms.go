@@ -25,17 +25,33 @@ const (
 
 // Rooms are the conversations that a request can belong to.
 type Rooms interface {
-	// Room returns the key of who's conversation: name is a key as people write it. The
-	// error is a [respond.Refusal] if it is not theirs.
-	Room(ctx context.Context, who people.Principal, name string) (channels.Key, error)
+	// Room returns who's conversation, which need not exist yet: name is a key as people
+	// write it. The error is a [respond.Refusal] if it is not theirs.
+	Room(ctx context.Context, who people.Principal, name string) (Room, error)
 	// Say puts m into its conversation, waits for the answer, and returns it. A message
 	// with the ID of an earlier one is not said again. When ctx ends, the turn goes on.
 	Say(ctx context.Context, who people.Principal, m Message) (Reply, error)
-	// Transcript is what was said in k since it last began anew, oldest first, and how it
-	// is set.
-	Transcript(ctx context.Context, k channels.Key) ([]sessions.Message, sessions.Settings, error)
+	// Transcript is a part of what was said in k since it last began anew, oldest first.
+	Transcript(ctx context.Context, k channels.Key, p Part) ([]sessions.Message, error)
+	// Configure changes the settings of a conversation, and makes one that does not exist.
+	Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error
 	// Keep stores a picture for a message, and returns its channels.Attachment.Ref.
 	Keep(ctx context.Context, data []byte) (ref string, err error)
+}
+
+// Room is a conversation that a request can belong to.
+type Room struct {
+	Key      channels.Key
+	Settings sessions.Settings
+}
+
+// Part is a part of a transcript: what is between two messages, which are named by their
+// Seq and do not belong to it. 0 does not bound.
+type Part struct {
+	After, Before int64
+	// Most is how many messages it has at most: the newest, or the oldest. 0: all.
+	Most   int
+	Oldest bool
 }
 
 // Message is what somebody says in a conversation.
@@ -103,7 +119,7 @@ func (a *asked) fitsRoom(o *object) {
 // converse says the last message of a request in a conversation, and writes the answer.
 func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a *asked, name string, to sink) error {
 	who := caller(r)
-	key, err := s.Rooms.Room(r.Context(), who, name)
+	room, err := s.room(r.Context(), who, name)
 	if err != nil {
 		return err
 	}
@@ -116,7 +132,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	}
 	replayed := try.kept.Message != ""
 	if !replayed {
-		if err := s.fits(r.Context(), a, key); err != nil {
+		if err := s.fits(r.Context(), a, room); err != nil {
 			return err
 		}
 		// A repeat can say nothing but that it is one, so the message's id is kept first.
@@ -125,7 +141,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 			return err
 		}
 	}
-	m, err := s.message(r.Context(), a, key, try.kept.Message)
+	m, err := s.message(r.Context(), a, room.Key, try.kept.Message)
 	if err != nil {
 		return err
 	}
@@ -177,12 +193,8 @@ func (s *server) message(ctx context.Context, a *asked, key channels.Key, id str
 }
 
 // fits checks that the model and the messages of a request are those of a conversation.
-func (s *server) fits(ctx context.Context, a *asked, key channels.Key) error {
-	have, settings, err := s.Rooms.Transcript(ctx, key)
-	if err != nil {
-		return s.unavailable(err)
-	}
-	answers := cmp.Or(settings.Model, append(s.names(), "")[1])
+func (s *server) fits(ctx context.Context, a *asked, room Room) error {
+	answers := cmp.Or(room.Settings.Model, append(s.names(), "")[1])
 	if a.model != Model && a.model != answers {
 		return &respond.Refusal{
 			Status: http.StatusUnprocessableEntity, Code: "model_differs", Param: "model", NoRepeat: true,
@@ -190,7 +202,14 @@ func (s *server) fits(ctx context.Context, a *asked, key channels.Key) error {
 		}
 	}
 	given := spoken(a.messages[:len(a.messages)-1])
-	if len(given) == 0 || slices.Equal(given, spoken(have)) {
+	if len(given) == 0 {
+		return nil
+	}
+	have, err := s.Rooms.Transcript(ctx, room.Key, Part{})
+	if err != nil {
+		return s.unavailable(err)
+	}
+	if slices.Equal(given, spoken(have)) {
 		return nil
 	}
 	return &respond.Refusal{

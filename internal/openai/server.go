@@ -81,14 +81,17 @@ func New(o Options) http.Handler {
 	s := &server{Options: o, started: o.Now(), bodies: semaphore.NewWeighted(maxBodies)}
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /v1/models":             s.listModels,
-		"GET /v1/models/{model...}":  s.showModel,
-		"POST /v1/chat/completions":  s.chat,
-		"POST /v1/responses":         s.responses,
-		"GET /v1/responses/{id}":     s.showResponse,
-		"DELETE /v1/responses/{id}":  s.deleteResponse,
-		"POST /v1/conversations":     s.makeConversation,
-		"GET /v1/conversations/{id}": s.showConversation,
+		"GET /v1/models":                          s.listModels,
+		"GET /v1/models/{model...}":               s.showModel,
+		"POST /v1/chat/completions":               s.chat,
+		"POST /v1/responses":                      s.responses,
+		"GET /v1/responses/{id}":                  s.showResponse,
+		"DELETE /v1/responses/{id}":               s.deleteResponse,
+		"POST /v1/conversations":                  s.makeConversation,
+		"GET /v1/conversations/{id}":              s.showConversation,
+		"DELETE /v1/conversations/{id}":           s.closeConversation,
+		"GET /v1/conversations/{id}/items":        s.listItems,
+		"GET /v1/conversations/{id}/items/{item}": s.showItem,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {

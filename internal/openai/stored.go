@@ -118,11 +118,11 @@ func (a *responsesRequest) follow(ctx context.Context, who people.Principal) err
 
 // isNewest refuses to go on from a response after which more was said in its conversation.
 func (a *responsesRequest) isNewest(ctx context.Context, who people.Principal, one *stored) error {
-	key, err := a.s.Rooms.Room(ctx, who, one.Room)
+	room, err := a.s.room(ctx, who, one.Room)
 	if err != nil {
 		return err
 	}
-	said, _, err := a.s.Rooms.Transcript(ctx, key)
+	said, err := a.s.Rooms.Transcript(ctx, room.Key, Part{Most: 1})
 	if err != nil {
 		return a.s.unavailable(err)
 	}
