@@ -3,9 +3,13 @@ package provider_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
@@ -156,35 +160,107 @@ func TestNoSecondAnswer(t *testing.T) {
 	}
 }
 
-// A signature that the server no longer knows is left out once. That is no
-// lesson, because the next signature is good again.
-func TestBadSignature(t *testing.T) {
-	for _, body := range []string{
-		`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`,
-		`{"error":{"message":"messages.1.content.0: Invalid signature in thinking block"}}`,
-		`{"error":{"message":"The encrypted content gAAA could not be verified.","code":"invalid_encrypted_content"}}`,
-		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: ` + "`thinking` or `redacted_thinking`" + ` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."}}`,
-		`{"error":{"message":"messages.3: reasoning blocks must remain unchanged"}}`,
-		`{"error":{"message":"The redacted_thinking content does not match the original response"}}`,
-		`{"error":{"message":"Encrypted reasoning has been altered"}}`,
-		`{"error":{"message":"messages.1.content.0: Expected ` + "`thinking` or `redacted_thinking`, but found `text`" + `"}}`,
-		`{"error":{"message":"messages.1.content.0: Expected thinking or redacted_thinking, but found text"}}`,
-		`{"error":{"message":"messages.1.content.0.thinking: each thinking block must contain thinking"}}`,
-		`{"error":{"message":"The thinking block was not produced by this model"}}`,
-		`{"error":{"message":"messages.5: thinking blocks are only allowed first in a message"}}`,
-		`{"type":"error","error":{"type":"invalid_request_error","message":"The request body is not valid JSON: no low surrogate in string: line 1 column 907"}}`,
+// Data of earlier answers that its server refuses costs one request and not one each
+// turn. A signature that expired says nothing about those of later answers, unless they
+// are refused too; a refusal of the form does. Both are forgotten after a day.
+func TestRefusedAttached(t *testing.T) {
+	const each, newer = "after a form", "after a signature"
+	for body, kind := range map[string]string{
+		`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`:                                                           newer,
+		`{"error":{"message":"messages.1.content.0: Invalid signature in thinking block"}}`:                                                                       newer,
+		`{"error":{"message":"The encrypted content gAAA could not be verified.","code":"invalid_encrypted_content"}}`:                                            newer,
+		`{"error":{"message":"messages.3: reasoning blocks must remain unchanged"}}`:                                                                              newer,
+		`{"error":{"message":"The redacted_thinking content does not match the original response"}}`:                                                              newer,
+		`{"error":{"message":"Encrypted reasoning has been altered"}}`:                                                                                            newer,
+		`{"error":{"message":"The thinking block was not produced by this model"}}`:                                                                               newer,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"The request body is not valid JSON: no low surrogate in string: line 1 column 907"}}`: newer,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: ` + "`thinking` or `redacted_thinking`" +
+			` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."}}`: each,
+		`{"error":{"message":"messages.1.content.0: Expected ` + "`thinking` or `redacted_thinking`, but found `text`" + `"}}`: each,
+		`{"error":{"message":"messages.1.content.0: Expected thinking or redacted_thinking, but found text"}}`:                 each,
+		`{"error":{"message":"messages.1.content.0.thinking: each thinking block must contain thinking"}}`:                     each,
+		`{"error":{"message":"messages.5: thinking blocks are only allowed first in a message"}}`:                              each,
+		`{"error":{"message":"messages.1.content.0: thinking blocks are not supported by this endpoint"}}`:                     each,
 	} {
-		m, s := refusing(t, 400, body, "extra_content")
-		r := ask("hi")
-		r.Messages = append(r.Messages, sessions.Message{
-			Role: sessions.RoleAssistant, Content: "hm", Attached: &sessions.Attached{
-				By:   sessions.Provenance{API: wire.APIChat, Host: strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/v1"), Model: "fake"},
-				Data: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"old"}}}`),
-			},
+		synctest.Test(t, func(t *testing.T) {
+			requests := 0
+			m := model(t, "http://server.test/v1", func(o *provider.Options) {
+				o.API = wire.APIChat
+				o.HTTP = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					requests++
+					sent, err := io.ReadAll(r.Body)
+					answer := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(wholeAnswers["/completions"]))}
+					if strings.Contains(string(sent), "extra_content") {
+						answer = &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(body))}
+					}
+					answer.Header = http.Header{"Content-Type": {"application/json"}}
+					return answer, err
+				})}
+			})
+			var history []sessions.Message
+			var counts []int
+			turn := func() {
+				t.Helper()
+				requests = 0
+				r := agent.Request{Messages: append(history, sessions.Message{Role: sessions.RoleUser, Content: "hi", At: time.Now()})}
+				if _, _, _, err := complete(t, m, r); err != nil {
+					t.Fatalf("%s: %v", body, err)
+				}
+				counts = append(counts, requests)
+				time.Sleep(time.Minute)
+				history = append(r.Messages, sessions.Message{
+					Role: sessions.RoleAssistant, Content: "hm", At: time.Now(), Attached: &sessions.Attached{
+						By:   sessions.Provenance{API: wire.APIChat, Host: "server.test", Model: "fake"},
+						Data: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"s"}}}`),
+					},
+				})
+				time.Sleep(time.Minute)
+			}
+			for range 5 {
+				turn()
+			}
+			time.Sleep(24 * time.Hour)
+			turn()
+			want := map[string][]int{each: {1, 2, 1, 1, 1, 2}, newer: {1, 2, 2, 1, 1, 2}}[kind]
+			if diff := cmp.Diff(want, counts); diff != "" {
+				t.Errorf("%s: requests of each turn (-want +got):\n%s", body, diff)
+			}
 		})
-		if _, _, _, err := complete(t, m, r); err != nil || s.Count() != 2 || len(m.Learned()) != 0 {
-			t.Errorf("%s: %v after %d requests, learned %v; want an answer after 2", body, err, s.Count(), m.Learned())
+	}
+}
+
+// transport is a server without sockets.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What was refused before is left out; what came later is sent while its server takes it.
+func TestLaterAttachedIsSent(t *testing.T) {
+	var sent string
+	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		sent = string(r.Body)
+		if strings.Contains(sent, "expired") {
+			return agenttest.StatusReply(400, nil, `{"error":{"message":"Invalid signature in thinking block: expired"}}`)
 		}
+		return nil
+	}})
+	m := model(t, s.URL(), func(o *provider.Options) { o.API = wire.APIChat })
+	answer := func(signature string) sessions.Message {
+		return sessions.Message{Role: sessions.RoleAssistant, Content: "hm", At: time.Now(), Attached: &sessions.Attached{
+			By:   sessions.Provenance{API: wire.APIChat, Host: strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/v1"), Model: "fake"},
+			Data: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"` + signature + `"}}}`),
+		}}
+	}
+	r := ask("hi")
+	r.Messages = append(r.Messages, answer("expired"), r.Messages[0])
+	for requests := range 2 {
+		if _, _, _, err := complete(t, m, r); err != nil || s.Count() != 2+requests {
+			t.Fatalf("Complete = %v after %d requests, want %d", err, s.Count(), 2+requests)
+		}
+		r.Messages = append(r.Messages, answer("good"), r.Messages[0])
+	}
+	if strings.Contains(sent, "expired") || !strings.Contains(sent, "good") {
+		t.Errorf("the request has %s, want the good signature alone", sent)
 	}
 }
 

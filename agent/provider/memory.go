@@ -25,6 +25,10 @@ type Learned struct {
 type knowledge struct {
 	traits      wire.Traits
 	maxPictures int // the most pictures that a request may show
+	// attachedAfter: the server refused what its answers up to then came with, like
+	// signed thoughts. noAttached: it refuses that of any answer.
+	attachedAfter time.Time
+	noAttached    bool
 	// until is when a lesson ends to count; zero: none does.
 	until time.Time
 }
@@ -99,6 +103,13 @@ var lessons = map[string]func(k *knowledge, value string){
 	"efforts":         func(k *knowledge, v string) { k.traits.Efforts = append([]string{}, strings.Fields(v)...) },
 	"own_thoughts":    func(k *knowledge, v string) { k.traits.NeedsReasoning = v == "yes" },
 	"signatures":      func(k *knowledge, v string) { k.traits.NeedsSignatures = v == "yes" },
+	"attached": func(k *knowledge, v string) {
+		after, err := time.Parse(time.RFC3339Nano, v)
+		if err == nil {
+			k.attachedAfter = after
+		}
+		k.noAttached = v == "no"
+	},
 	"pictures": func(k *knowledge, v string) {
 		if n, err := strconv.Atoi(v); err == nil && n >= 0 {
 			k.maxPictures = min(n, maxImages)

@@ -174,15 +174,14 @@ func (m *Model) noteEnd(reason string) {
 
 // try is one call, with its lessons so far.
 type try struct {
-	m            *Model
-	known        knowledge
-	r            *agent.Request
-	onDelta      func(agent.Delta)
-	started      bool // some of the answer was shown
-	omitAttached bool
-	learned      []Learned
-	tries        int
-	began        time.Time
+	m       *Model
+	known   knowledge
+	r       *agent.Request
+	onDelta func(agent.Delta)
+	started bool // some of the answer was shown
+	learned []Learned
+	tries   int
+	began   time.Time
 
 	in      *wire.Input    // the newest request
 	shown   []shownPicture // of it
@@ -192,9 +191,9 @@ type try struct {
 
 func (t *try) ask(ctx context.Context) (wire.Answer, error) {
 	r := *t.r
-	r.Messages = t.withNotes(adaptHistory(r.Messages, &t.known.traits))
+	r.Messages = t.withNotes(adaptHistory(t.known.withoutRefused(r.Messages), &t.known.traits))
 	in := &wire.Input{
-		Request: &r, Traits: t.known.traits, OmitAttached: t.omitAttached, Extra: t.m.o.Body,
+		Request: &r, Traits: t.known.traits, OmitAttached: t.known.noAttached, Extra: t.m.o.Body,
 		To: sessions.Provenance{API: t.known.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
 	}
 	pictures := t.m.newPictureReader(r.Messages, t.known.maxPictures, t.isOut)

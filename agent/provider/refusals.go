@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
@@ -185,17 +186,46 @@ var signatureBad = lazily.Compile(`(?:corrupt|invalid|malformed|not valid|expire
 // about it. Settings of thinking have other names.
 var thinkingBlock = lazily.Compile(`\bredacted_thinking\b|\bthinking\b[\W_]{0,3}blocks?\b|\b(?:expected|found|type:?)\W{0,3}thinking\b`)
 
-// attachedRefused handles attached data that its provider no longer accepts.
-// The request is repeated without it. There is no lesson, because the next
-// message has its own data.
+// aboutForm matches refusals of thinking blocks as such, not of a signature that the
+// server no longer knows: the blocks of the next answers would be refused as well.
+var aboutForm = lazily.Compile(`cannot be modified|must remain|\bexpected\b|\bonly allowed\b|must contain|not (?:be )?(?:supported|allowed|permitted|accepted)|unsupported|unknown|unexpected|unrecogni|extra inputs`)
+
+// attachedRefused handles data that came with earlier answers and that their server no
+// longer accepts. A signature that expired does not speak against those of later answers,
+// so only what is older than the refusal is left out from then on. If the server refuses
+// newer data too, or its form, none is sent for a day.
 func (t *try) attachedRefused(refusal *wire.ServerError) bool {
-	hasAttached := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Attached != nil })
-	named := signatureBad.Regexp().MatchString(refusal.Words) || hasAttached && thinkingBlock.Regexp().MatchString(refusal.Words)
-	if t.omitAttached || !named {
+	if !t.sendsAttached() {
 		return false
 	}
-	t.omitAttached = true
-	return true
+	form := thinkingBlock.Regexp().MatchString(refusal.Words)
+	if !form && !signatureBad.Regexp().MatchString(refusal.Words) {
+		return false
+	}
+	if form && aboutForm.Regexp().MatchString(refusal.Words) || !t.known.attachedAfter.IsZero() {
+		return t.learn("attached=no", refusal)
+	}
+	return t.learn("attached="+time.Now().UTC().Format(time.RFC3339Nano), refusal)
+}
+
+// sendsAttached reports whether the newest request has data of earlier answers.
+func (t *try) sendsAttached() bool {
+	return !t.known.noAttached && slices.ContainsFunc(t.in.Request.Messages, func(m sessions.Message) bool { return m.AttachedBy(t.in.To) != nil })
+}
+
+// withoutRefused returns list without the data that the server refuses. It returns list
+// itself if it refuses none.
+func (k *knowledge) withoutRefused(list []sessions.Message) []sessions.Message {
+	if k.attachedAfter.IsZero() {
+		return list
+	}
+	out := slices.Clone(list)
+	for i := range out {
+		if !out[i].At.After(k.attachedAfter) {
+			out[i].Attached = nil
+		}
+	}
+	return out
 }
 
 // pictureWords occur in all errors about pictures.
