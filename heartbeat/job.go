@@ -120,7 +120,7 @@ func (e *compiledJob) timetable(zone *time.Location) (timetable, error) {
 	}
 	due := c.next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	if due.IsZero() {
-		return nil, fmt.Errorf("cron %.80q: there is no such day in the next years", j.Cron)
+		return nil, fmt.Errorf("cron %.80q: %w", j.Cron, errNever)
 	}
 	for range 2000 { // more than a day of minutes
 		if e.active.contain(due) {

@@ -60,7 +60,11 @@ func parseCron(spec string, zone *time.Location) (calendar, error) {
 	case strings.HasPrefix(spec, "@every"):
 		return calendar{}, errors.New(`write an interval as "every" instead of cron`)
 	}
-	schedule, err := cronParser.Parse(sundayAsZero(spec))
+	spec = sundayAsZero(spec)
+	if err := backwards(spec); err != nil {
+		return calendar{}, err
+	}
+	schedule, err := cronParser.Parse(spec)
 	if err != nil {
 		return calendar{}, fmt.Errorf("%w (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0 or 7)", err)
 	}
