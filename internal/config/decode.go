@@ -230,7 +230,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 		return
 	}
 	if v.Type() == secretType {
-		d.secret(line, path, v, f, text, used)
+		d.secret(line, path, v, f, text, n.Value, used)
 		return
 	}
 	if err := kind.set(v, text); err != nil {

@@ -15,7 +15,7 @@ var (
 	// reference matches "$$", a plain "$", and ${…}, a variable or a file.
 	reference = lazily.Compile(`\$\$|\$\{[^}]*\}?`)
 	// wholeFile matches a value that is one ${file:…}.
-	wholeFile = lazily.Compile(`^\s*\$\{file:[^}]*\}\s*$`)
+	wholeFile = lazily.Compile(`^\s*\$\{file:([^}]*)\}\s*$`)
 )
 
 // missingError is the error for a variable or file that does not exist, which a

@@ -63,12 +63,16 @@ func (ps Problems) sorted() Problems {
 }
 
 // nearest finds the candidate that word was probably meant to be, or "". It allows
-// about one wrong letter in three, or any letters after a whole candidate.
+// about one wrong letter in three, or any letters after a whole candidate, and prefers one
+// that begins with word.
 func nearest(word string, candidates []string) string {
 	best, bestCost := "", min(len(word), 64)/3+2
 	for _, c := range candidates {
 		cost := distance(word, c)
-		if strings.HasPrefix(word, c) && len(c) >= 3 {
+		switch {
+		case strings.HasPrefix(c, word) && len(word) >= 3:
+			cost-- // "mode" is model and not node
+		case strings.HasPrefix(word, c) && len(c) >= 3:
 			cost = min(cost, 1)
 		}
 		if cost < bestCost && cost < len(c) {
@@ -78,22 +82,27 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, remove or change.
+// distance is the number of letters to insert, remove or change, and of neighbours to
+// swap.
 func distance(a, b string) int {
+	before := make([]int, len(b)+1) // two rows up
+	above := make([]int, len(b)+1)
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range min(len(a), 64) {
-		corner := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			change := corner
+			change := above[j]
 			if a[i] != b[j] {
 				change++
 			}
-			corner = row[j+1]
-			row[j+1] = min(corner+1, row[j]+1, change)
+			row[j+1] = min(above[j+1]+1, row[j]+1, change)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -86,6 +86,29 @@ heartbeat:
 	}
 }
 
+// A key with two neighbours swapped, a letter too many, too few or another is found, also
+// where another key is as near by single letters.
+func TestTyposFindTheirKey(t *testing.T) {
+	for _, word := range []string{"agent", "alerts", "channels", "heartbeat", "http", "media", "model", "node", "queue", "store", "traces", "workspace"} {
+		var typos []string
+		for i := range len(word) {
+			if i+1 < len(word) && word[i] != word[i+1] {
+				typos = append(typos, word[:i]+word[i+1:i+2]+word[i:i+1]+word[i+2:])
+			}
+			typos = append(typos, word[:i]+word[i+1:], word[:i]+word[i:i+1]+word[i:])
+		}
+		for _, typo := range typos {
+			if typo == word {
+				continue
+			}
+			_, err := load(t, typo+": {}")
+			if got, want := strings.Join(problems(t, err), "; "), fmt.Sprintf("1 %s: unknown key; did you mean %q?", typo, word); got != want {
+				t.Errorf("%s: %q, want %q", typo, got, want)
+			}
+		}
+	}
+}
+
 // typeNames are the types of channels as a sentence has them.
 func typeNames() string {
 	var names []string

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"dragoman/internal/lazily"
+	"dragoman/internal/setting"
 )
 
-// secret puts text into v unless it cannot be the secret that was meant. Messages never
-// show it.
-func (d *decoder) secret(line int, path string, v reflect.Value, f field, text string, used bool) {
+// secret puts text into v unless it cannot be the secret that was meant. written is what
+// the configuration has. Messages never show the secret.
+func (d *decoder) secret(line int, path string, v reflect.Value, f field, text, written string, used bool) {
 	if used { // editors and echo leave more behind than the secret
 		text = strings.TrimSpace(text)
 	}
@@ -18,6 +19,8 @@ func (d *decoder) secret(line int, path string, v reflect.Value, f field, text s
 		dressed = dress(text)
 	}
 	switch {
+	case text == "" && wholeFile.Matches(written):
+		d.emptyFile(line, path, v, written)
 	case text == "" && f.tag.Get("empty") == "ok":
 	case text == "":
 		d.problem(line, path, "is empty", "give it a value, or remove the line")
@@ -29,6 +32,21 @@ func (d *decoder) secret(line int, path string, v reflect.Value, f field, text s
 		d.literalSecret = d.literalSecret || !used
 		v.Set(reflect.ValueOf(NewSecret(text)))
 		d.check(line, path, v, f, text)
+	}
+}
+
+// emptyFile reports a secret whose file has nothing in it: whoever names a file means it to
+// hold one, though the setting may be left out.
+func (d *decoder) emptyFile(line int, path string, v reflect.Value, written string) {
+	name := d.opts.absolute(wholeFile.Regexp().FindStringSubmatch(written)[1], d.base)
+	p := Problem{File: d.file, Line: line, Path: path, What: "the file " + name + " is empty", Want: "write the secret into it, or remove the line"}
+	switch {
+	case d.off: // the channel is turned off
+	case d.opts.NoSecrets:
+		d.absent = append(d.absent, p)
+		v.Set(reflect.ValueOf(setting.AbsentSecret()))
+	default:
+		d.problem(p.Line, p.Path, p.What, p.Want)
 	}
 }
 

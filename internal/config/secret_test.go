@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +32,12 @@ func TestKeyFiles(t *testing.T) {
 		"a no-break space":       {"sk-live\u00a01234567890\n", "contains a space or another character"},
 		"two lines":              {key + "\n# mine\n", "has a line break"},
 		"UTF-16":                 {"\xff\xfes\x00k\x00", "is not UTF-8 text"},
-		"nothing but a mark":     {"\ufeff\n", ""},
+		"nothing":                {"", "key is empty; write the secret into it"},
+		"nothing but a line end": {"\r\n", "key is empty"},
+		"nothing but spaces":     {" \t \n\n", "key is empty"},
+		"nothing but a mark":     {"\ufeff\n", "key is empty"},
+		"a mark and spaces":      {"\ufeff  \n", "key is empty"},
+		"a no-break space alone": {"\u00a0\n", "key is empty"},
 		"padding of a base64 is": {"c2stbGl2ZS0xMjM0NTY3ODkw==\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +60,42 @@ func TestKeyFiles(t *testing.T) {
 				t.Errorf("the key is %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// A file that a secret is in has one, whatever the setting is: also one that may be left out,
+// a password, a header.
+func TestSecretsHaveTheirFile(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"a key":           {"model: {base_url: 'http://127.0.0.1:1/v1', name: x, api_key: '${file:SECRET}'}", "1 model.api_key: the file"},
+		"a token":         {"http: {token: '${file:SECRET}'}", "1 http.token: the file"},
+		"a password":      {"\nchannels: {a: {type: irc, server: 'h:6697', password: ' ${file:SECRET} ', allow: ['account:a']}}", "2 channels.a.password: the file"},
+		"a header":        {"model: {base_url: 'http://127.0.0.1:1/v1', name: x, extra_headers: {X-Auth: '${file:SECRET}'}}", "1 model.extra_headers.X-Auth: the file"},
+		"an off channel":  {"channels: {a: {type: irc, enabled: false, server: 'h:6697', password: '${file:SECRET}', allow: ['account:a']}}", ""},
+		"a text, no file": {"model: {base_url: 'http://127.0.0.1:1/v1', name: x, api_key: '${NONE:-}'}", ""},
+	} {
+		for what, make := range map[string]func(string) error{
+			"is empty":              func(path string) error { return os.WriteFile(path, []byte("\n"), 0o600) },
+			"is not a regular file": func(path string) error { return os.Mkdir(path, 0o700) },
+			"cannot be read":        func(string) error { return nil },
+		} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "secret")
+				if err := make(path); err != nil {
+					t.Fatal(err)
+				}
+				_, err := load(t, strings.ReplaceAll(test.text, "SECRET", path))
+				if test.want == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				if got := strings.Join(problems(t, err), "; "); !strings.HasPrefix(got, test.want) || !strings.Contains(got, what) {
+					t.Errorf("the problems are %q, want %q and %q", got, test.want, what)
+				}
+			})
+		}
 	}
 }
 
