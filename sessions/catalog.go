@@ -61,6 +61,8 @@ type Search struct {
 type Found struct {
 	Key     channels.Key `json:"key"`
 	Message Message      `json:"message"`
+	// ReplacedBy is the seq of the note that replaced the message, 0 if it still counts.
+	ReplacedBy int64 `json:"replaced_by,omitempty"`
 	// Words counts the different query words in the message.
 	Words int `json:"words"`
 	// Marks are where the message has them, at most [MostMarks].

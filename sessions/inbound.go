@@ -119,6 +119,15 @@ func EditNote(m channels.Inbound) Message {
 	return noteOf(m, text)
 }
 
+// ReplacedNote is the transcript's note that the sender of m replaced the distance messages
+// before it. m itself is a message of its own, and comes after the note. Readers of the
+// transcript see all of that. The model sees neither the note nor what was replaced.
+func ReplacedNote(m channels.Inbound, distance int64) Message {
+	note := noteOf(m, "["+senderLabel(m)+" wrote an earlier message anew: it and what followed no longer count]")
+	note.Replaces = distance
+	return note
+}
+
 // ReactionNote is the transcript's note about a reaction to an answer.
 func ReactionNote(m channels.Inbound) Message {
 	who := senderLabel(m)

@@ -88,6 +88,10 @@ type Message struct {
 	// Summary marks an imported message that summarises older ones. Our own
 	// summaries are not messages: see [Summary].
 	Summary bool `json:"summary,omitempty"`
+	// Replaces, if not 0, marks a note that its sender took back what the Replaces
+	// messages right before it say: see [ReplacedNote]. It is a distance and not a seq,
+	// because seqs change when two conversations are joined.
+	Replaces int64 `json:"replaces,omitempty"`
 	// Failed marks the result of a tool call that failed and had no effect. A call
 	// that may have happened has not failed.
 	Failed bool `json:"failed,omitempty"`
@@ -139,7 +143,8 @@ type Summary struct {
 	// has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
 	// Erasures is History.Erasures of the history that was summarised. If messages
-	// were erased since then, the summary may repeat them, and the store refuses it.
+	// were erased or replaced since then, the summary may repeat them, and the store
+	// refuses it.
 	// It is not stored.
 	Erasures int `json:"-"`
 }
@@ -174,14 +179,48 @@ type History struct {
 	FirstSeq int64
 	// Summary is the newest one of this generation, or nil.
 	Summary *Summary
-	// Messages are those after Summary.CoversSeq, oldest first. The caller
-	// owns them.
+	// Messages are those after Summary.CoversSeq, oldest first, without those that were
+	// replaced. The caller owns them.
 	Messages []Message
-	// Omitted counts the older messages after the summary that did not fit.
-	Omitted  int
+	// Omitted counts the older messages after the summary that did not fit. Among them
+	// may be some that were replaced.
+	Omitted int
+	// Replaced counts the messages right before the first of Messages that were replaced,
+	// and the notes about that.
+	Replaced int
 	Settings Settings
-	// Erasures counts how often messages were erased from the conversation.
+	// Erasures counts how often messages of the conversation were erased or replaced.
 	Erasures int
+}
+
+// DropFirst removes the first n of Messages, and counts them as omitted.
+func (h *History) DropFirst(n int) {
+	if n <= 0 {
+		return
+	}
+	if n < len(h.Messages) && h.Messages[0].Seq > 0 && h.Messages[n].Seq > 0 {
+		between := int(h.Messages[n].Seq - h.Messages[0].Seq)
+		h.Replaced += between - n // seqs have gaps where messages were replaced, and only there
+	}
+	h.Messages = h.Messages[n:]
+	h.Omitted += n
+}
+
+// Replacement says that a note replaced messages: see [Message.Replaces].
+type Replacement struct {
+	First int64 // the seq of the first replaced message; the last is right before the note
+	By    int64 // the seq of the note
+}
+
+// ReplacedBy returns the seq of the first note of list that replaced the message with
+// that seq, 0 if none did. list is sorted by By.
+func ReplacedBy(list []Replacement, seq int64) int64 {
+	for _, r := range list {
+		if r.First <= seq && seq < r.By {
+			return r.By
+		}
+	}
+	return 0
 }
 
 // HistoryLimit bounds [Transcript.History], which keeps the newest messages. A zero

@@ -61,6 +61,14 @@ type Entry struct {
 	// conversation was last updated before that time and no message waits: "a new
 	// conversation every morning".
 	ResetBefore time.Time
+	// Replaces, if not 0, is the seq in the transcript of an earlier message of the same
+	// sender. That message, and all that came after it, stay in the transcript, but the
+	// model sees them no longer: this message takes their place. Accept refuses it with a
+	// [*ReplaceError], and never begins a new generation before it.
+	Replaces int64
+	// Own, with Replaces, are further ids under which the sender may have written the
+	// message that is replaced.
+	Own []string
 	// Quiet, with an Inbound.Album, is how long a turn waits for another part after
 	// this one, and Most how long it waits at most after the first part.
 	Quiet, Most time.Duration

@@ -38,6 +38,16 @@ var (
 	ErrTooMany = errors.New("too many")
 )
 
+// ReplaceError says in a sentence why a message cannot be replaced. Nothing was stored.
+type ReplaceError struct {
+	Why string
+	// Later says that it may be possible in a while: messages of the conversation are not
+	// answered yet.
+	Later bool
+}
+
+func (e *ReplaceError) Error() string { return e.Why }
+
 // Handler works on one claimed key until nothing is due, and returns. After an
 // error, the key is claimed again later, with backoff.
 type Handler func(ctx context.Context, c Claim) error

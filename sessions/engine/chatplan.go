@@ -18,6 +18,7 @@ type chatPlan struct {
 	conversation bool // there is a transcript or a setting, not only queues
 	messages     int
 	bytes        int            // about the size of the messages
+	replacements int            // of messages by later ones
 	usage        sessions.Usage // of the messages
 	inbox        []rows.In
 	outbox       []sessions.OutboxRecord
@@ -44,6 +45,9 @@ func (c *chatPlan) number(m *sessions.Message) error {
 		return fmt.Errorf("message %d is where message %d should be", m.Seq, c.seq)
 	}
 	m.Seq = c.seq
+	if m.Replaces > 0 {
+		c.replacements++
+	}
 	if m.Usage != nil {
 		c.usage.Add(*m.Usage)
 	}

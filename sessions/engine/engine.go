@@ -53,12 +53,13 @@ const refusesFor = 2 * time.Minute
 // those that a check finds as well.
 func (s *Store) noteAccept(ctx context.Context, err error) {
 	before := s.refuses.Load()
+	_, isRefused := errors.AsType[*sessions.ReplaceError](err)
 	switch {
 	case err == nil:
 		if before != nil {
 			s.refuses.Store(nil)
 		}
-	case ctx.Err() != nil || errors.Is(err, sessions.ErrFull) || s.checkFails.Load():
+	case ctx.Err() != nil || errors.Is(err, sessions.ErrFull) || isRefused || s.checkFails.Load():
 	default:
 		now := s.now()
 		r := &refusal{first: now, last: now, err: err}

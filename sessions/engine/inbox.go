@@ -15,7 +15,7 @@ import (
 
 // Accept stores e, numbers it and wakes its key in one commit. A message is stored
 // once for each (channel, Inbound.ID), however often it arrives. See
-// [sessions.Outcome] for edits. Errors: ErrFull.
+// [sessions.Outcome] for edits. Errors: ErrFull, a *sessions.ReplaceError.
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
 	if err := checkEntry(e); err != nil {
 		return a, s.wrap("accept", err)
@@ -43,6 +43,8 @@ func checkEntry(e sessions.Entry) error {
 		return fmt.Errorf("control %q on an entry that is not answered", control)
 	case len(e.Ends) > 0 && control != sessions.ControlStop:
 		return fmt.Errorf("control %q cannot be for some messages only", control)
+	case e.Replaces != 0 && (e.Answered || m.Edits != ""):
+		return errors.New("only a new message for a turn can replace another")
 	}
 	return cmp.Or(
 		known("control", control, sessions.ControlNone, sessions.ControlStop, sessions.ControlNew),
@@ -80,7 +82,11 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.Waiting >= e.MaxWaiting {
 		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.Waiting)
 	}
+	if err := st.checkReplaces(c, e); err != nil {
+		return a, err
+	}
 	st.reset(c, e)
+	st.replace(c, e)
 	a.Outcome, a.Seq = outcome, st.enter(c, e, outcome, changed)
 	st.appendMessages(c, "", e.Append, sessions.AuthorOf(e.Inbound))
 	if e.Control == sessions.ControlNew {
@@ -328,12 +334,12 @@ func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 }
 
 // reset begins a new generation if the conversation was last updated before
-// e.ResetBefore and no message waits. Edits belong to the generation of the message
-// that they change, controls have their own rule, and an empty generation need not
+// e.ResetBefore and no message waits. Edits and replacements belong to the generation of
+// the message that they change, controls have their own rule, and an empty generation need not
 // be replaced.
 func (st *step) reset(c *chat, e sessions.Entry) {
 	v := c.Conversation
-	if v != nil && c.Waiting == 0 && e.Control == sessions.ControlNone && e.Inbound.Edits == "" &&
+	if v != nil && c.Waiting == 0 && e.Control == sessions.ControlNone && e.Inbound.Edits == "" && e.Replaces == 0 &&
 		v.From < c.MessageSeq && v.Updated.Before(e.ResetBefore) {
 		st.newGeneration(c)
 	}

@@ -224,6 +224,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 		Generation: cmp.Or(b.Generation, a.Generation), From: base, Title: cmp.Or(b.Title, a.Title),
 		Created: rules.Earliest(a.Created, b.Created), Updated: rules.Latest(a.Updated, b.Updated),
 		Messages: a.Messages + b.Messages, Usage: a.Usage, Settings: joinSettings(a.Settings, b.Settings),
+		Erasures: a.Erasures + b.Erasures,
 	}
 	joined.Usage.Add(b.Usage)
 	joined.Owners = joinOwners(a, theirs, b, own)

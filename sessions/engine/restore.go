@@ -209,7 +209,7 @@ func (x *restorer) transcript(c *chat, p *chatPlan) {
 	ch := x.touch(c)
 	v := &rows.Conversation{
 		Title: p.head.Title, Created: p.head.Created, Updated: p.head.Updated, Settings: p.head.Settings, Owners: p.head.Owners,
-		Messages: p.messages, Usage: p.usage, From: c.MessageSeq,
+		Messages: p.messages, Usage: p.usage, From: c.MessageSeq, Erasures: p.replacements,
 	}
 	if v.Created.IsZero() {
 		v.Created = rules.Time(x.now)

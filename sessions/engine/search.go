@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Lookup is [Store.SearchAll] within a range of seqs of k. It also counts the other
-// hits.
+// Lookup is [Store.SearchAll] within a range of seqs of k, without messages that were
+// replaced. It also counts the other hits.
 func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (hits sessions.Hits, err error) {
 	v := s.viewOf(ctx, k)
 	words := rules.Query(l.Query)
@@ -23,12 +23,14 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 	if v.err != nil || len(words) == 0 || l.Limit <= 0 {
 		return hits, s.wrap("search", v.err)
 	}
+	replaced := v.replacements(k, l.After+1)
+	counts := func(f sessions.Found) bool { return sessions.ReplacedBy(replaced, f.Message.Seq) == 0 }
 	w := rows.WordSearch{Query: words, All: true, Key: k, MessageFilter: rows.MessageFilter{After: l.After, Before: l.Before, Newest: !l.Oldest}}
-	found := v.search(w, func(sessions.Found) bool { return true })
+	found := v.search(w, counts)
 	hits.All = len(found)
 	if hits.All < l.Limit && len(words) > 1 {
 		w.All = false
-		some := v.search(w, func(f sessions.Found) bool { return f.Words < len(words) })
+		some := v.search(w, func(f sessions.Found) bool { return f.Words < len(words) && counts(f) })
 		slices.SortStableFunc(some, func(a, b sessions.Found) int { return cmp.Compare(b.Words, a.Words) })
 		hits.Some, found = len(some), append(found, some...)
 	}
@@ -77,6 +79,7 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 		ranking.add(f)
 	}
 	found := v.loaded(ranking.page())
+	v.markReplaced(found)
 	for i := range found {
 		found[i].Marks = rules.Located(words, found[i].Message.Content, sessions.MostMarks)
 	}

@@ -126,28 +126,34 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 		}
 	}
 	oldest, bytes := head.MessageSeq+1, 0
+	gone := newestFirst{}
 	if n := min(head.MessageSeq-after, maxPrealloc); n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
 	for m := range v.messages(k, rows.MessageFilter{After: after, Before: head.MessageSeq + 1, Newest: true, Again: true}) {
+		if gone.hides(&m) {
+			h.Replaced++
+			continue
+		}
 		bytes += rules.Bytes(m)
 		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
 			break
 		}
 		h.Messages, oldest = append(h.Messages, m), m.Seq
+		h.Replaced = 0
 	}
 	slices.Reverse(h.Messages)
 	if len(h.Messages) == 0 {
 		h.Messages = nil
 	}
-	h.Omitted = int(max(oldest-after-1, 0))
+	h.Omitted = max(int(oldest-after-1)-h.Replaced, 0)
 	return h
 }
 
 // AddSummary makes sum the newest summary of k. The messages are kept. It returns
 // ErrConflict if sum.Generation is not the current one, if sum.CoversSeq is not a
 // message of that generation after the newest summary, or if messages of k were
-// erased since the caller read the history for sum.
+// erased or replaced since the caller read the history for sum.
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(st *step) error {
 		c := st.chat(k)
@@ -159,7 +165,7 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 			return fmt.Errorf("%w: the summary covers messages up to %d; it must be %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.MessageSeq)
 		}
 		if sum.Erasures != v.Erasures {
-			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
+			return fmt.Errorf("%w: messages were erased or replaced since the summary was begun", sessions.ErrConflict)
 		}
 		stored := rules.Summary(sum)
 		stored.Erasures = 0

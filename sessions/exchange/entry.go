@@ -74,6 +74,7 @@ func entryOf(f fieldSet) (e entry, err error) {
 	take(f, "via", &e.Via)
 	take(f, "synthetic", &e.Synthetic)
 	take(f, "summary", &e.Summary)
+	take(f, "replaces", &e.Replaces)
 	take(f, "failed", &e.Failed)
 	take(f, "attachments", &e.Attachments)
 	take(f, "attached", &e.Attached)

@@ -47,8 +47,8 @@ type Conversation struct {
 	Messages int               `json:"message_count"` // over all generations
 	Usage    sessions.Usage    `json:"usage,omitzero"`
 	Settings sessions.Settings `json:"settings,omitzero"`
-	// Erasures counts how often messages were erased from it. A summary that was begun
-	// before the last time may repeat them.
+	// Erasures counts how often messages of it were erased or replaced. A summary that was
+	// begun before the last time may repeat them. If it is 0, none was replaced.
 	Erasures int `json:"erasures,omitempty"`
 	// Owners are those who wrote in it, by their first messages. nil: nobody knows yet, as
 	// in a conversation of a former version; empty: nobody did.

@@ -90,6 +90,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 	}
 	m.Attachments, m.Extra = Attachments(m.Attachments), Fields(m.Extra)
 	m.Attached = attached(m.Attached)
+	m.Replaces = max(m.Replaces, 0)
 	m.At = Time(m.At)
 	if m.At.IsZero() {
 		m.At = Time(now)

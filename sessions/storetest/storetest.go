@@ -29,7 +29,7 @@ const patience = time.Minute
 func Run(t *testing.T, open func(t *testing.T) *engine.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *rig){
-		inboxTests, editTests, withdrawTests, controlTests, workTests, parkTests, runTests, outboxTests,
+		inboxTests, editTests, replaceTests, withdrawTests, controlTests, workTests, parkTests, runTests, outboxTests,
 		transcriptTests, archiveTests, searchTests, catalogTests, lifetimeTests, deletedTests, attachedTests, feedTests, recentTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
 		noteTests, stickerTests, ownerTests,
 	} {
