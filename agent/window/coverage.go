@@ -4,8 +4,8 @@ import "dragoman/sessions"
 
 // Uncovered counts the messages that h lost: those between the end of its summary (or
 // the start of the generation, if it has none) and its first message, less those that
-// h.Omitted accounts for. Stores number the messages of a generation without gaps. A
-// blank summary is never shown, so it covers nothing.
+// h.Omitted and h.Replaced account for. Stores number the messages of a generation without
+// gaps. A blank summary is never shown, so it covers nothing.
 func Uncovered(h sessions.History) int {
 	next := h.FirstSeq
 	if h.Summary != nil && !blank(h.Summary.Text) {
@@ -14,14 +14,14 @@ func Uncovered(h sessions.History) int {
 	if next == 0 || len(h.Messages) == 0 || h.Messages[0].Seq == 0 {
 		return 0
 	}
-	return int(max(h.Messages[0].Seq-next-int64(h.Omitted), 0))
+	return int(max(h.Messages[0].Seq-next-int64(h.Omitted+h.Replaced), 0))
 }
 
 // DropOrphanResults returns h without leading tool results whose calls were not
 // loaded, and counts them as omitted.
 func DropOrphanResults(h sessions.History) sessions.History {
 	for h.Omitted > 0 && len(h.Messages) > 0 && h.Messages[0].Role == sessions.RoleTool {
-		h.Messages, h.Omitted = h.Messages[1:], h.Omitted+1
+		h.DropFirst(1)
 	}
 	return h
 }

@@ -41,6 +41,7 @@ func TestUncovered(t *testing.T) {
 		"next to it":                     {sessions.History{Summary: ten, Messages: from(11)}, 0},
 		"a gap":                          {sessions.History{Summary: ten, Messages: from(15)}, 4},
 		"a gap that is said":             {sessions.History{Summary: ten, Messages: from(15), Omitted: 4}, 0},
+		"a gap that was replaced":        {sessions.History{Summary: ten, Messages: from(15), Omitted: 1, Replaced: 3}, 0},
 		"a gap that is said in part":     {sessions.History{Summary: ten, Messages: from(15), Omitted: 3}, 1},
 		"no summary, from the beginning": {sessions.History{FirstSeq: 15, Messages: from(15)}, 0},
 		"no summary, a gap":              {sessions.History{FirstSeq: 11, Messages: from(15)}, 4},

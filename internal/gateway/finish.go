@@ -323,7 +323,7 @@ func (r *run) savedEvents(t sessions.Turn) (events []stream.Event) {
 	addUsage(&e, t.Messages)
 	// Text that /stop has ended, notes and imported messages have no turn.
 	ofTurn := func(m sessions.Message) bool { return m.Turn != "" }
-	if h.Summary == nil && h.Omitted == 0 && !slices.ContainsFunc(h.Messages, ofTurn) {
+	if h.Summary == nil && h.Omitted == 0 && h.Replaced == 0 && !slices.ContainsFunc(h.Messages, ofTurn) {
 		events = append(events, stream.Event{Event: stream.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	return append(events, e)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"dragoman/agent/recap"
@@ -34,9 +35,7 @@ func (g *Gateway) wholeHistory(ctx context.Context, k channels.Key) (sessions.Hi
 }
 
 func (g *Gateway) trimForTurn(h sessions.History) sessions.History {
-	if n := len(h.Messages) - g.opts.HistoryMessages; n > 0 {
-		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
-	}
+	h.DropFirst(len(h.Messages) - g.opts.HistoryMessages)
 	return h
 }
 
@@ -57,9 +56,10 @@ func alignStart(h sessions.History) sessions.History {
 	if h.Omitted == 0 || len(h.Messages) < 4*historyStep {
 		return h
 	}
-	n := int((historyStep - h.Messages[0].Seq%historyStep) % historyStep)
-	h.Messages = h.Messages[n:]
-	h.Omitted += n
+	first := h.Messages[0].Seq
+	start := first + (historyStep-first%historyStep)%historyStep
+	n := slices.IndexFunc(h.Messages, func(m sessions.Message) bool { return m.Seq >= start })
+	h.DropFirst(n)
 	return h
 }
 
