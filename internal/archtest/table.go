@@ -112,6 +112,8 @@ var Table = []Rule{
 	// Errors as people read them.
 	{Package: "internal/plain", Imports: []string{"sessions"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
+	// The figures of the last hour, which hears them from the metrics.
+	{Package: "internal/health", Imports: []string{"sessions"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules. It knows no type of channel; its tests read

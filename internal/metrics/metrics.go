@@ -29,6 +29,7 @@ import (
 type Set struct {
 	registry *prometheus.Registry
 	own      prometheus.Registerer // adds the label of this node
+	listener Listener
 
 	accepted    counter
 	quarantined counter
@@ -64,7 +65,7 @@ var (
 // New makes an empty set. dragoman_build_info shows version. node identifies this
 // process among those that share a store; "": it has no peers.
 func New(version, node string) *Set {
-	s := &Set{registry: prometheus.NewRegistry()}
+	s := &Set{registry: prometheus.NewRegistry(), listener: nobody{}}
 	s.own = s.registry
 	if node != "" {
 		s.own = prometheus.WrapRegistererWith(prometheus.Labels{"node": strings.ToValidUTF8(node, "?")}, s.registry)
@@ -109,6 +110,25 @@ func New(version, node string) *Set {
 
 const namespace = "dragoman"
 
+// Listener hears of some of what a [Set] counts, at that moment. It must not block.
+type Listener interface {
+	Accepted(channel, outcome string)
+	Delivered(channel, outcome string)
+	ModelCall(took time.Duration)
+	StoreCall(operation string, took time.Duration)
+}
+
+// Listen makes l hear what s counts. Call it once, before anything is counted.
+func (s *Set) Listen(l Listener) { s.listener = l }
+
+// nobody is the Listener of a Set without one.
+type nobody struct{}
+
+func (nobody) Accepted(string, string)         {}
+func (nobody) Delivered(string, string)        {}
+func (nobody) ModelCall(time.Duration)         {}
+func (nobody) StoreCall(string, time.Duration) {}
+
 // Handler serves the text format.
 func (s *Set) Handler() http.Handler {
 	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
@@ -120,6 +140,7 @@ func (s *Set) Handler() http.Handler {
 // Accepted counts a message that a channel handed in.
 func (s *Set) Accepted(channel, outcome string) {
 	s.accepted.add(1, channel, outcome)
+	s.listener.Accepted(channel, outcome)
 }
 
 // Quarantined counts a message that a channel could not understand.
@@ -136,6 +157,7 @@ func (s *Set) TurnEnded(outcome string, took time.Duration) {
 // Delivered counts an attempt to deliver.
 func (s *Set) Delivered(channel, outcome string) {
 	s.delivered.add(1, channel, outcome)
+	s.listener.Delivered(channel, outcome)
 }
 
 // Repeated counts a message that was sent again although it may have arrived.
@@ -194,6 +216,7 @@ func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output
 	model = s.modelCalls.add(1, model, outcome)[0]
 	s.modelTime.WithLabelValues(model).Observe(took.Seconds())
 	s.Phase(PhaseModel, took)
+	s.listener.ModelCall(took)
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
 		s.modelTokens.add(float64(n), model, kind)
 	}

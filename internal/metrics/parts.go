@@ -91,6 +91,7 @@ func (s *Set) FirstToken(model string, took time.Duration) { s.firstToken.observ
 // or because the caller gave up, is no failure.
 func (s *Set) StoreCall(operation string, took time.Duration, err error) {
 	s.storeTime.observe(took, operation)
+	s.listener.StoreCall(operation, took)
 	n := 0.0
 	if err != nil && !refused(err) {
 		n = 1

@@ -59,6 +59,8 @@ var lives = map[string]life{
 	"webhook": {due: 30 * day, undated: 30 * day},
 	// A hook that its server switched off stays off until somebody switches it on.
 	"webhook-off": {},
+	// What a channel did is shown for a day. The note of a node that is gone is of no use.
+	"channel-day": {undated: 2 * day},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
