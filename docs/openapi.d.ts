@@ -45,6 +45,25 @@ export interface Channel {
   /** Unused says that nobody has set the channel up, and that nothing is wrong. */
   unused?: boolean;
 }
+/** ChannelDay is the last day of a channel: each list has 48 values, the last one of the half hour that is not over. Several nodes are added up. */
+export interface ChannelDay {
+  /** Connected is how much of the half hour it was connected, 0 to 1; null: nobody looked, because Dragoman did not run. */
+  connected: (number | null)[];
+  failed: (number)[];
+  /** In are messages of people, Out messages that the network took, and Failed attempts to deliver that failed. */
+  in: (number)[];
+  name: string;
+  out: (number)[];
+  type: string;
+}
+/** ChannelDays are what the channels did in the last day. */
+export interface ChannelDays {
+  /** Channels are those of the configuration, by name. */
+  channels: (ChannelDay)[];
+  /** EverySeconds is how long each value of a ChannelDay counts for, and From when the first one begins. */
+  every_seconds: number;
+  from: string;
+}
 /** Page is one page of a list. */
 export interface ChannelPage {
   /** never null */
@@ -265,6 +284,33 @@ export interface FeedItemPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
+/** Figures are those of the last hour. Each list has as many values, one for each every_seconds since From; null: nothing was measured, or the node did not run. Ages and durations are in seconds. */
+export interface Figures {
+  commit_p50: (number | null)[];
+  commit_p95: (number | null)[];
+  /** Commits are those of messages, steps and turns. */
+  commits: (number | null)[];
+  /** CPU is how many cores were in use since the value before. */
+  cpu: (number | null)[];
+  /** Failed are attempts to deliver that failed since the value before. */
+  failed: (number | null)[];
+  from: string;
+  goroutines: (number | null)[];
+  /** MemoryBytes is the resident memory. */
+  memory_bytes: (number | null)[];
+  /** ModelCalls is how many calls of models ended since the value before, and ModelP50 and ModelP95 how long half of them and 95 % of them took at most. */
+  model_calls: (number | null)[];
+  model_p50: (number | null)[];
+  model_p95: (number | null)[];
+  oldest_unsent: (number | null)[];
+  oldest_waiting: (number | null)[];
+  /** TurnsRunning are turns, and TurnsWaiting those that wait for a free place (agent.max_turns). */
+  turns_running: (number | null)[];
+  turns_waiting: (number | null)[];
+  unsent: (number | null)[];
+  /** Waiting are messages without an answer, Unsent answers that are not delivered: how many, and the age of the oldest. All nodes that share a store see the same ones. */
+  waiting: (number | null)[];
+}
 /** Finding is something doubtful in a configuration. */
 export interface Finding {
   file?: string;
@@ -289,6 +335,15 @@ export interface GenerationPage {
   data: (Generation)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** HealthReport is how all is, and how it was in the last hour. */
+export interface HealthReport {
+  /** EverySeconds is the time between two values of Figures. */
+  every_seconds: number;
+  /** Nodes are this one and those that share its store. */
+  nodes: (NodeFigures)[];
+  /** Status is what the verb status says. */
+  status: Status;
 }
 /** Hit is a message found by a search. */
 export interface Hit {
@@ -422,6 +477,17 @@ export interface Node {
   self?: boolean;
   since: string;
   version?: string;
+}
+/** NodeFigures are the figures of one node. */
+export interface NodeFigures {
+  figures?: Figures;
+  host?: string;
+  /** Node is its id among `nodes`, and Host its name there. Both are empty if the store is not shared. */
+  node?: string;
+  /** Problem is why its figures are not here. */
+  problem?: string;
+  /** this node answers */
+  self?: boolean;
 }
 /** Nodes are the nodes that work on the store. */
 export interface Nodes {
@@ -793,6 +859,10 @@ export interface Operations {
   "GET /channels": {
     answer: ChannelPage;
   };
+  /** The last day of each channel by half hour: connected or not, messages in and out, failures. */
+  "GET /channels/history": {
+    answer: ChannelDays;
+  };
   /** Forgets the phone that a channel is linked to. */
   "DELETE /channels/{name}/link": {
     path: {
@@ -1082,6 +1152,10 @@ export interface Operations {
       target: string;
     };
     answer: void;
+  };
+  /** What `GET /status` says, and the figures of the last hour, every 15 seconds, of each node: to plot as they are. */
+  "GET /health": {
+    answer: HealthReport;
   };
   /** Calls a webhook of the section `incoming_webhooks`, with any body. A repeat is answered with 200 and leads to nothing more. */
   "POST /hooks/{name}": {

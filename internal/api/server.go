@@ -41,6 +41,8 @@ type Options struct {
 	// Approve lets a person in and tells them. Nil: Store does it, and the
 	// person is not told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	// Figures has those of the last hour, and of the channels' last day. Nil: no daemon runs.
+	Figures Figuring
 	// Phones links channels to phones.
 	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.

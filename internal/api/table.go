@@ -30,6 +30,10 @@ var (
 		Method: get, Path: "/status", Scope: people.Read, Within: callWithin, anyForm: true,
 		Doc: "The state of the daemon, its channels, its model and its queues.",
 	}, (*server).status}
+	ReadHealth = Verb[None, HealthReport]{Spec{
+		Method: get, Path: "/health", Scope: people.Read, Within: callWithin,
+		Doc: "What `GET /status` says, and the figures of the last hour, every 15 seconds, of each node: to plot as they are.",
+	}, (*server).health}
 	ListNodes = Verb[None, Nodes]{Spec{
 		Method: get, Path: "/nodes", Scope: people.Read, Within: callWithin,
 		Doc: "The nodes that work on the store.",
@@ -242,6 +246,10 @@ var (
 		Method: get, Path: "/channels", Scope: people.Read, Within: callWithin,
 		Doc: "The channels with their state, and whether each is linked to a phone.",
 	}, (*server).channels}
+	ReadChannelDays = Verb[None, ChannelDays]{Spec{
+		Method: get, Path: "/channels/history", Scope: people.Read, Within: callWithin,
+		Doc: "The last day of each channel by half hour: connected or not, messages in and out, failures.",
+	}, (*server).channelDays}
 	Unlink = Verb[ChannelName, Unlinked]{Spec{
 		Method: del, Path: "/channels/{name}/link", Scope: people.Admin, Within: patient, Act: "unlink",
 		Doc: "Forgets the phone that a channel is linked to.",
@@ -285,7 +293,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
@@ -296,7 +304,7 @@ var table = []Route{
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
 	readDescription.route(), streamEvents.route(), callHook.route(),
-	ListChannels.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
+	ListChannels.route(), ReadChannelDays.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),
 	dump.route(), restore.route(),
 }
 

@@ -8,7 +8,7 @@
 // the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the hooks, the traces, the two HTTP
-// servers, the watchdog, alerts, reloads, the daily check of files, and an
+// servers, the watchdog, alerts, the figures of the last hour, reloads, the daily check of files, and an
 // interrupted erasure. It waits for all of them.
 package app
 
@@ -30,6 +30,7 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
+	"dragoman/internal/health"
 	"dragoman/internal/hooks"
 	"dragoman/internal/incoming"
 	"dragoman/internal/linking"
@@ -94,6 +95,7 @@ type Daemon struct {
 	kept      *channelErasers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
+	health    *health.Watch
 	models    *llm.Models
 	agent     *agent.Agent
 	channels  *adapters
@@ -147,6 +149,8 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 			d = nil
 		}
 	}()
+	d.health = d.newHealth()
+	d.metrics.Listen(d.health)
 	d.current.Store(cfg)
 	d.setLevel(cfg)
 	d.models = llm.Begin(cfg, opts.Getenv, d.log)
@@ -336,6 +340,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		wg.Go(func() { d.tidyFiles(ctx) })
 		wg.Go(func() { d.alert(ctx) })
+		wg.Go(func() { d.watchHealth(late) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	if d.traces != nil {

@@ -225,12 +225,14 @@ func described(dead, aside, fact string) [][3]string {
 	dead = url.PathEscape(dead)
 	return [][3]string{
 		{"GET", "/status"},
+		{"GET", "/health"},
 		{"GET", "/settings"},
 		{"GET", "/nodes"},
 		{"GET", "/statistics"},
 		{"GET", "/statistics/usage?by=model&days=true"},
 		{"GET", "/usage"},
 		{"GET", "/channels"},
+		{"GET", "/channels/history"},
 		{"GET", "/openapi.json"},
 		{"POST", "/ask", `{"key": "web:default", "text": "hello", "id": "one"}`},
 		{"GET", "/conversations"},

@@ -61,6 +61,7 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		return nil, d.door.ReceiveLogins(logins)
 	}
 	maps.Copy(all, newsMethods(d.follower))
+	maps.Copy(all, d.healthMethods())
 	for _, hub := range []*live.Hub{d.channels.web, d.channels.terminal} {
 		if hub == nil {
 			continue

@@ -57,9 +57,11 @@ type Gateway struct {
 	opts     Options
 	bindings map[string]*binding
 	chats    chats
-	turns    *semaphore.Weighted              // FIFO, so a busy chat cannot starve others
-	rules    atomic.Pointer[[]admission.Rule] // asked before each turn
-	rates    limiter
+	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
+	// slotWaits counts those who wait for turns.
+	slotWaits atomic.Int64
+	rules     atomic.Pointer[[]admission.Rule] // asked before each turn
+	rates     limiter
 	// applicants are the strangers who were given a pairing code. turnAwayRate bounds how
 	// many of those for whom there was none are told.
 	applicants   applicants

@@ -70,7 +70,7 @@ func (g *Gateway) work(ctx context.Context, c sessions.Claim) (more bool, err er
 // wait it reads the inbox again, because messages and edits may have come.
 func (g *Gateway) turnInSlot(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
 	if !g.turns.TryAcquire(1) {
-		if err := g.turns.Acquire(ctx, 1); err != nil {
+		if err := g.waitForSlot(ctx); err != nil {
 			return err
 		}
 		var err error
@@ -86,6 +86,16 @@ func (g *Gateway) turnInSlot(ctx context.Context, c sessions.Claim, p sessions.P
 	}
 	return err
 }
+
+// waitForSlot takes one of Options.MaxTurns slots when it is free.
+func (g *Gateway) waitForSlot(ctx context.Context) error {
+	g.slotWaits.Add(1)
+	defer g.slotWaits.Add(-1)
+	return g.turns.Acquire(ctx, 1)
+}
+
+// WaitingTurns is how many turns wait for one of Options.MaxTurns slots.
+func (g *Gateway) WaitingTurns() int { return int(g.slotWaits.Load()) }
 
 // pending reads the messages that c answers next. With Each an album counts as
 // one message.
