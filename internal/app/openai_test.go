@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,4 +178,25 @@ func TestChooseAModel(t *testing.T) {
 	if got := string(requests[len(requests)-1].Body); !strings.Contains(got, `"model":"small"`) {
 		t.Errorf("the request goes to another model: %.200s", got)
 	}
+}
+
+// Requests without a conversation pass the rate that messages of their person have. What is
+// refused says when to come back, and the rate of others is their own.
+func TestOpenAIRate(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "queue: {rate_per_minute: 3}").run()
+	s := speaker{r, r.token("program", "", "chat")}
+	for range 3 {
+		s.expect(200, "chat.completion", messages("hello"), "Idempotency-Key", "same")
+	}
+	s.expect(200, "chat.completion", messages("hello"))
+	s.expect(200, "chat.completion", messages("hello"))
+	header := s.expect(429, `"type":"rate_limit_error"`, messages("hello"))
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	if err != nil || seconds < 1 || seconds > 20 {
+		t.Errorf("Retry-After is %q, want 1 to 20 seconds", header.Get("Retry-After"))
+	}
+	s.expect(429, "more than 3 requests in a minute", `{"model":"dragoman","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
+	other := speaker{r, r.token("ann", "telegram:42", "chat")}
+	other.expect(200, "chat.completion", messages("hello"))
 }

@@ -347,7 +347,7 @@ func refusalOfQuestion(k channels.Key, err error) error {
 	var refused *gateway.RefusedError
 	switch {
 	case errors.As(err, &refused) && refused.Later:
-		return &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: refused.Why}
+		return &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: refused.After, Sentence: refused.Why}
 	case errors.As(err, &refused):
 		return &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
 	case errors.Is(err, gateway.ErrUnanswered):

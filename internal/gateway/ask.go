@@ -32,8 +32,10 @@ var ErrUnanswered = errors.New("the question was stopped before it was answered"
 // chat was told instead of an answer.
 type RefusedError struct {
 	Why string
-	// Later says that the same question may be accepted in a while.
+	// Later says that the same question may be accepted in a while, and After in how long;
+	// 0: unknown.
 	Later bool
+	After time.Duration
 	// Told says that the turn failed, and that the chat was told so.
 	Told bool
 }

@@ -15,13 +15,18 @@ var ErrStopping = errDraining
 
 // Given runs a turn over messages that its caller keeps, when one of Options.MaxTurns
 // slots is free. It stores nothing, and belongs to no conversation. Errors are those of
-// [agent.Agent.Run], [*RefusedError] with what a rule says, and ErrStopping. When ctx ends,
+// [agent.Agent.Run], [*RefusedError] with what a rule says, or because the person asks more
+// often than Limits.RatePerMinute allows, and ErrStopping. When ctx ends,
 // so does the turn.
 func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
 	if !g.busy.begin() {
 		return agent.Result{}, ErrStopping
 	}
 	defer g.busy.end()
+	if err := g.withinGivenRate(ctx, t.Key, t.Person); err != nil {
+		g.opts.Observer.TurnEnded("refused", 0)
+		return agent.Result{}, err
+	}
 	v, err := g.askRules(ctx, admission.Turn{ID: t.ID, Key: t.Key, Person: t.Person, Private: t.Private, At: g.opts.Now()})
 	if err != nil {
 		return agent.Result{}, err
@@ -30,7 +35,7 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 		g.opts.Observer.TurnEnded("skipped", 0)
 		return agent.Result{}, &RefusedError{Why: g.spellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
 	}
-	if err := g.turns.Acquire(ctx, 1); err != nil {
+	if err := g.waitForSlot(ctx); err != nil {
 		return agent.Result{}, err
 	}
 	defer g.turns.Release(1)

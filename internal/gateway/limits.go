@@ -36,15 +36,35 @@ func (g *Gateway) withinRate(ctx context.Context, m channels.Inbound) bool {
 		// chat cannot silence the others.
 		who = m.Key.String()
 	}
-	if !g.rates.allow(who) {
+	if g.rates.after(who) > 0 {
 		return false
 	}
-	if g.opts.Peers != nil && g.opts.RatePerMinute > 0 && g.bindings[m.Key.Channel()].takesAnywhere() {
-		if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
-			g.log(m.Key).Warn("a message counts against its author's rate on this node only", "err", err)
-		}
+	if g.bindings[m.Key.Channel()].takesAnywhere() {
+		g.tellRate(ctx, m.Key, who)
 	}
 	return true
+}
+
+// tellRate has the other nodes count what who wrote in k.
+func (g *Gateway) tellRate(ctx context.Context, k channels.Key, who string) {
+	if g.opts.Peers == nil || g.opts.RatePerMinute <= 0 {
+		return
+	}
+	if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callWrote, []byte(who)); err != nil {
+		g.log(k).Warn("a message counts against its author's rate on this node only", "err", err)
+	}
+}
+
+// withinGivenRate counts a turn over given messages against the rate of its person, as one
+// message on a channel of its own: k names it.
+func (g *Gateway) withinGivenRate(ctx context.Context, k channels.Key, person channels.Person) error {
+	who := k.Channel() + " " + person.ID()
+	after := g.rates.after(who)
+	if after > 0 {
+		return &RefusedError{Why: fmt.Sprintf("That is more than %d requests in a minute. Wait a little.", g.opts.RatePerMinute), Later: true, After: after}
+	}
+	g.tellRate(ctx, k, who)
+	return nil
 }
 
 // refuse answers m with why. Further messages are refused in silence while the
@@ -75,9 +95,13 @@ type limiter struct {
 // worst grants one more minute's worth of messages.
 const maxPeopleKept = 10_000
 
-func (l *limiter) allow(person string) bool {
+func (l *limiter) allow(person string) bool { return l.after(person) == 0 }
+
+// after counts one message of a person, and returns 0; or, over the limit, when they may
+// write again.
+func (l *limiter) after(person string) time.Duration {
 	if l.perMinute < 0 {
-		return true
+		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +113,13 @@ func (l *limiter) allow(person string) bool {
 		lim = rate.NewLimiter(rate.Limit(float64(l.perMinute)/60), l.perMinute)
 		l.people[person] = lim
 	}
-	return lim.AllowN(l.now(), 1)
+	now := l.now()
+	one := lim.ReserveN(now, 1)
+	after := one.DelayFrom(now)
+	if after > 0 {
+		one.CancelAt(now)
+	}
+	return after
 }
 
 // notice is a refusal that a chat was sent, so that somebody who goes on writing is told
