@@ -394,6 +394,26 @@ export interface LinkLine {
   failure?: Failure;
   qr?: string;
 }
+/** LogRecord is one record of the log. */
+export interface LogRecord {
+  at: string;
+  /** Facts are its attributes as text: key, channel, msg_id, job, attempt, err and others. */
+  facts: { [name: string]: string };
+  /** ID is what After takes. One of an earlier process means: from the beginning. */
+  id: string;
+  /** debug, info, warn or error */
+  level: string;
+  /** Lost is how many records before this one were dropped before the caller could see them. */
+  lost?: number;
+  message: string;
+}
+/** Page is one page of a list. */
+export interface LogRecordPage {
+  /** never null */
+  data: (LogRecord)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** MadeToken is a token with its secret, which is shown this once. */
 export interface MadeToken {
   /** Begins are the first characters of the token. */
@@ -1177,6 +1197,30 @@ export interface Operations {
     body: {
     };
     answer: void;
+  };
+  /** The newest records of this node's log, the oldest first, without secrets. */
+  "GET /log": {
+    query: {
+      after?: string;
+      channel?: string;
+      key?: Key;
+      level?: string;
+      limit?: number;
+      text?: string;
+    };
+    answer: LogRecordPage;
+  };
+  /** The newest records of the log, and then each one as it is logged, as server-sent events. */
+  "GET /log/events": {
+    query: {
+      after?: string;
+      channel?: string;
+      key?: Key;
+      level?: string;
+      limit?: number;
+      text?: string;
+    };
+    answer: LogRecord;
   };
   /** The nodes that work on the store. */
   "GET /nodes": {

@@ -50,11 +50,17 @@ type listening struct {
 // listen asks for events. The first event has arrived when it returns.
 func listen(t *testing.T, h http.Handler, who people.Principal, query, last string) *listening {
 	t.Helper()
+	return listenTo(t, h, who, "/events"+query, last)
+}
+
+// listenTo is listen to a stream at a path.
+func listenTo(t *testing.T, h http.Handler, who people.Principal, path, last string) *listening {
+	t.Helper()
 	as := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(people.With(r.Context(), who)))
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "GET", api.Root+"/events"+query, nil)
+	r := httptest.NewRequestWithContext(ctx, "GET", api.Root+path, nil)
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
@@ -63,7 +69,7 @@ func listen(t *testing.T, h http.Handler, who people.Principal, query, last stri
 		t.Fatal(err)
 	}
 	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {
-		t.Fatalf("GET /events%s = %d %s", query, resp.StatusCode, got)
+		t.Fatalf("GET %s = %d %s", path, resp.StatusCode, got)
 	}
 	l := &listening{t: t, body: bufio.NewReader(resp.Body), close: func() { cancel(); _ = resp.Body.Close() }}
 	t.Cleanup(l.close)

@@ -39,12 +39,18 @@ func newFrames(w http.ResponseWriter) *frames {
 }
 
 // event adds an event. id is its cursor, or "".
-func (f *frames) event(e *Event, id string) {
-	data, err := json.Marshal(e)
+func (f *frames) event(e *Event, id string) { f.add(e.Event, id, e) }
+
+// record adds a record of the log.
+func (f *frames) record(r LogRecord) { f.add("log", r.ID, r) }
+
+// add adds an event of that name.
+func (f *frames) add(name, id string, what any) {
+	data, err := json.Marshal(what)
 	if err != nil {
 		panic("api: an event that is not JSON: " + err.Error()) // our own type
 	}
-	f.out.WriteString("event: " + e.Event + "\n")
+	f.out.WriteString("event: " + name + "\n")
 	if id != "" {
 		f.out.WriteString("id: " + id + "\n")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type Options struct {
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	// Figures has those of the last hour, and of the channels' last day. Nil: no daemon runs.
 	Figures Figuring
+	// Log has the newest records of the log. Nil: no daemon runs.
+	Log *LogTail
 	// Phones links channels to phones.
 	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.
@@ -89,6 +92,7 @@ const (
 type server struct {
 	Options
 	streams streamCount
+	process string // names this process in ids of records of the log
 }
 
 // New serves the verbs of the table below [Root]. Each request must carry who asks
@@ -115,7 +119,7 @@ func New(o Options) http.Handler {
 	if o.Reads == nil {
 		o.Reads = onlyTheSocket{}
 	}
-	s := &server{Options: o}
+	s := &server{Options: o, process: strconv.FormatInt(o.Now().UnixMilli(), 36)}
 	mux := http.NewServeMux()
 	for _, route := range table {
 		mux.Handle(route.Method+" "+Root+route.Path, s.guarded(route))

@@ -42,6 +42,14 @@ var (
 		Method: get, Path: "/settings", Scope: people.Admin, Within: callWithin,
 		Doc: "Every setting with its value and where it is from, without secrets, and what `dragoman check` finds.",
 	}, (*server).configuration}
+	ReadLog = Verb[LogQuery, Page[LogRecord]]{Spec{
+		Method: get, Path: "/log", Scope: people.Admin, Within: callWithin,
+		Doc: "The newest records of this node's log, the oldest first, without secrets.",
+	}, (*server).log}
+	followLog = Stream[LogQuery]{Spec{
+		Method: get, Path: "/log/events", Scope: people.Admin, media: inEvents,
+		Doc: "The newest records of the log, and then each one as it is logged, as server-sent events.",
+	}, (*server).followLog, reflect.TypeFor[LogRecord]()}
 	ReadNumbers = Verb[None, Numbers]{Spec{
 		Method: get, Path: "/statistics", Scope: people.Read, Within: callWithin,
 		Doc: "Messages and tokens of the last seven days, and the conversations with the most tokens.",
@@ -293,7 +301,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),

@@ -35,6 +35,7 @@ import (
 	"dragoman/internal/incoming"
 	"dragoman/internal/linking"
 	"dragoman/internal/llm"
+	"dragoman/internal/logtail"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
@@ -95,6 +96,7 @@ type Daemon struct {
 	kept      *channelErasers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
+	tail      *logtail.Tail
 	health    *health.Watch
 	models    *llm.Models
 	agent     *agent.Agent
@@ -142,7 +144,9 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, zone: zoneOf(cfg.Agent.TimeZone), log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
+	tail := &logtail.Tail{}
+	opts.Logger = slog.New(tail.Handler(opts.Logger.Handler()))
+	d = &Daemon{cfg: cfg, opts: opts, tail: tail, zone: zoneOf(cfg.Agent.TimeZone), log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())

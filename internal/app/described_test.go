@@ -178,7 +178,7 @@ func (d *description) checkAnswer(name string, op *operation, resp *http.Respons
 func (d *description) send(c *http.Client, method, path, body string) string {
 	d.t.Helper()
 	within := most
-	if strings.HasPrefix(path, "/events") {
+	if strings.HasPrefix(path, "/events") || strings.HasPrefix(path, "/log/events") {
 		within = 2 * time.Second // it does not end by itself
 	}
 	ctx, cancel := context.WithTimeout(d.t.Context(), within)
@@ -227,6 +227,8 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/status"},
 		{"GET", "/health"},
 		{"GET", "/settings"},
+		{"GET", "/log?level=info&channel=web&limit=5"},
+		{"GET", "/log/events?limit=5"},
 		{"GET", "/nodes"},
 		{"GET", "/statistics"},
 		{"GET", "/statistics/usage?by=model&days=true"},

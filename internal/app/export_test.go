@@ -49,5 +49,8 @@ func Make(kind channels.Type, state string) error {
 // ErrNotMade is what Make returns for a type that nothing makes.
 var ErrNotMade = errNotMade
 
+// Log is where the daemon logs.
+func (d *Daemon) Log() *slog.Logger { return d.log }
+
 // Routes are those of the public port.
 func (d *Daemon) Routes() []web.Route { return d.door.Routes() }

@@ -256,6 +256,7 @@ func (d *Daemon) verbs() http.Handler {
 	if d.gateway != nil {
 		o.PageURL = d.pageURL
 		o.Figures = figures{d}
+		o.Log = d.logTail()
 		o.Listening = d.events
 		o.Talk = doors{d}
 		o.Callers = callers{d.incoming}

@@ -113,6 +113,8 @@ var Table = []Rule{
 	{Package: "internal/plain", Imports: []string{"sessions"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	// The figures of the last hour, which hears them from the metrics.
+	// The newest records of the log. Its tests log secrets.
+	{Package: "internal/logtail", Tests: []string{"internal/setting"}},
 	{Package: "internal/health", Imports: []string{"sessions"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
@@ -129,7 +131,7 @@ var Table = []Rule{
 	{Package: "internal/gateway", Imports: join(domain, "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres"}},
 	// The description of the API, which it serves.
 	{Package: "docs"},
-	{Package: "internal/api", Imports: join(domain, "docs", "internal/usage", "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "sessions/erasure")},
+	{Package: "internal/api", Imports: join(domain, "docs", "internal/usage", "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "internal/logtail", "sessions/erasure")},
 	// OpenAI's API over the agent, and what it keeps for repeats.
 	{Package: "internal/openai", Imports: join(domain, "agent/window", "internal/people", "internal/stream")},
 	// Other agents, by the verbs of the API.

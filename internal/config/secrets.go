@@ -1,0 +1,43 @@
+package config
+
+import "reflect"
+
+// minHidden is how long a secret must be to be found in other texts: a shorter one would
+// be found in words that have nothing to do with it.
+const minHidden = 6
+
+// Secrets are the secrets that c has, of at least six bytes, in any order.
+func (c *Config) Secrets() (all []string) {
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				walk(v.MapIndex(key))
+			}
+		case reflect.Struct:
+			if v.Type() == secretType {
+				text := v.Interface().(Secret).Reveal()
+				if len(text) >= minHidden {
+					all = append(all, text)
+				}
+				return
+			}
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					walk(v.Field(i))
+				}
+			}
+		}
+	}
+	walk(reflect.ValueOf(c))
+	return all
+}
