@@ -143,6 +143,10 @@ type Inbound struct {
 	Again bool `json:"again,omitempty"`
 	// Via is through what it came. Adapters do not set it.
 	Via Via `json:"via,omitempty"`
+	// Origins are whose words Text is beside the sender's, as far as Via, Quote, Forwarded
+	// and Attachments do not say it: for a job, of whatever led to it. Adapters do not set
+	// it.
+	Origins []Origin `json:"origins,omitempty"`
 	// Instructions are what the program through which the person writes adds to the system
 	// prompt of this message's turn. Adapters do not set it.
 	Instructions string `json:"instructions,omitempty"`

@@ -53,8 +53,31 @@ func UserMessage(m channels.Inbound) Message {
 		Sender:      m.Sender.ID(),
 		At:          m.At,
 		Via:         m.Via,
+		Origins:     originsOf(&m),
 		Attachments: files,
 	}
+}
+
+// originsOf are whose words the transcript's message of m is beside the sender's. A quoted
+// message and the name of a file can be anybody's, and so can what a picture shows. A voice
+// that the sender recorded is their own.
+func originsOf(m *channels.Inbound) []Origin {
+	t := TaintOf(m.Origins...)
+	if m.Forwarded != nil || m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
+		t.Add(OriginOthers)
+	}
+	for i := range m.Attachments {
+		switch a := &m.Attachments[i]; {
+		case a.Quoted:
+			t.Add(OriginOthers)
+			if a.Kind != channels.AttachmentVoice {
+				t.Add(OriginFile)
+			}
+		case a.Kind != channels.AttachmentVoice:
+			t.Add(OriginFile)
+		}
+	}
+	return t.List()
 }
 
 // transcribed returns the files of a message for a transcript, without the network's
@@ -145,7 +168,10 @@ func senderLabel(m channels.Inbound) string {
 
 // noteOf is a note about something that the sender of m did.
 func noteOf(m channels.Inbound, text string) Message {
-	return Message{Role: RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: m.At, Synthetic: true}
+	return Message{
+		Role: RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: m.At,
+		Synthetic: true, Origins: TaintOf(m.Origins...).List(),
+	}
 }
 
 // OneLine makes foreign text safe inside a bracketed label: one line, without

@@ -80,6 +80,10 @@ type Message struct {
 	Turn  string    `json:"turn,omitempty"`
 	Model string    `json:"model,omitempty"`
 	Usage *Usage    `json:"usage,omitempty"`
+	// Origins are whose words Content is, beside the speaker's: for a user message, those
+	// of others in it; for the result of a tool, all of them. Nil: a user message is the
+	// sender's own word, and of a result the tool's name has to tell. See [Taint].
+	Origins []Origin `json:"origins,omitempty"`
 	// Via is through what the words of a user message came.
 	Via channels.Via `json:"via,omitempty"`
 	// Synthetic marks a message that neither a person nor a model wrote, such as a
@@ -142,6 +146,9 @@ type Summary struct {
 	// Fields is the structured form of Text, a JSON object, if the summary format
 	// has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
+	// Origins are those of all that it summarises, at least OriginModel. Nil: nobody knows
+	// them, because a former version wrote it.
+	Origins []Origin `json:"origins,omitempty"`
 	// Erasures is History.Erasures of the history that was summarised. If messages
 	// were erased or replaced since then, the summary may repeat them, and the store
 	// refuses it.

@@ -181,11 +181,13 @@ func (k StepKind) OfModel() bool {
 // Step is one entry of a turn's journal. A turn's final answer is not
 // journaled: the commit of the turn is its record.
 type Step struct {
-	Kind      StepKind  `json:"kind"`
-	CallID    string    `json:"call_id,omitempty"`
-	Message   *Message  `json:"message,omitempty"`
-	MessageID string    `json:"message_id,omitempty"`
-	At        time.Time `json:"at"`
+	Kind      StepKind `json:"kind"`
+	CallID    string   `json:"call_id,omitempty"`
+	Message   *Message `json:"message,omitempty"`
+	MessageID string   `json:"message_id,omitempty"`
+	// Taint of a StepModel with calls is the taint of the request that it answers.
+	Taint []Origin  `json:"taint,omitempty"`
+	At    time.Time `json:"at"`
 }
 
 // Answered names an inbox message that a turn answers.
@@ -373,6 +375,9 @@ type Fact struct {
 	ID   int64     `json:"id"`
 	Text string    `json:"text"`
 	At   time.Time `json:"at"`
+	// Origins are whose words it is, beside the person's: of what the model had seen when
+	// it remembered the fact.
+	Origins []Origin `json:"origins,omitempty"`
 }
 
 // Stats are counts for health and metrics.

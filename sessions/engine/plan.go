@@ -115,6 +115,7 @@ func (p *plan) addOther(r sessions.Record) error {
 	case r.Fact != nil:
 		f := *r.Fact
 		f.Text, f.At = rules.Text(f.Text), rules.Time(f.At)
+		f.Origins = rules.Origins(f.Origins)
 		own.Fact = &f
 	case r.Pairing != nil:
 		one := cleanPairing(*r.Pairing)

@@ -422,6 +422,7 @@ func (d *differ) transcript(c *chat) {
 		v.Covers = from + 1 + d.r.Int64N(c.MessageSeq-from)
 		c.Summaries = []sessions.Summary{{
 			Text: d.text(), CoversSeq: v.Covers, Generation: v.Generation, Model: some(d.r, "m"), At: d.time(), Fields: some(d.r, json.RawMessage(`{"a":[1]}`)),
+			Origins: some(d.r, []sessions.Origin{sessions.OriginWeb}),
 		}}
 	}
 }

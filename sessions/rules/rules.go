@@ -60,6 +60,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	m.Instructions = Text(m.Instructions)
 	m.Model = Text(m.Model)
 	m.Via = channels.Via(Text(string(m.Via)))
+	m.Origins = Origins(m.Origins)
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
 	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
 	if m.Quote != nil {
@@ -84,6 +85,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 	m.ToolCallID = Text(m.ToolCallID)
 	m.Turn = Text(m.Turn)
 	m.Via = channels.Via(Text(string(m.Via)))
+	cleanOrigins(m.Origins)
 	m.Model = Text(m.Model)
 	for i, c := range m.ToolCalls {
 		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
@@ -101,6 +103,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 // Step returns a cleaned deep copy of s.
 func Step(s sessions.Step, now time.Time) sessions.Step {
 	s.CallID, s.MessageID = Text(s.CallID), Text(s.MessageID)
+	s.Taint = Origins(s.Taint)
 	if s.Message != nil {
 		m := Message(*s.Message, now)
 		s.Message = &m
@@ -131,6 +134,10 @@ func Clone(m sessions.Message) sessions.Message {
 		a := *m.Attached
 		a.Data = slices.Clone(a.Data)
 		m.Attached = &a
+	}
+	m.Origins = slices.Clone(m.Origins)
+	if len(m.Origins) == 0 {
+		m.Origins = nil
 	}
 	if len(m.Extra) == 0 {
 		m.Extra = nil
@@ -185,6 +192,22 @@ func Attachments(list []channels.Attachment) []channels.Attachment {
 	return list
 }
 
+// Origins returns a cleaned copy, nil for none.
+func Origins(list []sessions.Origin) []sessions.Origin {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	cleanOrigins(list)
+	return list
+}
+
+func cleanOrigins(list []sessions.Origin) {
+	for i, o := range list {
+		list[i] = sessions.Origin(Text(string(o)))
+	}
+}
+
 // attached returns a cleaned copy of a, or nil if its data is not JSON: a provider
 // would refuse it.
 func attached(a *sessions.Attached) *sessions.Attached {
@@ -201,6 +224,7 @@ func attached(a *sessions.Attached) *sessions.Attached {
 func Summary(s sessions.Summary) sessions.Summary {
 	s.Text, s.Model = Text(s.Text), Text(s.Model)
 	s.Fields, s.At = JSON(s.Fields), Time(s.At)
+	s.Origins = Origins(s.Origins)
 	return s
 }
 

@@ -161,6 +161,8 @@ func (b *backend) start(o Options) error {
 	err = b.commit([]op{{run: func(t *tx) (err error) {
 		t.addColumn("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0")
 		t.addColumn("conversations", "owners", "TEXT NOT NULL DEFAULT ''")
+		t.addColumn("summaries", "origins", "TEXT NOT NULL DEFAULT ''")
+		t.addColumn("facts", "origins", "TEXT NOT NULL DEFAULT ''")
 		if former {
 			t.toLabels()
 		}

@@ -16,7 +16,7 @@ var (
 	insertOut = insert("outbox", outState+", "+outRest)
 
 	insertMessage = insert("messages", "id, role, bytes, rest, content")
-	insertSummary = insert("summaries", "id, generation, model, at, text, fields")
+	insertSummary = insert("summaries", "id, generation, model, at, text, fields, origins")
 )
 
 func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {

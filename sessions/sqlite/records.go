@@ -21,9 +21,9 @@ type kind struct {
 }
 
 var (
-	facts = &kind{"facts", "scope, id", "id", "at, text", func(r *rows.Record) []any {
+	facts = &kind{"facts", "scope, id", "id", "at, text, origins", func(r *rows.Record) []any {
 		f := orNew(&r.Fact)
-		return []any{&f.Scope, &f.ID, asTime(&f.At), &f.Text}
+		return []any{&f.Scope, &f.ID, asTime(&f.At), &f.Text, asOrigins(&f.Origins)}
 	}}
 	people = &kind{"people", "channel, person", "channel, person", "name, code, compare, expires, approved", func(r *rows.Record) []any {
 		p := orNew(&r.Pairing)
@@ -148,12 +148,12 @@ func (t *tx) remove(r rows.Record) {
 	t.run(`DELETE FROM `+k.table+where, args...)
 }
 
-const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
+const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields, s.origins FROM keys k JOIN conversations c ON c.key_id = k.id
 	JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`
 
 // summaryFields are the fields of insertSummary. key is the id of the row's key.
 func summaryFields(key *int64, s *sessions.Summary) []any {
-	return []any{asRowID{key, &s.CoversSeq}, &s.Generation, &s.Model, asTime(&s.At), &s.Text, asJSON(&s.Fields)}
+	return []any{asRowID{key, &s.CoversSeq}, &s.Generation, &s.Model, asTime(&s.At), &s.Text, asJSON(&s.Fields), asOrigins(&s.Origins)}
 }
 
 func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Record, error] {

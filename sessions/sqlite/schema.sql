@@ -149,7 +149,8 @@ CREATE TABLE summaries (
 	model      TEXT    NOT NULL,
 	at         INTEGER NOT NULL,
 	text       TEXT    NOT NULL,
-	fields     TEXT    NOT NULL DEFAULT ''
+	fields     TEXT    NOT NULL DEFAULT '',
+	origins    TEXT    NOT NULL DEFAULT ''
 );
 
 CREATE TABLE jobs (
@@ -181,10 +182,11 @@ CREATE TABLE people (
 CREATE UNIQUE INDEX people_code ON people (compare) WHERE compare <> '';
 
 CREATE TABLE facts (
-	id    INTEGER PRIMARY KEY AUTOINCREMENT,
-	scope TEXT    NOT NULL,
-	at    INTEGER NOT NULL,
-	text  TEXT    NOT NULL
+	id      INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope   TEXT    NOT NULL,
+	at      INTEGER NOT NULL,
+	text    TEXT    NOT NULL,
+	origins TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX facts_scope ON facts (scope);
 COMMIT;

@@ -89,6 +89,25 @@ func asJSON(raw *json.RawMessage) column {
 	}
 }
 
+// asOrigins is JSON, or empty for none.
+func asOrigins(list *[]sessions.Origin) column {
+	return column{
+		write: func() any {
+			if len(*list) == 0 {
+				return ""
+			}
+			return string(encode(*list))
+		},
+		read: func(v any) error {
+			text, _ := v.(string)
+			if text == "" {
+				return nil
+			}
+			return decode([]byte(text), list)
+		},
+	}
+}
+
 // asOwners is JSON, or empty for nil.
 func asOwners(owners *[]sessions.Owner) column {
 	return column{

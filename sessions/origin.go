@@ -1,0 +1,130 @@
+package sessions
+
+import (
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+)
+
+// Origin says whose words something is that a model is shown: one of these, or that of a
+// named server, hook or skill. It decides what a call of a tool may lead to, and is never
+// shown to a model.
+type Origin = channels.Origin
+
+// The origins. The first three are trusted as far as the person who asks is, and taint
+// nothing.
+const (
+	OriginPerson Origin = "person" // the speaker's own words
+	OriginModel  Origin = "model"  // what the model wrote, or Dragoman itself
+	OriginMemory Origin = "memory" // a remembered fact; whose words it was is beside it
+	OriginOthers Origin = "others" // other members of the chat, forwarded, quoted, imported
+	OriginWeb    Origin = "web"
+	OriginFile   Origin = "file"
+)
+
+const (
+	originMCP   = "mcp:"
+	originHook  = "hook:"
+	originSkill = "skill:"
+)
+
+// OriginMCP is what a tool of that MCP server returned.
+func OriginMCP(server string) Origin { return Origin(originMCP + server) }
+
+// OriginHook is what a webhook of that name brought.
+func OriginHook(name string) Origin { return Origin(originHook + name) }
+
+// OriginSkill is the text of a skill. hash says which version of it.
+func OriginSkill(name, hash string) Origin { return Origin(originSkill + name + "@" + hash) }
+
+// Taint is a set of origins, without those that taint nothing. The zero value is empty:
+// clean. An empty one takes no memory beside itself.
+type Taint struct {
+	plain uint8    // a bit for each of plainOrigins
+	named []Origin // the others, sorted, each once
+}
+
+// plainOrigins are the origins with a bit, in the order of List.
+var plainOrigins = [...]Origin{OriginOthers, OriginWeb, OriginFile}
+
+// TaintOf is the taint of these origins.
+func TaintOf(origins ...Origin) (t Taint) {
+	t.Add(origins...)
+	return t
+}
+
+// Add adds origins to t.
+func (t *Taint) Add(origins ...Origin) {
+	for _, o := range origins {
+		if o == OriginPerson || o == OriginModel || o == OriginMemory || o == "" {
+			continue
+		}
+		if bit := slices.Index(plainOrigins[:], o); bit >= 0 {
+			t.plain |= 1 << bit
+			continue
+		}
+		at, found := slices.BinarySearch(t.named, o)
+		if !found {
+			t.named = slices.Insert(slices.Clip(t.named), at, o)
+		}
+	}
+}
+
+// AddMessage adds what m brings in whoever asks. That the words of another member of a
+// shared chat are OriginOthers is for the caller to know: it depends on who asks.
+func (t *Taint) AddMessage(m *Message) {
+	switch {
+	case len(m.Origins) > 0:
+		t.Add(m.Origins...)
+	case m.Synthetic: // Dragoman's own words
+	case m.Role == RoleTool:
+		t.Add(formerOrigin(m.Name))
+	case m.Summary:
+		t.Add(OriginOthers)
+	}
+	switch {
+	case m.Via == "":
+	case m.Via == channels.ViaOthers:
+		t.Add(OriginOthers)
+	case m.Via.Hook() != "":
+		t.Add(OriginHook(m.Via.Hook()))
+	}
+}
+
+// Merge adds what is in o.
+func (t *Taint) Merge(o Taint) {
+	t.plain |= o.plain
+	t.Add(o.named...)
+}
+
+// IsClean reports whether t is empty.
+func (t Taint) IsClean() bool { return t.plain == 0 && len(t.named) == 0 }
+
+// List returns the origins in t, always in the same order; nil for none.
+func (t Taint) List() (origins []Origin) {
+	for bit, o := range plainOrigins {
+		if t.plain&(1<<bit) != 0 {
+			origins = append(origins, o)
+		}
+	}
+	return append(origins, t.named...)
+}
+
+// formerOrigins are whose words the results of tools are in transcripts of versions that
+// stored no origins.
+var formerOrigins = map[string]Origin{
+	"web_fetch": OriginWeb, "read_file": OriginFile, "list_dir": OriginFile, AttachmentTool: OriginFile,
+	"time": OriginModel, "write_file": OriginModel, "remember": OriginModel, "forget": OriginModel, "recall": OriginMemory,
+}
+
+// formerOrigin is whose words the result of the tool called name is, if nothing says so.
+func formerOrigin(name string) Origin {
+	if o, known := formerOrigins[name]; known {
+		return o
+	}
+	if server, _, borrowed := strings.Cut(name, "__"); borrowed {
+		return OriginMCP(server)
+	}
+	return OriginOthers
+}
