@@ -151,6 +151,7 @@ func (c *counter) Spec() agent.Spec { return c.spec }
 func (c *counter) Run(_ context.Context, call agent.Call) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	call.Found = nil // only while it runs
 	c.got = append(c.got, call)
 	return fmt.Sprintf("%s ran with %s", c.spec.Name, call.Args), nil
 }
@@ -224,6 +225,7 @@ func turnOf(text string) agent.Turn {
 	return agent.Turn{
 		ID: "t1", Key: key, Person: channels.Person{IDs: []string{"7"}, Name: "Ada"},
 		Input: []sessions.Message{{Role: sessions.RoleUser, Content: text, Sender: "7", At: t0}},
+		Guard: agent.Unguarded,
 	}
 }
 

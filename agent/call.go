@@ -38,7 +38,8 @@ const (
 
 // runCalls answers the open calls, but not those that the caller runs. Neighbouring
 // Parallel calls run at the same time, the others one after the other. Results are in the
-// order of the calls.
+// order of the calls. If some wait for a decision, the others run all the same, and the
+// error is a *[Waiting].
 func (r *run) runCalls(ctx context.Context) error {
 	calls := r.openCalls()
 	same, _ := r.streaks()
@@ -50,20 +51,21 @@ func (r *run) runCalls(ctx context.Context) error {
 		}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(toolsAtOnce)
-		for ; i < end; i++ {
-			n := i
-			if r.t.Given.isTheirs(calls[n]) {
-				continue
+		var failed error
+		for ; i < end && failed == nil; i++ {
+			if !r.t.Given.isTheirs(calls[i]) {
+				failed = r.startCall(gctx, g, calls[i], same[i].times, i, &results[i])
 			}
-			g.Go(func() error {
-				m, err := r.answerCall(gctx, calls[n], same[n].times, n)
-				results[n] = m
-				return err
-			})
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
+		if failed != nil {
+			return failed
+		}
+	}
+	if r.waiting != nil {
+		return r.waiting
 	}
 	r.all = append(r.all, slices.DeleteFunc(results, func(m sessions.Message) bool { return m.Role == "" })...)
 	return stopped(ctx)
@@ -71,32 +73,40 @@ func (r *run) runCalls(ctx context.Context) error {
 
 func (r *run) parallel(c sessions.ToolCall) bool { return r.a.specs[c.Name].Parallel }
 
-// answerCall returns the result of call c, the n-th of its message, and journals it.
-// times is how often in a row the same call was made.
-func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, times, n int) (sessions.Message, error) {
+// startCall decides about call c, the n-th of its message, and has g put its result into
+// result and the journal, unless it waits. times is how often in a row the same call was
+// made.
+func (r *run) startCall(ctx context.Context, g *errgroup.Group, c sessions.ToolCall, times, n int, result *sessions.Message) error {
 	if m, found := r.done[c.ID]; found {
-		return m, nil
+		*result = m
+		return nil
 	}
-	text, run := r.refusal(c, times, n)
-	if run && r.t.MayUseTools != nil {
-		may, err := r.t.MayUseTools(ctx)
-		switch {
-		case err != nil:
+	d, err := r.rule(ctx, c, times, n)
+	if err != nil || d.wait {
+		return err
+	}
+	g.Go(func() error {
+		m, err := r.answerCall(ctx, c, d)
+		*result = m
+		return err
+	})
+	return nil
+}
+
+// answerCall returns the result of call c, and journals it.
+func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (sessions.Message, error) {
+	m := r.toolResult(c, d.say)
+	m.Synthetic = !d.run
+	m.Failed = !d.run && d.say != sayInterrupted
+	if d.run {
+		o, err := r.execute(ctx, c)
+		if err != nil {
 			return sessions.Message{}, err
-		case !may:
-			r.barred.Store(true)
-			text, run = sayBarred, false
 		}
+		m.Content = o.text
+		m.Failed = o.failed
+		m.Origins = resultOrigins(r.a.specs[c.Name].Origin, o.found)
 	}
-	failed := !run && text != sayInterrupted
-	if run {
-		var err error
-		if text, failed, err = r.execute(ctx, c); err != nil {
-			return sessions.Message{}, err
-		}
-	}
-	m := r.toolResult(c, text)
-	m.Synthetic, m.Failed = !run, failed
 	// Record it even if the turn was stopped meanwhile, or the next run would not
 	// know that it happened.
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
@@ -143,38 +153,48 @@ func (r *run) toolResult(c sessions.ToolCall, text string) sessions.Message {
 	return m
 }
 
-// execute journals that c starts, and runs it. Errors of the tool become text; failed
-// says that the tool certainly did nothing else. An error ends the turn.
-func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, failed bool, err error) {
+// execute journals that c starts, and runs it. Errors of the tool become text. An error
+// ends the turn.
+func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err error) {
 	if err := stopped(ctx); err != nil {
-		return "", false, err
+		return o, err
 	}
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID}); err != nil {
-		return "", false, err
+		return o, err
 	}
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})
 	begun := time.Now()
 	tctx, cancel := context.WithTimeout(ctx, r.a.opts.ToolTimeout)
 	defer cancel()
-	o := r.a.runTool(tctx, r.a.tools[c.Name], Call{
-		ID: c.ID, Args: json.RawMessage(arguments(c)),
-		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
-	})
+	o = r.a.runTool(tctx, r.a.tools[c.Name], r.callOf(c))
 	r.logCall(tctx, c.Name, time.Since(begun), o)
 	if o.err == nil {
-		return clean(o.text), false, nil
+		o.text = clean(o.text)
+		return o, nil
 	}
 	if err := stopped(ctx); err != nil {
-		return "", false, err // the journal says that it started, so the next run knows the outcome is unknown
+		return o, err // the journal says that it started, so the next run knows the outcome is unknown
 	}
 	if tctx.Err() != nil {
-		return fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout), false, nil
+		o.text = fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout)
+		return o, nil
 	}
-	text = "error: " + o.err.Error()
+	o.failed = o.text == "" && !errors.Is(o.err, errPanic)
+	text := "error: " + o.err.Error()
 	if o.text != "" {
 		text = o.text + "\n" + text // what it achieved before the error
 	}
-	return clean(text), o.text == "" && !errors.Is(o.err, errPanic), nil
+	o.text = clean(text)
+	return o, nil
+}
+
+// callOf is c as its tool gets it.
+func (r *run) callOf(c sessions.ToolCall) Call {
+	return Call{
+		ID: c.ID, Args: json.RawMessage(arguments(c)),
+		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
+		Taint: r.taint.List(),
+	}
 }
 
 // clean makes a tool's output fit for a transcript: limited in size, and valid UTF-8
@@ -193,6 +213,10 @@ func clean(text string) string {
 type outcome struct {
 	text string
 	err  error
+	// failed says that the tool certainly did nothing else.
+	failed bool
+	// found is what the tool said with Call.Mark.
+	found sessions.Taint
 }
 
 var errPanic = errors.New("the tool failed by an internal error")
@@ -209,7 +233,9 @@ func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 			}
 			ended <- o
 		}()
-		o.text, o.err = t.Run(ctx, c)
+		marked := c
+		marked.Found = &o.found
+		o.text, o.err = t.Run(ctx, marked)
 	}()
 	select {
 	case o := <-ended:

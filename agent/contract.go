@@ -210,6 +210,12 @@ type Spec struct {
 	// Repeatable says that a second run of a call does no harm. It decides about calls
 	// that a crash interrupted.
 	Repeatable bool
+	// Effect is what its calls do, unless the tool is an [EffectTool]. "" counts as
+	// EffectOut.
+	Effect Effect `json:"-"`
+	// Origin is whose words its results are, unless [Call.Mark] says more. "" is
+	// sessions.OriginOthers.
+	Origin sessions.Origin `json:"-"`
 	// Keep decides which tools a model gets whose window has no room for all: those
 	// with the lowest Keep are left out first. 0 is for tools of which nothing is
 	// known. A tool that answers often need has more, one that they seldom need less.
@@ -229,6 +235,30 @@ type Call struct {
 	Private bool
 	// Operator: see [Turn.Operator].
 	Operator bool
+	// Taint is [Proposal.Taint]: what the call makes is as tainted.
+	Taint []sessions.Origin
+	// Found, if not nil, gets what Mark and MarkMessage say.
+	Found *sessions.Taint
+}
+
+// Mark says whose words the result of c is, beside [Spec.Origin]. It must not be called
+// after Run has returned.
+func (c Call) Mark(origins ...sessions.Origin) {
+	if c.Found != nil {
+		c.Found.Add(origins...)
+	}
+}
+
+// MarkMessage says that the result of c has words of m, a message of the conversation.
+func (c Call) MarkMessage(m *sessions.Message) {
+	if c.Found == nil {
+		return
+	}
+	c.Found.AddMessage(m)
+	who := speaker{c.Person, !c.Private}
+	if who.isOther(m) {
+		c.Found.Add(sessions.OriginOthers)
+	}
 }
 
 // Tool is something the model can do.

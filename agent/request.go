@@ -43,7 +43,7 @@ type fitting struct {
 	summaryFailed bool
 }
 
-// request builds the next request. The order matters: repair comes first, and pruning
+// request builds the next request, and notes its taint. The order matters: repair comes first, and pruning
 // and fitting keep the shape that it produced, which complete validates. lacks counts
 // only if the request is sent: shrink builds some to compare their size.
 func (r *run) request(final bool) (req *Request, lacks lack) {
@@ -67,6 +67,7 @@ func (r *run) request(final bool) (req *Request, lacks lack) {
 	silent := window.Missing(r.all, whole) - failed
 	left := countMissing(r.all, view, listed) - failed - silent + r.t.History.Omitted
 	r.fit.leftOut = left - r.t.History.Omitted
+	r.taint = r.taintOf(view)
 	req.Messages = window.Alternate(r.withLead(view, left), r.model.Name())
 	silent += window.Uncovered(r.t.History)
 	return req, lack{all: silent + left, silent: silent}

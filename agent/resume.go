@@ -30,6 +30,8 @@ func (r *run) replay(steps []sessions.Step) {
 			}
 			r.appendMessage(m)
 			r.steps++
+			r.taint = sessions.TaintOf(s.Taint...)
+			r.everTaint.Add(s.Taint...)
 		case s.Kind == sessions.StepSteer || s.Kind == sessions.StepNote:
 			r.closeGroup()
 			r.appendMessage(*s.Message)

@@ -69,6 +69,11 @@ type run struct {
 	started map[string]bool             // calls that started in an earlier run
 	done    map[string]sessions.Message // results of calls in an earlier run
 
+	// taint is that of the request that was made last, and everTaint that of all.
+	taint, everTaint sessions.Taint
+	// waiting, if not nil, is why the turn ends now: calls wait for a decision.
+	waiting *Waiting
+
 	// fit is what the turn has tried so that its requests fit the model's window.
 	fit fitting
 	// sentThoughts: thoughts of this run were passed to Turn.Thoughts.
@@ -99,6 +104,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	res.SilentlyDropped = r.fit.lacks.silent
 	res.SummaryFailed = r.fit.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
+	res.Taint = r.everTaint.List()
 	return res, err
 }
 
@@ -242,15 +248,15 @@ func (r *run) acceptCalls(ctx context.Context, resp *Response) error {
 		}
 	}
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
-	return r.appendStep(ctx, sessions.StepModel, m)
+	return r.appendStep(ctx, sessions.Step{Kind: sessions.StepModel, Message: &m, Taint: r.taint.List()})
 }
 
-// appendStep journals m and adds it to the turn.
-func (r *run) appendStep(ctx context.Context, kind sessions.StepKind, m sessions.Message) error {
-	if err := r.record(ctx, sessions.Step{Kind: kind, Message: &m}); err != nil {
+// appendStep journals s and adds its message to the turn.
+func (r *run) appendStep(ctx context.Context, s sessions.Step) error {
+	if err := r.record(ctx, s); err != nil {
 		return err
 	}
-	r.appendMessage(m)
+	r.appendMessage(*s.Message)
 	return nil
 }
 
@@ -273,7 +279,7 @@ func (r *run) appendMessage(m sessions.Message) {
 func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)
-	return r.appendStep(ctx, sessions.StepNote, m)
+	return r.appendStep(ctx, sessions.Step{Kind: sessions.StepNote, Message: &m})
 }
 
 // steer appends messages that arrived while the turn ran. The caller has journaled

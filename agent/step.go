@@ -31,6 +31,7 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	}
 	r.pin = Pin{}
 	r.steps++
+	r.everTaint.Merge(r.taint)
 	m := &resp.Message
 	m.Role = sessions.RoleAssistant
 	if m.Usage == nil {

@@ -45,6 +45,11 @@ type Turn struct {
 	// answers without tools. An error ends the turn. It must be safe for concurrent
 	// use.
 	MayUseTools func(context.Context) (bool, error)
+	// Guard decides which calls of our tools run. Nil: those that only read, and those that
+	// change what is ours.
+	Guard Guard
+	// SystemOrigins are whose words System has, beside the operator's.
+	SystemOrigins []sessions.Origin
 	// Until, if not zero, is when the caller gives up: see [Request.Until].
 	Until time.Time
 	// MayBeSilent: an empty answer is an answer, as it is for jobs. Otherwise the model
@@ -92,6 +97,9 @@ type Result struct {
 	// SilentlyDropped is how many of these were left out without telling the model.
 	// More than 0 is a bug.
 	SilentlyDropped int
+	// Taint is the union of the taints of all requests of the turn, in earlier runs too as
+	// far as they ended with calls.
+	Taint []sessions.Origin
 	// SummaryFailed says that requests left messages out because a summary failed, now
 	// or shortly before. The caller should tell people, once.
 	SummaryFailed bool

@@ -17,7 +17,7 @@ import (
 // clock is a tool that always answers "noon".
 type clock struct{}
 
-func (clock) Spec() agent.Spec { return agent.Spec{Name: "time"} }
+func (clock) Spec() agent.Spec { return agent.Spec{Name: "time", Effect: agent.EffectRead} }
 
 func (clock) Run(context.Context, agent.Call) (string, error) { return "noon", nil }
 

@@ -46,6 +46,7 @@ func ReadAttachment(files Attachments) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        sessions.AttachmentTool,
 		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
+		Origin:      sessions.OriginFile,
 		Keep:        30,
 		Chat:        true,
 	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {

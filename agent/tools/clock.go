@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata" // A minimal Debian has no zone files.
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 // clockArgs are the arguments of time.
@@ -24,6 +25,7 @@ func Clock(zone *time.Location, now func() time.Time) agent.Tool {
 		Name:        "time",
 		Description: "Tell the current date, time and weekday.",
 		Keep:        50,
+		Origin:      sessions.OriginModel,
 	}, func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
 		where := zone
 		if args.Zone != "" {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 // fetchArgs are the arguments of web_fetch.
@@ -33,13 +34,32 @@ var _ = builtin(func(n Needs) agent.Tool { return WebFetch() })
 func WebFetch() agent.Tool { return newFetcher(nil).tool() }
 
 func (f *fetcher) tool() agent.Tool {
-	return newReader(agent.Spec{
+	t := newReader(agent.Spec{
 		Name:        "web_fetch",
 		Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
+		Effect:      agent.EffectOut, // but see fetchEffect
+		Origin:      sessions.OriginWeb,
 		Keep:        -20,
 	}, func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
 		return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
 	})
+	t.effect = fetchEffect
+	return t
+}
+
+// fetchEffect is what reading a page does. An address that the model made up can carry
+// anything to its server, so reading it is sending. One that the person wrote, or that a
+// page linked to, carries nothing but itself. People leave out "https://", and models add
+// the last slash: neither tells anybody anything.
+func fetchEffect(args fetchArgs, seen agent.Seen) agent.Effect {
+	address := strings.TrimSpace(args.URL)
+	short := strings.TrimSuffix(address, "/")
+	bare := strings.TrimPrefix(strings.TrimPrefix(short, "https://"), "http://")
+	said := seen.Said(short) || seen.Said(short+"/") || strings.Contains(bare, ".") && (seen.Said(bare) || seen.Said(bare+"/"))
+	if said || seen.Linked(address) || seen.Linked(short) {
+		return agent.EffectRead
+	}
+	return agent.EffectOut
 }
 
 // fetcher fetches pages for the model. All of its connections pass check, so that

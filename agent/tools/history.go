@@ -17,6 +17,7 @@ import (
 // it.
 type historySearch struct {
 	Searcher
+	call  agent.Call
 	key   channels.Key
 	query string
 	out   strings.Builder
@@ -159,6 +160,7 @@ func more(n, counted int) string {
 
 func (w *historySearch) list(messages []sessions.Message) {
 	for _, m := range messages {
+		w.call.MarkMessage(&m)
 		// People choose their names: a line break must not look like the next message.
 		speaker := strings.Join(strings.Fields(string(m.Role)+" "+m.Name), " ")
 		fmt.Fprintf(&w.out, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker, excerpt(m.Content, w.query, excerptRunes))
@@ -236,6 +238,7 @@ func SearchHistory(s Searcher) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        sessions.HistoryTool,
 		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
+		Origin:      sessions.OriginModel, // and what is marked below
 		Keep:        40,
 		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
@@ -250,7 +253,7 @@ func SearchHistory(s Searcher) agent.Tool {
 		case c.Key.IsZero():
 			return "", errors.New("there is no history outside of a conversation")
 		}
-		w := &historySearch{Searcher: s, key: c.Key, query: query}
+		w := &historySearch{Searcher: s, call: c, key: c.Key, query: query}
 		if err := w.search(ctx, int64(args.Before), args.Limit.clamp(8, maxFound)); err != nil {
 			return "", storeFailed(ctx, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 // Limits of list_dir: how many names of a folder are read, and how many of them one
@@ -37,6 +38,7 @@ func ListDir(w *Workspace) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        "list_dir",
 		Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
+		Origin:      sessions.OriginFile,
 		Keep:        -40,
 	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
 		return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))

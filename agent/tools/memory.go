@@ -78,6 +78,8 @@ func Remember(f Facts) agent.Tool {
 		Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
 		// A repeat would store the fact twice.
 		Repeatable: false,
+		Effect:     agent.EffectOwn,
+		Origin:     sessions.OriginModel,
 		Keep:       20,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
@@ -116,6 +118,7 @@ func Recall(f Facts) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        "recall",
 		Description: "Look up remembered facts by words; without a query the newest ones.",
+		Origin:      sessions.OriginMemory, // and what is marked below
 		Keep:        10,
 		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
@@ -157,6 +160,8 @@ func Forget(f Facts) agent.Tool {
 		Description: "Remove one remembered fact for good, by the number that recall shows.",
 		// A store may give a deleted fact's number to a new one.
 		Repeatable: false,
+		Effect:     agent.EffectOwn,
+		Origin:     sessions.OriginModel,
 		Keep:       -10,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 // readArgs are the arguments of read_file.
@@ -29,6 +30,7 @@ func ReadFile(w *Workspace) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        "read_file",
 		Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
+		Origin:      sessions.OriginFile,
 		Keep:        -30,
 	}, inWorkspace(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
 		return w.read(args.Path, int64(args.Offset), args.Limit.clamp(filePage, filePage))

@@ -19,6 +19,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,12 +43,14 @@ type tool[A any] struct {
 	spec  agent.Spec
 	known []string // names of arguments
 	run   func(ctx context.Context, c agent.Call, args A) (string, error)
+	// effect, if not nil, is the effect of a call with these arguments.
+	effect func(args A, seen agent.Seen) agent.Effect
 }
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
 // describes each to the model. Fields without omitempty are required. For others, see
 // [tool.withoutExtras].
-func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
+func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) *tool[A] {
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
 	if err == nil {
 		spec.Parameters, err = json.Marshal(schema)
@@ -55,13 +58,14 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 	if err != nil {
 		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
 	}
-	return &tool[A]{spec, slices.Collect(maps.Keys(schema.Properties)), run}
+	return &tool[A]{spec: spec, known: slices.Collect(maps.Keys(schema.Properties)), run: run}
 }
 
 // newReader declares a tool that changes nothing, so it may run beside others and be
 // repeated.
-func newReader[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
+func newReader[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) *tool[A] {
 	spec.Parallel, spec.Repeatable = true, true
+	spec.Effect = cmp.Or(spec.Effect, agent.EffectRead)
 	return newTool(spec, run)
 }
 
@@ -71,6 +75,17 @@ var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 }
 
 func (t *tool[A]) Spec() agent.Spec { return t.spec }
+
+// EffectOf is of agent.EffectTool. Arguments that cannot be read have the effect of the
+// tool: the call will fail.
+func (t *tool[A]) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
+	var args A
+	raw, _ := t.withoutExtras(c.Args)
+	if t.effect == nil || decode(raw, &args) != nil {
+		return t.spec.Effect
+	}
+	return t.effect(args, seen)
+}
 
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	var args A

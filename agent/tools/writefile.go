@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 const maxFileBytes = 1 << 20
@@ -39,6 +40,8 @@ func WriteFile(w *Workspace) agent.Tool {
 		// changed it between a crash and the repeat.
 		Parallel:   false,
 		Repeatable: false,
+		Effect:     agent.EffectOwn,
+		Origin:     sessions.OriginModel,
 		Keep:       -50,
 	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)

