@@ -76,8 +76,12 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	if g.chats.refuse(m.Key, why, g.opts.Now()) {
 		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.spellCommands(m.Key, why), m)
 	}
-	if _, err := g.store.Accept(ctx, e); err != nil {
+	got, err := g.store.Accept(ctx, e)
+	if err != nil {
 		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
+	}
+	if got.Outcome == sessions.Done {
+		g.chats.expedite(m.Key, got.Seq, len(e.Replies))
 	}
 	g.chats.kick(m.Key)
 	return nil

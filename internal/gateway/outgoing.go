@@ -70,21 +70,33 @@ func (s *chats) expedite(k channels.Key, seq int64, n int) {
 func (s *chats) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var urgent []int64
 	if o := s.outgoing(k); o != nil && len(o.urgent) > 0 {
 		o.urgent = slices.DeleteFunc(o.urgent, func(seq int64) bool {
 			return !slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.Seq == seq })
 		})
-		slices.SortStableFunc(list, func(a, b sessions.Delivery) int {
-			x, y := slices.Contains(o.urgent, a.Seq), slices.Contains(o.urgent, b.Seq)
-			switch {
-			case x == y:
-				return 0
-			case x:
-				return -1
-			}
-			return 1
-		})
+		urgent = o.urgent
 	}
+	if len(list) > 0 && list[0].Part > 1 { // within a long answer, perhaps after a restart
+		for _, d := range list {
+			if d.Kind == channels.KindCommand {
+				urgent = append(slices.Clip(urgent), d.Seq)
+			}
+		}
+	}
+	if len(urgent) == 0 {
+		return list
+	}
+	slices.SortStableFunc(list, func(a, b sessions.Delivery) int {
+		x, y := slices.Contains(urgent, a.Seq), slices.Contains(urgent, b.Seq)
+		switch {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
 	return list
 }
 

@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/sessions"
 )
 
 // paced is a network that needs two seconds for a line, like IRC.
@@ -76,6 +77,82 @@ func TestCommandsOvertakeALongAnswer(t *testing.T) {
 			t.Errorf("sent %d pieces up to %q, want all of the answer", len(got), got[len(got)-1])
 		}
 	})
+}
+
+// Whatever answers a command, or refuses a message, goes between the lines of a long
+// answer: at once, in its own order, and the answer goes on after it, in private and where
+// answers take turns.
+func TestWhatIsAskedMeanwhileIsAnsweredAtOnce(t *testing.T) {
+	for said, want := range map[string]string{
+		"/help":                       "Write to me as you would",
+		"/new":                        "A new conversation begins.",
+		"/status":                     "Dragoman",
+		"/model":                      "model",
+		"/foo":                        "There is no /foo",
+		strings.Repeat("long ", 1000): "too long for me",
+	} {
+		for _, room := range []bool{false, true} {
+			name := said[:min(len(said), 8)]
+			t.Run(fmt.Sprint(name, " room:", room), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := startPaced(t, 40, func(w *world, b *gateway.Binding, o *gateway.Options) {
+						o.MaxMessageBytes = 1000
+						if room {
+							b.Channel = crowded{paced{w.net}}
+						}
+					})
+					say := func(text string) {
+						if room {
+							w.asks("anna", text)
+						} else {
+							w.say("1", text)
+						}
+					}
+					say("a")
+					time.Sleep(7 * time.Second)
+					say(said)
+					time.Sleep(5 * time.Minute)
+					got := w.net.texts("1")
+					first := slices.IndexFunc(got, func(s string) bool { return !strings.HasPrefix(s, "a ") })
+					last := len(got) - (40 - first)
+					if first < 2 || first > 4 || last <= first || !strings.Contains(got[first], want) {
+						t.Fatalf("sent %q, want %q after the line that was on its way", got, want)
+					}
+					answer := slices.Delete(slices.Clone(got), first, last)
+					for i, line := range answer {
+						if line != fmt.Sprint("a ", i+1) {
+							t.Fatalf("sent %q: the answer is not whole and in order", got)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// After a restart within a long answer, the reply to a command is still first, and the rest
+// follows. What is not the rest of an answer keeps its place.
+func TestCommandsOvertakeAfterARestart(t *testing.T) {
+	for first, want := range map[int][]string{2: {"help", "a 2", "a 3"}, 1: {"a 1", "a 2", "a 3", "help"}} {
+		synctest.Test(t, func(t *testing.T) {
+			var answer []sessions.Reply
+			for i := first; i <= 3; i++ {
+				answer = append(answer, sessions.Reply{Label: sessions.Label{Kind: channels.KindAnswer, Part: i, Parts: 3}, Text: fmt.Sprint("a ", i)})
+			}
+			w := startPaced(t, 1, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+				for _, replies := range [][]sessions.Reply{answer, {{Label: sessions.Label{Kind: channels.KindCommand, Part: 1, Parts: 1}, Text: "help"}}} {
+					for i := range replies {
+						replies[i].Key = channels.MustKey("net:1")
+					}
+					if _, err := w.mem.Accept(t.Context(), sessions.Entry{Inbound: w.message("1", "x"), Answered: true, Replies: replies}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+			time.Sleep(time.Minute)
+			w.expect("1", want...)
+		})
+	}
 }
 
 // If the bot is removed from a chat during an answer, it does not finish that

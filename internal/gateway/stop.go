@@ -120,11 +120,23 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 	}
-	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.chats.cancelRest(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
-		g.chats.expedite(m.Key, got.Seq, len(e.Replies))
+	if got.Outcome == sessions.Done {
+		g.overtakeLines(m.Key, c, whose, got.Seq, len(e.Replies))
 	}
 	g.controlled(ctx, m.Key, got.Outcome)
 	return nil
+}
+
+// overtakeLines lets the n replies to a /stop or /new, which was stored as seq, go before
+// the rest of long answers. A /stop cancels that rest, if it is of an answer to whose.
+func (g *Gateway) overtakeLines(k channels.Key, c sessions.Control, whose string, seq int64, n int) {
+	long := g.chats.partlySent(k, whose)
+	if c == sessions.ControlStop {
+		g.chats.cancelRest(k, whose, seq)
+	}
+	if long || g.interleaver(k) != nil {
+		g.chats.expedite(k, seq, n)
+	}
 }
 
 // controlled lets everybody know of a command that is stored.
