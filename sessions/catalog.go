@@ -51,6 +51,8 @@ type Search struct {
 	Key channels.Key
 	// From and To bound Message.At; To is exclusive. A zero time is no bound.
 	From, To time.Time
+	// Within, if not nil, are the only conversations to look in, each from this seq on.
+	Within map[channels.Key]int64
 	// After is the last message of the previous page; nil begins with the best.
 	After *FoundCursor
 	// Limit is how many messages to return.

@@ -67,11 +67,6 @@ func (q ConversationQuery) isByKey(k channels.Key) bool {
 	return named && q.Tag == "" && len(q.Meta) == 0
 }
 
-// maxFindReads is how many pages of the store one call looks through for the conversations
-// that the caller may find. If that was not enough, the page is short, and the next one
-// goes on.
-const maxFindReads = 5
-
 // find lists conversations. Those of others need the scope read, which shows their
 // numbers and none of their words: see [server.listed]. Nor do their words find them:
 // else somebody could guess a title letter by letter.
@@ -88,10 +83,17 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 		if err != nil {
 			return Page[Conversation]{}, err
 		}
-		return s.findThose(ctx, like, func(_ channels.Key, sight people.Sight) bool { return sight.Own })
+		return s.findThose(ctx, like, func(k channels.Key) (bool, error) {
+			sight, err := s.sight(ctx, k)
+			return sight.Own, err
+		})
 	}
-	if q.isByWords() {
-		return s.findThose(ctx, like, func(k channels.Key, sight people.Sight) bool { return sight.May || q.isByKey(k) })
+	if q.isByWords() && !AtSocket(ctx) {
+		own, err := s.own(ctx)
+		if err != nil {
+			return Page[Conversation]{}, err
+		}
+		return s.findThose(ctx, like, func(k channels.Key) (bool, error) { return own[k].May || q.isByKey(k), nil })
 	}
 	found, err := s.Store.Find(ctx, like)
 	if err != nil {
@@ -100,37 +102,28 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 	return s.listing(ctx, found, len(found) == like.Limit)
 }
 
-// findThose is a page of what like selects, without what keep refuses.
-func (s *server) findThose(ctx context.Context, like sessions.Query, keep func(channels.Key, people.Sight) bool) (Page[Conversation], error) {
+// enough ends [server.each].
+var enough = errors.New("api: enough")
+
+// findThose is a page of what like selects, without what keep refuses. It reads as far as
+// it takes to fill the page: a short page, or its Next, would tell of what is left out.
+func (s *server) findThose(ctx context.Context, like sessions.Query, keep func(channels.Key) (bool, error)) (Page[Conversation], error) {
 	limit := like.Limit
-	like.Limit = sessions.MaxPage
 	var kept []sessions.Conversation
-	for range maxFindReads {
-		found, err := s.Store.Find(ctx, like)
-		if err != nil {
-			return Page[Conversation]{}, err
+	err := s.each(ctx, like, func(c sessions.Conversation) error {
+		keeps, err := keep(c.Key)
+		if err == nil && keeps {
+			kept = append(kept, c)
 		}
-		for _, c := range found {
-			sight, err := s.sight(ctx, c.Key)
-			if err != nil {
-				return Page[Conversation]{}, err
-			}
-			if keep(c.Key, sight) {
-				kept = append(kept, c)
-			}
-			if len(kept) == limit {
-				return s.listing(ctx, kept, true)
-			}
+		if len(kept) > limit {
+			return enough
 		}
-		if len(found) < like.Limit {
-			return s.listing(ctx, kept, false)
-		}
-		place := found[len(found)-1].Position()
-		like.After = &place
+		return err
+	})
+	if err != nil && !errors.Is(err, enough) {
+		return Page[Conversation]{}, err
 	}
-	page, err := s.listing(ctx, kept, false)
-	page.Next = like.After.String()
-	return page, err
+	return s.listing(ctx, kept[:min(len(kept), limit)], len(kept) > limit)
 }
 
 // listing is a page of found. more: there may be another.

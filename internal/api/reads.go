@@ -60,6 +60,59 @@ func (s *server) sight(ctx context.Context, k channels.Key) (people.Sight, error
 	return sight, err
 }
 
+// jobs is the channel of the conversations that jobs have with themselves. Nobody writes
+// there, so they have no owner.
+const jobs = "heartbeat"
+
+// own returns the caller's conversations with what they see of each. At the socket, which
+// sees all, it is of no use.
+func (s *server) own(ctx context.Context) (map[channels.Key]people.Sight, error) {
+	mine, err := s.Reads.Mine(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	queries := []sessions.Query{{Owners: mine}}
+	if caller(ctx).IsOperator() {
+		queries = append(queries, sessions.Query{Channel: jobs})
+	}
+	own := make(map[channels.Key]people.Sight)
+	for _, q := range queries {
+		err := s.each(ctx, q, func(c sessions.Conversation) error {
+			sight, err := s.sight(ctx, c.Key)
+			if err == nil && sight.May {
+				own[c.Key] = sight
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// each calls do with all conversations that q selects, until it returns an error.
+func (s *server) each(ctx context.Context, q sessions.Query, do func(sessions.Conversation) error) error {
+	q.Limit = sessions.MaxPage
+	for {
+		found, err := s.Store.Find(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			err := do(c)
+			if err != nil {
+				return err
+			}
+		}
+		if len(found) < q.Limit {
+			return nil
+		}
+		place := found[len(found)-1].Position()
+		q.After = &place
+	}
+}
+
 // found is sight for what is shown of k because it was looked for elsewhere: in a search,
 // in the queue. What the socket sees of others there is recorded, like any reading.
 func (s *server) found(ctx context.Context, k channels.Key) (people.Sight, error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
@@ -177,6 +179,73 @@ func TestOwnConversations(t *testing.T) {
 	}
 	if err := api.Rename.Call(ctx, with(o, annsToken, people.Operate), api.Title{Key: group, Title: "Tea"}); err != nil {
 		t.Errorf("Rename of the group with the scope operate = %v", err)
+	}
+}
+
+// Somebody who may see one of 500 messages with a word, or of 500 conversations with a
+// title, learns from no page that there are others: none is short or has a next for their
+// sake, whatever the scope and the size of the page.
+func TestPagesTellNothingOfOthers(t *testing.T) {
+	s := talks(t)
+	for i := range 500 {
+		k := channels.MustKey(fmt.Sprintf("telegram:9%03d", i))
+		said := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: k.String(), Text: "x"}, Answered: true, Append: []sessions.Message{{
+			Role: sessions.RoleUser, Content: "the treasure is buried", Sender: "2", At: began.Add(time.Duration(i) * time.Second),
+		}}}
+		if i == 250 {
+			said.Inbound.Key = annsRoom
+			said.Append[0].Sender = annsToken.ID
+		}
+		if _, err := s.Accept(t.Context(), said); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Rename(t.Context(), said.Inbound.Key, "Treasure"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// In the group it was said before Ann came: her part begins at 3, and there it is not.
+	o := optionsOf(s)
+	o.Reads = &sights{}
+	for _, scope := range people.Scopes() {
+		c := with(o, annsToken, scope)
+		for _, limit := range []int{1, 2, 10, 1000} {
+			for word, want := range map[string]int{"treasure": 1, "nowhere": 0, "old": 1} {
+				page, err := api.SearchAll.Call(t.Context(), c, api.Search{Query: word, Limit: limit})
+				if err != nil || len(page.Data) != want || page.Next != "" {
+					t.Errorf("search for %s with the scope %s by %d: %d hits and next %q, %v, want %d and no next", word, scope, limit, len(page.Data), page.Next, err, want)
+				}
+			}
+		}
+		page, err := api.SearchAll.Call(t.Context(), c, api.Search{Query: "tea", Limit: 4})
+		if err != nil || len(page.Data) != 4 || page.Next == "" {
+			t.Errorf("the first page with the scope %s: %d hits, next %q, %v, want 4 of 6 and a next", scope, len(page.Data), page.Next, err)
+		}
+		page, err = api.SearchAll.Call(t.Context(), c, api.Search{Query: "tea", Limit: 4, After: page.Next})
+		if err != nil || len(page.Data) != 2 || page.Next != "" {
+			t.Errorf("the second page with the scope %s: %d hits, next %q, %v, want 2 and no next", scope, len(page.Data), page.Next, err)
+		}
+		for _, limit := range []int{1, 2, 200} {
+			list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Text: "treasure", Limit: limit})
+			if err != nil || len(list.Data) != 1 || list.Data[0].Key != annsRoom || list.Next != "" {
+				t.Errorf("Find with the scope %s by %d: %d conversations and next %q, %v, want one and no next", scope, limit, len(list.Data), list.Next, err)
+			}
+		}
+	}
+	admin := with(o, people.Principal{ID: people.OperatorID}, people.Admin)
+	seen := 0
+	for search := (api.Search{Query: "treasure", Limit: 100}); ; {
+		page, err := api.SearchAll.Call(t.Context(), admin, search)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += len(page.Data)
+		search.After = page.Next
+		if page.Next == "" {
+			break
+		}
+	}
+	if seen != 500 {
+		t.Errorf("the operator at the socket finds %d messages, want 500", seen)
 	}
 }
 

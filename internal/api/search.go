@@ -62,13 +62,12 @@ func marksOf(content string, marks []sessions.Mark) []Mark {
 	return list
 }
 
-// maxSearchReads is how many pages of results one call looks through for messages that
-// the caller may read. If that was not enough, the page is short, and the next one goes on.
-const maxSearchReads = 5
-
+// search finds what the caller may read, and only that: were others' messages left out of
+// pages that the store had filled, a short page or its Next would tell of them.
 func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 	none := Page[Hit]{}
-	like := sessions.Search{Query: q.Query, Key: q.Key, From: q.From, To: q.To, Limit: page(q.Limit)}
+	limit := page(q.Limit)
+	like := sessions.Search{Query: q.Query, Key: q.Key, From: q.From, To: q.To, Limit: limit + 1}
 	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
 		return none, refuse("to", "to is before from")
 	}
@@ -79,54 +78,57 @@ func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 		}
 		like.After = &place
 	}
-	seen := map[channels.Key]people.Sight{}
-	if !q.Key.IsZero() {
-		sight, err := s.read(ctx, q.Key)
-		if err != nil {
-			return none, err
-		}
-		seen[q.Key] = sight
+	var err error
+	like.Within, err = s.searched(ctx, q.Key)
+	if err != nil {
+		return none, err
 	}
+	found, err := s.Store.SearchAll(ctx, like)
+	if err != nil {
+		return none, err
+	}
+	more := len(found) > limit
 	hits := []Hit{}
-	for range maxSearchReads {
-		found, err := s.Store.SearchAll(ctx, like)
-		if err != nil {
-			return none, err
-		}
-		visible, err := s.visible(ctx, found, seen)
-		if err != nil {
-			return none, err
-		}
-		hits = append(hits, visible...)
-		if len(hits) >= like.Limit {
-			hits = hits[:like.Limit]
-			return Page[Hit]{Data: hits, Next: hits[like.Limit-1].Cursor}, nil
-		}
-		if len(found) < like.Limit {
-			return Page[Hit]{Data: hits}, nil
-		}
-		place := found[len(found)-1].Position()
-		like.After = &place
-	}
-	return Page[Hit]{Data: hits, Next: like.After.String()}, nil
-}
-
-// visible are those of found that the caller sees. seen remembers what they see.
-func (s *server) visible(ctx context.Context, found []sessions.Found, seen map[channels.Key]people.Sight) ([]Hit, error) {
-	var hits []Hit
-	for _, f := range found {
-		sight, asked := seen[f.Key]
+	read := map[channels.Key]people.Sight{}
+	for _, f := range found[:min(len(found), limit)] {
+		sight, asked := read[f.Key]
 		if !asked {
-			var err error
 			sight, err = s.found(ctx, f.Key)
-			if err != nil {
-				return nil, err
+			if !q.Key.IsZero() {
+				sight, err = s.read(ctx, f.Key)
 			}
-			seen[f.Key] = sight
+			if err != nil {
+				return none, err
+			}
+			read[f.Key] = sight
 		}
 		if sight.May && f.Message.Seq >= sight.From {
 			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Marks: marksOf(f.Message.Content, f.Marks), Cursor: f.Position().String()})
 		}
 	}
-	return hits, nil
+	if !more {
+		return Page[Hit]{Data: hits}, nil
+	}
+	return Page[Hit]{Data: hits, Next: found[limit-1].Position().String()}, nil
+}
+
+// searched are the conversations that a search of the caller looks in, each from the seq
+// that they may see; nil at the socket, which sees all. k is the only one, if it is one.
+func (s *server) searched(ctx context.Context, k channels.Key) (map[channels.Key]int64, error) {
+	if !k.IsZero() {
+		sight, err := s.read(ctx, k)
+		return map[channels.Key]int64{k: sight.From}, err
+	}
+	if AtSocket(ctx) {
+		return nil, nil
+	}
+	own, err := s.own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	within := make(map[channels.Key]int64, len(own))
+	for k, sight := range own {
+		within[k] = sight.From
+	}
+	return within, nil
 }

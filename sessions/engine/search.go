@@ -98,6 +98,12 @@ func (r *ranking) add(f sessions.Found) {
 	at, s := f.Message.At, r.search
 	early := !s.From.IsZero() && at.Before(s.From)
 	late := !s.To.IsZero() && !at.Before(s.To)
+	if s.Within != nil {
+		from, in := s.Within[f.Key]
+		if !in || f.Message.Seq < from {
+			return
+		}
+	}
 	if f.Words == 0 || early || late || s.After != nil && f.Position().Compare(*s.After) <= 0 {
 		return
 	}

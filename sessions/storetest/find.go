@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -185,12 +186,14 @@ func searchesInPages(t *testing.T, r *rig) {
 	}
 	for name, s := range map[string]sessions.Search{
 		"all": {}, "one conversation": {Key: key("x:2")}, "since": {From: day(3)}, "until": {To: day(3)}, "between": {From: day(2), To: day(5), Key: key("x:1")}, "never": {From: day(9)},
+		"within all": {Within: map[channels.Key]int64{key("x:0"): 0, key("x:1"): 1, key("x:2"): 1, key("x:9"): 0}}, "within a part": {Within: map[channels.Key]int64{key("x:2"): 6}},
+		"within none": {Within: map[channels.Key]int64{}}, "within and since": {Within: map[channels.Key]int64{key("x:2"): 0}, From: day(9)},
 	} {
 		s.Query, s.Limit = "fox red", 99
 		all, err := r.SearchAll(t.Context(), s)
 		must(t, err)
 		want := places(all)
-		if n := map[string]int{"all": 24, "one conversation": 8, "since": 17, "until": 7, "between": 3, "never": 0}[name]; len(all) != n {
+		if n := map[string]int{"all": 24, "one conversation": 8, "since": 17, "until": 7, "between": 3, "never": 0, "within all": 24, "within a part": 4}[name]; len(all) != n {
 			t.Errorf("%s: %d messages, want %d: %q", name, len(all), n, want)
 		}
 		if !slices.IsSortedFunc(all, func(a, b sessions.Found) int { return a.Position().Compare(b.Position()) }) {
