@@ -450,6 +450,10 @@ export interface Message {
   model?: string;
   /** Name is the sender's display name (user) or the tool's name (tool). */
   name?: string;
+  /** ReplacedBy is the seq of the note that replaced the message: people see both, the model neither. The new text is the next message of a person after the note. */
+  replaced_by?: number;
+  /** Replaces, in such a note, is the seq of the first message that it replaced; the last is right before the note. */
+  replaces?: number;
   role: string;
   /** Sender is the immutable id of the person who wrote a user message. */
   sender?: string;
@@ -1025,6 +1029,20 @@ export interface Operations {
       /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
       mode?: string;
       /** Model is the model that answers this message alone; "": the conversation's. */
+      model?: string;
+      text: string;
+    };
+    answer: Said;
+  };
+  /** Puts a new text in the place of an earlier message of yours and has it answered. What followed stays in the transcript, marked `replaced_by`; the model does not see it any more. */
+  "POST /conversations/{key}/messages/{seq}/edit": {
+    path: {
+      key: Key;
+      seq: number;
+    };
+    body: {
+      id?: string;
+      /** Model is the model that answers; "": the conversation's. */
       model?: string;
       text: string;
     };

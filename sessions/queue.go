@@ -63,8 +63,8 @@ type Entry struct {
 	ResetBefore time.Time
 	// Replaces, if not 0, is the seq in the transcript of an earlier message of the same
 	// sender. That message, and all that came after it, stay in the transcript, but the
-	// model sees them no longer: this message takes their place. Accept refuses it with a
-	// [*ReplaceError], and never begins a new generation before it.
+	// model sees them no longer: this message takes their place, with the files of the
+	// first unless it has its own. Accept refuses it with a [*ReplaceError], and never begins a new generation before it.
 	Replaces int64
 	// Own, with Replaces, are further ids under which the sender may have written the
 	// message that is replaced.

@@ -42,8 +42,8 @@ var (
 type ReplaceError struct {
 	Why string
 	// Later says that it may be possible in a while: messages of the conversation are not
-	// answered yet.
-	Later bool
+	// answered yet. Unknown says that there is no such message.
+	Later, Unknown bool
 }
 
 func (e *ReplaceError) Error() string { return e.Why }

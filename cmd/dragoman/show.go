@@ -233,6 +233,9 @@ func messageText(m api.Message) string {
 	if m.Synthetic {
 		b.WriteString(" (note)")
 	}
+	if m.ReplacedBy > 0 {
+		b.WriteString(" (replaced)")
+	}
 	b.WriteString("\n")
 	for _, call := range m.ToolCalls {
 		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))

@@ -53,7 +53,8 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 	argument := regexp.MustCompile(`\{[a-z_]+\}`)
 	for _, verb := range api.Table() {
-		path := argument.ReplaceAllString(strings.ReplaceAll(verb.Path, "{from}", "telegram:1"), "telegram:1")
+		path := strings.NewReplacer("{from}", "telegram:1", "{seq}", "1").Replace(verb.Path)
+		path = argument.ReplaceAllString(path, "telegram:1")
 		path = strings.ReplaceAll(path, "/facts/telegram:1", "/facts/7?target=telegram:1")
 		body := `{}`
 		if verb.Path == "/erasures" {

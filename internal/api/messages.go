@@ -60,6 +60,9 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 	}
 	n := sort.Search(len(messages), func(i int) bool { return messages[i].Seq >= before })
 	page := Page[Message]{Data: each(messages[:n], messageOf)}
+	if err := s.markReplaced(ctx, p.Key, page.Data); err != nil {
+		return none, err
+	}
 	if n == limit {
 		next := messages[n-1].Seq
 		if p.After == "" {
@@ -70,6 +73,18 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 		}
 	}
 	return page, nil
+}
+
+// markReplaced sets ReplacedBy of messages in a row of k.
+func (s *server) markReplaced(ctx context.Context, k channels.Key, list []Message) error {
+	if len(list) == 0 {
+		return nil
+	}
+	replaced, err := s.Store.Replacements(ctx, k, list[0].Seq)
+	for i := range list {
+		list[i].ReplacedBy = sessions.ReplacedBy(replaced, list[i].Seq)
+	}
+	return err
 }
 
 // bound reads a seq, or finds the first message from a time on.

@@ -18,6 +18,8 @@ import (
 type Talk interface {
 	// Say puts a message, which has an id, into a conversation.
 	Say(ctx context.Context, p Prompt) (Said, error)
+	// Edit puts a message in the place of an earlier one of the same person.
+	Edit(ctx context.Context, e Edit) (Said, error)
 	// Order carries out a command, like "stop". Only "again" has a model: see [AnotherTry].
 	Order(ctx context.Context, o Ordered, name, model string) error
 	// Reply sends text in the name of the assistant.
@@ -33,6 +35,17 @@ type Prompt struct {
 	// its steps, "interrupt" begins the turn again with it. "": as configured.
 	Mode string `json:"mode,omitempty"`
 	// Model is the model that answers this message alone; "": the conversation's.
+	Model string `json:"model,omitempty"`
+}
+
+// Edit is a new text for an earlier message of one's own. Without an id it gets one.
+type Edit struct {
+	Key channels.Key `json:"key"`
+	// Seq is that of the message in the transcript.
+	Seq  int64  `json:"seq"`
+	ID   string `json:"id,omitempty"`
+	Text string `json:"text"`
+	// Model is the model that answers; "": the conversation's.
 	Model string `json:"model,omitempty"`
 }
 
@@ -53,6 +66,7 @@ type Ordered struct {
 	ID  string       `json:"id,omitempty"`
 }
 
+func (e Edit) about(act *erasure.Act)       { act.Targets = []string{e.Key.String()} }
 func (p Prompt) about(act *erasure.Act)     { act.Targets = []string{p.Key.String()} }
 func (a AnotherTry) about(act *erasure.Act) { act.Targets = []string{a.Key.String()} }
 
@@ -80,6 +94,23 @@ func (s *server) say(ctx context.Context, p Prompt) (Said, error) {
 	}
 	p.ID = id
 	return s.Talk.Say(ctx, p)
+}
+
+// edit replaces a message of the caller and has the new one answered. In a group it needs
+// the scope operate: the model forgets what others said after it, too.
+func (s *server) edit(ctx context.Context, e Edit) (Said, error) {
+	id, err := s.mayTalk(ctx, e.Key, e.ID)
+	if err != nil {
+		return Said{}, err
+	}
+	if err := s.change(ctx, e.Key); err != nil {
+		return Said{}, err
+	}
+	if e.Seq < 1 {
+		return Said{}, refuse("seq", "seq is the number of a message")
+	}
+	e.ID = id
+	return s.Talk.Edit(ctx, e)
 }
 
 // reply sends text in the name of the assistant.

@@ -103,7 +103,9 @@ func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 			read[f.Key] = sight
 		}
 		if sight.May && f.Message.Seq >= sight.From {
-			hits = append(hits, Hit{Key: f.Key, Message: messageOf(f.Message), Words: f.Words, Marks: marksOf(f.Message.Content, f.Marks), Cursor: f.Position().String()})
+			m := messageOf(f.Message)
+			m.ReplacedBy = f.ReplacedBy
+			hits = append(hits, Hit{Key: f.Key, Message: m, Words: f.Words, Marks: marksOf(f.Message.Content, f.Marks), Cursor: f.Position().String()})
 		}
 	}
 	if !more {

@@ -38,6 +38,7 @@ type Conversations interface {
 // Transcripts shows and searches what was said.
 type Transcripts interface {
 	Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error)
+	Replacements(ctx context.Context, k channels.Key, from int64) ([]sessions.Replacement, error)
 	SearchAll(ctx context.Context, s sessions.Search) ([]sessions.Found, error)
 	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)

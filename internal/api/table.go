@@ -128,6 +128,10 @@ var (
 		Method: post, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted,
 		Doc: "Puts a message into a conversation and does not wait for the answer: the events tell it. A repeat with the same `id` changes nothing.",
 	}, (*server).say}
+	EditMessage = Verb[Edit, Said]{Spec{
+		Method: post, Path: "/conversations/{key}/messages/{seq}/edit", Scope: people.Chat, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted, Act: "edit",
+		Doc: "Puts a new text in the place of an earlier message of yours and has it answered. What followed stays in the transcript, marked `replaced_by`; the model does not see it any more.",
+	}, (*server).edit}
 	StopTurn = Order[Ordered]{Spec{
 		Method: post, Path: "/conversations/{key}/stop", Scope: people.Chat, Within: callWithin, Act: "stop",
 		Doc: "Stops the running turn and keeps what it said so far, as `/stop` does.",
@@ -304,7 +308,7 @@ var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
-	PutPrompt.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
+	PutPrompt.route(), EditMessage.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),

@@ -139,6 +139,12 @@ type Message struct {
 	Synthetic bool `json:"synthetic,omitempty"`
 	// Summary marks an imported message that replaces older ones.
 	Summary bool `json:"summary,omitempty"`
+	// ReplacedBy is the seq of the note that replaced the message: people see both, the
+	// model neither. The new text is the next message of a person after the note.
+	ReplacedBy int64 `json:"replaced_by,omitempty"`
+	// Replaces, in such a note, is the seq of the first message that it replaced; the last
+	// is right before the note.
+	Replaces int64 `json:"replaces,omitempty"`
 	// Failed marks the result of a tool call that failed and had no effect.
 	Failed      bool         `json:"failed,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
@@ -150,6 +156,9 @@ func messageOf(m sessions.Message) Message {
 	one := Message{
 		Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
 		Model: m.Model, Via: string(m.Via), Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
+	}
+	if m.Replaces > 0 {
+		one.Replaces = max(m.Seq-m.Replaces, 1)
 	}
 	if m.Usage != nil {
 		one.Usage = new(Usage(*m.Usage))

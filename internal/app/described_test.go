@@ -246,6 +246,8 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/conversations/" + own + "/running"},
 		{"GET", "/conversations/" + own + "/summary"},
 		{"GET", "/conversations/" + own + "/generations"},
+		{"POST", "/conversations/" + own + "/messages/1/edit", `{"text": "hello again"}`},
+		{"GET", "/conversations/" + own + "/messages"},
 		{"GET", "/search?query=hello"},
 		{"PUT", "/conversations/" + own + "/read", "{}"},
 		{"PUT", "/conversations/" + own + "/pin", "{}"},

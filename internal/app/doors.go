@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
@@ -43,6 +44,30 @@ func (t doors) Say(ctx context.Context, p api.Prompt) (api.Said, error) {
 	q.Model = p.Model
 	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(p.Mode))
 	return api.Said{Key: p.Key, ID: p.ID, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(p.Key, err)
+}
+
+// Edit says something in the place of a message that the caller wrote, under any of their
+// ids on that channel.
+func (t doors) Edit(ctx context.Context, e api.Edit) (api.Said, error) {
+	q, err := t.d.question(ctx, e.Key, e.ID, e.Text)
+	if err != nil {
+		return api.Said{}, err
+	}
+	p, _ := people.From(ctx)
+	identities, err := t.d.reads.Mine(ctx, p)
+	if err != nil {
+		return api.Said{}, err
+	}
+	for _, one := range identities {
+		id, here := strings.CutPrefix(one, e.Key.Channel()+":")
+		if here {
+			q.Own = append(q.Own, id)
+		}
+	}
+	q.Model = e.Model
+	q.Replaces = e.Seq
+	said, err := t.d.gateway.Say(ctx, q, "")
+	return api.Said{Key: e.Key, ID: e.ID, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(e.Key, err)
 }
 
 func (t doors) Order(ctx context.Context, o api.Ordered, name, model string) error {

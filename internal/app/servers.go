@@ -346,7 +346,14 @@ func (d *Daemon) ask(ctx context.Context, asked api.Question) (string, error) {
 // refusalOfQuestion is what whoever asked in k learns of an error of the gateway.
 func refusalOfQuestion(k channels.Key, err error) error {
 	var refused *gateway.RefusedError
+	var kept *sessions.ReplaceError
 	switch {
+	case errors.As(err, &kept) && kept.Unknown:
+		return &respond.Refusal{Status: http.StatusNotFound, Param: "seq", Sentence: kept.Why}
+	case errors.As(err, &kept) && kept.Later:
+		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "conflict", Sentence: kept.Why}
+	case errors.As(err, &kept):
+		return &respond.Refusal{Status: http.StatusBadRequest, Param: "seq", Sentence: kept.Why}
 	case errors.As(err, &refused) && refused.Later:
 		return &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: refused.After, Sentence: refused.Why}
 	case errors.As(err, &refused):

@@ -56,6 +56,10 @@ type Question struct {
 	// Model is the model that answers, one of Options.Models; "": the conversation's. A
 	// message that joins a running turn does not change the model of that.
 	Model string
+	// Replaces, if not 0, is the seq in the transcript of an earlier message of the sender,
+	// whose place this one takes: see [sessions.Entry]. Own are further ids of the sender.
+	Replaces int64
+	Own      []string
 	// Show, if not nil, gets the progress of the turn that answers, if it runs on this
 	// node. It must not block.
 	Show func(agent.Progress)

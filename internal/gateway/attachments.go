@@ -73,6 +73,9 @@ func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 }
 
 func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) channels.Attachment {
+	if m.Attachments[i].File != "" {
+		return m.Attachments[i] // of a message that m replaces
+	}
 	var fetch func(context.Context, io.Writer) error
 	if f, able := channelAs[channels.Fetcher](g, m.Key); able {
 		fetch = func(ctx context.Context, w io.Writer) (err error) {

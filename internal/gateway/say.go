@@ -22,7 +22,8 @@ type Said struct {
 
 // Say puts q into its conversation, as if its channel had, and does not wait for the
 // answer, which is delivered there. With an id it is safe to repeat. mode is how it is
-// answered while a turn runs, "" as configured. Errors: those of [Gateway.Converse].
+// answered while a turn runs, "" as configured. Errors: those of [Gateway.Converse], and a
+// [*sessions.ReplaceError] if q may not replace what it names.
 func (g *Gateway) Say(ctx context.Context, q Question, mode Mode) (Said, error) {
 	m, got, err := g.put(ctx, q, mode)
 	if err != nil {
@@ -121,7 +122,9 @@ func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.In
 	if why := g.notAsked(m.Text); why != "" {
 		return m, got, &RefusedError{Why: why}
 	}
-	got, err = g.store.Accept(ctx, sessions.Entry{Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
+	got, err = g.store.Accept(ctx, sessions.Entry{
+		Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), Replaces: q.Replaces, Own: q.Own,
+	})
 	if err != nil {
 		return m, got, fmt.Errorf("gateway: ask in %s: %w", m.Key, err)
 	}

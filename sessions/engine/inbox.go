@@ -82,11 +82,11 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.Waiting >= e.MaxWaiting {
 		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.Waiting)
 	}
-	if err := st.checkReplaces(c, e); err != nil {
+	err = st.replace(c, &e)
+	if err != nil {
 		return a, err
 	}
 	st.reset(c, e)
-	st.replace(c, e)
 	a.Outcome, a.Seq = outcome, st.enter(c, e, outcome, changed)
 	st.appendMessages(c, "", e.Append, sessions.AuthorOf(e.Inbound))
 	if e.Control == sessions.ControlNew {

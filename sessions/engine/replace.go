@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
 // A person replaces an earlier message by a new one. Nothing is deleted: a note in the
@@ -35,18 +36,18 @@ func (n *newestFirst) hides(m *sessions.Message) bool {
 	return false
 }
 
-// checkReplaces refuses an entry that may not replace the message that it names.
-func (st *step) checkReplaces(c *chat, e sessions.Entry) error {
+// replaced returns the message that e replaces, without its text, or a reason why e may not.
+func (st *step) replaced(c *chat, e sessions.Entry) (old sessions.Message, err error) {
 	target, v := e.Replaces, c.Conversation
-	no := func(why string) error { return &sessions.ReplaceError{Why: fmt.Sprintf(why, target)} }
+	no := func(why string) (sessions.Message, error) {
+		return old, &sessions.ReplaceError{Why: fmt.Sprintf(why, target)}
+	}
 	switch {
-	case target == 0:
-		return nil
 	case v == nil || target < 1 || target > c.MessageSeq:
-		return no("there is no message %d in this conversation")
+		return old, &sessions.ReplaceError{Why: fmt.Sprintf("there is no message %d in this conversation", target), Unknown: true}
 	case c.Waiting > 0:
 		// Their turn would answer what was replaced.
-		return &sessions.ReplaceError{Why: "a message of this conversation is not answered yet; wait for the answer, or stop it", Later: true}
+		return old, &sessions.ReplaceError{Why: "a message of this conversation is not answered yet; wait for the answer, or stop it", Later: true}
 	case target <= v.From:
 		return no("message %d belongs to an earlier part of this conversation, which a new one has ended")
 	case target <= v.Covers:
@@ -63,19 +64,34 @@ func (st *step) checkReplaces(c *chat, e sessions.Entry) error {
 			return no("message %d is not one of yours")
 		case hidden:
 			return no("message %d does not count any more: it was replaced")
+		default:
+			old = m
 		}
 	}
-	return st.err
+	return old, st.err
 }
 
-// replace adds the note about what e replaces, if it replaces something.
-func (st *step) replace(c *chat, e sessions.Entry) {
+// replace adds the note about what e replaces, if it replaces something. Files of the
+// replaced message stay with the new one, unless that brings its own.
+func (st *step) replace(c *chat, e *sessions.Entry) error {
 	if e.Replaces == 0 {
-		return
+		return nil
+	}
+	old, err := st.replaced(c, *e)
+	if err != nil {
+		return err
+	}
+	if len(e.Inbound.Attachments) == 0 {
+		for _, a := range rules.Attachments(old.Attachments) {
+			if a.File != "" && !a.Quoted {
+				e.Inbound.Attachments = append(e.Inbound.Attachments, a)
+			}
+		}
 	}
 	note := sessions.ReplacedNote(e.Inbound, c.MessageSeq+1-e.Replaces)
 	st.appendMessages(c, "", []sessions.Message{note}, sessions.AuthorOf(e.Inbound))
 	c.Conversation.Erasures++
+	return nil
 }
 
 // replacements returns those that concern messages of k from a seq on, oldest first.

@@ -185,6 +185,17 @@ var replaceTests = map[string]func(*testing.T, *rig){
 		_, seen := r.history(t, sessions.HistoryLimit{})
 		same(t, "History", seen, []string{"one", "on one", "TWO"})
 	},
+	// The files of a replaced message stay with the new one. Those of a quote do not.
+	"Replace/KeepsItsFiles": func(t *testing.T, r *rig) {
+		m := in("x:1", "1", "what is this?")
+		m.Attachments = []channels.Attachment{{Kind: "image", File: "x_1/a.png"}, {Kind: "image", File: "x_1/q.png", Quoted: true}, {Kind: "image", Missing: "too large"}}
+		r.enter(t, sessions.Entry{Inbound: m}, sessions.Queued)
+		answered(t, r, "a cat")
+		r.enter(t, anew("2", "and the breed?", 1), sessions.Queued)
+		h := r.claim(t)
+		got := r.pending(t, h, 0, "and the breed?").Messages[0].Inbound.Attachments
+		same(t, "files", got, m.Attachments[:1])
+	},
 	"Replace/InASearch": func(t *testing.T, r *rig) {
 		exchanged(t, r, "one needle", "two needle")
 		r.enter(t, anew("e", "TWO", 3), sessions.Queued)
