@@ -26,6 +26,7 @@ import (
 type turns struct{ *agent.Agent }
 
 func (t turns) Given(ctx context.Context, turn agent.Turn) (agent.Result, error) {
+	turn.Guard = agent.Unguarded
 	return t.Run(ctx, turn)
 }
 
