@@ -334,6 +334,18 @@ type FeedItem struct {
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }
 
+// Ending is the end of a conversation, as lists show it.
+type Ending struct {
+	// Last is the newest item of its feed; nil: it has none, as an imported conversation.
+	Last *FeedItem
+	// Waiting counts the messages of people without an answer. Begun: a turn has begun to
+	// answer some of them.
+	Waiting int
+	Begun   bool
+	// Dead counts the deliveries that were given up.
+	Dead int
+}
+
 // Recent is a row of a queue, without its text.
 type Recent struct {
 	Key channels.Key
