@@ -46,7 +46,6 @@ type ConversationQuery struct {
 
 func (q ConversationQuery) query() (sessions.Query, error) {
 	like := sessions.Query{Channel: q.Channel, Tag: q.Tag, Text: q.Text, Metadata: q.Meta, Limit: cmp.Or(q.Limit, sessions.DefaultPage)}
-	like.Limit = min(max(like.Limit, 1), sessions.MaxPage)
 	if q.After == "" {
 		return like, nil
 	}
@@ -137,10 +136,14 @@ func (s *server) listing(ctx context.Context, found []sessions.Conversation, mor
 		one.Cursor = c.Position().String()
 		all = append(all, one)
 	}
-	err := s.marked(ctx, all, func(k channels.Key) bool {
+	may := func(k channels.Key) bool {
 		sight, err := s.sight(ctx, k)
 		return err == nil && sight.May
-	})
+	}
+	err := s.marked(ctx, all, may)
+	if err == nil {
+		err = s.ended(ctx, all, may)
+	}
 	if err != nil {
 		return Page[Conversation]{}, err
 	}
@@ -160,7 +163,11 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 		return Conversation{}, err
 	}
 	one := []Conversation{conversationOf(found)}
-	err = s.marked(ctx, one, func(channels.Key) bool { return true })
+	may := func(channels.Key) bool { return true } // it was asked above
+	err = s.marked(ctx, one, may)
+	if err == nil {
+		err = s.ended(ctx, one, may)
+	}
 	return one[0], err
 }
 
@@ -207,7 +214,7 @@ func (s *server) derived(ctx context.Context, k channels.Key, after int64) (stri
 			}
 			if m.Content == erasedText {
 				erased = true
-			} else if words := firstWords(m.Content); words != "" {
+			} else if words := firstWords(m.Content, derivedSize); words != "" {
 				return words, nil
 			}
 		}
@@ -218,21 +225,21 @@ func (s *server) derived(ctx context.Context, k channels.Key, after int64) (stri
 // erasedText is what a store leaves of an erased message. See [sessions.Erasure].
 const erasedText = "[erased]"
 
-// firstWords is the beginning of text without its quotations, cut between words
-// if possible.
-func firstWords(text string) string {
+// firstWords is the beginning of text without its quotations, about size bytes, cut between
+// words if possible.
+func firstWords(text string, size int) string {
 	for strings.HasPrefix(text, ">") {
 		_, text, _ = strings.Cut(text, "\n")
 	}
-	if len(text) > 4*derivedSize {
-		text = strings.ToValidUTF8(text[:4*derivedSize], "")
+	if len(text) > 4*size {
+		text = strings.ToValidUTF8(text[:4*size], "")
 	}
 	words := strings.Join(strings.Fields(text), " ")
-	if len(words) <= derivedSize {
+	if len(words) <= size {
 		return words
 	}
-	cut := strings.ToValidUTF8(words[:derivedSize], "")
-	if i := strings.LastIndexByte(cut, ' '); i > derivedSize/2 {
+	cut := strings.ToValidUTF8(words[:size], "")
+	if i := strings.LastIndexByte(cut, ' '); i > size/2 {
 		cut = cut[:i]
 	}
 	return cut + "…"

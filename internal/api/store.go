@@ -43,6 +43,7 @@ type Transcripts interface {
 	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
 	Running(ctx context.Context, k channels.Key) (sessions.Pending, error)
+	Ending(ctx context.Context, k channels.Key) (sessions.Ending, error)
 }
 
 // Queue shows and changes what waits in inbox, outbox and quarantine.

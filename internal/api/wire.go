@@ -54,8 +54,26 @@ type Conversation struct {
 	// pinned it.
 	Unread int  `json:"unread,omitempty"`
 	Pinned bool `json:"pinned,omitempty"`
+	// Last is what was said last, if the caller may read it.
+	Last *LastLine `json:"last,omitempty"`
+	// Waiting is how many messages have no answer yet, and Answering says that a turn has
+	// begun to answer some of them. GivenUp is how many deliveries were given up.
+	Waiting   int  `json:"waiting,omitempty"`
+	Answering bool `json:"answering,omitempty"`
+	GivenUp   int  `json:"given_up,omitempty"`
 	// Cursor is the "after" of the page that begins behind it, in lists.
 	Cursor string `json:"cursor,omitempty"`
+}
+
+// LastLine is the beginning of the newest message of a conversation.
+type LastLine struct {
+	From string    `json:"from"`           // "person" or "dragoman"
+	Name string    `json:"name,omitempty"` // of the person
+	Text string    `json:"text"`           // a line of 160 bytes at most, or a word for a file
+	At   time.Time `json:"at"`
+	// State is how far a delivery is, and Kind why it was sent: see [FeedItem].
+	State string `json:"state,omitempty"`
+	Kind  string `json:"kind,omitempty"`
 }
 
 // Name is the title, or the derived one.
