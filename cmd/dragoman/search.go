@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type sessionsSearchCmd struct {
 }
 
 func (k *sessionsSearchCmd) search(e *env) (s api.Search, err error) {
-	s = api.Search{Query: strings.Join(k.Query, " "), After: k.After, Limit: k.Limit}
+	s = api.Search{Query: strings.Join(k.Query, " "), After: k.After}
 	if strings.TrimSpace(s.Query) == "" {
 		return s, &usageError{"write the words to look for"}
 	}
@@ -54,7 +55,13 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return listPage(e, c, k.JSON, api.SearchAll, search, func(found api.Page[api.Hit]) {
+	part := func(after string, limit int) api.Search {
+		one := search
+		one.After = cmp.Or(after, search.After)
+		one.Limit = limit
+		return one
+	}
+	return listAll(e, c, k.JSON, api.SearchAll, k.Limit, part, func(found api.Page[api.Hit]) {
 		if len(found.Data) == 0 {
 			e.say("%s", nothingFound(search))
 			return

@@ -124,6 +124,15 @@ func decodeArgs(r *http.Request, v Spec, args reflect.Value) error {
 			return refuse(name, "%s cannot be understood: %s", name, reason(err))
 		}
 	}
+	return checkLimit(fields)
+}
+
+// checkLimit refuses a page of a size that no list has.
+func checkLimit(fields map[string]reflect.Value) error {
+	limit, has := fields[limitName]
+	if has && (limit.Int() < 0 || limit.Int() > maxPage) {
+		return refuse(limitName, "limit is 1 to %d; 0 is the usual one", maxPage)
+	}
 	return nil
 }
 

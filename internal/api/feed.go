@@ -64,7 +64,7 @@ func (s *server) feed(ctx context.Context, p FeedPart) (Page[FeedItem], error) {
 			return none, refuse("before", "before is the next of the page before")
 		}
 	}
-	limit := min(page(p.Limit), maxListed)
+	limit := page(p.Limit)
 	items, err := s.Store.Feed(ctx, p.Key, before, limit)
 	if err != nil {
 		return none, err

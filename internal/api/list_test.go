@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"dragoman/channels"
@@ -10,7 +11,7 @@ import (
 	"dragoman/sessions/sqlite/sqlitetest"
 )
 
-// What is out of bounds counts as the nearest bound, as it does in the stores.
+// A page has 1 to 200 conversations, and one out of bounds is refused.
 func TestPageSizes(t *testing.T) {
 	s := sqlitetest.Open(t, now)
 	for i := range sessions.MaxPage + 5 {
@@ -20,9 +21,15 @@ func TestPageSizes(t *testing.T) {
 		}
 	}
 	c := api.InProcess(api.New(optionsOf(s)))
-	for limit, want := range map[int]int{-7: 1, 0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
+	for limit, want := range map[int]int{0: sessions.DefaultPage, 1: 1, 199: 199, 200: 200} {
 		if list, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: limit}); err != nil || len(list.Data) != want {
 			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list.Data), err, want)
+		}
+	}
+	for _, limit := range []int{-7, 201, 1 << 40} {
+		_, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: limit})
+		if err == nil || !strings.Contains(err.Error(), "limit is 1 to 200") {
+			t.Errorf("limit %d: %v, want a refusal with the bounds", limit, err)
 		}
 	}
 	all, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Limit: sessions.MaxPage})

@@ -140,7 +140,7 @@ func (s *server) log(_ context.Context, q LogQuery) (Page[LogRecord], error) {
 	if err != nil {
 		return none, err
 	}
-	limit := min(page(q.Limit), maxListed)
+	limit := page(q.Limit)
 	if q.After == "" {
 		return pageOf(each(s.Log.Tail.Newest(limit, keep), s.logRecord), nil)
 	}
@@ -169,7 +169,7 @@ func (s *server) followLog(w http.ResponseWriter, r *http.Request, q LogQuery) e
 	if err != nil {
 		return err
 	}
-	limit := min(page(q.Limit), maxListed)
+	limit := page(q.Limit)
 	n := s.Log.Tail.Last()
 	after := cmp.Or(q.After, r.Header.Get("Last-Event-ID"))
 	begin := []logtail.Record(nil)
@@ -211,7 +211,7 @@ func countUpTo(records []logtail.Record, n int64) int {
 // passLog passes the records after the one with the number n on, until the stream ends.
 func (s *server) passLog(ctx context.Context, n int64, keep func(*logtail.Record) bool, out *frames) {
 	for out.flush() && ctx.Err() == nil {
-		found, upTo, lost := s.Log.Tail.After(n, maxListed, keep)
+		found, upTo, lost := s.Log.Tail.After(n, maxPage, keep)
 		for i, r := range found {
 			one := s.logRecord(r)
 			if i == 0 {

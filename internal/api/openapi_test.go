@@ -136,6 +136,10 @@ func (s *schemas) operation(r api.Route) object {
 // parameter is an argument in the path or in the query.
 func parameter(name, in string, schema object, required bool) object {
 	p := object{"name": name, "in": in, "schema": schema}
+	if name == "limit" {
+		schema["minimum"] = 0
+		schema["maximum"] = 200
+	}
 	if required {
 		p["required"] = true
 	}

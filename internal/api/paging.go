@@ -30,9 +30,6 @@ func newestFirst(a, b place) int {
 	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
 }
 
-// maxListed is the greatest page of such a list.
-const maxListed = 200
-
 // pageAfter is the page of items that follows a cursor, "" for the first one. limit is 1
 // to 200; 0: 100.
 func pageAfter[T any](items []T, at func(T) place, order func(a, b place) int, after string, limit int) (Page[T], error) {
@@ -44,7 +41,7 @@ func pageAfter[T any](items []T, at func(T) place, order func(a, b place) int, a
 		}
 		items = slices.DeleteFunc(items, func(one T) bool { return order(at(one), last) <= 0 })
 	}
-	most := min(page(limit), maxListed)
+	most := page(limit)
 	if len(items) <= most {
 		return pageOf(items, nil)
 	}

@@ -71,7 +71,7 @@ func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
 	if !slices.Contains([]usage.By{usage.ByDay, usage.ByModel, usage.ByPerson, usage.ByChat}, by) {
 		return UsageReport{}, refuse("by", "by is day, model, person or chat")
 	}
-	return s.readUsage(ctx, usage.Query{By: by, Limit: min(page(q.Limit), maxListed), Person: s.Directory.Person}, UsageQuery{q.From, q.To}, q.Days)
+	return s.readUsage(ctx, usage.Query{By: by, Limit: page(q.Limit), Person: s.Directory.Person}, UsageQuery{q.From, q.To}, q.Days)
 }
 
 // ownUsage is what the caller used, in all conversations.

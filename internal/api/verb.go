@@ -82,17 +82,17 @@ type Page[T any] struct {
 	Next string `json:"next,omitempty"`
 }
 
-// The greatest page that a request may ask for, and the page of one that names
-// none.
+// The greatest page that a request may ask for, of whatever list, and the page of one that
+// names none.
 const (
-	maxPage     = 1000
+	maxPage     = 200
 	defaultPage = 100
+	// limitName is the argument that says how large a page is.
+	limitName = "limit"
 )
 
-// page is the number of items to list for this limit.
-func page(limit int) int {
-	return min(max(cmp.Or(limit, defaultPage), 1), maxPage)
-}
+// page is the number of items to list for this limit, which was checked.
+func page(limit int) int { return cmp.Or(limit, defaultPage) }
 
 // pageOf is a page that has all there is.
 func pageOf[T any](items []T, err error) (Page[T], error) {

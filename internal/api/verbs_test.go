@@ -282,6 +282,11 @@ func TestBadRequests(t *testing.T) {
 		status                     int
 		param                      string
 	}{
+		{"a page too large", "GET", "/conversations?limit=201", "", 400, "limit"},
+		{"a negative page", "GET", "/conversations?limit=-1", "", 400, "limit"},
+		{"too many messages", "GET", "/conversations/telegram:1/messages?limit=1000", "", 400, "limit"},
+		{"too many hits", "GET", "/search?query=x&limit=1000", "", 400, "limit"},
+		{"too many in the queue", "GET", "/queue?limit=201", "", 400, "limit"},
 		{"no number", "GET", "/conversations?limit=x", "", 400, "limit"},
 		{"half a number", "GET", "/conversations?limit=1.5", "", 400, "limit"},
 		{"a huge number", "GET", "/conversations?limit=99999999999999999999", "", 400, "limit"},
@@ -391,8 +396,8 @@ func TestAddresses(t *testing.T) {
 	h := api.New(optionsOf(filled(t)))
 	for target, want := range map[string]int{
 		"/conversations":                                                                 1,
-		"/conversations?limit=-1":                                                        1,
-		"/conversations?limit=999999999":                                                 1,
+		"/conversations?limit=0":                                                         1,
+		"/conversations?limit=200":                                                       1,
 		"/conversations?channel=irc":                                                     0,
 		"/conversations?meta.colour=red":                                                 0,
 		"/search?query=hello&key=telegram:1&limit=5":                                     1,

@@ -14,7 +14,7 @@ import (
 // used lists the tools that were called in a room of the page, in order.
 func (r *running) used(room string) []string {
 	r.t.Helper()
-	list, err := api.ReadMessages.Call(r.t.Context(), r.admin, api.Part{Key: channels.MustKey("web:" + room), Limit: 1000, After: "0"})
+	list, err := api.ReadMessages.Call(r.t.Context(), r.admin, api.Part{Key: channels.MustKey("web:" + room), Limit: 200, After: "0"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
