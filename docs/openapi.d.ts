@@ -98,6 +98,7 @@ export interface ConsoleLink {
 }
 /** Conversation is the head of a conversation. */
 export interface Conversation {
+  answering?: boolean;
   created?: string;
   /** Cursor is the "after" of the page that begins behind it, in lists. */
   cursor?: string;
@@ -105,7 +106,10 @@ export interface Conversation {
   derived_title?: string;
   /** the current one; "" before the first message */
   generation: string;
+  given_up?: number;
   key: Key;
+  /** Last is what was said last, if the caller may read it. */
+  last?: LastLine;
   /** over all generations */
   message_count: number;
   metadata?: { [name: string]: unknown };
@@ -124,6 +128,8 @@ export interface Conversation {
   unread?: number;
   updated?: string;
   usage: Usage;
+  /** Waiting is how many messages have no answer yet, and Answering says that a turn has begun to answer some of them. GivenUp is how many deliveries were given up. */
+  waiting?: number;
 }
 /** Page is one page of a list. */
 export interface ConversationPage {
@@ -216,7 +222,7 @@ export interface Event {
   delivery?: string;
   due?: string;
   /** see EventTypes */
-  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "context_compacted" | "delivery_dead" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
+  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
   generation?: string;
   id?: string;
   input_tokens?: number;
@@ -382,6 +388,19 @@ export interface JobPage {
 }
 /** A conversation, like telegram:123456. */
 export type Key = string;
+/** LastLine is the beginning of the newest message of a conversation. */
+export interface LastLine {
+  at: string;
+  /** "person" or "dragoman" */
+  from: string;
+  kind?: string;
+  /** of the person */
+  name?: string;
+  /** State is how far a delivery is, and Kind why it was sent: see FeedItem. */
+  state?: string;
+  /** a line of 160 bytes at most, or a word for a file */
+  text: string;
+}
 /** Lease is what one node has at a time, like "channel:telegram". */
 export interface Lease {
   name: string;

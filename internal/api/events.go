@@ -159,6 +159,11 @@ func (s *server) eventFilter(q EventQuery) stream.Filter {
 func (s *server) eventSight(ctx context.Context, e *stream.Event, named bool) (bool, error) {
 	who := caller(ctx)
 	switch {
+	case e.Event == stream.PairingChange:
+		return who.May(people.Operate), nil
+	case e.Person != "":
+		me, err := s.person(ctx)
+		return me == e.Person, err
 	case e.Event == stream.JobDone:
 		return s.seesJob(ctx, e.Job)
 	case e.Key.IsZero():

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"dragoman/channels"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -59,8 +60,9 @@ func (s *server) marks(ctx context.Context) (map[string]mark, error) {
 	return all, nil
 }
 
-// changeMark changes the caller's mark of a conversation that they may read.
-func (s *server) changeMark(ctx context.Context, k channels.Key, change func(*mark)) error {
+// changeMark changes the caller's mark of a conversation that they may read, and tells their
+// other pages. why is the word of the event.
+func (s *server) changeMark(ctx context.Context, k channels.Key, why string, change func(*mark)) error {
 	if s.Notes == nil {
 		return fmt.Errorf("api: mark %s: %w", k, errors.ErrUnsupported)
 	}
@@ -71,7 +73,7 @@ func (s *server) changeMark(ctx context.Context, k channels.Key, change func(*ma
 	if err != nil {
 		return err
 	}
-	return s.Notes.ChangeNotes(ctx, markKind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
+	err = s.Notes.ChangeNotes(ctx, markKind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
 		m := mark{}
 		at := slices.IndexFunc(have, func(n sessions.Note) bool { return n.Name == k.String() })
 		if at >= 0 {
@@ -86,6 +88,10 @@ func (s *server) changeMark(ctx context.Context, k channels.Key, change func(*ma
 		}
 		return []sessions.Note{{Name: k.String(), Data: encode(m)}}, remove, nil
 	})
+	if err == nil {
+		s.emit(stream.Event{Event: stream.MarkChange, Key: k, Person: owner, Why: why})
+	}
+	return err
 }
 
 // oldestRead is the mark that makes room for another: what was read longest ago and is not
@@ -114,15 +120,15 @@ func (s *server) markRead(ctx context.Context, r ReadUpTo) error {
 		return err
 	}
 	read := min(cmp.Or(r.Messages, c.MessageCount), c.MessageCount)
-	return s.changeMark(ctx, r.Key, func(m *mark) { m.Read = max(m.Read, read) })
+	return s.changeMark(ctx, r.Key, "read", func(m *mark) { m.Read = max(m.Read, read) })
 }
 
 func (s *server) pin(ctx context.Context, a About) error {
-	return s.changeMark(ctx, a.Key, func(m *mark) { m.Pinned = true })
+	return s.changeMark(ctx, a.Key, "pinned", func(m *mark) { m.Pinned = true })
 }
 
 func (s *server) unpin(ctx context.Context, a About) error {
-	return s.changeMark(ctx, a.Key, func(m *mark) { m.Pinned = false })
+	return s.changeMark(ctx, a.Key, "unpinned", func(m *mark) { m.Pinned = false })
 }
 
 // marked adds to conversations what the caller has read and pinned of them. One that they

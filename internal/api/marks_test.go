@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -77,5 +80,77 @@ func TestMarksHaveAnEnd(t *testing.T) {
 	left, err := s.Notes(t.Context(), sessions.NoteFilter{Kind: "mark", Owner: "operator", Name: "web:room-0007"})
 	if err != nil || len(left) != 0 {
 		t.Errorf("the oldest mark that is only read is %v, %v; want none", left, err)
+	}
+}
+
+// Other pages of the same person learn what was read and pinned, and nobody else does.
+func TestMarksAreTold(t *testing.T) {
+	s := filled(t)
+	hub := stream.New(stream.Options{})
+	o := optionsOf(s)
+	o.Notes = s
+	o.Reads = seen{channels.MustKey("telegram:1"): {May: true, Own: true}}
+	o.Listening = hub
+	o.Events = hub.Publish
+	h := api.New(o)
+	c := api.InProcess(h)
+	defer c.Close()
+	mine := listen(t, h, owner, "", "")
+	others := listen(t, h, ann, "", "")
+	mine.want("hello", "")
+	others.want("hello", "")
+	k := channels.MustKey("telegram:1")
+	for _, err := range []error{
+		api.Pin.Call(t.Context(), c, api.About{Key: k}), api.Unpin.Call(t.Context(), c, api.About{Key: k}), api.MarkRead.Call(t.Context(), c, api.ReadUpTo{Key: k}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	hub.Publish(stream.Event{Event: stream.PairingChange, Channel: "telegram", Why: "asked"})
+	hub.Publish(accepted(k, 7))
+	for _, why := range []string{"pinned", "unpinned", "read"} {
+		mine.want("mark_change", `"why":"`+why+`"`)
+	}
+	mine.want("pairing_change", `"channel":"telegram"`)
+	mine.want("message_accepted", `"seq":7`)
+	others.want("message_accepted", `"seq":7`)
+}
+
+// A list of conversations shows what was said last, and what waits; nothing of it to those
+// who may not read the conversation.
+func TestEndOfConversations(t *testing.T) {
+	s := filled(t)
+	o := optionsOf(s)
+	k := channels.MustKey("telegram:1")
+	sight := seen{k: {May: true, Own: true}}
+	o.Reads = sight
+	c := api.InProcess(api.New(o))
+	defer c.Close()
+	end := func() api.Conversation {
+		t.Helper()
+		page, err := api.Find.Call(t.Context(), c, api.ConversationQuery{Channel: "telegram"})
+		if err != nil || len(page.Data) != 1 {
+			t.Fatalf("the list is %+v, %v", page, err)
+		}
+		return page.Data[0]
+	}
+	got := end()
+	want := &api.LastLine{From: "dragoman", Text: "hi", At: got.Last.At, State: "queued"}
+	if diff := cmp.Diff(want, got.Last); diff != "" || got.Waiting != 0 || got.Answering {
+		t.Errorf("the end is %+v; the last line (-want +got):\n%s", got, diff)
+	}
+	m := channels.Inbound{Key: k, ID: "more", Text: "> hi\nand now?", Sender: channels.Person{IDs: []string{"1"}, Name: "Ann"}}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: m}); err != nil {
+		t.Fatal(err)
+	}
+	got = end()
+	if got.Last.From != "person" || got.Last.Name != "Ann" || got.Last.Text != "and now?" || got.Waiting != 1 {
+		t.Errorf("the end is %+v, its last line %+v", got, got.Last)
+	}
+	delete(sight, k)
+	got = end()
+	if got.Last != nil || got.Waiting != 0 {
+		t.Errorf("somebody else sees the end %+v, %+v", got, got.Last)
 	}
 }

@@ -238,7 +238,7 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 	}
 	d.onClose("the files", d.files.Close)
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
-	d.store = filing{crashStore{store}, d.files, d.kept}
+	d.store = filing{crashStore: crashStore{store}, files: d.files, kept: d.kept, tell: d.events.Publish}
 	d.openPeople()
 	return nil
 }

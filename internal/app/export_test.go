@@ -19,7 +19,7 @@ type FilingStore = filing
 
 // Filing makes one.
 func Filing(s *engine.Store, files *media.Store) FilingStore {
-	return filing{crashStore{s}, files, nil}
+	return filing{crashStore: crashStore{s}, files: files}
 }
 
 // Tidy removes files that nothing names, as once a day.

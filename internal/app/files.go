@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/media"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 	"dragoman/sessions/engine"
 )
@@ -19,6 +20,8 @@ type filing struct {
 	crashStore
 	files *media.Store
 	kept  *channelErasers // nil: no channel keeps data
+	// tell publishes an event. Nil: there is no stream.
+	tell func(stream.Event)
 }
 
 // Delete also removes the conversation's files.

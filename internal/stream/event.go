@@ -35,6 +35,9 @@ const (
 	SessionCreate    Name = "session_create"    // the first turn of a conversation or of a new generation
 	SessionSave      Name = "session_save"      // a turn was stored
 	SessionDelete    Name = "session_delete"    // deleted, expired, erased or joined into another
+	SessionChange    Name = "session_change"    // its title or its settings, tags among them, changed: see Why
+	MarkChange       Name = "mark_change"       // somebody has read or pinned a conversation: see Person
+	PairingChange    Name = "pairing_change"    // somebody asks to be let in on Channel, was let in, or shut out
 	ContextCompacted Name = "context_compacted" // a summary replaced older messages in the context
 	TurnDone         Name = "turn_done"         // a turn ended, with any outcome
 	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
@@ -69,6 +72,9 @@ type Event struct {
 	At    time.Time `json:"at"`
 	// Key is the conversation; zero if the event is not about one.
 	Key channels.Key `json:"key,omitzero"`
+	// Person is whose page the event is for, the ID of a person; "": everybody who may see
+	// Key.
+	Person string `json:"-"`
 	// Seq is the number of the row in the queues of Key, and ID is the message's
 	// Inbound.ID or the delivery's Delivery.ID.
 	Seq int64  `json:"seq,omitempty"`
@@ -118,6 +124,8 @@ type Event struct {
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	// Why is one word. For session_delete: deleted, expired, erased or joined. For
+	// session_change: title or settings. For mark_change: read, pinned or unpinned. For
+	// pairing_change: asked, approved or removed. For
 	// disk_full: disk (nothing can be stored) or almost_full.
 	Why string `json:"why,omitempty"`
 }
