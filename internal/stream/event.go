@@ -137,3 +137,18 @@ func (e *Event) bytes() int { return 300 + len(e.Text) + len(e.ID) + len(e.Turn)
 func (e *Event) final() bool {
 	return e.State == sessions.DeliverySent || e.State == sessions.DeliveryDead || e.State == sessions.DeliveryDropped
 }
+
+// sameRow reports whether e and other are about one row.
+func (e *Event) sameRow(other *Event) bool {
+	return e.Event == other.Event && e.Key == other.Key && e.Seq == other.Seq && e.Job == other.Job && e.Due.Equal(other.Due)
+}
+
+// newer reports whether e says more of its row than before did. What was read from the
+// store can overtake what is published.
+func (e *Event) newer(before *Event) bool {
+	if before.State == e.State && before.Attempts == e.Attempts || e.Attempts < before.Attempts {
+		return false
+	}
+	overtaken := before.final() && !e.final() && e.Attempts == before.Attempts && e.State != sessions.DeliveryQueued
+	return !overtaken
+}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"dragoman/sessions"
 )
 
 // How a follower looks.
@@ -298,12 +296,9 @@ func (f *Follower) isNews(e *Event) bool {
 	}
 	ref := Ref{e.Key, e.Seq}
 	before, known := f.seen[ref]
-	if known && (before.event.State == e.State && before.event.Attempts == e.Attempts || e.Attempts < before.event.Attempts) {
+	if known && !e.newer(&before.event) {
 		f.seen[ref] = seenRow{before.event, before.changed, time.Now()}
 		return false
-	}
-	if known && before.event.final() && !e.final() && e.Attempts == before.event.Attempts && e.State != sessions.DeliveryQueued {
-		return false // it was read before it ended
 	}
 	f.seen[ref] = seenRow{*e, time.Now(), time.Now()}
 	return true

@@ -244,7 +244,7 @@ func (h *Hub) look(ctx context.Context, l *Listener, c *cursor) (missed []queued
 	if !remembered {
 		h.add(l)
 		events, whole, err := h.missed(ctx, &l.filter, c)
-		return replayed(events, l.last.Number), whole, err
+		return replayed(l.unheard(events), l.last.Number), whole, err
 	}
 	for _, k := range kept {
 		may, err := l.filter.may(ctx, k.event)

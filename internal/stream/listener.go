@@ -3,7 +3,9 @@ package stream
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 )
 
 // How far a listener may lag before it is cut off. One event always fits, or a long
@@ -39,7 +41,14 @@ type Listener struct {
 	lost bool
 	// attached is the hub's number when the listener came: a Reset stands for all before.
 	attached int64
+	// read are the events that it got from the store, until readUntil. What they are about
+	// may be published only after that.
+	read      []*Event
+	readUntil time.Time
 }
+
+// publishedWithin is how long it takes at most until what is stored is published.
+const publishedWithin = 5 * time.Second
 
 // queued is an event on its way to a listener. number is that of the hub when it came.
 type queued struct {
@@ -68,6 +77,9 @@ func (l *Listener) put(number int64, e *Event) bool {
 	if l.over != nil {
 		return false
 	}
+	if l.hasRead(e) {
+		return true
+	}
 	full := len(l.queue) >= maxQueued || l.queued+e.bytes() > maxQueuedBytes
 	if full && len(l.queue) > 0 {
 		l.over = ErrSlow
@@ -80,6 +92,41 @@ func (l *Listener) put(number int64, e *Event) bool {
 	}
 	l.ring()
 	return l.over == nil
+}
+
+// unheard are the events from the store without those that were published while it was
+// read and wait in the queue. It remembers the others, and takes what they overtook out of
+// the queue.
+func (l *Listener) unheard(events []Event) []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events = slices.DeleteFunc(events, func(e Event) bool {
+		return slices.ContainsFunc(l.queue, func(q queued) bool { return q.event.sameRow(&e) && !e.newer(q.event) })
+	})
+	for i := range events {
+		l.read = append(l.read, &events[i])
+	}
+	l.readUntil = l.hub.opts.Now().Add(publishedWithin)
+	l.queue = slices.DeleteFunc(l.queue, func(q queued) bool {
+		overtaken := l.hasRead(q.event)
+		if overtaken {
+			l.queued -= q.event.bytes()
+		}
+		return overtaken
+	})
+	return events
+}
+
+// hasRead reports whether l got e, or what came after it, from the store. The caller holds l.mu.
+func (l *Listener) hasRead(e *Event) bool {
+	if len(l.read) == 0 || !e.Event.Durable() {
+		return false
+	}
+	if l.hub.opts.Now().After(l.readUntil) {
+		l.read = nil
+		return false
+	}
+	return slices.ContainsFunc(l.read, func(read *Event) bool { return e.sameRow(read) && !e.newer(read) })
 }
 
 // missed puts events before everything in the queue. If they are not whole, a Reset

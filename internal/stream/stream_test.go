@@ -170,6 +170,50 @@ func TestComingBackAfterARestart(t *testing.T) {
 	}
 }
 
+// meanwhile is a store during whose reading something is published.
+type meanwhile struct {
+	*store
+	happens func()
+}
+
+func (m meanwhile) Since(ctx context.Context, t time.Time, limit int, see func(*stream.Event) bool) ([]stream.Event, bool, error) {
+	m.happens()
+	return m.store.Since(ctx, t, limit, see)
+}
+
+// What is published while the store is read, or right after, is heard once, and no state
+// follows a later one.
+func TestPublishedWhileTheStoreIsRead(t *testing.T) {
+	before := stream.New(stream.Options{})
+	first := listen(t, before, stream.Filter{}, "")
+	before.Publish(sent(3, sessions.DeliveryQueued))
+	before.Publish(sent(5, sessions.DeliveryQueued))
+	_, cursor := next(t, first)
+
+	s := &store{
+		rows:   []stream.Event{accepted(ann, 4), accepted(ann, 6)},
+		states: map[int64]sessions.DeliveryState{3: sessions.DeliverySent, 5: sessions.DeliverySent},
+	}
+	var h *stream.Hub
+	h = stream.New(stream.Options{Source: meanwhile{s, func() {
+		h.Publish(accepted(ann, 4))
+		h.Publish(sent(3, sessions.DeliverySending))
+		h.Publish(sent(3, sessions.DeliverySent))
+		h.Publish(sent(5, sessions.DeliverySending))
+	}}})
+	l := listen(t, h, stream.Filter{}, cursor)
+	h.Publish(accepted(ann, 6))
+	h.Publish(sent(5, sessions.DeliverySent))
+	retried := sent(5, sessions.DeliveryQueued)
+	retried.Attempts = 1
+	h.Publish(retried)
+	got, _ := next(t, l)
+	want(t, got,
+		"message_accepted m6", "delivery_changed d5 sent",
+		"message_accepted m4", "delivery_changed d3 sending", "delivery_changed d3 sent", "delivery_changed d5 queued")
+	nothing(t, l)
+}
+
 func TestTooMuchWasMissed(t *testing.T) {
 	h := stream.New(stream.Options{})
 	l := listen(t, h, stream.Filter{}, "")
