@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,9 @@ type listener struct {
 	mu  sync.Mutex
 	ids map[string][]string // by event, each once
 	n   map[string]int      // posts by event
+	// status is what it answers; 0: 200. hold, if not nil, holds each answer back.
+	status int
+	hold   chan struct{}
 }
 
 func listen(t *testing.T) *listener {
@@ -39,17 +43,41 @@ func listen(t *testing.T) *listener {
 		_, rest, _ := strings.Cut(string(body), `"event":"`)
 		event, _, _ := strings.Cut(rest, `"`)
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.n[event]++
-		for _, known := range l.ids[event] {
-			if known == id {
-				return
-			}
+		status, hold := l.status, l.hold
+		l.note(event, id)
+		l.mu.Unlock()
+		if hold != nil {
+			<-hold
 		}
-		l.ids[event] = append(l.ids[event], id)
+		if status != 0 {
+			w.WriteHeader(status)
+		}
 	}))
 	t.Cleanup(l.Close)
 	return l
+}
+
+// note notes a post. The caller holds l.mu.
+func (l *listener) note(event, id string) {
+	l.n[event]++
+	if !slices.Contains(l.ids[event], id) {
+		l.ids[event] = append(l.ids[event], id)
+	}
+}
+
+// answer changes what it answers from now on.
+func (l *listener) answer(status int, hold chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status = status
+	l.hold = hold
+}
+
+// posts are how often an event was posted, and under how many ids.
+func (l *listener) posts(event string) (n, ids int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n[event], len(l.ids[event])
 }
 
 // got reports whether each event was posted.

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// call calls the webhook of this test, and returns the status of the answer.
-func (p *program) call(name string) (int, error) {
+// call calls the webhook of this test under an id, and returns the status of the answer.
+func (p *program) call(name, id string) (int, error) {
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/api/v1/hooks/"+name, strings.NewReader(`{"what":"it"}`))
 	if err != nil {
 		return 0, err
 	}
 	req.Header.Set("Authorization", "Bearer "+programToken)
-	req.Header.Set("webhook-id", "once")
+	req.Header.Set("webhook-id", id)
 	resp, err := p.http.Do(req)
 	if err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func TestIncomingKilled(t *testing.T) {
 				p.configure(fmt.Sprintf("incoming_webhooks:\n  - {name: prompt, verify: bearer, secret: %s, to: 'web:prompt', prompt: 'book {{what}}'}\n"+
 					"  - {name: message, verify: bearer, secret: %s, to: 'web:message', message: 'book {{what}}'}\n", programToken, programToken))
 				cmd := p.start(step)
-				_, _ = p.call(name)
+				_, _ = p.call(name, "once")
 				untilDead(t, cmd, step)
 				cmd = p.start("")
 				defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
@@ -54,7 +54,7 @@ func TestIncomingKilled(t *testing.T) {
 				if step == "accept.before@1" {
 					want = http.StatusAccepted
 				}
-				if status, err := p.call(name); status != want || err != nil {
+				if status, err := p.call(name, "once"); status != want || err != nil {
 					t.Errorf("the repeat is answered %d, %v; want %d", status, err, want)
 				}
 				lines := map[string]int{"prompt": 2, "message": 1}[name]
@@ -66,7 +66,7 @@ func TestIncomingKilled(t *testing.T) {
 					}
 					time.Sleep(20 * time.Millisecond)
 				}
-				if status, err := p.call(name); status != http.StatusOK || err != nil {
+				if status, err := p.call(name, "once"); status != http.StatusOK || err != nil {
 					t.Errorf("one more repeat is answered %d, %v", status, err)
 				}
 				time.Sleep(200 * time.Millisecond) // for what should not happen

@@ -30,7 +30,13 @@ const programToken = "the-token-of-a-program"
 
 func newProgram(t *testing.T) *program {
 	t.Helper()
-	model := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply { return bookkeeper }})
+	return newProgramOn(t, "{type: sqlite}", bookkeeper)
+}
+
+// newProgramOn is newProgram with a store of the configuration, and another model.
+func newProgramOn(t *testing.T, store string, reply agenttest.Reply) *program {
+	t.Helper()
+	model := agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +49,8 @@ func newProgram(t *testing.T) *program {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.log.Close() })
-	text := fmt.Sprintf("state_dir: %s/state\nhttp: {listen: %q, token: %s}\nmodel: {type: openai, base_url: %s, name: fake, context_window: 200000}\nworkspace: %s/work\n",
-		p.dir, addr, programToken, model.URL(), p.dir)
+	text := fmt.Sprintf("state_dir: %s/state\nstore: %s\nhttp: {listen: %q, token: %s}\nmodel: {type: openai, base_url: %s, name: fake, context_window: 200000}\nworkspace: %s/work\n",
+		p.dir, store, addr, programToken, model.URL(), p.dir)
 	if err := os.WriteFile(filepath.Join(p.dir, "dragoman.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -97,27 +103,38 @@ func (p *program) start(at string) *exec.Cmd {
 	return nil
 }
 
-// ask sends the request of this test, and returns the text of the answer.
-func (p *program) ask(room string) (string, error) {
+// send sends the request of this test, under a name that makes it a repeat of those of the
+// same name, and returns all of the answer that came.
+func (p *program) send(room, once string, stream bool) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(`{"model":"dragoman","messages":[{"role":"user","content":"book it"}]}`))
+	body := fmt.Sprintf(`{"model":"dragoman","stream":%v,"messages":[{"role":"user","content":"book it"}]}`, stream)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+programToken)
-	req.Header.Set("Idempotency-Key", "once")
+	req.Header.Set("Idempotency-Key", once)
 	if room != "" {
 		req.Header.Set("X-Session-Key", room)
 	}
 	resp, err := p.http.Do(req)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s %s, %w", resp.Status, data, err)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s", resp.Status, data)
+	}
+	return data, err
+}
+
+// ask sends the request of this test, and returns the text of the answer.
+func (p *program) ask(room string) (string, error) {
+	data, err := p.send(room, "once", false)
+	if err != nil {
+		return "", err
 	}
 	var got struct {
 		Choices []struct{ Message struct{ Content string } }
@@ -211,6 +228,66 @@ func TestOpenAIKilled(t *testing.T) {
 				}
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
+			})
+		}
+	}
+}
+
+// streamOf is the text of a stream, and whether it came to its end.
+func streamOf(data []byte) (text string, whole bool) {
+	for line := range strings.Lines(string(data)) {
+		rest, found := strings.CutPrefix(strings.TrimSpace(line), "data: ")
+		if !found {
+			continue
+		}
+		if rest == "[DONE]" {
+			return text, true
+		}
+		var c struct {
+			Choices []struct{ Delta struct{ Content string } }
+		}
+		if json.Unmarshal([]byte(rest), &c) == nil && len(c.Choices) == 1 {
+			text += c.Choices[0].Delta.Content
+		}
+	}
+	return text, false
+}
+
+// The same with a stream: what the kill cut off never looks like a whole answer, and the
+// repeat is one.
+func TestOpenAIStreamKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no crash campaign")
+	}
+	t.Parallel()
+	for room, steps := range map[string][]string{
+		"":          {"notes.repeat.after@1", "notes.repeat.after@3", "notes.repeat.before@5", "notes.repeat.after@5"},
+		"web:books": {"accept.after@1", "journal.tool_done.after@1", "commit.before@1", "commit.after@1", "sent.after@1"},
+	} {
+		for _, step := range steps {
+			t.Run(room+" "+step, func(t *testing.T) {
+				p := newProgram(t)
+				cmd := p.start(step)
+				data, err := p.send(room, "once", true)
+				if text, whole := streamOf(data); whole && !strings.HasSuffix(text, "booked.") {
+					t.Errorf("the stream that was cut off ends as if it were whole: %q, %v", text, err)
+				}
+				untilDead(t, cmd, step)
+				cmd = p.start("")
+				defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+				data, err = p.send(room, "once", true)
+				if text, whole := streamOf(data); err != nil || !whole || !strings.HasSuffix(text, "booked.") || strings.Count(text, "booked") != 1 {
+					t.Errorf("the repeat streams %q (to its end: %v), %v", text, whole, err)
+				}
+				open := step == "notes.repeat.after@3"
+				if n := p.lines(); n > 1 || n == 0 && !open {
+					t.Errorf("the tool wrote %d lines, want one", n)
+				}
+				if room != "" {
+					if list := p.feed(room); len(list) != 2 {
+						t.Errorf("the room shows %q, want the message and its answer", list)
+					}
+				}
 			})
 		}
 	}
