@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-clients test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-clients test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-postgres sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -127,6 +127,10 @@ bench-burst:
 ## bench-listeners: measure turns with and without twenty slow listeners to events
 bench-listeners:
 	DRAGOMAN_BENCH=1 go test -count=1 -v -timeout 10m -run 'TestBenchListeners$$' ./internal/bench
+
+## bench-api: measure the CPU of a turn of OpenAI's API beside that of a channel's turn
+bench-api:
+	DRAGOMAN_BENCH=1 go test -count=1 -v -timeout 10m -run 'TestBenchAPI$$' ./internal/bench
 
 ## bench-sizes: measure binaries and idle daemons; writes docs/internals/performance.md
 bench-sizes:
