@@ -14,7 +14,7 @@ func (r *run) taintOf(view []sessions.Message) (t sessions.Taint) {
 	who := r.speaker()
 	t.Add(r.t.SystemOrigins...)
 	if s := r.t.History.Summary; s != nil && strings.TrimSpace(s.Text) != "" {
-		t.Merge(summaryTaint(s))
+		t.Merge(s.Taint())
 		if who.shared {
 			t.Add(sessions.OriginOthers) // it does not say who said what
 		}
@@ -27,14 +27,6 @@ func (r *run) taintOf(view []sessions.Message) (t sessions.Taint) {
 		}
 	}
 	return t
-}
-
-// summaryTaint is the taint of what s summarises.
-func summaryTaint(s *sessions.Summary) sessions.Taint {
-	if len(s.Origins) == 0 {
-		return sessions.TaintOf(sessions.OriginOthers)
-	}
-	return sessions.TaintOf(s.Origins...)
 }
 
 // speaker is the person whom the turn answers.

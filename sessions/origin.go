@@ -20,7 +20,7 @@ const (
 	OriginMemory Origin = "memory" // a remembered fact; whose words it was is beside it
 	OriginOthers Origin = "others" // other members of the chat, forwarded, quoted, imported
 	OriginWeb    Origin = "web"
-	OriginFile   Origin = "file"
+	OriginFile   Origin = channels.OriginFile
 )
 
 const (
@@ -90,6 +90,17 @@ func (t *Taint) AddMessage(m *Message) {
 	case m.Via.Hook() != "":
 		t.Add(OriginHook(m.Via.Hook()))
 	}
+}
+
+// Taint is that of all that s summarises, as far as it does not depend on who asks.
+func (s *Summary) Taint() Taint {
+	switch {
+	case strings.TrimSpace(s.Text) == "":
+		return Taint{} // it is never shown
+	case len(s.Origins) == 0:
+		return TaintOf(OriginOthers)
+	}
+	return TaintOf(s.Origins...)
 }
 
 // Merge adds what is in o.

@@ -66,7 +66,7 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 	}
 	done := sessions.Summary{
 		Text: w.soFar.Text, Fields: w.soFar.Fields, CoversSeq: h.Messages[w.cut-1].Seq, Generation: h.Generation,
-		Model: s.model.Name(), At: s.opts.Now(),
+		Model: s.model.Name(), At: s.opts.Now(), Origins: originsOf(h.Summary, h.Messages[:w.cut]),
 	}
 	unseen := 0 // possible if messages are out of order
 	for i := range h.Messages[w.cut:] {
@@ -78,6 +78,21 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 		return sessions.Summary{}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, unseen, done.CoversSeq)
 	}
 	return done, nil
+}
+
+// originsOf are whose words a summary has that replaces another one and messages.
+func originsOf(before *sessions.Summary, messages []sessions.Message) []sessions.Origin {
+	var t sessions.Taint
+	if before != nil {
+		t.Merge(before.Taint())
+	}
+	for i := range messages {
+		t.AddMessage(&messages[i])
+	}
+	if t.IsClean() {
+		return []sessions.Origin{sessions.OriginModel}
+	}
+	return t.List()
 }
 
 // writing is one attempt to summarise one conversation. It keeps the settings that

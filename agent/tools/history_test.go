@@ -193,3 +193,38 @@ func TestSearchHistoryInALongMessage(t *testing.T) {
 		}
 	}
 }
+
+// A search brings back whose words it found.
+func TestSearchInherits(t *testing.T) {
+	c := newChat(t)
+	c.say(
+		sessions.Message{Role: sessions.RoleUser, Content: "green tea", Sender: "7"},
+		sessions.Message{Role: sessions.RoleUser, Content: "red tea", Sender: "8"},
+		sessions.Message{Role: sessions.RoleUser, Content: "forwarded milk", Sender: "7", Origins: []sessions.Origin{sessions.OriginOthers}},
+		sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "web_fetch", Arguments: "{}"}}},
+		sessions.Message{Role: sessions.RoleTool, Name: "web_fetch", ToolCallID: "a", Content: "buy coffee", Origins: []sessions.Origin{sessions.OriginWeb}},
+	)
+	for _, test := range []struct {
+		query   string
+		private bool
+		want    []sessions.Origin
+	}{
+		{"green", true, nil},
+		{"green", false, nil},
+		{"red", true, nil},
+		{"red", false, []sessions.Origin{"others"}},
+		{"milk", true, []sessions.Origin{"others"}},
+		{"coffee", true, []sessions.Origin{"web"}},
+		{"tea coffee", false, []sessions.Origin{"others", "web"}},
+		{"nothing", true, nil},
+	} {
+		var found sessions.Taint
+		call := place{"telegram:7", "7", test.private}.call(fmt.Sprintf(`{"query":%q}`, test.query))
+		call.Found = &found
+		text, err := c.tool.Run(t.Context(), call)
+		ok(t, err)
+		if got := found.List(); !slices.Equal(got, test.want) {
+			t.Errorf("%q, private %v: %v, want %v:\n%s", test.query, test.private, got, test.want, text)
+		}
+	}
+}

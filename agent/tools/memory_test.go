@@ -34,12 +34,12 @@ type facts struct {
 	err           error
 }
 
-func (f *facts) Remember(_ context.Context, scope, text string) (sessions.Fact, error) {
+func (f *facts) Remember(_ context.Context, scope, text string, origins ...sessions.Origin) (sessions.Fact, error) {
 	if f.held == nil {
 		f.held = map[string][]sessions.Fact{}
 	}
 	f.last++
-	fact := sessions.Fact{ID: f.last, Text: text, At: day}
+	fact := sessions.Fact{ID: f.last, Text: text, At: day, Origins: origins}
 	f.held[scope] = append(f.held[scope], fact)
 	return fact, f.err
 }
@@ -238,7 +238,7 @@ func TestKnown(t *testing.T) {
 	ann := channels.Person{IDs: []string{"7"}}
 	known := func(p channels.Person) string {
 		t.Helper()
-		text, err := tools.Known(t.Context(), f, k, p, 5)
+		text, _, err := tools.Known(t.Context(), f, k, p, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,38 @@ func TestKnown(t *testing.T) {
 		t.Errorf("Known() of a person without an id = %q, want nothing", got)
 	}
 	f.err = errors.New("broken")
-	if _, err := tools.Known(t.Context(), f, k, ann, 5); err == nil {
+	if _, _, err := tools.Known(t.Context(), f, k, ann, 5); err == nil {
 		t.Error("Known() hides the store's error")
+	}
+}
+
+// A fact keeps whose words it is, and whoever reads it reads those words.
+func TestFactsInherit(t *testing.T) {
+	f := &facts{}
+	remember := alicePrivate.call(`{"text":"tea at five"}`)
+	remember.Taint = []sessions.Origin{sessions.OriginWeb}
+	ok(t, second(tools.Remember(f).Run(t.Context(), remember)))
+	ok(t, second(tools.Remember(f).Run(t.Context(), alicePrivate.call(`{"text":"likes green"}`))))
+	recalled := func(from place, args string) []sessions.Origin {
+		t.Helper()
+		var found sessions.Taint
+		c := from.call(args)
+		c.Found = &found
+		ok(t, second(tools.Recall(f).Run(t.Context(), c)))
+		return found.List()
+	}
+	if got := recalled(alicePrivate, `{"query":"tea"}`); !slices.Equal(got, remember.Taint) {
+		t.Errorf("what came from a page is recalled as %v", got)
+	}
+	if got := recalled(alicePrivate, `{"query":"green"}`); got != nil {
+		t.Errorf("what the person said is recalled as %v", got)
+	}
+	ok(t, second(tools.Remember(f).Run(t.Context(), aliceInGroup.call(`{"text":"we meet at six"}`))))
+	if got := recalled(bobInGroup, `{}`); !slices.Equal(got, []sessions.Origin{sessions.OriginOthers}) {
+		t.Errorf("what is remembered in a group is recalled as %v", got)
+	}
+	_, origins, err := tools.Known(t.Context(), f, channels.MustKey("telegram:7"), channels.Person{IDs: []string{"7"}}, 5)
+	if err != nil || !slices.Equal(origins, remember.Taint) {
+		t.Errorf("the prompt's facts are %v, %v", origins, err)
 	}
 }

@@ -95,3 +95,21 @@ func BenchmarkFitLoop(b *testing.B) {
 		}
 	}
 }
+
+// A digest has the origins of the results that it quotes, and a notice has none.
+func TestDigestInheritsOrigins(t *testing.T) {
+	msgs := loop(8, "x"+strings.Repeat(" word", 400))
+	for i := range msgs {
+		if msgs[i].Role == sessions.RoleTool {
+			msgs[i].Origins = []sessions.Origin{sessions.OriginWeb}
+		}
+	}
+	view, listed := window.Fit(window.Repair(msgs), 1, 2400, nil)
+	at := slices.IndexFunc(view, func(m sessions.Message) bool { return m.Synthetic })
+	if at < 0 || len(listed) == 0 {
+		t.Fatal("there is no digest")
+	}
+	if got := view[at].Origins; !slices.Equal(got, []sessions.Origin{sessions.OriginWeb}) {
+		t.Errorf("the digest's origins are %v, want those of the pages", got)
+	}
+}

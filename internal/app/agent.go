@@ -148,12 +148,12 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 }
 
 // known looks up the facts about a person for the prompt; nil if prompts have none.
-func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (string, error) {
+func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (string, []sessions.Origin, error) {
 	most := d.cfg.Agent.PromptFacts
 	if most == 0 {
 		return nil
 	}
-	return func(ctx context.Context, k channels.Key, p channels.Person) (string, error) {
+	return func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error) {
 		return tools.Known(ctx, people.Memory{Facts: d.store}, k, p, most)
 	}
 }

@@ -17,7 +17,7 @@ type Memory interface {
 	// Scope is whose memory is meant in k by who: in a private chat the person's, in a
 	// shared one the chat's, if about is "".
 	Scope(k channels.Key, who channels.Person, private bool, about string) (string, error)
-	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)
+	Remember(ctx context.Context, scope, text string, origins ...sessions.Origin) (sessions.Fact, error)
 	// Recall lists the newest facts, if query is "".
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 	Forget(ctx context.Context, scope string, id int64) error

@@ -99,7 +99,7 @@ func (brokenMemory) Recall(context.Context, string, string, int) ([]sessions.Fac
 	return nil, errors.New("disk")
 }
 
-func (brokenMemory) Remember(context.Context, string, string) (sessions.Fact, error) {
+func (brokenMemory) Remember(context.Context, string, string, ...sessions.Origin) (sessions.Fact, error) {
 	return sessions.Fact{}, errors.New("disk")
 }
 

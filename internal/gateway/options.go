@@ -71,9 +71,9 @@ type Options struct {
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
 	// mend a failure. Nil: nobody does but the one at the command line.
 	People *people.Directory
-	// Known returns what the prompt says about the person of a private chat.
-	// Nil: nothing.
-	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
+	// Known returns what the prompt says about the person of a private chat, and whose words
+	// that is beside theirs. Nil: nothing.
+	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error)
 	// Heartbeats are the configured jobs. Nil: there are none.
 	Heartbeats Heartbeats
 	// Media keeps files. Nil: the model only sees their names.

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/internal/people"
+	"dragoman/sessions"
 )
 
 // What is known about a person is in the prompt of their private chat, after
@@ -21,12 +23,12 @@ func TestPromptOfAPerson(t *testing.T) {
 		broken := true
 		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
 			b.Groups, b.System = people.All, func(string, bool) string { return "channel" }
-			o.Known = func(_ context.Context, k channels.Key, p channels.Person) (string, error) {
+			o.Known = func(_ context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error) {
 				if broken {
 					broken = false
-					return "", errors.New("the store is broken")
+					return "", nil, errors.New("the store is broken")
 				}
-				return "about " + p.ID(), nil
+				return "about " + p.ID(), []sessions.Origin{"web"}, nil
 			}
 		})
 		w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return turn.System, nil }
@@ -34,6 +36,10 @@ func TestPromptOfAPerson(t *testing.T) {
 		w.expect("1")
 		time.Sleep(time.Minute)
 		w.expect("1", "channel\n\nabout 1")
+		asked := w.agent.asked()
+		if got := asked[len(asked)-1].SystemOrigins; !slices.Equal(got, []sessions.Origin{"web"}) {
+			t.Errorf("the prompt's origins are %v, want those of the facts", got)
+		}
 		m := w.message("2", "hello")
 		m.Private, m.Addressed = false, true
 		if err := w.in.Accept(t.Context(), m); err != nil {

@@ -201,7 +201,8 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		if err != nil {
 			return nil, &storeError{err}
 		}
-		if t.System, err = r.systemPrompt(ctx, newest); err != nil {
+		t.System, t.SystemOrigins, err = r.systemPrompt(ctx, newest)
+		if err != nil {
 			return nil, err
 		}
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
@@ -227,20 +228,20 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 }
 
 // systemPrompt is the channel's part of the prompt, and what is known about the
-// person.
-func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (string, error) {
+// person, with whose words that is.
+func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (string, []sessions.Origin, error) {
 	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
 	if newest.Instructions != "" {
 		text = strings.TrimSpace(text + "\n\n" + newest.Instructions)
 	}
 	if !newest.Private || r.g.opts.Known == nil {
-		return text, nil
+		return text, nil, nil
 	}
-	known, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender)
+	known, origins, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender)
 	if err != nil {
-		return "", &storeError{err}
+		return "", nil, &storeError{err}
 	}
-	return strings.TrimSpace(text + "\n\n" + known), nil
+	return strings.TrimSpace(text + "\n\n" + known), origins, nil
 }
 
 // mayUseTools reports whether everybody whom the turn answers may still talk.

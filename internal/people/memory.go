@@ -11,7 +11,7 @@ import (
 
 // Facts stores what is remembered beyond any conversation, by scope. The store is one.
 type Facts interface {
-	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)
+	Remember(ctx context.Context, scope, text string, origins ...sessions.Origin) (sessions.Fact, error)
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 	Forget(ctx context.Context, scope string, id int64) error
 }

@@ -152,9 +152,11 @@ func (st *step) lastFact() int64 {
 }
 
 // Remember stores text and returns the fact. It stores the same words only once in a
-// scope: a crash may repeat a tool call, and a model a fact.
-func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
+// scope: a crash may repeat a tool call, and a model a fact. origins are whose words it is,
+// beside the person's. A fact that is remembered again without any becomes the person's own.
+func (s *Store) Remember(ctx context.Context, scope, text string, origins ...sessions.Origin) (f sessions.Fact, err error) {
 	text = rules.Text(text)
+	origins = rules.Origins(origins)
 	if scope == "" {
 		return f, s.wrap("remember", errNoScope)
 	}
@@ -162,10 +164,14 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 		for r := range st.records(factsOf(scope)) {
 			if r.Fact.Scope == scope && rules.SameFact(r.Fact.Text, text) {
 				f = r.Fact.Fact
+				if len(f.Origins) > 0 && len(origins) == 0 {
+					f.Origins = nil
+					st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
+				}
 				return nil
 			}
 		}
-		f = sessions.Fact{ID: st.lastFact() + 1, Text: text, At: rules.Time(st.now)}
+		f = sessions.Fact{ID: st.lastFact() + 1, Text: text, At: rules.Time(st.now), Origins: origins}
 		st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
 		return nil
 	})

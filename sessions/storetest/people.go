@@ -89,6 +89,33 @@ var peopleTests = map[string]func(*testing.T, *rig){
 			t.Error("a request without a code was kept")
 		}
 	},
+	"Facts/Origins": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		origins := func(text string) []sessions.Origin {
+			t.Helper()
+			facts, err := r.Recall(ctx, "person:42", text, 1)
+			must(t, err)
+			if len(facts) != 1 || facts[0].Text != text {
+				t.Fatalf("%q is recalled as %+v", text, facts)
+			}
+			return facts[0].Origins
+		}
+		remember := func(text string, from ...sessions.Origin) {
+			t.Helper()
+			_, err := r.Remember(ctx, "person:42", text, from...)
+			must(t, err)
+		}
+		remember("tea is cheap", "web", "mcp:shop")
+		remember("coffee is not")
+		same(t, "of a page", origins("tea is cheap"), []sessions.Origin{"web", "mcp:shop"})
+		same(t, "of the person", origins("coffee is not"), nil)
+		remember("coffee is not", "web")
+		same(t, "of the person, and a page says so", origins("coffee is not"), nil)
+		remember("tea is cheap", "file")
+		same(t, "of a page, and a file says so", origins("tea is cheap"), []sessions.Origin{"web", "mcp:shop"})
+		remember("tea is cheap")
+		same(t, "of a page, and the person says so", origins("tea is cheap"), nil)
+	},
 	"Facts/RememberRecallForget": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		var ids []int64
