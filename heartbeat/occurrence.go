@@ -125,11 +125,18 @@ func (s *Scheduler) skipReason(ctx context.Context, e *compiledJob, due, now tim
 
 // message is the inbox entry of an occurrence, which its id identifies.
 func (e *compiledJob) message(due, now time.Time, text string) channels.Inbound {
+	var origins []channels.Origin
+	if e.job.PromptFile != "" {
+		// The model and others may write there.
+		origins = []channels.Origin{channels.OriginFile}
+	}
 	return channels.Inbound{
 		Key:    e.key,
 		ID:     fmt.Sprintf("%s:%d", e.job.Name, due.Unix()),
 		Sender: channels.Person{Name: "heartbeat"},
 		Text:   text,
 		At:     now,
+
+		Origins: origins,
 	}
 }

@@ -144,6 +144,19 @@ func TestMessage(t *testing.T) {
 	})
 }
 
+// Anybody may have written what a prompt file says.
+func TestMessageOfAFile(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var got channels.Inbound
+		r.ledger = &spy{Ledger: r.store, message: func(m channels.Inbound) { got = m }}
+		r.o.ReadFile = func(context.Context, string) ([]byte, error) { return []byte("Look at the news."), nil }
+		r.run(31*time.Minute, job(func(j *heartbeat.Job) { j.PromptFile = "HEARTBEAT.md" }))
+		if !slices.Equal(got.Origins, []channels.Origin{channels.OriginFile}) {
+			t.Errorf("the message has the origins %v, want the file's", got.Origins)
+		}
+	})
+}
+
 func TestChangedSchedule(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -289,7 +289,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	messages, bytes := gateway.HistoryFor(window)
 	d.turns = maxTurns(d.cfg, d.models.IsLocal(), memoryLimit())
 	d.gateway, err = gateway.New(gateway.Store{
-		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics},
+		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics}, Records: d.store,
 	}, d.agent, d.channels.bindings, gateway.Options{
 		Limits: gateway.Limits{
 			HistoryMessages: messages, HistoryBytes: bytes, MaxTurns: d.turns, MaxWaiting: d.cfg.Queue.MaxWaiting,

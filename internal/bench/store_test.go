@@ -115,7 +115,7 @@ func measureStarts(t *testing.T, bin, big string, r *storeReport) {
 
 // storeOf is all of s for a gateway.
 func storeOf(s *engine.Store) gateway.Store {
-	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s}
+	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s, Records: s}
 }
 
 // measureStore times single operations, each on a conversation chosen at

@@ -198,7 +198,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		}
 	}
 	if r.g.opts.Keep != nil {
-		t.Notes = r.g.opts.Keep(r.eventsOf(t, res, ended)...)
+		t.Notes = append(t.Notes, r.g.opts.Keep(r.eventsOf(t, res, ended)...)...)
 	}
 	for try := 0; ; try++ {
 		err := r.commitOnce(ctx, t)

@@ -294,7 +294,7 @@ type world struct {
 
 // storeOf is all of s for a gateway.
 func storeOf(s *sqlitetest.Store) gateway.Store {
-	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s}
+	return gateway.Store{Inbox: s, Work: s, Outbox: s, Conversations: s, People: s, Leases: s, Records: s}
 }
 
 type change func(*world, *gateway.Binding, *gateway.Options)

@@ -62,6 +62,7 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 	}
 	if text != "" {
 		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
+		t.Notes = g.taintNote(j.target, t.ID, res.Taint)
 	}
 	if j.due.IsZero() {
 		return outcome // the store has lost the occurrence
@@ -103,11 +104,13 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 		since = h.Messages[0].At // the summary covers anything older
 	}
 	var notes []sessions.Message
-	turn := "" // of the last note
+	var turns []string // that wrote them
+	turn := ""         // of the last note
 	for _, it := range feed {
 		command, _ := parseCommand(it.Text)
 		if it.From == "person" && command == "new" {
-			notes, turn = nil, ""
+			notes, turns = nil, nil
+			turn = ""
 		}
 		if it.Kind != channels.KindJob || it.At.Before(since) {
 			continue
@@ -121,8 +124,19 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 			notes[len(notes)-1].Content += "\n" + text
 		case it.State == sessions.DeliverySent && !hasNote(h.Messages, it.At):
 			turn = it.Turn
+			turns = append(turns, turn)
 			notes = append(notes, sessions.Message{Role: sessions.RoleUser, Content: jobNote(it.Job, text), At: it.At, Synthetic: true})
 		}
+	}
+	if len(notes) == 0 {
+		return nil, nil
+	}
+	taints, err := g.jobTaints(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	for i := range notes {
+		notes[i].Origins = taints[jobTaintName(turns[i])]
 	}
 	return notes, nil
 }

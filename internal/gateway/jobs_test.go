@@ -16,6 +16,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/sessions"
 )
 
 // stern is a network that shows text of its own form, like IRC.
@@ -243,3 +244,31 @@ func TestAJobWorksAgain(t *testing.T) {
 }
 
 var errorIDs = regexp.MustCompile(`error [0-9a-f]{6}`)
+
+// What a job tells has the taint of the job's turn when a conversation shows it, after a
+// restart too; what it tells of itself has none.
+func TestTaintOfWhatJobsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := jobWorld(t)
+		web := []sessions.Origin{sessions.OriginWeb}
+		w.agent.ended.Taint = web
+		w.fire("watch", "news from a page")
+		w.agent.ended.Taint = nil
+		w.fire("night", "good night")
+		w.ask("1", "why?")
+		asked := w.agent.asked()
+		got := map[string][]sessions.Origin{}
+		for _, m := range asked[len(asked)-1].Input {
+			_, text, _ := strings.Cut(m.Content, "\n")
+			got[text] = m.Origins
+		}
+		want := map[string][]sessions.Origin{"news from a page": web, "good night": nil, "": nil}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("origins of the input (-want +got):\n%s", diff)
+		}
+		h, err := w.mem.History(t.Context(), channels.MustKey("net:1"), sessions.HistoryLimit{})
+		if err != nil || len(h.Messages) == 0 || !slices.Equal(h.Messages[0].Origins, web) {
+			t.Errorf("the transcript begins with %+v, %v; want the news with its origin", h.Messages, err)
+		}
+	})
+}

@@ -17,6 +17,12 @@ type Store struct {
 	Conversations
 	People
 	Leases
+	Records
+}
+
+// Records reads notes.
+type Records interface {
+	Notes(ctx context.Context, f sessions.NoteFilter) ([]sessions.Note, error)
 }
 
 // Inbox accepts messages, and shows what waits in both queues.

@@ -61,6 +61,9 @@ var lives = map[string]life{
 	"webhook-off": {},
 	// What a channel did is shown for a day. The note of a node that is gone is of no use.
 	"channel-day": {undated: 2 * day},
+	// Whose words a job's text has is asked when a conversation shows that text for the first
+	// time. After three months it hardly does.
+	"job-taint": {due: 90 * day},
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
