@@ -262,13 +262,19 @@ func (a *asked) checkMessages(o *object, field string) {
 }
 
 // sayWhose marks whose words the messages are: the last user message is the word of the
-// token's person, and nobody vouches for the rest.
+// token's person, and nobody vouches for the rest. What is kept here from earlier responses
+// says it already.
 func (a *asked) sayWhose() {
 	via := channels.ViaAPI
 	for i := len(a.messages) - 1; i >= 0; i-- {
-		if m := &a.messages[i]; m.Role == sessions.RoleUser {
+		m := &a.messages[i]
+		switch {
+		case a.places[i] == placeBefore:
+		case m.Role == sessions.RoleUser:
 			m.Via = via
 			via = channels.ViaOthers
+		default:
+			m.Origins = []sessions.Origin{sessions.OriginOthers}
 		}
 	}
 }

@@ -72,6 +72,7 @@ func entryOf(f fieldSet) (e entry, err error) {
 	take(f, "turn", &e.Turn)
 	take(f, "model", &e.Model)
 	take(f, "via", &e.Via)
+	take(f, "origins", &e.Origins)
 	take(f, "synthetic", &e.Synthetic)
 	take(f, "summary", &e.Summary)
 	take(f, "replaces", &e.Replaces)

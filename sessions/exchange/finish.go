@@ -95,9 +95,12 @@ func (t *conversation) placeSummary() (prepend bool) {
 		covers = 1
 		h.MessageSeq++
 	}
-	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: h.Updated}}
+	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: h.Updated}} // nobody knows its origins
 	return prepend
 }
+
+// imported are the origins of what another program wrote: nobody knows whose words it is.
+var imported = []sessions.Origin{sessions.OriginOthers}
 
 // setTimes sets the times that the input lacks.
 func (t *conversation) setTimes(now func() time.Time, foreign bool) {
@@ -130,6 +133,7 @@ func (t *conversation) emitMessages(foreign, prepend bool, emit Emit) error {
 			seq++
 			if foreign {
 				m.Seq = seq
+				m.Origins = imported
 			}
 			m.At = cmp.Or(m.At, at).UTC()
 			at = m.At
