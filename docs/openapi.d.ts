@@ -413,6 +413,36 @@ export interface LinkLine {
   failure?: Failure;
   qr?: string;
 }
+/** ListedFile is a file that came with a message. */
+export interface ListedFile {
+  at: string;
+  bytes?: number;
+  /** the name of our copy */
+  file?: string;
+  /** From is the name of who sent it, Sender their immutable id, and At when. */
+  from?: string;
+  /** Key, Seq and N are its address: conversations/{key}/messages/{seq}/files/{n}. */
+  key: Key;
+  kind: string;
+  /** Missing says in a few words why there is no file. */
+  missing?: string;
+  n: number;
+  /** the sender's; never a path */
+  name?: string;
+  sender?: string;
+  seq: number;
+  /** Text is the beginning of its message. */
+  text?: string;
+  /** MIME type, as the network says */
+  type?: string;
+}
+/** Page is one page of a list. */
+export interface ListedFilePage {
+  /** never null */
+  data: (ListedFile)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** LogRecord is one record of the log. */
 export interface LogRecord {
   at: string;
@@ -1191,6 +1221,14 @@ export interface Operations {
     };
     answer: Event;
   };
+  /** Conversations as a file, as `dragoman sessions export` writes it: json, markdown, or jsonl with the scope admin. All of them only at the socket. */
+  "GET /export": {
+    query: {
+      format?: string;
+      key?: (Key)[];
+    };
+    answer: Blob;
+  };
   /** What is remembered about a chat or a person, the newest first. */
   "GET /facts": {
     query: {
@@ -1209,6 +1247,15 @@ export interface Operations {
       target: string;
     };
     answer: void;
+  };
+  /** The files that came with messages of one conversation, or of all that you may read, the newest first; with the scope chat, of your own. */
+  "GET /files": {
+    query: {
+      after?: string;
+      key?: Key;
+      limit?: number;
+    };
+    answer: ListedFilePage;
   };
   /** What `GET /status` says, and the figures of the last hour, every 15 seconds, of each node: to plot as they are. */
   "GET /health": {

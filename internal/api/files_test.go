@@ -1,10 +1,12 @@
 package api_test
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +78,86 @@ func TestFiles(t *testing.T) {
 		if got := ask(path); got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), `"not_found"`) {
 			t.Errorf("GET %s = %d %s, want 404", path, got.Code, got.Body)
 		}
+	}
+}
+
+// Files are listed by page, each once, the newest first, and to nobody who may not read
+// their message.
+func TestListFiles(t *testing.T) {
+	s := filled(t)
+	mine := channels.MustKey("telegram:7")
+	sent := 0
+	say := func(k channels.Key, files ...string) {
+		t.Helper()
+		m := sessions.Message{Role: sessions.RoleUser, Content: "look at this", Name: "Ann", Sender: "7"}
+		for _, name := range files {
+			m.Attachments = append(m.Attachments, channels.Attachment{Kind: channels.AttachmentDocument, Name: name, Type: "text/plain", Bytes: 5, File: "f-" + name})
+		}
+		sent++
+		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: fmt.Sprint("file", sent), Text: "look"}, Answered: true, Append: []sessions.Message{m, {Role: sessions.RoleAssistant, Content: "seen"}}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(group, "before Ann")
+	say(group, "in the group")
+	for i := range 250 { // more than one part
+		say(mine)
+		if i == 3 {
+			say(mine, "oldest a", "oldest b", "oldest c")
+		}
+	}
+	say(mine, "newest")
+	say(channels.MustKey("telegram:8"), "of somebody else")
+	o := optionsOf(s)
+	o.Reads = seen{mine: {May: true, Own: true}, group: {May: true, From: 3}}
+	h := api.New(o)
+	c := api.InProcess(h)
+	defer c.Close()
+	for limit, wantSizes := range map[int][]int{1: {1, 1, 1, 1, 1}, 2: {2, 2, 1}, 0: {5}} {
+		args := func(after string) api.FilesQuery { return api.FilesQuery{After: after, Limit: limit} }
+		sizes, names := pages(t, c, api.ListFiles, args, func(f api.ListedFile) string { return f.Name }, nil)
+		want := []string{"in the group", "newest", "oldest a", "oldest b", "oldest c"}
+		if !slices.Equal(names, want) || !slices.Equal(sizes, wantSizes) {
+			t.Errorf("in pages of %d: %v in %v, want %v in %v", limit, names, sizes, want, wantSizes)
+		}
+	}
+	page, err := api.ListFiles.Call(t.Context(), c, api.FilesQuery{Key: mine, Limit: 1})
+	if err != nil || len(page.Data) != 1 {
+		t.Fatalf("the files of one conversation are %+v, %v", page, err)
+	}
+	f := page.Data[0]
+	if f.Key != mine || f.From != "Ann" || f.Sender != "7" || f.Bytes != 5 || f.Type != "text/plain" || f.Text != "look at this" || f.N != 0 {
+		t.Errorf("the newest file is %+v", f)
+	}
+	for path, want := range map[string]int{
+		"/files?key=telegram:8": 404, "/files?after=x": 400, "/files?key=telegram:-100&after=" + page.Next: 400, "/files?limit=201": 400,
+	} {
+		if w := asked(h, "GET", api.Root+path, ""); w.Code != want {
+			t.Errorf("GET %s = %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+// A walk through many conversations without files ends its pages early and goes on.
+func TestListFilesOfMany(t *testing.T) {
+	s := filled(t)
+	for i := range 130 {
+		k := channels.MustKey(fmt.Sprintf("web:room%03d", i)) // all at one time, so in this order
+		m := sessions.Message{Role: sessions.RoleUser, Content: "hello"}
+		if i == 129 {
+			m.Attachments = []channels.Attachment{{Name: "last", File: "last"}}
+		}
+		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: k.String(), Text: "hello"}, Answered: true, Append: []sessions.Message{m}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := api.InProcess(api.New(optionsOf(s)))
+	defer c.Close()
+	args := func(after string) api.FilesQuery { return api.FilesQuery{After: after} }
+	sizes, names := pages(t, c, api.ListFiles, args, func(f api.ListedFile) string { return f.Name }, nil)
+	if !slices.Equal(names, []string{"last"}) || !slices.Equal(sizes, []int{0, 1}) {
+		t.Errorf("the pages have %v with %v", sizes, names)
 	}
 }

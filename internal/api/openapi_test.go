@@ -165,6 +165,13 @@ func (s *schemas) success(r api.Route) object {
 	if r.Media == "application/octet-stream" {
 		return object{"description": "The file.", "content": object{r.Media: object{}}}
 	}
+	if strings.Contains(r.Media, ", ") {
+		content := object{}
+		for kind := range strings.SplitSeq(r.Media, ", ") {
+			content[kind] = object{}
+		}
+		return object{"description": "A file.", "content": content}
+	}
 	return object{
 		"description": "A stream. The schema is that of each line, or of each event's data.",
 		"content":     object{r.Media: object{"schema": s.of(r.Answer)}},

@@ -80,6 +80,14 @@ var (
 		Method: get, Path: "/conversations/{key}/messages/{seq}/files/{n}", Scope: people.Chat, media: inBytes,
 		Doc: "A file that came with a message: `n` is 0 for its first one.",
 	}, (*server).file, nil}
+	ListFiles = Verb[FilesQuery, Page[ListedFile]]{Spec{
+		Method: get, Path: "/files", Scope: people.Chat, Within: callWithin,
+		Doc: "The files that came with messages of one conversation, or of all that you may read, the newest first; with the scope chat, of your own.",
+	}, (*server).listFiles}
+	exportThem = Stream[Export]{Spec{
+		Method: get, Path: "/export", Scope: people.Chat, media: inExports,
+		Doc: "Conversations as a file, as `dragoman sessions export` writes it: json, markdown, or jsonl with the scope admin. All of them only at the socket.",
+	}, (*server).export, nil}
 	ReadFeed = Verb[FeedPart, Page[FeedItem]]{Spec{
 		Method: get, Path: "/conversations/{key}/feed", Scope: people.Chat, Within: callWithin,
 		Doc: "What people wrote and were sent, oldest first and the newest page first, with the state of each delivery.",
@@ -306,7 +314,7 @@ var (
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
-	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),

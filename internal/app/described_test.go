@@ -162,6 +162,7 @@ func (d *description) checkAnswer(name string, op *operation, resp *http.Respons
 	case len(described.Content) == 0 && len(body) == 0:
 	case !found:
 		d.t.Errorf("%s is of the type %q, which is not described", what, kind)
+	case of.Schema == nil: // a file
 	case kind == "application/json":
 		d.check(what, of.Schema, body)
 	default: // one JSON object a line, after "data: " in a stream of events
@@ -243,6 +244,11 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/conversations/" + own + "/messages?limit=5"},
 		{"GET", "/conversations/" + own + "/feed"},
 		{"GET", "/conversations/" + own + "/messages/1/files/0"},
+		{"GET", "/files?limit=5"},
+		{"GET", "/files?key=web:default"},
+		{"GET", "/export?key=web:default&format=markdown"},
+		{"GET", "/export?key=web:default&key=web:other"},
+		{"GET", "/export?format=jsonl"},
 		{"GET", "/conversations/" + own + "/running"},
 		{"GET", "/conversations/" + own + "/summary"},
 		{"GET", "/conversations/" + own + "/generations"},
