@@ -191,7 +191,7 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 // then no event wakes the goroutine that passes them on.
 func listenForHooks(from *stream.Hub, to *hooks.Hooks) *stream.Listener {
 	wanted := func(e *stream.Event) bool { return to.Wants(e.Event) }
-	l, err := from.Listen(context.Background(), stream.Filter{Names: stream.ForHooks(), See: wanted}, "")
+	l, err := from.Listen(context.Background(), stream.Filter{Names: stream.ForHooks(), See: wanted, Leaves: true}, "")
 	if err != nil {
 		panic("app: listen to events: " + err.Error()) // only a look for missed events can fail
 	}

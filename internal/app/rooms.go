@@ -21,8 +21,9 @@ func (d *Daemon) feedRooms(ctx context.Context) {
 		}
 	}
 	ours := stream.Filter{
-		Own:   true, // the hubs of several nodes tell each other
-		Names: []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone, stream.ToolBegun},
+		Own:    true, // the hubs of several nodes tell each other
+		Leaves: true,
+		Names:  []stream.Name{stream.MessageAccepted, stream.DeliveryChanged, stream.TurnDone, stream.ToolBegun},
 		See: func(e *stream.Event) bool {
 			ours := func(h *live.Hub) bool { return h.Name() == e.Key.Channel() }
 			return !shownBySend(e) && slices.ContainsFunc(hubs, ours)

@@ -115,7 +115,7 @@ func (g *Gateway) isShared(k channels.Key) bool {
 func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
 	// It listens before the look, so that it misses no end.
 	l, err := g.opts.Events.Listen(ctx, stream.Filter{
-		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == m.Key },
+		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == m.Key }, Leaves: true,
 	}, "")
 	if err != nil {
 		return answer, false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", m.Key, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/stream"
@@ -98,4 +99,31 @@ func TestCursorOfNow(t *testing.T) {
 	h.Publish(sent(3000, sessions.DeliverySent))
 	got, _ := next(t, listen(t, h, few, cursor))
 	want(t, got, "delivery_changed d3000 sent")
+}
+
+// An event that nobody wants and nobody can come back for costs nothing. From the first
+// listener that can come back, the hub remembers what that one may miss.
+func TestNothingIsRememberedForNobody(t *testing.T) {
+	h := stream.New(stream.Options{})
+	others := func(e *stream.Event) bool { return e.Key != ann }
+	room := listen(t, h, stream.Filter{See: others, Leaves: true}, "")
+	unwanted := accepted(ann, 1)
+	unwanted.At = time.Now()
+	if n := testing.AllocsPerRun(100, func() { h.Publish(unwanted) }); n > 0 {
+		t.Errorf("an event that nobody wants makes %v objects", n)
+	}
+	h.Publish(accepted(channels.MustKey("telegram:2"), 1))
+	got, cursor := next(t, room)
+	want(t, got, "message_accepted m1")
+	if cursor != "" || room.Cursor() != "" {
+		t.Errorf("a listener that never comes back has the cursors %q and %q", cursor, room.Cursor())
+	}
+
+	l := listen(t, h, stream.Filter{}, "")
+	h.Publish(accepted(ann, 2))
+	_, cursor = next(t, l)
+	l.Close()
+	h.Publish(accepted(ann, 3))
+	got, _ = next(t, listen(t, h, stream.Filter{}, cursor))
+	want(t, got, "message_accepted m3")
 }

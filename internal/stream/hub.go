@@ -54,9 +54,14 @@ type Hub struct {
 	number int64 // of the last durable event
 	// wholeSince is the number from which on the hub has seen what other processes did.
 	wholeSince int64
-	kept       []kept
-	listeners  map[*Listener]bool
-	follower   *Follower // nil: no other process shares the store
+	// remembers: there was a listener that can come back, so durable events are kept.
+	remembers bool
+	kept      []kept
+	listeners map[*Listener]bool
+	follower  *Follower // nil: no other process shares the store
+	// asked is the event that listeners are asked about before it has a copy of its own:
+	// most events of a daemon are wanted by nobody.
+	asked Event
 }
 
 // kept is a durable event that the Hub remembers, with its number.
@@ -95,15 +100,19 @@ func (h *Hub) publish(e Event) { h.give(&e, false) }
 func (h *Hub) give(e *Event, own bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !e.Event.Durable() && !h.named(e.Event) {
+	durable := e.Event.Durable()
+	if durable {
+		h.number++
+	}
+	keep := durable && h.remembers
+	if !keep && !h.wanted(e) {
 		return
 	}
 	shared := new(*e) // by all listeners; it never changes
 	if shared.At.IsZero() {
 		shared.At = h.opts.Now()
 	}
-	if shared.Event.Durable() {
-		h.number++
+	if keep {
 		if len(h.kept) >= maxKept {
 			h.kept = append(h.kept[:0], h.kept[maxKept/2:]...)
 		}
@@ -178,6 +187,9 @@ type Filter struct {
 	May func(context.Context, *Event) (bool, error)
 	// Own leaves out what other processes of the same store do.
 	Own bool
+	// Leaves: the listener never comes back, so its events have no cursors, and nothing is
+	// remembered for it.
+	Leaves bool
 }
 
 // follows reports whether the listener wants durable events of other processes.
@@ -275,6 +287,7 @@ func (h *Hub) add(l *Listener) {
 	l.last = cursor{Process: h.process, Number: h.number, At: h.opts.Now().UnixMilli()}
 	l.attached = h.number
 	h.listeners[l] = true
+	h.remembers = h.remembers || !l.filter.Leaves
 }
 
 // resume attaches l where c ended and returns what it missed, if this process remembers
@@ -343,8 +356,12 @@ func (h *Hub) Listeners() int {
 
 // wanted reports whether a listener wants e. The caller holds h.mu.
 func (h *Hub) wanted(e *Event) bool {
+	if !h.named(e.Event) {
+		return false
+	}
+	h.asked = *e
 	for l := range h.listeners {
-		if l.filter.wants(e) {
+		if l.filter.wants(&h.asked) {
 			return true
 		}
 	}
@@ -356,5 +373,5 @@ func (h *Hub) wanted(e *Event) bool {
 func (h *Hub) Watched(k channels.Key, name Name) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.named(name) && h.wanted(&Event{Event: name, Key: k})
+	return h.wanted(&Event{Event: name, Key: k})
 }

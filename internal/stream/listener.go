@@ -61,8 +61,8 @@ type queued struct {
 type Delivered struct {
 	Event
 	// Cursor is for Listen, after the listener has handled the event. It is "" for
-	// events that are not durable, and for all but the last of those that were missed and
-	// come from the store.
+	// events that are not durable, for all but the last of those that were missed and come
+	// from the store, and for listeners that never come back (Filter.Leaves).
 	Cursor string
 }
 
@@ -200,7 +200,7 @@ func (l *Listener) choose(ctx context.Context, taken []queued) ([]Delivered, err
 			}
 		}
 		d := Delivered{Event: *q.event}
-		if durable := q.event.Event.Durable() || q.event.Event == Reset; durable && may {
+		if durable := q.event.Event.Durable() || q.event.Event == Reset; durable && may && !l.filter.Leaves {
 			d.Cursor = l.pass(q.number, q.event)
 		}
 		if q.inside {
@@ -215,13 +215,13 @@ func (l *Listener) choose(ctx context.Context, taken []queued) ([]Delivered, err
 
 // Cursor is one for everything until now, for a listener that has handled all that Next
 // returned: with it, one that gets few events need not look for a long time when it comes
-// back. "" if there is more to take first.
+// back. "" if there is more to take first, or if it never comes back.
 func (l *Listener) Cursor() string {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) > 0 || l.over != nil || l.lost {
+	if len(l.queue) > 0 || l.over != nil || l.lost || l.filter.Leaves {
 		return ""
 	}
 	l.last.At = max(l.last.At, l.hub.opts.Now().UnixMilli())
