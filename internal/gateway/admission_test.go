@@ -140,7 +140,8 @@ func TestEventsOfATurnAreKept(t *testing.T) {
 					heard = append(heard, e)
 				}
 			})
-			o.Keep = func(events ...stream.Event) (notes []sessions.Note) {
+			o.Keep = func(ask func() []stream.Event) (notes []sessions.Note) {
+				events := ask()
 				kept = append(kept, events...)
 				for _, e := range events {
 					notes = append(notes, sessions.Note{Kind: "webhook", Owner: "x", Name: e.Turn + string(e.Event)})

@@ -198,7 +198,8 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		}
 	}
 	if r.g.opts.Keep != nil {
-		t.Notes = append(t.Notes, r.g.opts.Keep(r.eventsOf(t, res, ended)...)...)
+		kept := r.g.opts.Keep(func() []stream.Event { return r.eventsOf(t, res, ended) })
+		t.Notes = append(t.Notes, kept...)
 	}
 	for try := 0; ; try++ {
 		err := r.commitOnce(ctx, t)

@@ -81,9 +81,9 @@ type Options struct {
 	// Events receives each event. Nil: only the gateway itself listens.
 	Events Events
 	// Keep, if not nil, returns notes that are stored in the commit of a turn, by which
-	// what is told about it outlives a crash. The events are published afterwards with
-	// Kept set.
-	Keep func(events ...stream.Event) []sessions.Note
+	// what is told about it outlives a crash. It asks for the events if it needs them; they
+	// are published afterwards with Kept set.
+	Keep func(ask func() []stream.Event) []sessions.Note
 	// Audit calls do, which a person asked for, and logs its begin and its
 	// outcome. Nil: do is called without a log.
 	Audit    func(action string, do func() error, keys ...channels.Key) error

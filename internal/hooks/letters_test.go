@@ -292,18 +292,33 @@ func TestRetryAfter(t *testing.T) {
 	testkit.Eventually(t, "both", func() bool { return w.seen.get("turn_done ok") == 1 && w.seen.get("session_save ok") == 1 })
 }
 
+// oneTurn are the events of a turn.
+func oneTurn() []stream.Event { return []stream.Event{turnDone} }
+
+// Without a hook that posts, nobody asks what happened in a turn.
+func TestKeepsNothingWithoutHooks(t *testing.T) {
+	h := hooks.New(nil, hooks.Options{Store: &notes{}})
+	list := h.Keep(func() []stream.Event {
+		t.Error("asked for the events of a turn")
+		return nil
+	})
+	if len(list) > 0 {
+		t.Errorf("%d notes, want none", len(list))
+	}
+}
+
 // A process that is killed after a turn's commit loses no letter about it: the next one
 // sends it, with the id that it would have had.
 func TestKilledBetweenCommitAndPost(t *testing.T) {
 	srv := serve(t)
 	store := &notes{}
 	killed := hooks.New([]hooks.Hook{posted(srv)}, hooks.Options{Store: store})
-	store.list = killed.Keep(turnDone) // the commit; the process is killed before it publishes
+	store.list = killed.Keep(oneTurn) // the commit; the process is killed before it publishes
 	if len(store.list) != 1 {
 		t.Fatalf("%d notes, want one", len(store.list))
 	}
 	want := store.list[0].Name
-	if again := killed.Keep(turnDone); again[0].Name == want {
+	if again := killed.Keep(oneTurn); again[0].Name == want {
 		t.Errorf("another turn of the same name has the id %s, too", want)
 	}
 	w := start(t, hooks.Options{Store: store, Now: func() time.Time { return time.Now().Add(time.Minute) }}, posted(srv))
@@ -322,7 +337,7 @@ func TestKeptLetterSaysWhatIsKnownLater(t *testing.T) {
 	w := start(t, hooks.Options{Store: store}, posted(srv))
 	defer w.stop()
 	store.mu.Lock()
-	store.list = w.Keep(turnDone)
+	store.list = w.Keep(oneTurn)
 	store.mu.Unlock()
 	later := turnDone
 	later.Kept = true
@@ -344,7 +359,7 @@ func TestMissedEvents(t *testing.T) {
 		t.Error("Wants names other events than the hook")
 	}
 	store.mu.Lock()
-	store.list = w.Keep(turnDone)
+	store.list = w.Keep(oneTurn)
 	store.mu.Unlock()
 	w.Missed()
 	testkit.Eventually(t, "the letter", func() bool { return w.seen.get("turn_done ok") == 1 && store.count() == 0 })

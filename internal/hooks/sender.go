@@ -174,11 +174,16 @@ func (s *sender) forget(id string) {
 func (s *sender) full() bool { return s.off.Load() || s.waiting.Load() >= maxWaiting }
 
 // Keep returns the notes by which events about a turn outlive a crash: whoever commits the
-// turn stores them with it, and publishes the events with Kept set afterwards.
-func (h *Hooks) Keep(events ...stream.Event) []sessions.Note {
+// turn stores them with it, and publishes the events with Kept set afterwards. It does not
+// ask for the events if no hook posts any.
+func (h *Hooks) Keep(ask func() []stream.Event) []sessions.Note {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.senders) == 0 {
+		return nil
+	}
 	var notes []sessions.Note
+	events := ask()
 	for _, s := range h.senders {
 		for i := range events {
 			if !slices.Contains(s.On, events[i].Event) || s.full() {
