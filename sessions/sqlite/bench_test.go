@@ -108,6 +108,7 @@ func benchTurn(ctx context.Context, s *engine.Store, c sessions.Claim, done chan
 		ID: "t", Answers: []sessions.Answered{{Seq: w.Seq, Rev: w.Rev}},
 		Messages: []sessions.Message{sessions.UserMessage(w.Inbound), answer},
 		Replies:  []sessions.Reply{{Text: answer.Content, ReplyTo: w.Inbound.MessageID}},
+		Counts:   benchCounts(c.Key),
 	})
 	if err != nil {
 		return err
@@ -126,6 +127,16 @@ func benchTurn(ctx context.Context, s *engine.Store, c sessions.Claim, done chan
 	}
 	done <- struct{}{}
 	return nil
+}
+
+// benchCounts are nine additions, as a turn makes them.
+func benchCounts(k channels.Key) (all []sessions.Count) {
+	for _, owner := range []string{"x:42", sessions.ChatScope(k), "model/demo"} {
+		for i, kind := range []string{"used-turns", "used-input", "used-output"} {
+			all = append(all, sessions.Count{Kind: kind, Owner: owner, Day: "20260601", N: int64(100*i + 1)})
+		}
+	}
+	return all
 }
 
 // BenchmarkHistory reads the newest 20 messages of a chat with 20 messages, and of one with

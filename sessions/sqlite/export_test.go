@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"dragoman/channels"
@@ -123,7 +125,7 @@ func Statements(s *engine.Store) []string {
 		}
 		st.mu.Unlock()
 	}
-	return all
+	return slices.AppendSeq(all, maps.Keys(backendOf(s).writer.changes.byText))
 }
 
 // HoldWriter keeps the writer busy until release, so that operations share a batch. It

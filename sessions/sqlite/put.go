@@ -35,9 +35,9 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 	p.Inbound.Key = r.Key
 	item := dispatch.In(&p.In)
 	defer func() { t.items = append(t.items, item) }()
-	fields := inLightFields(&r.id, &p.In)
 	if !p.Fresh {
-		t.run(`UPDATE inbox SET state = ?3, rev = ?4, attempts = ?5, due = ?6, turn = ?8, why = ?9 WHERE id = ?1`, fields...)
+		t.run(`UPDATE inbox SET state = ?, rev = ?, attempts = ?, due = ?, turn = ?, why = ? WHERE id = ?`,
+			p.State, p.Rev, p.Attempts, nanos(p.Due), p.Turn, p.Why, rowID(r.id, p.Seq))
 		return
 	}
 	m := p.Inbound
@@ -49,7 +49,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) {
 		body.Inbound.Reaction = "" // as the row has it
 		setBody(&item, &body, len(m.Text)+len(rest))
 	}
-	t.run(insertIn, append(fields, inMessageFields(&m, &rest)...)...)
+	t.run(insertIn, append(inLightFields(&r.id, &p.In), inMessageFields(&m, &rest)...)...)
 }
 
 // setBody gives a row to the dispatcher, for the reader that needs it next. A long row is
@@ -71,12 +71,12 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) {
 	body.Fresh = false
 	setBody(&item, &body, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 	t.items = append(t.items, item)
-	fields := outFields(&r.id, o, &did)
 	if o.Fresh {
-		t.run(insertOut, fields...)
+		t.run(insertOut, outFields(&r.id, o, &did)...)
 		return
 	}
-	t.run(`UPDATE outbox SET state = ?2, uncertain = ?3, attempts = ?4, due = ?5, message_id = ?6, why = ?7 WHERE id = ?1`, fields[:7]...)
+	t.run(`UPDATE outbox SET state = ?, uncertain = ?, attempts = ?, due = ?, message_id = ?, why = ? WHERE id = ?`,
+		string(o.State), o.Uncertain, o.Attempts, nanos(o.NotBefore), o.MessageID, o.Error, id)
 }
 
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) {

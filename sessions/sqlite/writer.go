@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	driver "modernc.org/sqlite"
+	modernc "modernc.org/sqlite"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -27,6 +27,7 @@ type op struct {
 // writer is the connection that writes.
 type writer struct {
 	statements
+	changes executor
 	conn    *sql.Conn
 	marks   bool // messages may be marked as erased
 	wrote   bool // the running operation has begun to write
@@ -45,9 +46,9 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
+	w := &writer{statements: statements{prepare: conn.PrepareContext}, changes: executor{conn: conn}, conn: conn, keys: map[channels.Key]*keyRow{}, touched: map[channels.Key]bool{}}
 	return w, conn.Raw(func(c any) error {
-		c.(driver.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
+		c.(modernc.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
 		return nil
 	})
 }
@@ -58,6 +59,7 @@ func (w *writer) Close() error {
 	for _, stmt := range w.byText {
 		_ = stmt.Close()
 	}
+	_ = w.changes.close()
 	return w.conn.Close()
 }
 
@@ -65,12 +67,7 @@ func (w *writer) Close() error {
 func (w *writer) exec(query string, args ...any) error {
 	w.wrote = true
 	w.rewrote = w.rewrote || rewrites(query)
-	stmt, err := w.get(context.Background(), query)
-	if err == nil {
-		columnValues(args)
-		_, err = stmt.ExecContext(context.Background(), args...)
-	}
-	return err
+	return w.changes.exec(query, args)
 }
 
 // rewrites reports whether a statement changes, moves or removes stored messages.
