@@ -174,8 +174,7 @@ func (b *backend) start(o Options) error {
 			t.runAll(nil, documentsTable, documentsStale)
 		}
 		t.scan([]any{&b.prefix, &epoch}, `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`)
-		t.scan([]any{&t.additions}, `SELECT count(*) FROM additions, json_each(additions.list)`)
-		t.negative = t.additions > 0
+		t.scan([]any{&t.pending.n}, `SELECT count(*) FROM additions, json_each(additions.list)`)
 		t.scan([]any{&t.marks}, `SELECT EXISTS (SELECT 1 FROM erased)`)
 		items, err = t.reads.open(channels.Key{})
 		return err

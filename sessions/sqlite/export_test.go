@@ -100,6 +100,15 @@ func LimitPages(of rows.Backend, pages int) error {
 	}})
 }
 
+// FailFolded has a transaction fail after it moved all additions to their sums.
+func FailFolded(s *engine.Store) error {
+	return update(s, func(t *tx) error {
+		t.settleCounts()
+		t.wrote = true
+		return errTest
+	})
+}
+
 // LargestBatch is the most operations that shared a commit so far.
 func LargestBatch(s *engine.Store) int { return int(backendOf(s).largest.Load()) }
 

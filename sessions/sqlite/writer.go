@@ -37,8 +37,7 @@ type writer struct {
 	keys    map[channels.Key]*keyRow // that the transaction looked at
 	touched map[channels.Key]bool    // those that it changed
 
-	additions int  // that wait in their table
-	negative  bool // some of them may be
+	pending pending
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -126,7 +125,8 @@ type tx struct {
 
 	// For the end of the transaction.
 	indexed  []indexEntry              // to add to the search index
-	counted  map[string]int64          // to add to sums
+	counted  map[sessions.Count]int64  // to add to sums
+	summed   bool                      // pending has changed
 	outdated map[channels.Key]outdated // documents to mark
 }
 
@@ -211,6 +211,9 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 		}
 	}
 	if err != nil || !some {
+		if t.summed {
+			t.pending.forget()
+		}
 		_ = t.exec(`ROLLBACK`) // fails if SQLite has rolled back already
 	}
 	return errs, err
