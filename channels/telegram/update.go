@@ -58,25 +58,21 @@ func (c *Channel) handInBatch(ctx context.Context, in channels.Intake, batch []j
 	return next, ctx.Err() == nil
 }
 
-// decode reads the id first, so that an update that cannot be decoded can still be
-// confirmed.
+// decode also finds the id of an update that it cannot decode, so that this one can still
+// be confirmed.
 func decode(raw json.RawMessage) update {
-	a := update{raw: raw}
+	u := new(models.Update)
+	err := json.Unmarshal(raw, u)
+	if err == nil {
+		return update{id: u.ID, raw: raw, decoded: u}
+	}
 	var head struct {
 		ID int64 `json:"update_id"`
 	}
-	if err := json.Unmarshal(raw, &head); err != nil && head.ID == 0 {
-		a.err = fmt.Errorf("telegram: decode update_id: %w", err)
-		return a
+	if noID := json.Unmarshal(raw, &head); noID != nil && head.ID == 0 {
+		return update{raw: raw, err: fmt.Errorf("telegram: decode update_id: %w", noID)}
 	}
-	a.id = head.ID
-	u := new(models.Update)
-	if err := json.Unmarshal(raw, u); err != nil {
-		a.err = fmt.Errorf("telegram: decode update %d: %w", a.id, err)
-		return a
-	}
-	a.decoded = u
-	return a
+	return update{id: head.ID, raw: raw, err: fmt.Errorf("telegram: decode update %d: %w", head.ID, err)}
 }
 
 // key is the update's Inbound.ID.
