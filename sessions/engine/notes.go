@@ -165,8 +165,8 @@ func checkChosen(kind, owner string) error {
 
 // checkKind refuses what is not the kind of a note or count.
 func checkKind(kind string) error {
-	letters := strings.IndexFunc(kind, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-", r) })
-	if kind == "" || len(kind) > 32 || letters >= 0 {
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }
+	if kind == "" || len(kind) > 32 || strings.ContainsFunc(kind, other) {
 		return fmt.Errorf("%q is not a kind of notes or counts", kind)
 	}
 	return nil
