@@ -151,7 +151,7 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 	if outcome == "answered" && err == nil && result.SummaryFailed && r.job == nil {
 		r.sayUnseen(ctx)
 	}
-	r.log().Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
+	g.opts.Logger.Debug("turn ended", "key", r.claim.Key, "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,8 +33,7 @@ var quickBuckets = []float64{.001, .0025, .005, .01, .025, .1, .5, 2.5, 10}
 type parts struct {
 	phases     vector
 	firstToken vector
-	storeTime  vector
-	storeFails counter
+	store      storeCalls
 	leasesHeld *prometheus.GaugeVec
 	leaseNames *values
 	leaseTaken counter
@@ -47,8 +47,9 @@ type parts struct {
 func (s *Set) addParts() {
 	s.phases = s.vector("turn_phase_seconds", "How long the parts of turns take: wait (accepted until the first attempt), model (a call), tools (a call), delivery (stored until its network has it).", turnBuckets, "phase")
 	s.firstToken = s.vector("model_first_token_seconds", "How long a call to a model took until its first piece came.", turnBuckets, "model")
-	s.storeTime = s.vector("store_seconds", "How long an operation of the store took.", quickBuckets, "operation")
-	s.storeFails = s.counter("store_errors_total", "Operations of the store that failed.", "operation")
+	s.store.took = s.vector("store_seconds", "How long an operation of the store took.", quickBuckets, "operation").vec
+	s.store.failed = s.counter("store_errors_total", "Operations of the store that failed.", "operation").vec
+	s.store.known = map[string]storeCall{}
 	s.leasesHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "leases_held", Help: "Leases that this node holds.",
 	}, []string{"lease"})
@@ -87,16 +88,42 @@ func (s *Set) Phase(phase string, took time.Duration) { s.phases.observe(took, p
 // FirstToken times how long a model took until its first piece.
 func (s *Set) FirstToken(model string, took time.Duration) { s.firstToken.observe(took, model) }
 
-// StoreCall times an operation of the store. What the store refuses because of its state,
-// or because the caller gave up, is no failure.
-func (s *Set) StoreCall(operation string, took time.Duration, err error) {
-	s.storeTime.observe(took, operation)
-	s.listener.StoreCall(operation, took)
-	n := 0.0
-	if err != nil && !refused(err) {
-		n = 1
+// storeCalls are the metrics of operations of the store. A turn makes ten, and their names
+// are constants, so they are looked up once.
+type storeCalls struct {
+	took   *prometheus.HistogramVec
+	failed *prometheus.CounterVec
+
+	mu    sync.Mutex
+	known map[string]storeCall
+}
+
+// storeCall are those of one operation.
+type storeCall struct {
+	took   prometheus.Observer
+	failed prometheus.Counter
+}
+
+func (s *storeCalls) of(operation string) storeCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, found := s.known[operation]
+	if !found {
+		c = storeCall{s.took.WithLabelValues(operation), s.failed.WithLabelValues(operation)}
+		s.known[operation] = c
 	}
-	s.storeFails.add(n, operation)
+	return c
+}
+
+// StoreCall times an operation of the store, which has a constant name. What the store
+// refuses because of its state, or because the caller gave up, is no failure.
+func (s *Set) StoreCall(operation string, took time.Duration, err error) {
+	c := s.store.of(operation)
+	c.took.Observe(max(took, 0).Seconds())
+	s.listener.StoreCall(operation, took)
+	if err != nil && !refused(err) {
+		c.failed.Inc()
+	}
 }
 
 // refused reports whether the store works and said no.

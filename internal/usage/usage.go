@@ -104,7 +104,7 @@ func (t Turn) Counts() []sessions.Count {
 	}
 	sum.Turns, of[last].Turns = 1, 1
 	day := t.At.Format(dayForm)
-	all := make([]sessions.Count, 0, 3*len(kinds))
+	all := make([]sessions.Count, 0, 12) // most turns have a person, a chat, a model, and four kinds
 	all = appendCounts(all, t.Person, day, sum)
 	if !t.Chat.IsZero() {
 		all = appendCounts(all, sessions.ChatScope(t.Chat), day, sum)
