@@ -279,18 +279,33 @@ func TestATalk(t *testing.T) {
 
 // Each call of a tool has one line, in the order of the calls, however it is heard of.
 func TestToolsOnTheScreen(t *testing.T) {
-	g := newGateway(t, func(q string) string { return "The answer to " + q })
-	p := sit(t, g, 60, 20, terminal.ChatOptions{})
-	p.prompted()
-	p.key("tool and tool\r")
-	p.sees("› tool and tool\n· recall …\n· recall …\n· web_fetch …\nThe answer to tool and tool")
-	p.prompted()
-	p.key("tool again\r")
-	p.sees("› tool again\n· recall …\n· web_fetch …\nThe answer to tool again")
-	p.key("\x04")
-	p.left()
-	if n := strings.Count(p.screen.String(), "\n· "); n != 5 {
-		t.Errorf("%d lines, want 5:\n%s", n, p.screen.String())
+	for name, test := range map[string]struct {
+		columns int
+		asks    []string
+		sees    []string
+		calls   int
+	}{
+		"one":            {60, []string{"hello"}, []string{"› hello\n· web_fetch …\nThe answer to hello"}, 1},
+		"one twice":      {60, []string{"tool and tool"}, []string{"· recall …\n· recall …\n· web_fetch …\nThe answer to tool and tool"}, 3},
+		"in two turns":   {60, []string{"tool", "tool again"}, []string{"› tool\n· recall …\n· web_fetch …\nThe answer to tool\n", "› tool again\n· recall …\n· web_fetch …\nThe answer to tool again"}, 4},
+		"a narrow place": {20, []string{"tool"}, []string{"· recall …\n· web_fetch …\nThe answer to tool"}, 2},
+		"many":           {60, []string{strings.TrimSpace(strings.Repeat("tool ", 9))}, []string{strings.Repeat("· recall …\n", 9) + "· web_fetch …\nThe answer to tool"}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateway(t, func(q string) string { return "The answer to " + q })
+			p := sit(t, g, test.columns, 30, terminal.ChatOptions{})
+			p.prompted()
+			for i, ask := range test.asks {
+				p.key(ask + "\r")
+				p.sees(test.sees[i])
+				p.prompted()
+			}
+			p.key("\x04")
+			p.left()
+			if n := strings.Count(p.screen.String(), "\n· "); n != test.calls {
+				t.Errorf("%d lines, want %d:\n%s", n, test.calls, p.screen.String())
+			}
+		})
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Escape that ends the composition of an input method does not stop the answer that is
-// coming; the next Escape does.
+// Escape and Enter that end the composition of an input method neither stop the answer
+// that is coming nor send the word; the next Escape stops it.
 func TestEscapeOfAComposition(t *testing.T) {
 	g := newGateway(t, "", func(string) string { return strings.Repeat("one more ", 4000) })
 	g.pace = 50 * time.Millisecond
@@ -27,9 +27,11 @@ func TestEscapeOfAComposition(t *testing.T) {
 	}))
 	v.until(`document.querySelector("#composer textarea").value === "にほん"`)
 	for what, init := range map[string]string{
-		"as browsers say it today":        `{key: "Escape", isComposing: true, bubbles: true, cancelable: true}`,
-		"as some browsers say it":         `{key: "Escape", keyCode: 229, bubbles: true, cancelable: true}`,
-		"on the document, not in the box": `{key: "Escape", isComposing: true, keyCode: 229, bubbles: true}`,
+		"as browsers say it today":            `{key: "Escape", isComposing: true, bubbles: true, cancelable: true}`,
+		"as some browsers say it":             `{key: "Escape", keyCode: 229, bubbles: true, cancelable: true}`,
+		"on the document, not in the box":     `{key: "Escape", isComposing: true, keyCode: 229, bubbles: true}`,
+		"its word is taken with Enter":        `{key: "Enter", isComposing: true, bubbles: true, cancelable: true}`,
+		"its word is taken, as others say it": `{key: "Enter", keyCode: 229, bubbles: true, cancelable: true}`,
 	} {
 		target := `document.querySelector("#composer textarea")`
 		if strings.HasPrefix(what, "on the document") {
@@ -38,7 +40,10 @@ func TestEscapeOfAComposition(t *testing.T) {
 		js[bool](v, target+`.dispatchEvent(new KeyboardEvent("keydown", `+init+`))`)
 		time.Sleep(300 * time.Millisecond) // as long as a stop takes
 		if js[bool](v, idle) || strings.Contains(strings.Join(g.texts(), ""), "(stopped)") {
-			t.Fatalf("Escape of a composition, %s, stopped the answer", what)
+			t.Fatalf("a key of a composition, %s, stopped the answer", what)
+		}
+		if got := js[string](v, `document.querySelector("#composer textarea").value`); got != "にほん" {
+			t.Fatalf("after a key of a composition, %s, the box holds %q", what, got)
 		}
 	}
 	js[bool](v, `document.querySelector("#composer textarea").dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true, cancelable: true}))`)

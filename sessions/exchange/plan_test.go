@@ -109,3 +109,75 @@ func TestImportEverything(t *testing.T) {
 		t.Errorf("scattered records: %v", err)
 	}
 }
+
+// What is there already, and what is nobody's conversation, is left out without a
+// complaint: a second import of the same ends well. Another conversation under the same
+// key is complained about, and so is a file that cannot be read.
+func TestImportTwice(t *testing.T) {
+	const talk = `{"role":"user","content":"hello"}` + "\n" + `{"role":"assistant","content":"hi"}` + "\n"
+	nobot := func(key string) string { return `{"_type":"metadata","key":"` + key + `"}` + "\n" + talk }
+	document := `{"key":"x:1","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`
+	longer := strings.Replace(document, `"b"}`, `"b"},{"role":"user","content":"c"}`, 1)
+	other := strings.Replace(document, `"b"`, `"another"`, 1)
+	for name, test := range map[string]struct {
+		first, second map[string]string // files of the folder
+		again         map[bool]int      // of the second import: how many are left out, rightly or not
+	}{
+		"a document":                 {map[string]string{"a.json": document}, nil, map[bool]int{true: 1}},
+		"several":                    {map[string]string{"a.json": document, "b.json": strings.Replace(document, "x:1", "x:2", 1)}, nil, map[bool]int{true: 2}},
+		"with the program's own":     {map[string]string{"a.jsonl": nobot("telegram:7"), "b.jsonl": nobot("heartbeat"), "c.jsonl": nobot("cron:x")}, nil, map[bool]int{true: 3}},
+		"the program's own alone":    {map[string]string{"b.jsonl": nobot("heartbeat")}, nil, map[bool]int{true: 1}},
+		"it was said in other words": {map[string]string{"a.json": document}, map[string]string{"a.json": other}, map[bool]int{false: 1}},
+		"it has grown there":         {map[string]string{"a.json": document}, map[string]string{"a.json": longer}, map[bool]int{false: 1}},
+		"it has grown here":          {map[string]string{"a.json": longer}, map[string]string{"a.json": document}, map[bool]int{true: 1}},
+		"and something else":         {map[string]string{"a.json": document}, map[string]string{"a.json": document, "b.json": `{"unknown":1}`}, map[bool]int{true: 1, false: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			survey := func(files map[string]string) *exchange.Plan {
+				dir := t.TempDir()
+				for name, text := range files {
+					layFile(t, filepath.Join(dir, name), text)
+				}
+				plan, err := exchange.Survey(t.Context(), dir, exchange.Options{}, func(ctx context.Context, it exchange.Item) (exchange.Presence, error) {
+					return presence(ctx, s, it)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return plan
+			}
+			if _, err := survey(test.first).Import(t.Context(), s.Restore); err != nil {
+				t.Fatal(err)
+			}
+			second := test.second
+			if second == nil {
+				second = test.first
+			}
+			imported, left, fine := survey(second).Count()
+			if imported != 0 || left != test.again[false] || fine != test.again[true] {
+				t.Errorf("the second import takes %d, leaves out %d, and %d rightly; want %v", imported, left, fine, test.again)
+			}
+		})
+	}
+}
+
+// presence is what the command says of a conversation in s.
+func presence(ctx context.Context, s *sqlitetest.Store, it exchange.Item) (exchange.Presence, error) {
+	has := exchange.NewHolder(it)
+	found := exchange.Absent
+	err := s.Dump(ctx, []channels.Key{it.Key}, func(r sessions.Record) error {
+		if r.Messages != nil {
+			has.Add(r.Messages.Messages)
+			found = exchange.Taken
+		}
+		return nil
+	})
+	if errors.Is(err, sessions.ErrNotFound) {
+		return exchange.Absent, nil
+	}
+	if found == exchange.Taken && has.Holds() {
+		found = exchange.Same
+	}
+	return found, err
+}
