@@ -17,12 +17,15 @@ const commandSigns = "!.?@~"
 // guarded returns text with a guard before a command sign at its beginning, also after
 // spaces and formatting, which bots cut off too.
 func guarded(text string) string {
-	bare := strings.TrimLeft(text, " "+styles+verbatim)
-	if bare == "" || !strings.Contains(commandSigns, bare[:1]) {
+	said := bare(text)
+	if said == "" || !strings.Contains(commandSigns, said[:1]) {
 		return text
 	}
-	return text[:len(text)-len(bare)] + guard + bare
+	return text[:len(text)-len(said)] + guard + said
 }
+
+// bare returns text without what bots cut off before they read it.
+func bare(text string) string { return strings.TrimLeft(text, " "+styles+verbatim) }
 
 // roomLines is [Channel.lines] for a channel: no line begins with a command sign, also
 // where a long one was cut.

@@ -76,6 +76,19 @@ func TestProgramsThatAnswerToTheirName(t *testing.T) {
 	if got := exchange(robot, invalid, "robot: that is what you say"); got != "(robot) robot: that is what you say" {
 		t.Errorf("an answer in which the model names the program is %q", got)
 	}
+	// Lines below the first, in every form in which a program would hear its name.
+	exchange(robot, invalid, "It says:\n\nrobot: what?\n\nRobot, what?\n\n**robot**: what?\n\n@robot: what?\n\n```\n  robot: what?\n```\n\na robot: what?")
+	answers += 6
+	below := alice.WaitHeard("dragoman", "#go", answers)[answers-6:]
+	for _, line := range below {
+		bare := strings.ToLower(strings.TrimLeft(line, " @\x02\x11"))
+		if !strings.Contains(line, "what?") || strings.HasPrefix(bare, "robot") {
+			t.Errorf("an answer to the program has the line %q", line)
+		}
+	}
+	if below[5] != "a robot: what?" {
+		t.Errorf("a line that does not begin with the name is %q", below[5])
+	}
 	for range 4 {
 		if got := exchange(alice, "dragoman: k", "yes?"); got != "alice: yes?" {
 			t.Errorf("an answer to a person is %q, want one that names her", got)

@@ -87,8 +87,8 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	asker := ""
 	width := 0
 	if !s.do(ctx, func() {
-		begins = r != nil && (!m.GoesOn || r.lastReplyTo != m.ReplyTo)
-		if begins {
+		if r != nil {
+			begins = !m.GoesOn || r.lastReplyTo != m.ReplyTo
 			asker = s.currentNick(m.ReplyTo)
 		}
 		width = budget(s.me.nick, s.me.user, cmp.Or(s.me.host, strings.Repeat("h", maxHost)), target)
@@ -100,7 +100,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		lines = c.roomLines
 	}
 	quick := c.loops.isQuick(m.Key.String() + " " + c.Asker(m.ReplyTo))
-	parts := c.limits().parts(lines(opening(m, asker, quick), width))
+	parts := c.limits().parts(lines(opening(m, addressee{asker, begins, quick}), width))
 	if len(parts) == 0 {
 		return channels.Receipt{}, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
 	}
@@ -155,24 +155,41 @@ func (s *session) lockRoom(ctx context.Context, r *room) (release func(), err er
 // MarksRepeats implements [channels.RepeatMarker]: the mark stands after the asker's name.
 func (c *Channel) MarksRepeats() {}
 
+// addressee is who asked what a message answers, in a channel.
+type addressee struct {
+	nick   string // "": nobody
+	begins bool   // the message begins an answer, or goes on after another one
+	quick  bool   // they may be a program that answers to its name: [loops.isQuick]
+}
+
 // opening returns m's text as lines. In a channel, where an answer begins or
 // continues after another message, the asker's name comes first, unless the model
-// has written it already. It begins no line to a quick asker, who may be a program that
-// answers to its name.
-func opening(m channels.Outbound, asker string, quick bool) []string {
+// has written it already. No line begins with the name of a quick asker.
+func opening(m channels.Outbound, asker addressee) []string {
 	lines := linesOf(m.Text, m.Form)
+	if len(lines) == 0 {
+		return lines
+	}
+	if asker.quick {
+		for i, line := range lines {
+			first := asker.begins && i == 0 // which gets the name in another form
+			if !first && addresses(bare(stripCodes(line)), asker.nick) {
+				lines[i] = guard + strings.TrimPrefix(line, verbatim)
+			}
+		}
+	}
 	before := ""
 	if m.Repeats {
 		before = channels.RepeatMark
 	}
 	switch {
-	case asker == "" || len(lines) == 0:
-	case quick: // also if the model has written the name
-		before = "(" + asker + ") " + before
-	case !addresses(stripCodes(lines[0]), asker):
-		before = asker + ": " + before
+	case asker.nick == "" || !asker.begins:
+	case asker.quick: // also if the model has written the name
+		before = "(" + asker.nick + ") " + before
+	case !addresses(stripCodes(lines[0]), asker.nick):
+		before = asker.nick + ": " + before
 	}
-	if before != "" && len(lines) > 0 {
+	if before != "" {
 		lines[0] = before + strings.TrimPrefix(lines[0], verbatim)
 	}
 	return lines
@@ -182,7 +199,7 @@ func opening(m channels.Outbound, asker string, quick bool) []string {
 // does not name its asker twice.
 func addresses(line, nick string) bool {
 	line = strings.TrimPrefix(line, "@")
-	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
+	return nick != "" && len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
 }
 
 // lines wraps each line to the budget that our current name leaves.
