@@ -84,15 +84,30 @@ func TestTrouble(t *testing.T) {
 // TestCarefulRights: a user that may only use and fill a schema, which somebody else
 // made, is enough, as Check says.
 func TestCarefulRights(t *testing.T) {
-	url := pgtest.Database(t, "", "")
-	in := func(query string) { t.Helper(); must(t, pgtest.Do(context.Background(), url, query)) }
-	in("CREATE ROLE careful LOGIN PASSWORD '" + pgtest.Password + "'; CREATE SCHEMA dragoman; GRANT USAGE, CREATE ON SCHEMA dragoman TO careful")
-	t.Cleanup(func() { in("DROP OWNED BY careful; DROP ROLE careful") })
-	careful := strings.Replace(url, "dragoman:", "careful:", 1)
-	must(t, postgres.Check(t.Context(), careful))
-	s, err := postgres.Open(t.Context(), careful, postgres.Options{})
-	must(t, err)
-	must(t, s.Close())
+	for name, rights := range map[string]struct{ schema, by string }{
+		"a schema of the administrator's": {"", "CREATE SCHEMA dragoman; GRANT USAGE, CREATE ON SCHEMA dragoman TO careful"},
+		"a schema of another name":        {"chats", "CREATE SCHEMA chats; GRANT USAGE, CREATE ON SCHEMA chats TO careful"},
+		"a schema of its own":             {"", "CREATE SCHEMA dragoman AUTHORIZATION careful"},
+		"rights of a group":               {"", "GRANT careful_all TO careful; CREATE SCHEMA dragoman; GRANT USAGE, CREATE ON SCHEMA dragoman TO careful_all"},
+		"the right to make the schema":    {"", "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO careful', current_database()); END $$"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := pgtest.Database(t, "", "")
+			in := func(query string) { t.Helper(); must(t, pgtest.Do(context.Background(), url, query)) }
+			in("CREATE ROLE careful LOGIN PASSWORD '" + pgtest.Password + "'; CREATE ROLE careful_all; " + rights.by)
+			t.Cleanup(func() { in("DROP OWNED BY careful, careful_all; DROP ROLE careful, careful_all") })
+			careful := strings.Replace(url, "dragoman:", "careful:", 1)
+			if rights.schema != "" {
+				careful += "&search_path=" + rights.schema
+			}
+			for range 2 { // without tables, and with them
+				must(t, postgres.Check(t.Context(), careful))
+				s, err := postgres.Open(t.Context(), careful, postgres.Options{})
+				must(t, err)
+				must(t, s.Close())
+			}
+		})
+	}
 }
 
 // TestTooOld needs DRAGOMAN_PG=13.

@@ -27,25 +27,36 @@ func TestTwoMachinesOfOneName(t *testing.T) {
 // TestCopiedStateDirectory: a start is refused while a node with its id lives in another
 // place, and goes on when that one is dead.
 func TestCopiedStateDirectory(t *testing.T) {
-	url := database(t)
-	o := postgres.Options{Host: "web1", Installation: "1", Place: "here", TTL: 2 * time.Second}
-	first := openAt(t, url, o)
-	answers(t, first, func(context.Context, string, []byte) ([]byte, error) { return nil, nil })
-	o.Place = "there"
-	copied := openAt(t, url, o)
-	serve := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		_, err := peers(copied).Call(ctx, sessions.Peer{Node: "none"}, "x", nil) // makes it a node
-		return err
-	}
-	var refused *postgres.CopiedError
-	if err := serve(); !errors.As(err, &refused) || refused.Host != "web1" {
-		t.Errorf("the copy starts: %v", err)
-	}
-	postgres.Freeze(first)
-	if err := serve(); !errors.Is(err, sessions.ErrNoPeer) {
-		t.Errorf("after the other one died: %v", err)
+	for name, test := range map[string]struct {
+		installation, place string // of the second node; the first is 1, here
+		died                bool   // the first one, before that
+		refused             bool
+	}{
+		"a copy":                          {"1", "there", false, true},
+		"a copy of one that died":         {"1", "there", true, false},
+		"another one of that name":        {"2", "there", false, false},
+		"another one with the same paths": {"2", "here", false, false},
+		"the same one after a kill":       {"1", "here", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := database(t)
+			first := openAt(t, url, postgres.Options{Host: "web1", Installation: "1", Place: "here", TTL: 2 * time.Second})
+			answers(t, first, func(context.Context, string, []byte) ([]byte, error) { return nil, nil })
+			if test.died {
+				postgres.Freeze(first)
+			}
+			second := openAt(t, url, postgres.Options{Host: "web1", Installation: test.installation, Place: test.place, TTL: 2 * time.Second})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, err := peers(second).Call(ctx, sessions.Peer{Node: "none"}, "x", nil) // makes it a node
+			var refused *postgres.CopiedError
+			switch {
+			case test.refused && (!errors.As(err, &refused) || refused.Host != "web1"):
+				t.Errorf("it starts: %v", err)
+			case !test.refused && !errors.Is(err, sessions.ErrNoPeer):
+				t.Errorf("it does not start: %v", err)
+			}
+		})
 	}
 }
 
