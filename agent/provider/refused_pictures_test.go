@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -195,25 +196,39 @@ func TestSeveralRefusedPictures(t *testing.T) {
 
 // What was learned from a refusal counts for a day: the server may be another by then.
 func TestLessonsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := time.Now()
-		m := model(t, "http://127.0.0.1:1/v1", func(o *provider.Options) {
-			o.API = wire.APIChat
-			o.Learned = []provider.Learned{
-				{Name: "fake", What: "tools=no", At: now.Add(-23 * time.Hour)},
-				{Name: "fake", What: "temperature=no", At: now.Add(-25 * time.Hour)},
-				{Name: "fake", What: "usage=no", At: now.Add(-time.Hour)},
-			}
+	all := []string{"tools=no", "temperature=no", "usage=no", "response_format=no", "max_tokens=max_completion_tokens", "efforts=low medium", "tools_need=none", "pictures=0"}
+	for _, what := range all {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				other := "tools=no"
+				if what == other {
+					other = "usage=no"
+				}
+				m := model(t, "http://127.0.0.1:1/v1", func(o *provider.Options) {
+					o.API = wire.APIChat
+					o.Learned = []provider.Learned{
+						{Name: "fake", What: what, At: now.Add(-23 * time.Hour)},
+						{Name: "fake", What: "streams=no", At: now.Add(-25 * time.Hour)},
+						{Name: "fake", What: other, At: now.Add(-time.Hour)},
+					}
+				})
+				knows := func() string { return strings.Join(slices.Sorted(slices.Values(whats(m.Learned()))), " ") }
+				want := strings.Join(slices.Sorted(slices.Values([]string{what, other})), " ")
+				if got := knows(); got != want {
+					t.Errorf("at the start it knows %q, want %q", got, want)
+				}
+				if what == "tools=no" && !m.Abilities().NoTools {
+					t.Error("before a day is over the model takes tools")
+				}
+				time.Sleep(2 * time.Hour)
+				if m.Abilities().NoTools != (other == "tools=no") {
+					t.Errorf("after a day the model takes tools: %t", !m.Abilities().NoTools)
+				}
+				if got := knows(); got != other {
+					t.Errorf("after a day it knows %q, want %q", got, other)
+				}
+			})
 		})
-		if got := strings.Join(whats(m.Learned()), " "); got != "tools=no usage=no" || !m.Abilities().NoTools {
-			t.Errorf("at the start it knows %q, tools: %v", got, !m.Abilities().NoTools)
-		}
-		time.Sleep(2 * time.Hour)
-		if m.Abilities().NoTools {
-			t.Error("after a day the model still takes no tools")
-		}
-		if got := strings.Join(whats(m.Learned()), " "); got != "usage=no" {
-			t.Errorf("after a day it knows %q", got)
-		}
-	})
+	}
 }

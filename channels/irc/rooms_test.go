@@ -202,20 +202,30 @@ func TestKickedBetweenTwoLines(t *testing.T) {
 // after a refusal and before it, and not after the long pause of a retry.
 func TestInvitationIsTakenAtOnce(t *testing.T) {
 	const refusal = "473 :Cannot join channel (+i)"
-	tests := map[string]func(srv *ircd.Server, b *bot){
-		"right after a refusal": func(srv *ircd.Server, b *bot) {
+	tests := map[string]func(srv *ircd.Server, addr string, b *bot){
+		"right after a refusal": func(srv *ircd.Server, addr string, b *bot) {
 			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
 			srv.Deny("#go", "")
 			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
 		},
-		"twice, the first in vain": func(srv *ircd.Server, b *bot) {
+		"twice, the first in vain": func(srv *ircd.Server, addr string, b *bot) {
 			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
 			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
 			testkit.Eventually(b.t, "a second refusal", func() bool { return joins(srv) == 2 })
 			srv.Deny("#go", "")
 			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
 		},
-		"in another case": func(srv *ircd.Server, b *bot) {
+		"right after a kick": func(srv *ircd.Server, addr string, b *bot) {
+			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
+			srv.Deny("#go", "")
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
+			b.waitIn("irc:#go")
+			alice := ircd.Join(b.t, addr, "alice", "#go")
+			alice.Raw("KICK #go dragoman :out")
+			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "kicked by alice") })
+			srv.Inject("dragoman", ":alice!a@h INVITE dragoman #go")
+		},
+		"in another case": func(srv *ircd.Server, addr string, b *bot) {
 			b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "invite-only") })
 			srv.Deny("#go", "")
 			srv.Inject("dragoman", ":alice!a@h INVITE dragoman :#GO")
@@ -230,7 +240,7 @@ func TestInvitationIsTakenAtOnce(t *testing.T) {
 			o.RejoinDelay = time.Hour
 			o.RejoinMax = time.Hour
 			b := start(t, o)
-			test(srv, b)
+			test(srv, addr, b)
 			b.waitIn("irc:#go")
 		})
 	}

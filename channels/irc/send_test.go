@@ -278,28 +278,42 @@ func TestUnconfirmedLineIsUncertain(t *testing.T) {
 		"an echo that does not come": {Caps: modern, NoEcho: true},
 		"no answer to a PING":        {Caps: []string{"message-tags"}, NoPong: "dragoman"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, addr := serve(t, conf)
-			alice := ircd.Join(t, addr, "alice")
-			o := quick(addr)
-			o.ConfirmTimeout = 200 * time.Millisecond
-			b := start(t, o)
-			err := b.send("irc:alice", "did you get this?")
-			var notSent *channels.NotSent
-			if err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
-				t.Errorf("Send of a line that is not confirmed = %v, want an error that leaves it open", err)
-			}
-			if got := alice.WaitHeard("dragoman", "alice", 1); got[0] != "did you get this?" {
-				t.Errorf("alice heard %q", got)
-			}
-		})
+		for _, to := range []string{"alice", "#go"} {
+			t.Run(name+", "+to, func(t *testing.T) {
+				_, addr := serve(t, conf)
+				alice := ircd.Join(t, addr, "alice", "#go")
+				o := quick(addr)
+				o.ConfirmTimeout = 200 * time.Millisecond
+				if to == "#go" {
+					o.Channels = []string{to}
+				}
+				b := start(t, o)
+				if to == "#go" {
+					b.waitIn("irc:#go")
+				}
+				err := b.send("irc:"+to, "did you get this?")
+				var notSent *channels.NotSent
+				if err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
+					t.Errorf("Send of a line that is not confirmed = %v, want an error that leaves it open", err)
+				}
+				if got := alice.WaitHeard("dragoman", to, 1); got[0] != "did you get this?" {
+					t.Errorf("alice heard %q", got)
+				}
+			})
+		}
 	}
 }
 
 // Until the server has told us our host, a line leaves room for the longest one: servers cut
 // what is too long with our name before it.
 func TestLinesFitAnUnknownHost(t *testing.T) {
-	_, addr := serve(t, ircd.Config{Host: strings.Repeat("h", 63)})
+	for _, host := range []int{63, 62, 30, 1} {
+		t.Run(fmt.Sprint(host), func(t *testing.T) { linesFitHost(t, host) })
+	}
+}
+
+func linesFitHost(t *testing.T, host int) {
+	_, addr := serve(t, ircd.Config{Host: strings.Repeat("h", host)})
 	alice := ircd.Join(t, addr, "alice")
 	b := start(t, quick(addr)) // in no channel, where it would see its own name
 	words := strings.TrimSpace(strings.Repeat("word ", 300))

@@ -368,14 +368,16 @@ func TestSlowViewerIsCut(t *testing.T) {
 // One event always fits, however long: a viewer that is cut off by it would come back to it
 // for ever.
 func TestOneLongEventFits(t *testing.T) {
-	h := open(t, nil)
-	e := h.attach(t, 0)
-	e.expect(t, "hello default 0 true", "state false []")
-	long := strings.Repeat("x", 5<<20)
-	h.commit("out-1", long)
-	h.send(t, channels.Outbound{ID: "out-1", Text: long})
-	if got := e.next(t); got.Item == nil || len(got.Item.Text) != len(long) {
-		t.Fatalf("event = %.80s, want an answer of 5 MiB", say(got))
+	for _, size := range []int{4<<20 - 1, 4 << 20, 5 << 20, 12 << 20} {
+		h := open(t, nil)
+		e := h.attach(t, 0)
+		e.expect(t, "hello default 0 true", "state false []")
+		long := strings.Repeat("x", size)
+		h.commit("out-1", long)
+		h.send(t, channels.Outbound{ID: "out-1", Text: long})
+		if got := e.next(t); got.Item == nil || len(got.Item.Text) != len(long) {
+			t.Fatalf("event = %.80s, want an answer of %d bytes", say(got), size)
+		}
 	}
 }
 

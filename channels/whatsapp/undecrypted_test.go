@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,14 +54,25 @@ func TestUndecryptable(t *testing.T) {
 
 // Copies of such a message, under its sender's number and under their LID, are one message.
 func TestCopyUnderTheOtherAddress(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		for _, order := range [][]bool{{true, false}, {false, true}} {
+			t.Run(fmt.Sprint("by phone ", first, ", then ", order), func(t *testing.T) { copies(t, first, order) })
+		}
+	}
+}
+
+// copies sends an unreadable message, by the person's phone number or not, and then
+// readable copies of it.
+func copies(t *testing.T, byPhone bool, then []bool) {
 	n := newNetwork(t, wasim.Options{})
+	n.ann.GoByPhone(byPhone)
 	n.Faults.IgnoreRetries(true)
 	_, inbox := connected(t, n, whatsapp.Options{Patience: time.Hour})
 	n.Faults.Garble(1)
 	id := n.ann.Say("garbled at first")
 	inbox.Until(t, "it to be quarantined", func() bool { return len(inbox.Quarantined()) == 1 })
 	first := inbox.Quarantined()[0].ID
-	for i, byPhone := range []bool{true, false} {
+	for i, byPhone := range then {
 		n.ann.GoByPhone(byPhone)
 		n.ann.Send(wasim.Note{ID: id, Text: "readable now"})
 		n.ann.Say("and then")

@@ -127,7 +127,15 @@ func TestBackupReadsRecordsFirst(t *testing.T) {
 	p := newPlace(t, "")
 	r := p.run()
 	r.ask(r.page(""), "ping")
-	fresh := []string{p.state("media/aa/late"), filepath.Join(p.config().Workspace, "late.txt")}
+	names := []string{"media/aa/late", "media/bb/later", "late.txt", "deep/er/late.txt"}
+	var fresh []string
+	for _, name := range names {
+		if strings.HasPrefix(name, "media") {
+			fresh = append(fresh, p.state(name))
+		} else {
+			fresh = append(fresh, filepath.Join(p.config().Workspace, name))
+		}
+	}
 	came := false
 	var out bytes.Buffer
 	_, err := storage.Backup(t.Context(), p.config(), r.admin, storage.Caller{}, &out, func(e backup.End) {
@@ -153,7 +161,7 @@ func TestBackupReadsRecordsFirst(t *testing.T) {
 	if _, _, err := backup.Read(bytes.NewReader(out.Bytes()), backup.Target{Roots: map[string]*os.Root{"state": root, "workspace": root}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"media/aa/late", "late.txt"} {
+	for _, name := range names {
 		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != "late" {
 			t.Errorf("%s in the backup is %q, %v", name, text, err)
 		}

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,17 +13,25 @@ import (
 // After an erasure in a conversation, its summaries are stored as before: only one that
 // had begun by then is not.
 func TestSummaryAfterAnErasure(t *testing.T) {
+	for _, times := range []int{0, 1, 2, 3} {
+		t.Run(fmt.Sprint(times), func(t *testing.T) { summaryAfterErasures(t, times) })
+	}
+}
+
+// summaryAfterErasures erases a person so many times, each after they have spoken.
+func summaryAfterErasures(t *testing.T, times int) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		w.talk(4)
 		said := w.message("1", "a secret")
-		said.Sender.IDs = []string{"7"}
-		w.talk(4)
-		if _, err := w.mem.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "net", ID: said.Sender.ID()}, {Channel: "net", ID: "1"}}}); err != nil {
-			t.Fatal(err)
+		for range times {
+			w.talk(4)
+			if _, err := w.mem.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "net", ID: said.Sender.ID()}, {Channel: "net", ID: "1"}}}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if h := w.history("1"); h.Erasures == 0 {
-			t.Fatal("nothing was erased")
+		if h := w.history("1"); (h.Erasures > 0) != (times > 0) {
+			t.Fatalf("%d erasures are known", h.Erasures)
 		}
 		w.talk(12)
 		synctest.Wait()

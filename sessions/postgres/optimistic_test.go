@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/testkit/pgtest"
@@ -66,7 +67,15 @@ func TestStolenClaim(t *testing.T) {
 	must(t, err)
 	must(t, s.MarkSending(t.Context(), h.Claim, out[0].ID)) // it knows the key from here on
 	must(t, pgtest.Do(t.Context(), url, `UPDATE dragoman.keys SET live = live + 1000 WHERE key = '`+k1.String()+`'`))
-	if err := answer(s, h.Claim, in.Seq); !errors.Is(err, sessions.ErrFenced) {
-		t.Errorf("CommitTurn = %v, want ErrFenced", err)
+	for name, write := range map[string]func() error{
+		"CommitTurn":  func() error { return answer(s, h.Claim, in.Seq) },
+		"MarkSent":    func() error { return s.MarkSent(t.Context(), h.Claim, out[0].ID, channels.Receipt{}) },
+		"Reschedule":  func() error { return s.Reschedule(t.Context(), h.Claim, out[0].ID, time.Now(), true, "x") },
+		"MarkDead":    func() error { return s.MarkDead(t.Context(), h.Claim, out[0].ID, "x") },
+		"MarkSending": func() error { return s.MarkSending(t.Context(), h.Claim, out[0].ID) },
+	} {
+		if err := write(); !errors.Is(err, sessions.ErrFenced) {
+			t.Errorf("%s = %v, want ErrFenced", name, err)
+		}
 	}
 }
