@@ -87,7 +87,7 @@ func TestClients(t *testing.T) {
 	}
 	for _, generation := range []string{"old", "new"} {
 		t.Run(generation, func(t *testing.T) {
-			h := newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return clientsModel }}})
+			h := newHouse(t, plan{rest: "queue: {rate_per_minute: 0}", options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return clientsModel }}})
 			d := h.start()
 			made, err := api.CreateToken.Call(t.Context(), d.admin, api.NewToken{Name: "clients", Scope: "chat"})
 			if err != nil {

@@ -109,6 +109,19 @@ await attempt("openai responses conversation", async () => {
   await openai.responses.create({ model: "dragoman", input: "recall 3", conversation: conversation.id });
   return (await openai.responses.create({ model: "dragoman", input: "recall 4", conversation: conversation.id })).output_text;
 });
+await attempt("openai conversation items", async () => {
+  const conversation = await openai.conversations.create({ metadata: { topic: "demo" } });
+  await openai.responses.create({ model: "dragoman", input: "kept", conversation: conversation.id });
+  await openai.responses.create({ model: "dragoman", input: "kept, too", conversation: conversation.id });
+  const said = [];
+  for await (const item of openai.conversations.items.list(conversation.id, { limit: 3, order: "asc" })) {
+    const one = await openai.conversations.items.retrieve(item.id, { conversation_id: conversation.id });
+    said.push(`${one.role}: ${one.content[0].text}`);
+  }
+  const gone = await openai.conversations.delete(conversation.id);
+  const after = await openai.conversations.retrieve(conversation.id).catch((e) => e.status);
+  return `${said.join(", ")}; ${gone.object} ${gone.deleted}, then ${after}`;
+});
 await attempt("openai responses calls", async () => {
   const tools = [{ type: "function", name: "pay", parameters, strict: false }];
   const one = await openai.responses.create({ model: "dragoman", input: "mixed calls", tools });
