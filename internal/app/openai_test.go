@@ -200,3 +200,58 @@ func TestOpenAIRate(t *testing.T) {
 	other := speaker{r, r.token("ann", "telegram:42", "chat")}
 	other.expect(200, "chat.completion", messages("hello"))
 }
+
+// Requests in the form of Open WebUI: all messages each time, the chat's id in a header, and
+// titles as requests of the same chat.
+func TestOpenWebUIsRequests(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0}`).run()
+	s := speaker{r, r.token("open-webui", "", "chat")}
+	const chat = "3e4f0a52-94b5-4c58-8a0f-2f5c8a1d7b60"
+	headers := []string{"X-Session-Key", "web:" + chat, "X-Session-Task", ""}
+	stream := func(texts ...string) string {
+		return strings.Replace(messages(texts...), "{", `{"stream":true,"stream_options":{"include_usage":true},"metadata":{"chat_id":"`+chat+`"},`, 1)
+	}
+	s.expect(200, "[DONE]", stream("one"), headers...)
+	page := r.page(chat)
+	page.Header.Set("Authorization", "Bearer "+s.token)
+	first := r.feed(page)
+	if len(first) != 2 {
+		t.Fatalf("the room shows %+v, want the message and its answer", first)
+	}
+	s.expect(200, "[DONE]", stream("one", first[1].Text, "two"), headers...)
+	s.expect(200, "chat.completion", messages("Make a title for this talk."), "X-Session-Key", "web:"+chat, "X-Session-Task", "title_generation")
+	if items := r.feed(page); len(items) != 4 {
+		t.Errorf("the room shows %d items, want 4: the title is no part of it", len(items))
+	}
+	s.expect(422, "history_differs", stream("one, changed", "another answer", "two"), headers...)
+	s.expect(404, "You have no such conversation", stream("temporary"), "X-Session-Key", "web:local:abc", "X-Session-Task", "")
+	s.expect(200, "[DONE]", stream("one", "an answer", "two")) // without the headers it keeps the chat
+}
+
+// Requests in the form of Home Assistant's custom integration: its functions as tools, a
+// message with calls and without content, user with the id of the talk, and no more tools in the end.
+func TestHomeAssistantsRequests(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}, Reply: func(q *agenttest.Request) agenttest.Reply {
+		if q.Messages[len(q.Messages)-1].Role != "tool" {
+			return agenttest.ToolReply(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_0", Name: "execute_services", Arguments: `{"list":[]}`})
+		}
+		return agenttest.TextReply("The light is on.")
+	}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0}`).run()
+	s := speaker{r, r.token("home", "", "chat")}
+	var models struct{ Data []struct{ ID string } }
+	if no := r.request("GET", "/v1/models", s.token, "", &models); no != nil || models.Data[0].ID != "dragoman" {
+		t.Fatalf("GET /v1/models = %v, %v", no, models)
+	}
+	const rest = `"user":"01JHA","max_tokens":150,"top_p":1,"temperature":0.5,"stream":true,"stream_options":{"include_usage":true},` +
+		`"tools":[{"type":"function","function":{"name":"execute_services","description":"Call services.","parameters":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object"}}}}}}],`
+	const asked = `{"role":"system","content":"You are a house."},{"role":"user","content":"Light on"}`
+	s.expect(200, `"name":"execute_services"`, `{"model":"dragoman",`+rest+`"tool_choice":"auto","messages":[`+asked+`]}`)
+	const done = `,{"role":"assistant","tool_calls":[{"id":"abc123456","type":"function","function":{"name":"execute_services","arguments":"{\"list\": []}"}}]},` +
+		`{"role":"tool","tool_call_id":"abc123456","content":"[{\"success\":true}]"}`
+	s.expect(200, `"finish_reason":"stop"`, `{"model":"dragoman",`+rest+`"tool_choice":"none","messages":[`+asked+done+`]}`)
+	s.expect(400, "functions", `{"model":"dragoman","functions":[{"name":"execute_services"}],"messages":[`+asked+`]}`)
+}
