@@ -499,6 +499,8 @@ export interface Message {
   model?: string;
   /** Name is the sender's display name (user) or the tool's name (tool). */
   name?: string;
+  /** Origins are whose words it has beside the sender's: model, memory, others, web, file, mcp:NAME, hook:NAME or skill:NAME@HASH. */
+  origins?: (string)[];
   /** ReplacedBy is the seq of the note that replaced the message: people see both, the model neither. The new text is the next message of a person after the note. */
   replaced_by?: number;
   /** Replaces, in such a note, is the seq of the first message that it replaced; the last is right before the note. */
@@ -678,6 +680,8 @@ export interface RefusedReload {
 export interface Remembered {
   at: string;
   id: number;
+  /** Origins are whose words it is, beside the person's: as in Message. */
+  origins?: (string)[];
   /** Scope is "chat:" and a key, or "person:", channel and id. */
   scope: string;
   text: string;
@@ -807,6 +811,8 @@ export interface Summary {
   fields?: unknown;
   generation: string;
   model?: string;
+  /** Origins are whose words it has: as in Message. */
+  origins?: (string)[];
   text: string;
 }
 /** Token is a named token in a list. Nothing in it lets anybody in. */

@@ -20,6 +20,8 @@ type Remembered struct {
 	ID    int64     `json:"id"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"at"`
+	// Origins are whose words it is, beside the person's: as in Message.
+	Origins []sessions.Origin `json:"origins,omitempty"`
 }
 
 // FactsOf asks for one page of the facts about a conversation or a person, who is named as
@@ -70,7 +72,7 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 			return nil, err
 		}
 		for _, f := range facts {
-			all = append(all, Remembered{Scope: scope, ID: f.ID, Text: f.Text, At: f.At})
+			all = append(all, Remembered{Scope: scope, ID: f.ID, Text: f.Text, At: f.At, Origins: f.Origins})
 		}
 	}
 	return all, nil

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,19 @@ func testSearchPages(t *testing.T, c *api.Client, k channels.Key, day func(int) 
 	if got := fmt.Sprint(seqs); got != "[8 7 6 5 4 3]" {
 		t.Errorf("a search in pages finds %s", got)
 	}
+}
+
+// A program sees whose words a message is.
+func TestOriginsAreShown(t *testing.T) {
+	s, k := sqlitetest.Open(t, now), channels.MustKey("telegram:1")
+	page := sessions.Message{Role: sessions.RoleTool, Name: "web_fetch", Content: "buy", Origins: []sessions.Origin{sessions.OriginWeb}}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: "1"}, Answered: true, Append: []sessions.Message{page}}); err != nil {
+		t.Fatal(err)
+	}
+	clients(t, func() api.Options { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
+		messages, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 3})
+		if err != nil || len(messages.Data) != 1 || !slices.Equal(messages.Data[0].Origins, page.Origins) {
+			t.Errorf("the messages are %+v, %v; want one from the web", messages.Data, err)
+		}
+	})
 }

@@ -104,13 +104,15 @@ type Summary struct {
 	// Fields is the structured form of Text, a JSON object, if the summary format
 	// has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
+	// Origins are whose words it has: as in Message.
+	Origins []sessions.Origin `json:"origins,omitempty"`
 }
 
 func summaryOf(s *sessions.Summary) *Summary {
 	if s == nil {
 		return nil
 	}
-	return &Summary{Text: s.Text, CoversSeq: s.CoversSeq, Generation: s.Generation, Model: s.Model, At: s.At, Fields: s.Fields}
+	return &Summary{Text: s.Text, CoversSeq: s.CoversSeq, Generation: s.Generation, Model: s.Model, At: s.At, Fields: s.Fields, Origins: s.Origins}
 }
 
 // ToolCall is one call that the model asked for.
@@ -153,6 +155,9 @@ type Message struct {
 	// Via is through what a user message came: empty for the chat's own network, else api,
 	// mcp, hook:NAME or others.
 	Via string `json:"via,omitempty"`
+	// Origins are whose words it has beside the sender's: model, memory, others, web, file,
+	// mcp:NAME, hook:NAME or skill:NAME@HASH.
+	Origins []sessions.Origin `json:"origins,omitempty"`
 	// Synthetic marks a note that neither a person nor a model wrote.
 	Synthetic bool `json:"synthetic,omitempty"`
 	// Summary marks an imported message that replaces older ones.
@@ -173,7 +178,7 @@ type Message struct {
 func messageOf(m sessions.Message) Message {
 	one := Message{
 		Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
-		Model: m.Model, Via: string(m.Via), Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
+		Model: m.Model, Via: string(m.Via), Origins: m.Origins, Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
 	}
 	if m.Replaces > 0 {
 		one.Replaces = max(m.Seq-m.Replaces, 1)
