@@ -166,3 +166,32 @@ func TestGuardFails(t *testing.T) {
 		t.Errorf("Run() = %v after %d calls, want the guard's error and none", err, len(send.calls()))
 	}
 }
+
+// Calls that run side by side are asked about in order, and those that wait hold up no
+// other.
+func TestWaitingBesideOthers(t *testing.T) {
+	look, send := counterOf("look", agent.EffectRead), counterOf("send", agent.EffectOut)
+	look.spec.Parallel, send.spec.Parallel = true, true
+	guard := &doorkeeper{decide: map[string]agent.Decision{"send": {Verdict: agent.Wait, Until: t0}}}
+	m := newScript(t, call("a send {}", "b look {}", "c look {}", "d send {}", "e look {}", "f look {}"), say("done"))
+	a := newAgent(t, m, agent.Options{}, send, look)
+	turn := turnOf("go")
+	turn.Guard = guard
+	var j journal
+	turn.Record = j.record
+	_, err := a.Run(t.Context(), turn)
+	var w *agent.Waiting
+	if !errors.As(err, &w) || w.Say != "" || !w.Until.Equal(t0) || len(look.calls()) != 4 || len(send.calls()) != 0 {
+		t.Fatalf("Run() = %v (%+v) after %d and %d calls, want Waiting after 4 and 0", err, w, len(look.calls()), len(send.calls()))
+	}
+	want := []string{"send out 1/0", "look read 1/1", "look read 1/2", "send out 1/3", "look read 1/4", "look read 1/5"}
+	if diff := cmp.Diff(want, guard.names()); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	guard.decide = nil
+	turn.Steps = slices.Clone(j.steps)
+	res := run(t, a, turn)
+	if got := show(res.Messages); len(look.calls()) != 4 || len(send.calls()) != 2 || strings.Index(got, "tool(a)") > strings.Index(got, "tool(b)") {
+		t.Errorf("%d and %d calls in all; want 4 and 2, with results in the order of the calls:\n%s", len(look.calls()), len(send.calls()), got)
+	}
+}

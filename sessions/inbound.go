@@ -53,15 +53,22 @@ func UserMessage(m channels.Inbound) Message {
 		Sender:      m.Sender.ID(),
 		At:          m.At,
 		Via:         m.Via,
-		Origins:     originsOf(&m),
+		Origins:     contentTaint(&m).List(),
 		Attachments: files,
 	}
 }
 
-// originsOf are whose words the transcript's message of m is beside the sender's. A quoted
-// message and the name of a file can be anybody's, and so can what a picture shows. A voice
-// that the sender recorded is their own.
-func originsOf(m *channels.Inbound) []Origin {
+// InboundTaint is whose words m has beside the sender's.
+func InboundTaint(m *channels.Inbound) Taint {
+	t := contentTaint(m)
+	t.addVia(m.Via)
+	return t
+}
+
+// contentTaint is InboundTaint without what m came through, which the transcript has in
+// another field. A quoted message and the name of a file can be anybody's, and so can what a
+// picture shows. A voice that the sender recorded is their own.
+func contentTaint(m *channels.Inbound) Taint {
 	t := TaintOf(m.Origins...)
 	if m.Forwarded != nil || m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		t.Add(OriginOthers)
@@ -77,7 +84,7 @@ func originsOf(m *channels.Inbound) []Origin {
 			t.Add(OriginFile)
 		}
 	}
-	return t.List()
+	return t
 }
 
 // transcribed returns the files of a message for a transcript, without the network's

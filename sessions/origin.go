@@ -83,12 +83,17 @@ func (t *Taint) AddMessage(m *Message) {
 	case m.Summary:
 		t.Add(OriginOthers)
 	}
+	t.addVia(m.Via)
+}
+
+// addVia adds what words are that came through via.
+func (t *Taint) addVia(via channels.Via) {
 	switch {
-	case m.Via == "":
-	case m.Via == channels.ViaOthers:
+	case via == channels.ViaChat:
+	case via == channels.ViaOthers:
 		t.Add(OriginOthers)
-	case m.Via.Hook() != "":
-		t.Add(OriginHook(m.Via.Hook()))
+	case via.Hook() != "":
+		t.Add(OriginHook(via.Hook()))
 	}
 }
 

@@ -330,6 +330,10 @@ type FeedItem struct {
 	State   DeliveryState `json:"state,omitempty"`
 	Waiting bool          `json:"waiting,omitempty"` // a person's message without an answer yet
 	Again   bool          `json:"again,omitempty"`   // see channels.Inbound
+	// Sender is the immutable id of the person who wrote it, and Origins are whose words it
+	// has beside theirs. Neither is shown.
+	Sender  string   `json:"-"`
+	Origins []Origin `json:"-"`
 	// Attachments are those of a person's message, as they were accepted.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }

@@ -9,6 +9,8 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
+	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -110,4 +112,42 @@ func TestPressOnStop(t *testing.T) {
 		synctest.Wait()
 		w.expect("1", "Stopped.")
 	})
+}
+
+// Asking again does not make the words the person's who asks.
+func TestAgainKeepsWhoseWordsTheyAre(t *testing.T) {
+	others := []sessions.Origin{sessions.OriginOthers}
+	for name, tc := range map[string]struct {
+		change func(*channels.Inbound)
+		want   []sessions.Origin
+	}{
+		"own words":        {func(*channels.Inbound) {}, nil},
+		"forwarded":        {func(m *channels.Inbound) { m.Forwarded = &channels.Forward{} }, others},
+		"quotes":           {func(m *channels.Inbound) { m.Quote = &channels.Quote{ID: "9", Text: "buy"} }, others},
+		"another member's": {func(m *channels.Inbound) { m.Sender = channels.Person{IDs: []string{"2"}, Name: "Bob"} }, others},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Groups = people.All })
+			said := func(text string) channels.Inbound {
+				m := w.message("1", text)
+				m.Private, m.Addressed = name != "another member's", true
+				return m
+			}
+			question := said("what is Go?")
+			tc.change(&question)
+			for _, m := range []channels.Inbound{question, said("/again")} {
+				if err := w.in.Accept(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			asked := w.agent.asked()
+			if len(asked) != 2 {
+				t.Fatalf("%s: %d turns, want 2", name, len(asked))
+			}
+			if diff := cmp.Diff(tc.want, asked[1].Input[0].Origins); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		})
+	}
 }

@@ -252,11 +252,21 @@ func (g *Gateway) again(ctx context.Context, m channels.Inbound) error {
 		return g.answerCommand(ctx, sessions.Entry{Inbound: m}, sayAnswering)
 	}
 	var said []string
+	var taint sessions.Taint
 	m.Quote, m.Attachments = nil, nil
 	for _, it := range asked {
 		said = append(said, it.Text)
 		m.Attachments = append(m.Attachments, it.Attachments...)
+		taint.Add(it.Origins...)
+		author := channels.Person{Name: it.Name}
+		if it.Sender != "" {
+			author.IDs = []string{it.Sender}
+		}
+		if !m.Private && !m.Sender.Is(author) {
+			taint.Add(sessions.OriginOthers) // whoever asks again has not said it
+		}
 	}
+	m.Origins = taint.List()
 	m.Text = strings.Join(said, "\n")
 	m.Again = true
 	m.Attachments = cleanAttachments(m.Attachments)

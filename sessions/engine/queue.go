@@ -300,6 +300,8 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 			m := r.Inbound
 			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting, Again: m.Again}
 			it.Attachments = slices.Clone(m.Attachments)
+			it.Sender = m.Sender.ID()
+			it.Origins = sessions.InboundTaint(&m).List()
 			if it.At.IsZero() {
 				it.At = rules.Time(r.Accepted)
 			}
